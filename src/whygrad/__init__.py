@@ -1,0 +1,2 @@
+from whygrad._methods import install
+install()

@@ -1,0 +1,565 @@
+"""The only door into the graph: run a row's forward, and record a node if somebody will want the gradient.
+
+A row is compiled on first use into Python functions made for its exact arguments: one that runs and records
+(`mul(a, b)`), and two that give the gradients (`raw` on arrays, `graph` on Tensors). Their source is plain and can be
+read with `print(source_of("mul", "tt"))`. The kinds of the arguments are a string, one letter for each: "t" a Tensor,
+"s" a Python number or None. The slow twin of the compiled function, `record`, is written out below; it serves the rare
+cases (several outputs, hooks on saved values, anomaly mode) and says what the compiled one must do.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whygrad import errors
+from whygrad._tensor import InferenceCounter, Tensor, View, source, wrap
+from whygrad.autograd.modes import modes, special
+from whygrad.autograd.node import Node, Port, extra, next_sequence_number
+from whygrad.backends import raw as raw_vocabulary
+from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
+from whygrad.why import record as why
+
+_whygrad_internal_ = True
+
+new = object.__new__
+
+
+class Layout:
+    """How one row is recorded for one combination of argument kinds."""
+
+    def __init__(self, row: Row, kinds: str) -> None:
+        self.row = row
+        self.kinds = kinds
+        self.rules: dict[str, Rule] = {}
+        for name, kind in zip(row.inputs, kinds, strict=True):
+            rule = row.rules[name]
+            if kind in "tv" and isinstance(rule, Rule):
+                self.rules[name] = rule
+        named = rule_names(self.rules.values())
+        self.saved = [name for name in (*row.inputs, *row.output_names) if name in named]
+        self.static = [name for name in row.statics if name in named]
+        self.static += [f"{name}_shape" for name in row.inputs if f"{name}_shape" in named]
+        self.classes: dict[str, type[Node]] = {}
+        self.differentiable_outputs = (None if row.outputs == "list" else
+                                       [i for i, out in enumerate(row.outputs) if not isinstance(out, NoGrad)])
+        self.several = self.differentiable_outputs is None or len(self.differentiable_outputs) > 1
+        self.one_output = row.outputs != "list" and len(row.outputs) == 1
+        self.forward: Callable[..., Any] = getattr(raw_vocabulary, row.name)
+
+    def node_class(self, name: str) -> type[Node]:
+        found = self.classes.get(name)
+        if found is None:
+            members = {"__slots__": (), "__module__": "torch.autograd.graph", "layout": self, "several": self.several,
+                       "raw": compile_source(self, "raw", raw_source(self)),
+                       "graph": compile_source(self, "graph", graph_source(self))}
+            found = self.classes[name] = type(name, (Node,), members)
+        return found
+
+    def node_name(self, statics: dict[str, Any]) -> str:
+        node = self.row.node
+        return node if isinstance(node, str) else node(self.kinds, statics)
+
+    def wanted_by(self, saved_name: str) -> list[str]:
+        """The arguments whose rules name this value."""
+        return [name for name, rule in self.rules.items() if saved_name in rule.names]
+
+
+_layouts: dict[tuple[str, str], Layout] = {}
+_compiled: dict[tuple[str, str], Callable[..., Any]] = {}
+
+
+def layout_of(row: Row, kinds: str) -> Layout:
+    found = _layouts.get((row.name, kinds))
+    if found is None:
+        found = _layouts[row.name, kinds] = Layout(row, kinds)
+    return found
+
+
+def compiled(row: Row, kinds: str) -> Callable[..., Any]:
+    """The function that applies `row` to arguments of these kinds and records it."""
+    found = _compiled.get((row.name, kinds))
+    if found is None:
+        layout = layout_of(row, kinds)
+        if row.variadic or not layout.one_output:
+            def found(*inputs: Any, **statics: Any) -> Any:
+                return record(layout, inputs, {**row.static_defaults, **statics})
+        else:
+            found = compile_source(layout, row.name, apply_source(layout))
+        _compiled[row.name, kinds] = found
+    return found
+
+
+def apply(row: Row, *inputs: Any, **statics: Any) -> Any:
+    """Apply a row to Tensors and numbers of one dtype."""
+    kinds = "v" if row.variadic else "".join(["t" if isinstance(x, Tensor) else "s" for x in inputs])
+    found = _compiled.get((row.name, kinds))
+    if found is None:
+        found = compiled(row, kinds)
+    return found(*inputs, **statics)
+
+
+def source_of(name: str, kinds: str) -> str:
+    """The Python text that a row is compiled to."""
+    layout = layout_of(TABLE[name], kinds)
+    return "\n\n".join((apply_source(layout), raw_source(layout), graph_source(layout)))
+
+
+def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out: Any = None) -> Any:
+    """Run and record in the general way."""
+    row = layout.row
+    arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
+    if out is None:
+        out = layout.forward(*arrays, **statics)
+    outs = (out,) if layout.one_output else tuple(out)
+    outs = tuple([x if type(x) is np.ndarray else np.asarray(x) for x in outs])
+    results = _wrap_results(layout, inputs, statics, outs)
+    node = make_node(layout, inputs, arrays, statics, outs, [t._counter for t in results])
+    if node is None:
+        causes = untracked_causes(row, inputs)
+        for result in results:
+            result._cause = causes
+    else:
+        for i, result in enumerate(results):
+            declared = None if row.outputs == "list" else row.outputs[i]
+            if isinstance(declared, NoGrad):
+                result._cause = (why.Cause("non-differentiable-op", node.site, declared.reason, sources=(node,)),)
+            else:
+                attach(result, Port(node, i) if layout.several else node)
+    return results[0] if layout.one_output else results
+
+
+def attach(result: Tensor, node: Node) -> None:
+    """Give a fresh result its place in the graph."""
+    if result._view is None:
+        result._node = node
+    else:
+        result._view.node = node
+
+
+def _wrap_results(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any],
+                  outs: tuple[np.ndarray, ...]) -> list[Tensor]:
+    row = layout.row
+    if not row.view:
+        results = [wrap(x) for x in outs]
+        if modes.inference:
+            for result in results:
+                result._counter = InferenceCounter()
+        return results
+    several = len(outs) > 1 or not layout.one_output
+    results = []
+    for i, x in enumerate(outs):
+        result = wrap(x)
+        make_view(result, inputs[0], row, statics, i if several else None)
+        results.append(result)
+    return results
+
+
+def make_view(result: Tensor, of: Tensor, row: Row, statics: dict[str, Any], index: int | None = None) -> None:
+    """Mark `result` as a view of `of`, if it does share its memory."""
+    if type(of._counter) is InferenceCounter:
+        result._counter = of._counter
+        result._lookup = False
+        return
+    parent = of._view
+    result._lookup = True
+    result._counter = of._counter
+    step = (row, statics, index, of._array.shape)
+    creation = ""
+    if special.on:
+        creation = "inference" if modes.inference else "" if modes.grad else "no_grad"
+    if index is not None and not creation:
+        creation = "multi"
+    if parent is None:
+        result._view = View(of, (step,), creation)
+    else:
+        result._view = View(parent.base, (*parent.steps, step), creation or parent.creation)
+    result._view.version = of._counter[0]
+
+
+def tracked_nodes(inputs: tuple[Any, ...]) -> list[Any]:
+    """For each argument where its gradient goes, or None."""
+    nodes = []
+    for x in inputs:
+        if isinstance(x, Tensor):
+            node = x._node
+            nodes.append(source(x) if node is None and x._lookup else node)
+        else:
+            nodes.append(None)
+    return nodes
+
+
+def make_node(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
+              outs: tuple[np.ndarray, ...], out_counters: list[list[Any]]) -> Node | None:
+    """Record one application, or give None if nobody can want its gradient."""
+    row = layout.row
+    if special.on and not (modes.grad and not modes.inference):
+        return None
+    nodes = tracked_nodes(inputs)
+    if row.variadic:
+        tracked = {row.inputs[0]} if any(n is not None for n in nodes) and layout.rules else set()
+    else:
+        tracked = {name for name, n in zip(row.inputs, nodes, strict=True) if n is not None and name in layout.rules}
+        nodes = [n if name in tracked else None for name, n in zip(row.inputs, nodes, strict=True)]
+    if not tracked:
+        return None
+    node = new(layout.node_class(layout.node_name(statics)))
+    node.edges = tuple(nodes)
+    node.seq = next_sequence_number()
+    node.cuts = None if None not in nodes else tuple([x._cause if isinstance(x, Tensor) else () for x in inputs])
+    node.extra = None
+    node.site_code, node.lasti = why.site()
+    node.saved, node.static = _saved_values(layout, inputs, arrays, statics, outs, out_counters, tracked)
+    if layout.several:
+        node.shapes = [(x.shape, x.dtype) for x in outs]
+    elif row.broadcasts and len({x.shape for x, kind in zip(arrays, layout.kinds, strict=True) if kind == "t"}) > 1:
+        node.shapes = tuple([np.shape(x) for x in arrays])
+    else:
+        node.shapes = None
+    if special.on:
+        if modes.saved_hooks and node.saved:
+            from whygrad.autograd.saved_hooks import pack
+            pack(node)
+        if special.anomaly:
+            from whygrad.autograd.anomaly import keep_trace
+            extra(node).trace = keep_trace()
+    return node
+
+
+def _saved_values(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
+                  outs: tuple[np.ndarray, ...], out_counters: list[list[Any]],
+                  tracked: set[str]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    row = layout.row
+    saved: list[Any] = []
+    needed = False
+    for name in layout.saved:
+        if not tracked.intersection(layout.wanted_by(name)):
+            saved += (None, None, None)
+            continue
+        needed = True
+        if name in row.output_names:
+            i = row.output_names.index(name)
+            saved += (outs[i], out_counters[i], out_counters[i][0])
+        elif row.variadic:
+            counters = [x._counter for x in inputs]
+            saved += (tuple(arrays), counters, [c[0] for c in counters])
+        else:
+            i = row.inputs.index(name)
+            x = inputs[i]
+            if isinstance(x, Tensor):
+                saved += (arrays[i], x._counter, x._counter[0])
+            else:
+                saved += (x, None, None)
+    static: list[Any] = []
+    for name in layout.static:
+        if name in statics:
+            static.append(statics[name])
+        elif row.variadic:
+            static.append([x.shape for x in arrays])
+        else:
+            static.append(np.shape(arrays[row.inputs.index(name.removesuffix("_shape"))]))
+    return tuple(saved) if needed else (), tuple(static)
+
+
+def untracked_causes(row: Row, inputs: tuple[Any, ...]) -> why.Causes:
+    """Why the result of this application has no history."""
+    tensors = [x for x in inputs if isinstance(x, Tensor)]
+    nodes = [n for n in tracked_nodes(tuple(tensors)) if n is not None]
+    if nodes:
+        if not modes.grad or modes.inference:
+            mode = "inference_mode" if modes.inference else modes.off_name
+            return (why.Cause("grad-mode-off", why.site(), mode, tuple(nodes), origin=modes.off_site),)
+        reasons = [rule.reason for rule in row.rules.values() if isinstance(rule, NoGrad)]
+        return (why.Cause("non-differentiable-op", why.site(), reasons[0] if reasons else row.name, tuple(nodes)),)
+    causes: why.Causes = ()
+    for x in tensors:
+        causes = why.merge(causes, x._cause)
+    return causes
+
+
+def sum_to_shapes(shapes: tuple[Any, ...], grads: tuple[Any, ...], vocabulary: Any) -> tuple[Any, ...]:
+    """Undo broadcasting: bring each gradient back to the shape of its argument."""
+    return tuple([g if g is None or g.shape == shape else vocabulary.sum_to(g, shape=shape)
+                  for g, shape in zip(grads, shapes, strict=True)])
+
+
+def fill_missing(shapes: list[Any], grads: list[Any], zeros: Callable[..., Any]) -> list[Any]:
+    """Zeros for the outputs that received no gradient."""
+    return [zeros(shape, dtype) if g is None else g for g, (shape, dtype) in zip(grads, shapes, strict=True)]
+
+
+def compile_source(layout: Layout, name: str, text: str) -> Callable[..., Any]:
+    filename = f"<whygrad row {layout.row.name}/{layout.kinds}: {name}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    scope = _scope(layout)
+    exec(compile(text, filename, "exec"), scope)
+    function: Callable[..., Any] = scope[name]
+    return function
+
+
+def _scope(layout: Layout) -> dict[str, Any]:
+    from whygrad.backends import tensor as tensor_vocabulary
+
+    row = layout.row
+    scope: dict[str, Any] = {
+        "_whygrad_internal_": True, "asarray": np.asarray, "fill_missing": fill_missing, "forward": layout.forward,
+        "getframe": sys._getframe, "layout": layout, "make_view": make_view, "merge": why.merge, "ndarray": np.ndarray,
+        "new": new, "next_sequence_number": next_sequence_number, "raw_xp": raw_vocabulary, "record": record,
+        "row": row, "source": source, "special": special, "sum_to_shapes": sum_to_shapes, "Tensor": Tensor,
+        "tensor_xp": tensor_vocabulary, "open_saved": open_saved, "stale": errors.stale_saved, "lift": lift,
+        "lift_output": lift_output, "untracked_causes": untracked_causes, "variadic_stale": variadic_stale,
+        "raw_zeros": np.zeros, "tensor_zeros": _tensor_zeros,
+    }
+    for name, rule in layout.rules.items():
+        scope[f"rule_{name}"] = rule.function
+    for name, value in row.static_defaults.items():
+        scope[f"default_{name}"] = value
+    return scope
+
+
+def _tensor_zeros(shape: Any, dtype: Any) -> Tensor:
+    return wrap(np.zeros(shape, dtype))
+
+
+def open_saved(node: Node) -> tuple[Any, ...]:
+    """The saved values when they are not plainly there: freed, or packed by saved_tensors_hooks."""
+    if node.saved is None:
+        raise errors.graph_freed(node)
+    values: tuple[Any, ...] = node.saved.unpack(node)
+    return values
+
+
+def lift(array: Any, edge: Any, causes: Any = ()) -> Any:
+    """A saved argument as a Tensor again, with its place in the graph."""
+    if type(array) is Tensor or array is None:
+        return array
+    if not isinstance(array, np.ndarray):
+        return array
+    if isinstance(edge, Tensor) and edge._array is array:
+        return edge
+    result = wrap(array)
+    if isinstance(edge, Tensor):
+        # A leaf whose data was swapped since: route to the leaf through a node that changes nothing.
+        from whygrad.autograd.node import Cast
+        edge = Cast(edge, array.dtype)
+    result._node = edge
+    return result
+
+
+def lift_output(array: Any, node: Node, several: bool, index: int) -> Tensor:
+    if type(array) is Tensor:
+        return array
+    result = wrap(array)
+    result._node = Port(node, index) if several else node
+    return result
+
+
+def variadic_stale(counters: list[Any], versions: list[int]) -> int | None:
+    """Index of the first saved argument that was changed since, if any."""
+    for i, (counter, version) in enumerate(zip(counters, versions, strict=True)):
+        if counter[0] != version:
+            return i
+    return None
+
+
+def apply_source(layout: Layout) -> str:
+    """Text of the function that runs the row and records it: `record`, unrolled for these arguments."""
+    row = layout.row
+    tensors = [name for name, kind in zip(row.inputs, layout.kinds, strict=True) if kind == "t"]
+    array = {name: f"{name}_x" if name in tensors else name for name in row.inputs}
+    differentiable = [name for name in tensors if name in layout.rules]
+    statics = ", ".join(f"{name}=default_{name}" if name in row.static_defaults else name for name in row.statics)
+    signature = ", ".join(row.inputs) + (f", *, {statics}" if statics else "")
+    call = ", ".join([array[name] for name in row.inputs] + [f"{name}={name}" for name in row.statics])
+    statics_dict = "{" + ", ".join(f"'{name}': {name}" for name in row.statics) + "}"
+    inputs_tuple = "(" + "".join(f"{name}, " for name in row.inputs) + ")"
+
+    lines = [f"def {row.name}({signature}):"]
+    lines += [f"    {name}_x = {name}._array" for name in tensors]
+    lines += [f"    out = forward({call})",
+              "    if type(out) is not ndarray: out = asarray(out)",
+              "    if special.on:",
+              f"        return record(layout, {inputs_tuple}, {statics_dict}, out)"]
+    for name in differentiable:
+        lines += [f"    {name}_n = {name}._node",
+                  f"    if {name}_n is None and {name}._lookup: {name}_n = source({name})"]
+    lines += ["    t = new(Tensor)",
+              "    t._array = out",
+              "    t._node = t._grad = t._view = t._meta = None"]
+    if row.view:
+        lines += [f"    make_view(t, {tensors[0]}, row, {statics_dict})"]
+    else:
+        lines += ["    t._lookup = False",
+                  "    t._counter = [0]"]
+    if not differentiable:
+        lines += [f"    t._cause = untracked_causes(row, {inputs_tuple})",
+                  "    return t"]
+        return "\n".join(lines) + "\n"
+    causes = tensors[0] + "._cause"
+    for name in tensors[1:]:
+        causes = f"merge({causes}, {name}._cause)"
+    lines += ["    if " + " and ".join(f"{name}_n is None" for name in differentiable) + ":",
+              f"        t._cause = {causes}" if len(differentiable) == len(tensors)
+              else f"        t._cause = untracked_causes(row, {inputs_tuple})",
+              "        return t",
+              f"    node = new({_node_class_expression(layout)})",
+              "    t._view.node = node" if row.view else "    t._node = node",
+              "    t._cause = ()",
+              "    node.edges = (" + "".join(f"{name}_n, " if name in differentiable else "None, "
+                                             for name in row.inputs) + ")",
+              *_saved_lines(layout, array, differentiable),
+              "    node.shapes = " + _shapes_expression(row, tensors, array),
+              *_cuts_lines(row, tensors, differentiable),
+              "    node.seq = next_sequence_number()",
+              "    node.extra = None",
+              "    frame = getframe(1)",
+              "    while '_whygrad_internal_' in frame.f_globals and frame.f_back is not None: frame = frame.f_back",
+              "    node.site_code = frame.f_code",
+              "    node.lasti = frame.f_lasti",
+              "    return t"]
+    return "\n".join(lines) + "\n"
+
+
+def _node_class_expression(layout: Layout) -> str:
+    row = layout.row
+    if isinstance(row.node, str):
+        layout.node_class(row.node)
+        return f"layout.classes['{row.node}']"
+    statics = "{" + ", ".join(f"'{name}': {name}" for name in row.statics) + "}"
+    return f"layout.node_class(layout.node_name({statics}))"
+
+
+def _saved_lines(layout: Layout, array: dict[str, str], differentiable: list[str]) -> list[str]:
+    """Save what the rules of tracked arguments name, and nothing else."""
+    row = layout.row
+    parts = []
+    conditions = set()
+    for name in layout.saved:
+        wanted_by = layout.wanted_by(name)
+        condition = None
+        if len(wanted_by) < len(differentiable):
+            condition = " or ".join(f"{x}_n is not None" for x in wanted_by)
+        conditions.add(condition)
+        tensor = "t" if name == "out" else name
+        value = "out" if name == "out" else array[name]
+        if array.get(name) == name:
+            parts.append(f"{value}, None, None")
+        elif condition is None:
+            parts.append(f"{value}, c := {tensor}._counter, c[0]")
+        else:
+            parts.append(f"{value} if {condition} else None, c := {tensor}._counter, c[0]")
+    values = "(" + ", ".join(parts) + ")" if parts else "()"
+    if parts and None not in conditions and len(conditions) < len(differentiable):
+        # Some of the rules save nothing: a node that saved nothing can be walked twice.
+        values += " if " + " or ".join(sorted(c for c in conditions if c)) + " else ()"
+    lines = [f"    node.saved = {values}"]
+    if layout.static:
+        statics = [name if name in row.statics else f"{array[name.removesuffix('_shape')]}.shape"
+                   for name in layout.static]
+        lines.append(f"    node.static = ({', '.join(statics)},)")
+    return lines
+
+
+def _shapes_expression(row: Row, tensors: list[str], array: dict[str, str]) -> str:
+    if not row.broadcasts or len(tensors) < 2:
+        return "None"
+    same = " == ".join(f"{name}_x.shape" for name in tensors)
+    shapes = ", ".join(f"{name}_x.shape" if name in tensors else "()" for name in row.inputs)
+    return f"None if {same} else ({shapes})"
+
+
+def _cuts_lines(row: Row, tensors: list[str], differentiable: list[str]) -> list[str]:
+    if len(tensors) == 1:
+        return ["    node.cuts = None"]
+    causes = ", ".join(f"{name}._cause" if name in tensors else "()" for name in row.inputs)
+    if len(differentiable) < len(tensors):
+        return [f"    node.cuts = ({causes})"]
+    tracked = " and ".join(f"{name}_n is not None" for name in differentiable)
+    return [f"    node.cuts = None if {tracked} else ({causes})"]
+
+
+def _unpack_lines(layout: Layout) -> list[str]:
+    lines = []
+    if layout.saved:
+        names = ", ".join(f"{name}, {name}_c, {name}_v" for name in layout.saved)
+        lines += ["    saved = node.saved",
+                  "    if type(saved) is not tuple: saved = open_saved(node)",
+                  f"    if saved: {names} = saved"]
+    if layout.static:
+        lines.append(f"    {', '.join(layout.static)}, = node.static")
+    return lines
+
+
+def _check_lines(layout: Layout, rule: Rule, indent: str) -> list[str]:
+    """Raise if a saved value that this rule uses was changed in place since."""
+    lines = []
+    for name in layout.saved:
+        if name not in rule.names:
+            continue
+        if layout.row.variadic:
+            lines += [f"{indent}changed = variadic_stale({name}_c, {name}_v)",
+                      f"{indent}if changed is not None: raise stale(node, '{name}', {name}[changed], {name}_c[changed], "
+                      f"{name}_v[changed], changed)"]
+        else:
+            lines.append(f"{indent}if {name}_c is not None and {name}_c[0] != {name}_v: "
+                         f"raise stale(node, '{name}', {name}, {name}_c, {name}_v)")
+    return lines
+
+
+def raw_source(layout: Layout) -> str:
+    """Text of the gradient function on bare arrays."""
+    return _gradient_source(layout, "raw", lambda rule: [])
+
+
+def graph_source(layout: Layout) -> str:
+    """Text of the gradient function on Tensors: as `raw`, with saved values lifted back into the graph."""
+    row = layout.row
+
+    def lift_lines(rule: Rule) -> list[str]:
+        lines = []
+        for name in layout.saved:
+            if name not in rule.names:
+                continue
+            if name in row.output_names:
+                i = row.output_names.index(name)
+                lines.append(f"{name} = lift_output({name}, node, {layout.several}, {i})")
+            elif row.variadic:
+                lines.append(f"{name} = [lift(x, edge) for x, edge in zip({name}, node.edges)]")
+            else:
+                lines.append(f"{name} = lift({name}, node.edges[{row.inputs.index(name)}])")
+        return lines
+
+    return _gradient_source(layout, "graph", lift_lines)
+
+
+def _gradient_source(layout: Layout, reader: str, lift_lines: Callable[[Rule], list[str]]) -> str:
+    row = layout.row
+    xp = "raw_xp" if reader == "raw" else "tensor_xp"
+    lines = [f"def {reader}(node, g, edges):", *_unpack_lines(layout)]
+    if layout.several:
+        zeros = "raw_zeros" if reader == "raw" else "tensor_zeros"
+        lines.append(f"    g = fill_missing(node.shapes, g, {zeros})")
+    for position, name in enumerate(row.inputs):
+        rule = layout.rules.get(name)
+        if rule is None:
+            lines.append(f"    g_{name} = None")
+            continue
+        arguments = ", ".join("g" if n == "g" else xp if n == "xp" else n for n in rule.names)
+        body = [*_check_lines(layout, rule, ""), *lift_lines(rule), f"g_{name} = rule_{name}({arguments})"]
+        if len(layout.rules) == 1:
+            lines += [f"    {line}" for line in body]
+        else:
+            lines += [f"    if edges[{position}] is None: g_{name} = None",
+                      "    else:", *(f"        {line}" for line in body)]
+    if row.variadic:
+        lines.append(f"    return g_{row.inputs[-1]}")
+        return "\n".join(lines) + "\n"
+    gradients = "(" + "".join(f"g_{name}, " for name in row.inputs) + ")"
+    if row.broadcasts and len(row.inputs) > 1:
+        lines.append(f"    if node.shapes is not None: return sum_to_shapes(node.shapes, {gradients}, {xp})")
+    lines.append(f"    return {gradients}")
+    return "\n".join(lines) + "\n"

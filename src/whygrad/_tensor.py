@@ -1,0 +1,345 @@
+"""Tensor: an array with a gradient, a place in the graph and a version.
+
+This file holds the state and what touches it directly. The operations (`t.sum()`, `t + u`, `t.to(...)`) are functions
+of `whygrad.functional`; `whygrad._methods` hangs them onto the class.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whygrad import dtypes, errors
+from whygrad.autograd.node import AccumulateGrad, Node, next_sequence_number, row_node
+from whygrad.devices import CPU, device
+from whygrad.why import record as why
+
+if TYPE_CHECKING:
+    from whygrad.ops.table import Row
+
+_whygrad_internal_ = True
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor: a tuple that prints as torch.Size and can count elements."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        count = 1
+        for n in self:
+            count *= n
+        return count
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple.__add__(self, tuple(other))) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, count: Any) -> Any:
+        return Size(tuple.__mul__(self, count))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self) -> Any:
+        return Size, (tuple(self),)
+
+
+class InferenceCounter(list[int]):
+    """Stands where a version counter would be: a tensor made in inference mode has none, so it cannot be saved."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        raise RuntimeError(errors.INFERENCE_SAVED)
+
+
+class View:
+    """What makes a tensor a view: its base, and the rows that lead from the base to it.
+
+    `version` is the counter's value for which `node` is right; a later in-place change of the base through another
+    tensor makes `node` outdated, and `source` builds it anew. `creation` says why an in-place change of this view may be
+    forbidden: "no_grad", "inference", "multi", "custom" or "" (allowed).
+    """
+
+    __slots__ = ("base", "creation", "node", "requires_grad", "steps", "version")
+
+    def __init__(self, base: Tensor, steps: tuple[tuple[Row, dict[str, Any], int | None, tuple[int, ...]], ...],
+                 creation: str = "") -> None:
+        self.base = base
+        self.steps = steps
+        self.creation = creation
+        self.node: Node | None = None
+        self.requires_grad = False
+        self.version = 0
+
+
+class Meta:
+    """What only a few tensors have."""
+
+    __slots__ = ("accumulator", "grad_dtype", "grad_log", "hooks", "post_accumulate_hooks", "reached_by",
+                 "retains_grad", "switched_at")
+
+    def __init__(self) -> None:
+        self.hooks: dict[int, Any] = {}
+        self.post_accumulate_hooks: dict[int, Any] = {}
+        # The node that stands for this leaf in `next_functions`, while anybody looks at it.
+        self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        self.retains_grad = False
+        # The last backward that delivered a gradient here.
+        self.reached_by: Any = None
+        self.grad_dtype: Any = ...
+        # For explanations: who wrote `.grad`, and where `requires_grad` was switched.
+        self.grad_log: list[Any] = []
+        self.switched_at: tuple[bool, why.Site] | None = None
+
+
+class Tensor:
+    """A multi-dimensional array that remembers how it was computed."""
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_cause", "_counter", "_grad", "_lookup", "_meta", "_node",
+                 "_view")
+
+    _array: np.ndarray
+    # The node that computed this tensor. None for a leaf, and for a view, whose node is in `_view`.
+    _node: Any
+    # True if `_node` alone does not tell where a gradient goes: a leaf that requires grad, or a view.
+    _lookup: bool
+    _grad: Tensor | None
+    # [version, site of the last in-place write]: shared by all tensors on the same storage.
+    _counter: list[Any]
+    _view: View | None
+    _meta: Meta | None
+    # Why there is no history (a tuple of causes).
+    _cause: why.Causes
+
+    # NumPy must leave `array * tensor` to us.
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    @property
+    def meta(self) -> Meta:
+        if self._meta is None:
+            self._meta = Meta()
+        return self._meta
+
+    @property
+    def requires_grad(self) -> bool:
+        if self._node is not None:
+            return True
+        return self._lookup and requires_grad(self)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
+        if grad_fn(self) is not None and (not value or True):
+            if value and self.requires_grad:
+                return
+            raise RuntimeError(errors.CHANGE_NON_LEAF if not value else errors.CHANGE_NON_LEAF_TRUE)
+        set_requires_grad(self, value)
+
+    @property
+    def is_leaf(self) -> bool:
+        return grad_fn(self) is None
+
+    @property
+    def grad_fn(self) -> Any:
+        return row_node(grad_fn(self))[0]
+
+    @property
+    def output_nr(self) -> int:
+        return row_node(grad_fn(self))[1]
+
+    @property
+    def grad(self) -> Tensor | None:
+        if self._grad is None and self._node is not None and not (self._meta is not None and self._meta.retains_grad):
+            errors.warn_non_leaf_grad()
+        elif self._grad is None and self._view is not None and grad_fn(self) is not None and not self.retains_grad:
+            errors.warn_non_leaf_grad()
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        check_assigned_grad(self, value)
+        self._grad = value
+        self.meta.grad_log.append(("assigned", why.site()))
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        return self._meta is not None and self._meta.retains_grad
+
+    @property
+    def _version(self) -> int:
+        if type(self._counter) is InferenceCounter:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        version: int = self._counter[0]
+        return version
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    def is_inference(self) -> bool:
+        return type(self._counter) is InferenceCounter
+
+    @property
+    def data(self) -> Tensor:
+        result = wrap(self._array)
+        result._cause = cut(self, "detach", ".data")
+        return result
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.requires_grad and value._array.dtype.kind not in "fcV":
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self._array = value._array
+
+    @property
+    def shape(self) -> Size:
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.FROM_NUMPY[self._array.dtype]
+
+    @property
+    def device(self) -> device:
+        return CPU
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim
+
+
+def wrap(array: np.ndarray) -> Tensor:
+    """A fresh tensor over an array, without history."""
+    t = object.__new__(Tensor)
+    t._array = array
+    t._node = t._grad = t._view = t._meta = None
+    t._lookup = False
+    t._counter = [0]
+    t._cause = ()
+    return t
+
+
+def grad_fn(t: Tensor) -> Any:
+    """The node (or port of a node) that computed `t`, brought up to date if `t` is a view; None for a leaf."""
+    view = t._view
+    if view is None:
+        return t._node
+    base = view.base
+    if view.node is None and not base.requires_grad:
+        return None
+    if view.version != t._counter[0]:
+        if view.creation == "inference":
+            raise RuntimeError(errors.INFERENCE_VIEW_OUTDATED)
+        edge = source(base) if base._node is None and base._lookup else base._node
+        if edge is not None and (view.node is not None or base._node is not None or base._view is not None):
+            view.node = AsStrided(edge, view.steps)
+        view.version = t._counter[0]
+    return view.node
+
+
+def requires_grad(t: Tensor) -> bool:
+    view = t._view
+    if view is None:
+        return t._node is not None or t._lookup
+    return view.requires_grad or view.node is not None or view.base.requires_grad
+
+
+def source(t: Tensor) -> Any:
+    """Where the gradient of `t` goes: its node, `t` itself if it is a leaf that requires grad, or None."""
+    if t._view is None:
+        return t if t._node is None and t._lookup else t._node
+    node = grad_fn(t)
+    if node is None and requires_grad(t):
+        return t
+    return node
+
+
+def set_requires_grad(t: Tensor, value: bool) -> None:
+    """Switch a leaf."""
+    if value and t._array.dtype.kind not in "fcV":
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    if value == requires_grad(t):
+        return
+    if t._view is None:
+        t._lookup = value
+    else:
+        t._view.requires_grad = value
+    where = why.site()
+    t.meta.switched_at = (value, where)
+    if not value:
+        t._cause = (why.Cause("frozen", where),)
+
+
+def cut(t: Tensor, kind: str, detail: str = "") -> why.Causes:
+    """The causes of a value that was taken out of the graph on purpose."""
+    node = source(t) if t._lookup else t._node
+    if node is None:
+        return t._cause
+    return (why.Cause(kind, why.site(), detail, (node,)),)
+
+
+def check_assigned_grad(t: Tensor, value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is t:
+        raise RuntimeError("can't assign Variable as its own grad")
+    wanted = t.dtype if t._meta is None or t._meta.grad_dtype is ... else t._meta.grad_dtype
+    if wanted is not None and value.dtype is not wanted:
+        raise RuntimeError(errors.grad_dtype_mismatch(value.dtype, wanted))
+    if value._array.shape != t._array.shape:
+        raise RuntimeError(
+            "assigned grad has data of a different size")
+
+
+class AsStrided(Node):
+    """Leads from the current value of a base to one of its views, after the base was changed through another tensor.
+
+    The gradient is brought back through the rules of the view's own steps, last step first.
+    """
+
+    __slots__ = ("steps",)
+
+    def __init__(self, edge: Any, steps: Any) -> None:
+        self.edges = (edge,)
+        self.saved = ()
+        self.shapes = self.cuts = self.extra = None
+        self.seq = next_sequence_number()
+        self.site_code, self.lasti = why.site()
+        self.steps = steps
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        from whygrad.autograd.views import gradient_of_steps
+        from whygrad.backends import raw
+
+        return (gradient_of_steps(self.steps, g, raw),)
+
+    def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        from whygrad.autograd.views import gradient_of_steps
+        from whygrad.backends import tensor
+
+        return (gradient_of_steps(self.steps, g, tensor),)
+
+
+AsStrided.__name__ = AsStrided.__qualname__ = "AsStridedBackward0"

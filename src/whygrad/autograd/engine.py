@@ -1,0 +1,271 @@
+"""The walk back through the graph.
+
+One backward is one `run`. It counts how many contributions each node will get, then executes ready nodes, newest
+first. All state of the walk is local to the call, so a failed backward leaves nothing behind, a hook may start another
+backward, and several threads may walk at once. Nothing here is recursive.
+
+The same loop serves both readers: bare arrays (`raw`), and Tensors when the gradients are to be differentiated again
+(`graph`). Leaves are not nodes: a gradient is deposited in a leaf the moment its last contribution has arrived.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush, heappushpop
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from whygrad._tensor import Tensor, grad_fn, wrap
+from whygrad.autograd import hooks
+from whygrad.autograd.modes import modes, refresh, special
+from whygrad.autograd.node import Node, cast_array
+from whygrad.why import record as why
+
+_whygrad_internal_ = True
+
+Target = Any  # Node | Tensor: where an edge leads
+
+# Two backward passes may reach one leaf at the same time.
+_accumulating = threading.Lock()
+
+_backward_number = itertools.count(1).__next__
+
+
+class Backward:
+    """One run, as the nodes it freed and the leaves it reached remember it."""
+
+    __slots__ = ("create_graph", "number", "site")
+
+    def __init__(self, create_graph: bool) -> None:
+        self.number = _backward_number()
+        self.site = why.site()
+        self.create_graph = create_graph
+
+
+def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool,
+        captures: dict[Target, Any] | None = None, deposit_captured: bool = False) -> None:
+    """Send the gradient of each root back.
+
+    With `captures` (target -> None, filled in here) only what leads to those targets is walked, and no leaf is written
+    unless `deposit_captured`. Gradients are arrays, or Tensors if `create_graph`.
+    """
+    this = Backward(create_graph)
+    outer_mode = modes.grad
+    if outer_mode != create_graph:
+        # Hooks and custom backwards run in this mode.
+        modes.grad = create_graph
+        refresh()
+    try:
+        _walk(this, roots, keep, captures, deposit_captured)
+    finally:
+        if modes.grad != outer_mode:
+            modes.grad = outer_mode
+            refresh()
+
+
+def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captures: dict[Target, Any] | None,
+          deposit_captured: bool) -> None:
+    create_graph = this.create_graph
+    targets = list(dict.fromkeys(target for target, _ in roots))
+    dependencies = _count_dependencies(targets)
+    if captures is not None:
+        wanted = _leading_to(captures, dependencies)
+        targets = [target for target in targets if target in wanted]
+        dependencies = _count_dependencies(targets, wanted)
+    pending: dict[Target, Any] = {}
+    owned: set[Target] = set()
+    for target, g in roots:
+        if target in dependencies:
+            pending[target] = g if target not in pending else pending[target] + g
+
+    ready: list[tuple[int, Node]] = []
+    for target in targets:
+        if dependencies[target]:
+            continue
+        if isinstance(target, Tensor):
+            _finish_leaf(this, target, pending.pop(target), captures, deposit_captured)
+        else:
+            heappush(ready, (-target.seq, target))
+    if not ready:
+        return
+    node = heappop(ready)[1]
+    while True:
+        g = pending.pop(node, None)
+        edges = node.edges
+        if node.extra is not None:
+            g = hooks.on_output(node, g, create_graph)
+        if captures is not None:
+            if node in captures:
+                captures[node] = g
+            edges = tuple([target if target in dependencies else None for target in edges])
+        if g is None and not node.takes_none:
+            grads: Any = (None,) * len(edges)
+        else:
+            if node.extra is not None:
+                g = hooks.before_node(node, g, create_graph)
+            if special.anomaly:
+                from whygrad.autograd.anomaly import run_node
+                grads = run_node(node, g, edges, create_graph)
+            elif create_graph:
+                grads = node.graph(g, edges)
+            else:
+                grads = node.raw(g, edges)
+            if node.extra is not None:
+                grads = hooks.after_node(node, grads, g, create_graph)
+            if not keep and node.saved:
+                node.saved = None
+                node.freed = this
+        owned.discard(node)
+        g = following = None
+        for target, gradient in zip(edges, grads, strict=True):
+            if target is None:
+                continue
+            if gradient is not None:
+                if target in pending:
+                    pending[target] = _combine(pending[target], gradient, target, owned, create_graph)
+                else:
+                    pending[target] = gradient
+            left = dependencies[target] - 1
+            if left:
+                dependencies[target] = left
+            elif isinstance(target, Tensor):
+                grads = None
+                _finish_leaf(this, target, pending.pop(target, None), captures, deposit_captured)
+            elif following is None:
+                following = target
+            else:
+                heappush(ready, (-target.seq, target))
+        if following is None:
+            if not ready:
+                return
+            node = heappop(ready)[1]
+        elif ready:
+            node = heappushpop(ready, (-following.seq, following))[1]
+        else:
+            node = following
+
+
+def _count_dependencies(targets: list[Target], wanted: set[Target] | None = None) -> dict[Target, int]:
+    """How many contributions each target will receive (besides what a root brings along)."""
+    counts: dict[Target, int] = dict.fromkeys(targets, 0)
+    stack = [target for target in targets if not isinstance(target, Tensor)]
+    push, pop = stack.append, stack.pop
+    while stack:
+        for target in pop().edges:
+            if target is None:
+                continue
+            if target in counts:
+                counts[target] += 1
+            elif wanted is None or target in wanted:
+                counts[target] = 1
+                if not isinstance(target, Tensor):
+                    push(target)
+    return counts
+
+
+def _leading_to(captures: Iterable[Target], reachable: Iterable[Target]) -> set[Target]:
+    """The reachable targets from which a captured one can be reached."""
+    wanted = set(captures)
+    # Older nodes first: a node's edges lead to nodes made before it.
+    for node in sorted([t for t in reachable if not isinstance(t, Tensor)], key=_sequence_number):
+        if node not in wanted and any(target in wanted for target in node.edges):
+            wanted.add(node)
+    return wanted
+
+
+def _sequence_number(node: Node) -> int:
+    return node.seq
+
+
+def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_graph: bool) -> Any:
+    """Add a further contribution; from the second one on the buffer is ours and is added to in place."""
+    if type(old) is list:
+        return [b if a is None else a if b is None else a + b for a, b in zip(old, new, strict=True)]
+    if target in owned:
+        return np.add(old, new, out=old)
+    total = old + new
+    if not create_graph and type(total) is np.ndarray:
+        owned.add(target)
+    return total
+
+
+def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, Any] | None,
+                 deposit_captured: bool) -> None:
+    """All contributions to a leaf are in."""
+    meta = leaf._meta
+    if g is not None and meta is not None and meta.hooks:
+        g = hooks.on_leaf(leaf, g, this.create_graph)
+    if captures is not None and leaf in captures:
+        captures[leaf] = g
+        if not deposit_captured:
+            return
+    if g is None:
+        return
+    accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
+    if accumulator is not None and accumulator.extra is not None:
+        g = hooks.before_node(accumulator, g, this.create_graph)
+    if this.create_graph:
+        _deposit_recorded(leaf, g)
+    else:
+        _deposit(leaf, g)
+    if meta is not None:
+        meta.reached_by = this
+        if meta.post_accumulate_hooks:
+            hooks.after_accumulation(leaf)
+        if accumulator is not None and accumulator.extra is not None:
+            hooks.after_node(accumulator, (), g, this.create_graph)
+
+
+def _deposit(leaf: Tensor, g: Any) -> None:
+    if not leaf.requires_grad:
+        return  # frozen since the forward
+    array = leaf._array
+    if g.dtype is not array.dtype:
+        g = cast_array(g, array.dtype)
+    if g.shape != array.shape:
+        raise RuntimeError(f"internal error: gradient of shape {g.shape} for a leaf of shape {array.shape}")
+    if array.dtype.kind == "c":
+        g = np.conj(g)
+    with _accumulating:
+        grad = leaf._grad
+        if grad is None:
+            # References: `g` here, in the caller, and the argument of getrefcount.
+            fresh = type(g) is np.ndarray and getrefcount(g) <= 3 and g.base is None and g.strides == array.strides
+            leaf._grad = wrap(g if fresh else owned_copy(g, array))
+        else:
+            np.add(grad._array, g, out=grad._array)
+            grad._counter[0] += 1
+
+
+def _deposit_recorded(leaf: Tensor, g: Tensor) -> None:
+    if not leaf.requires_grad:
+        return
+    if g._array.dtype is not leaf._array.dtype:
+        g = g.to(leaf.dtype)  # type: ignore[attr-defined]
+    if leaf._array.dtype.kind == "c":
+        g = g.conj()  # type: ignore[attr-defined]
+    with _accumulating:
+        grad = leaf._grad
+        if grad is None:
+            leaf._grad = g if g.requires_grad else wrap(owned_copy(g._array, leaf._array))
+        else:
+            leaf._grad = grad + g  # type: ignore[operator]
+
+
+def owned_copy(g: Any, like: np.ndarray) -> np.ndarray:
+    """A fresh array with the values of `g`, laid out as `like` if that is dense, else row-major."""
+    result = np.empty_like(like, dtype=np.asarray(g).dtype)
+    if 0 in like.strides and like.size > 1:
+        result = np.empty(like.shape, result.dtype)
+    result[...] = g
+    return result
+
+
+def target_of(t: Tensor) -> Target:
+    """The target that stands for a tensor: its node, or itself."""
+    node = grad_fn(t)
+    return t if node is None else node

@@ -1,0 +1,1 @@
+def target_of_edge(e): raise NotImplementedError

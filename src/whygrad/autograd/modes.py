@@ -1,0 +1,51 @@
+"""Grad mode, inference mode and the other per-thread switches that change what an op records."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from whygrad.why.record import Site
+
+_whygrad_internal_ = True
+
+
+class Modes(threading.local):
+    """The switches of one thread. Class attributes are the defaults of a fresh thread."""
+
+    grad: bool = True
+    inference: bool = False
+    # Innermost pair of saved_tensors_hooks, or the message of disable_saved_tensors_hooks.
+    saved_hooks: tuple[Any, ...] = ()
+    saved_hooks_disabled: str | None = None
+    # Where gradients were switched off, for explanations.
+    off_site: Site | None = None
+    off_name: str = ""
+
+
+modes = Modes()
+
+
+class Special:
+    """`on` while any thread is out of the ordinary: ops look at this one flag before they look at thread-locals."""
+
+    __slots__ = ("anomaly", "on", "threads")
+
+    def __init__(self) -> None:
+        self.on = False
+        self.anomaly = False
+        self.threads: set[int] = set()
+
+
+special = Special()
+
+
+def refresh() -> None:
+    """Call after changing anything in `modes`."""
+    ordinary = modes.grad and not modes.inference and not modes.saved_hooks
+    ident = threading.get_ident()
+    if ordinary:
+        special.threads.discard(ident)
+    else:
+        special.threads.add(ident)
+    special.on = bool(special.threads) or special.anomaly

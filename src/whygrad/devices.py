@@ -1,0 +1,66 @@
+"""The one device there is. Asking for another raises, and says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "hpu", "xla", "mtia", "ipu", "vulkan", "privateuseone")
+
+
+class device:
+    """torch.device: any name can be written down, but only the CPU holds tensors."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: str | device = "cpu", index: int | None = None) -> None:
+        if isinstance(type, device):
+            type, index = type.type, type.index
+        elif isinstance(type, int):
+            type, index = "cuda", type
+        elif not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+        name, colon, number = type.partition(":")
+        if name not in _KNOWN:
+            raise RuntimeError(f"Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, "
+                               f"xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device "
+                               f"string: {name}")
+        if colon and not number.isdigit():
+            raise RuntimeError(f"Invalid device string: '{type}'")
+        self.type = name
+        self.index = int(number) if colon else index
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> Any:
+        return device, (str(self),)
+
+    def __enter__(self) -> device:
+        check_device(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+CPU = device("cpu")
+
+
+def check_device(wanted: Any) -> device:
+    """Accept the CPU under any of its names; refuse everything else."""
+    if wanted is None or wanted is CPU:
+        return CPU
+    found = wanted if isinstance(wanted, device) else device(wanted)
+    if found.type != "cpu":
+        raise RuntimeError(f"whygrad runs on the CPU only: cannot use device '{found}'. Use device='cpu', or test "
+                           "torch.cuda.is_available(), which is False here")
+    return CPU

@@ -1,0 +1,142 @@
+"""Texts of autograd's errors, word for word torch's, and the functions that compose them after the failure.
+
+The first line is torch's; what whygrad knows beyond it (which line saved, overwrote, freed) is attached as a note, so
+`str(error)` stays equal.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whygrad.autograd.node import Node
+
+_whygrad_internal_ = True
+
+BACKWARD_TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward.")
+
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+    "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+    "`torch.no_grad()` instead of `torch.inference_mode()`.")
+
+INFERENCE_INPLACE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
+    "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.")
+
+_CLARIFY = ("Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+            "both the view and the inplace either both inside the {block} block (if you don't want the inplace to be "
+            "tracked) or both outside (if you want the inplace to be tracked).")
+
+INFERENCE_VIEW_OUTDATED = (
+    "A view was created in inference mode and its base or another view of its base has been modified inplace in normal "
+    "mode. " + _CLARIFY.format(block="inference_mode"))
+
+CHANGE_NON_LEAF = ("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                   "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+CHANGE_NON_LEAF_TRUE = "you can only change requires_grad flags of leaf variables."
+
+LEAF_INPLACE = "a leaf Variable that requires grad is being used in an in-place operation."
+LEAF_VIEW_INPLACE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+
+NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+    "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
+    ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
+    "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations. (Triggered internally at "
+    "/pytorch/build/aten/src/ATen/core/TensorBody.h:502.)")
+
+NO_GRAD_FN = "element {index} of tensors does not require grad and does not have a grad_fn"
+
+
+def warn_non_leaf_grad() -> None:
+    from whygrad.why.record import user_frame
+
+    frame = user_frame(1)
+    depth, here = 1, __import__("sys")._getframe(1)
+    while here is not None and here is not frame:
+        here, depth = here.f_back, depth + 1
+    warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=depth)
+
+
+def grad_dtype_mismatch(given: Any, wanted: Any) -> str:
+    return (f"attempting to assign a gradient with dtype '{str(given).removeprefix('torch.')}' to a tensor with grad_dtype "
+            f"'{wanted.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
+            "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
+            "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.")
+
+
+def graph_freed(node: Node) -> RuntimeError:
+    return RuntimeError(BACKWARD_TWICE)
+
+
+def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: int, position: int | None = None) -> RuntimeError:
+    """A saved value was changed in place after it was saved."""
+    from whygrad import dtypes
+    from whygrad.autograd.node import Node as NodeClass
+    from whygrad.autograd.node import row_node
+
+    row = type(node).layout.row
+    if name in row.output_names:
+        producer: Any = node
+        number = row.output_names.index(name)
+    else:
+        i = row.inputs.index(name) if position is None else position
+        producer, number = row_node(node.edges[i])
+    origin = ""
+    if isinstance(producer, NodeClass):
+        origin = f", which is output {number} of {op_name(producer)},"
+    kind = dtypes.FROM_NUMPY[value.dtype].tensor_type
+    sizes = ", ".join(map(str, value.shape))
+    return RuntimeError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} [{sizes}]]"
+        f"{origin} is at version {counter[0]}; expected version {version} instead. Hint: enable anomaly detection to find the "
+        "operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).")
+
+
+def op_name(node: Node) -> str:
+    """A node's name as torch's messages have it: without "Backward0"."""
+    import re
+
+    return re.sub(r"Backward\d*$", "", type(node).__name__) + (re.search(r"Backward([1-9]\d*)$", type(node).__name__) or
+                                                               [None, ""])[1]
+
+
+CREATE_GRAPH_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+    "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+    "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the "
+    "leak. (Triggered internally at /pytorch/torch/csrc/autograd/engine.cpp:1285.)")
+
+
+def user_stacklevel() -> int:
+    """`stacklevel` for a warning raised by the caller of this function: the nearest frame outside the package."""
+    import sys
+
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and "_whygrad_internal_" in frame.f_globals:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def no_grad_fn(index: int, t: Any) -> RuntimeError:
+    return RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+
+
+def non_scalar_backward(t: Any) -> RuntimeError:
+    return RuntimeError("grad can be implicitly created only for scalar outputs")
+
+
+def gradient_shape(index: int, g: Any, t: Any) -> RuntimeError:
+    return RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape of "
+                        f"{t.shape}.")
+
+
+def unused_input(index: int, t: Any) -> RuntimeError:
+    return RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+                        "allow_unused=True if this is the desired behavior.")

@@ -1,0 +1,1 @@
+from whygrad.functional.pointwise import *

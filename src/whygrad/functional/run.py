@@ -1,0 +1,40 @@
+"""How every torch-named function ends: promote the arguments, apply the row, honour `out=`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whygrad._apply import apply
+from whygrad._tensor import Tensor
+from whygrad.ops.table import TABLE
+from whygrad.promotion import promote
+
+_whygrad_internal_ = True
+
+# What belongs on the Tensor class and into the torch namespace: filled by `public`.
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+METHODS: dict[str, Callable[..., Any]] = {}
+
+
+def public(*, method: bool = True, function: bool = True, name: str | None = None) -> Callable[[Any], Any]:
+    """Put a function into the torch namespace and, with its first argument as `self`, onto Tensor."""
+
+    def register(f: Callable[..., Any]) -> Callable[..., Any]:
+        public_name = name or f.__name__
+        if function:
+            FUNCTIONS[public_name] = f
+        if method:
+            METHODS[public_name] = f
+        return f
+
+    return register
+
+
+def run(row_name: str, *inputs: Any, **statics: Any) -> Any:
+    """Promote and apply a broadcasting row."""
+    return apply(TABLE[row_name], *promote(row_name, *inputs), **statics)
+
+
+def is_tensor(obj: Any) -> bool:
+    return isinstance(obj, Tensor)

@@ -1,0 +1,137 @@
+"""The table of ops: what a row is, and the decorators that declare one.
+
+A row is a forward function plus one derivative rule per array argument. Both are written against an array namespace
+`xp`, so that several readers can run them: bare NumPy arrays, graph-recording Tensors, a pen that writes formulas.
+This package knows nothing of tensors, graphs or NumPy; it only declares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+
+class NoGrad(NamedTuple):
+    """Stands in for a rule: this argument or output cannot carry a gradient, and here is why."""
+
+    reason: str
+
+
+class Rule:
+    """The derivative for one argument: `function(g, ...)`, where every other parameter is a saved value."""
+
+    __slots__ = ("function", "names")
+
+    def __init__(self, function: Callable[..., Any], row_name: str, argument: str) -> None:
+        # A traceback should show `d_mul_d_a`, not `<lambda>`.
+        label = f"d_{row_name}_d_{argument}"
+        function.__code__ = function.__code__.replace(co_name=label, co_qualname=label)
+        function.__name__ = function.__qualname__ = label
+        self.function = function
+        self.names = _parameters(function)
+
+
+class Row:
+    """One op: its forward, the rules of its arguments, and how its node in the graph is called."""
+
+    __slots__ = ("broadcasts", "forward", "holomorphic", "inputs", "name", "node", "outputs", "rules", "static_defaults",
+                 "statics", "variadic", "view")
+
+    def __init__(self, forward: Callable[..., Any], rules: dict[str, Any], *, broadcasts: bool, view: bool,
+                 node: str | Callable[..., str] | None, outputs: tuple[Any, ...] | str, holomorphic: bool) -> None:
+        code = forward.__code__
+        self.name = forward.__name__.rstrip("_")
+        self.forward = forward
+        self.variadic = bool(code.co_flags & 0x04)
+        positional = code.co_varnames[1:code.co_argcount]
+        self.statics = code.co_varnames[code.co_argcount:code.co_argcount + code.co_kwonlyargcount]
+        if self.variadic:
+            positional += (code.co_varnames[code.co_argcount + code.co_kwonlyargcount],)
+        self.inputs = positional
+        self.static_defaults = forward.__kwdefaults__ or {}
+        self.broadcasts = broadcasts
+        self.view = view
+        self.node = node or f"{camel(self.name)}Backward0"
+        self.outputs = outputs
+        self.holomorphic = holomorphic
+        self.rules = {argument: rule if isinstance(rule, NoGrad) else Rule(rule, self.name, argument)
+                      for argument, rule in rules.items()}
+        self._check()
+
+    def _check(self) -> None:
+        unknown = set(self.rules) - set(self.inputs)
+        if unknown:
+            raise TypeError(f"op '{self.name}': rules for {sorted(unknown)}, but its arrays are {list(self.inputs)}")
+        missing = set(self.inputs) - set(self.rules)
+        if missing:
+            raise TypeError(f"op '{self.name}': no rule for {sorted(missing)}; write one, or NoGrad('why not')")
+        legal = {"xp", "g", *self.saveable, *self.statics}
+        for argument, rule in self.rules.items():
+            if isinstance(rule, Rule) and not set(rule.names) <= legal:
+                wrong = sorted(set(rule.names) - legal)
+                raise TypeError(f"op '{self.name}', rule for '{argument}': unknown names {wrong}; a rule may name "
+                                f"{sorted(legal)}")
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names under which a rule can ask for the results."""
+        if self.outputs == "list":
+            return ()
+        if len(self.outputs) == 1:
+            return ("out",)
+        return tuple(f"out{i}" for i in range(len(self.outputs)))
+
+    @property
+    def saveable(self) -> tuple[str, ...]:
+        return (*self.inputs, *(f"{name}_shape" for name in self.inputs), *self.output_names)
+
+    def __repr__(self) -> str:
+        return f"<row {self.name}({', '.join((*self.inputs, *self.statics))})>"
+
+
+TABLE: dict[str, Row] = {}
+
+
+def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...] | str = ("out",),
+       holomorphic: bool = True, broadcasts: bool = False, view: bool = False,
+       **rules: Callable[..., Any] | NoGrad) -> Callable[[Callable[..., Any]], Row]:
+    """Declare a row.
+
+    `node` is torch's name of the graph node where it is not `<Name>Backward0`; a function `(kinds, statics) -> name`
+    if torch has several. `outputs` lists the results (a `NoGrad` for one that has no gradient), or is "list" for as
+    many as the forward returns. `holomorphic=False` marks an op whose rule is not valid for complex numbers.
+    """
+
+    def declare(forward: Callable[..., Any]) -> Row:
+        row = Row(forward, rules, broadcasts=broadcasts, view=view, node=node, outputs=outputs, holomorphic=holomorphic)
+        if row.name in TABLE:
+            raise TypeError(f"op '{row.name}' is declared twice")
+        TABLE[row.name] = row
+        return row
+
+    return declare
+
+
+def elementwise(**options: Any) -> Callable[[Callable[..., Any]], Row]:
+    """A row that works element by element and broadcasts; its rules may ignore broadcasting."""
+    return op(broadcasts=True, **options)
+
+
+def view(**options: Any) -> Callable[[Callable[..., Any]], Row]:
+    """A row whose result shares memory with its first argument."""
+    return op(view=True, **options)
+
+
+def camel(name: str) -> str:
+    return "".join(part.capitalize() for part in re.split("_", name))
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    code = function.__code__
+    return code.co_varnames[:code.co_argcount]
+
+
+def rule_names(rules: Iterable[Rule]) -> set[str]:
+    """Everything that these rules want saved."""
+    return {name for rule in rules for name in rule.names} - {"xp", "g"}

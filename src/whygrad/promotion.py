@@ -1,0 +1,65 @@
+"""torch's type promotion, applied before a row runs: a row never sees mixed dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whygrad import dtypes
+from whygrad._tensor import Tensor, source, wrap
+from whygrad.autograd.modes import modes, special
+from whygrad.autograd.node import Cast
+
+_whygrad_internal_ = True
+
+
+def result_dtype(*inputs: Any) -> dtypes.dtype:
+    """The dtype torch computes in for these tensors and Python numbers."""
+    return dtypes.result_dtype([(x.dtype, x._array.ndim) if isinstance(x, Tensor) else x for x in inputs
+                                if x is not None])
+
+
+def promote(name: str, *inputs: Any, dtype: dtypes.dtype | None = None) -> list[Any]:
+    """The arguments in their common dtype (or in `dtype`). Numbers stay numbers, in the dtype's kind."""
+    if dtype is None:
+        dtype = result_dtype(*inputs)
+    wanted = dtype.numpy
+    return [cast(x, wanted) if isinstance(x, Tensor) else x if x is None else as_number(x, dtype, name)
+            for x in inputs]
+
+
+def cast(t: Tensor, wanted: np.dtype) -> Tensor:
+    """`t` in another dtype, invisibly: its gradient is cast back on the way to `t`."""
+    array = t._array
+    if array.dtype is wanted or array.dtype == wanted:
+        return t
+    result = wrap(cast_values(array, wanted))
+    result._counter = t._counter
+    result._cause = t._cause
+    if not special.on or (modes.grad and not modes.inference):
+        edge = source(t) if t._node is None and t._lookup else t._node
+        if edge is not None and wanted.kind in "fcV":
+            result._node = Cast(edge, array.dtype)
+    return result
+
+
+def cast_values(array: np.ndarray, wanted: np.dtype) -> np.ndarray:
+    """Convert as C does (and torch with it): no warnings for NaN to integer or a dropped imaginary part."""
+    if array.dtype.kind == "c" and wanted.kind not in "c":
+        array = array != 0 if wanted.kind == "b" else array.real
+    with np.errstate(all="ignore"):
+        return array.astype(wanted)
+
+
+def as_number(value: Any, dtype: dtypes.dtype, name: str) -> Any:
+    """A Python number that NumPy will treat as one of `dtype`."""
+    if dtype.is_floating_point or dtype.is_complex:
+        return value
+    if dtype.category == 0:
+        return bool(value)
+    info = np.iinfo(dtype.numpy)
+    value = int(value)
+    if not info.min <= value <= info.max:
+        value = int(np.array(value & ((1 << info.bits) - 1), dtype=f"u{info.bits // 8}").astype(dtype.numpy))
+    return value
