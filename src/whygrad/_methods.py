@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad import functional as F
 from whygrad._apply import compiled
 from whygrad._tensor import Tensor
-from whygrad.functional.run import METHODS
+from whygrad import functional
+from whygrad.functional.run import FUNCTIONS, METHODS
 from whygrad.ops.table import TABLE
 
 _whygrad_internal_ = True
@@ -19,13 +19,13 @@ _mul = compiled(TABLE["mul"], "tt")
 def __add__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor and other._array.dtype is self._array.dtype:
         return _add(self, other)
-    return F.add(self, other)
+    return FUNCTIONS["add"](self, other)
 
 
 def __mul__(self: Tensor, other: Any) -> Any:
     if type(other) is Tensor and other._array.dtype is self._array.dtype:
         return _mul(self, other)
-    return F.mul(self, other)
+    return FUNCTIONS["mul"](self, other)
 
 
 OPERATORS = [__add__, __mul__]

@@ -37,7 +37,7 @@ _STATE = np.dtype(  # the C structs that torch.get_rng_state() copies out
 )
 _WIDE_RANGE = 1 << 28  # from here on an integer takes two words, to keep `%` from showing
 _LARGE = 16  # normals come in blocks of this many, in tensors that hold at least one block
-_CHUNK = 1 << 15  # elements per pass of a long formula, so that its temporaries stay in the cache
+_CHUNK = 1 << 16  # elements per pass of a long formula, so that its temporaries stay in the cache
 _DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
 _LARGEST = {"bfloat16": 3.3895313892515355e38, "float16": 65504.0, "float32": 3.4028234663852886e38}
 _C_NAMES = {
@@ -146,7 +146,7 @@ class Stream:
             return _as_complex(self.uniform((*shape, 2), _part(dtype), low, high))
         _check_uniform(dtype, low, high)
         double = dtype == np.float64
-        unit = self.doubles(math.prod(shape)) if double else self.singles(math.prod(shape))
+        unit: Array = self.doubles(math.prod(shape)) if double else self.singles(math.prod(shape))
         work = np.float64 if double else np.float32
         start, stop = work(low), work(high)
         out = _fma(unit, stop - start, start).astype(dtype, copy=False)
@@ -164,7 +164,7 @@ class Stream:
         *,
         contiguous: bool = True,
     ) -> Array:
-        """Box-Muller, in blocks if there are 16 elements or more and the target is contiguous, else in pairs."""
+        """Box-Muller: in blocks if there are 16 elements or more in a contiguous target, else in pairs."""
         dtype, shape = np.dtype(dtype), _as_shape(shape)
         if not std >= 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -211,7 +211,7 @@ class Stream:
         # The wider types have drawn units for the rest too, before they redraw it.
         skipped = rest if dtype.itemsize > 2 else 0
         total = count if not rest else count - rest + skipped + _LARGE
-        units = self.doubles(total) if dtype == np.float64 else self.singles(total)
+        units: Array = self.doubles(total) if dtype == np.float64 else self.singles(total)
         if skipped:
             units = np.delete(units, slice(count - rest, count))
         blocks = units.reshape(-1, 2, _LARGE // 2)
@@ -275,7 +275,7 @@ class Stream:
         return _narrow(values, dtype).reshape(shape)
 
     def random(self, shape: Shape, dtype: DTypeLike = np.int64) -> Array:
-        """random_() without bounds: all integers from 0 that the dtype represents; two words if 64 bits wide."""
+        """random_() without bounds: any integer from 0 to the dtype's largest. 64-bit dtypes: two words each."""
         dtype, shape = np.dtype(dtype), _as_shape(shape)
         count = math.prod(shape)
         words = self.double_words(count) if dtype.itemsize == 8 else self.words(count)
@@ -328,16 +328,17 @@ class Stream:
             with np.errstate(divide="ignore"):
                 ratio = weights / rivals
             if samples == 1:
-                return ratio.argmax(-1, keepdims=True)
-            return np.argsort(-ratio, axis=-1, kind="stable")[..., :samples].astype(np.int64)
+                return np.expand_dims(ratio.argmax(-1), -1)
+            return np.asarray(np.argsort(-ratio, axis=-1, kind="stable")[..., :samples])
         rows = np.atleast_2d(weights)
         work = rows.dtype if rows.dtype.itemsize > 2 else np.dtype(np.float32)
         cumulative = rows.cumsum(-1, dtype=work)
         cumulative /= cumulative[:, -1:].copy()
         cumulative[:, -1] = 1
         units = self.doubles(len(rows) * samples).reshape(len(rows), samples)
-        chosen = [np.searchsorted(row.astype(np.float64), unit) for row, unit in zip(cumulative, units)]
-        return np.stack(chosen).astype(np.int64).reshape(*weights.shape[:-1], samples)
+        wide = cumulative.astype(np.float64)
+        chosen = [np.searchsorted(row, unit) for row, unit in zip(wide, units, strict=True)]
+        return np.stack(chosen).reshape(*weights.shape[:-1], samples)
 
     # By rejection: how many units one element takes is known only once it is accepted, and decides where the
     # next element starts. These go element by element.
@@ -354,18 +355,18 @@ class Stream:
 
     def standard_gamma(self, alpha: Array) -> Array:
         """Normals in pairs and double units, after Marsaglia and Tsang."""
-        smallest = np.finfo(alpha.dtype).tiny
-        return np.maximum(_each(self._gamma, alpha.dtype, alpha), smallest)
+        samples = _each(self._gamma, alpha.dtype, alpha)
+        return samples.clip(np.finfo(alpha.dtype).tiny)
 
     def dirichlet(self, alpha: Array) -> Array:
         """Gammas in float64, divided by their sum over the last axis."""
         gamma = self.standard_gamma(alpha.astype(np.float64))
-        share = (gamma / gamma.sum(-1, keepdims=True)).astype(alpha.dtype)
-        info, one = np.finfo(alpha.dtype), alpha.dtype.type(1)
-        return np.clip(share, info.tiny, np.nextafter(one, 0 * one))
+        share: Array = (gamma / gamma.sum(-1, keepdims=True)).astype(alpha.dtype)
+        info = np.finfo(alpha.dtype)
+        return share.clip(info.tiny, 1 - info.epsneg)
 
-    def _poisson(self, rate: Any) -> float:
-        rate = float(rate)
+    def _poisson(self, element: np.floating) -> float:
+        rate = float(element)
         if rate < 10:
             floor, product, events = math.exp(-rate), 1.0, 0
             while rate > 0:
@@ -394,13 +395,13 @@ class Stream:
 
     def _binomial(self, count: Any, p: Any) -> float:
         if count <= 0 or p <= 0:
-            return 0
+            return 0.0
         if p >= 1:
-            return count
-        if p != p:
+            return float(count)
+        if math.isnan(p):
             return math.nan
         if p > 0.5:
-            return count - self._binomial_below_half(count, type(p)(1.0 - float(p)))
+            return float(count) - self._binomial_below_half(count, type(p)(1.0 - float(p)))
         return self._binomial_below_half(count, p)
 
     def _binomial_below_half(self, count: Any, p: Any) -> float:
@@ -528,16 +529,19 @@ def _box_muller_single(blocks: Array) -> Array:
     return np.stack([radius * cosine, radius * sine], 1)
 
 
-# The single precision logarithm, sine and cosine below are Cephes' (Stephen Moshier), in the order of operations
-# that torch's vector code has. NumPy's own are as accurate, but every tenth normal would differ in its last bit.
+# The single precision logarithm, sine and cosine below are Cephes' (Stephen Moshier), in the order of steps
+# that torch's vector code has. NumPy's own are as accurate, but one normal in seven would end differently.
 
 
 def _polynomial(x: Array, coefficients: Sequence[float]) -> Array:
     """Horner's scheme in float32 with fused steps. A product of two float32 is exact in float64."""
     wide = x.astype(np.float64)
-    y: Any = float(np.float32(coefficients[0]))
+    y = np.full_like(x, coefficients[0])
     for c in coefficients[1:]:
-        y = (wide * y + float(np.float32(c))).astype(np.float32)
+        step = y.astype(np.float64)
+        step *= wide
+        step += float(np.float32(c))
+        y = step.astype(np.float32)
     return y
 
 
@@ -563,8 +567,9 @@ def _log_single(x: Array) -> Array:
     x = np.where(low, fraction + fraction, fraction) - np.float32(1)
     square = x * x
     y = (_polynomial(x, _LOG) * x).astype(np.float64) * square
-    y = (y + e * np.float32(-2.12194440e-4)).astype(np.float32)
-    return x + (y - square * np.float32(0.5)) + e * np.float32(0.693359375)
+    y = (y + e * np.float32(-2.12194440e-4)).astype(np.float32)  # the low part of log 2, then the high one
+    result: Array = x + (y - square * np.float32(0.5)) + e * np.float32(0.693359375)
+    return result
 
 
 def _sincos_single(x: Array) -> tuple[Array, Array]:
@@ -579,8 +584,8 @@ def _sincos_single(x: Array) -> tuple[Array, Array]:
     near_zero = ((_polynomial(square, _SIN) * square).astype(np.float64) * x + x).astype(np.float32)
     upright = octant & 2 == 0
     sine, cosine = np.where(upright, near_zero, near_one), np.where(upright, near_one, near_zero)
-    np.negative(sine, out=sine, where=octant & 4 != 0)
-    np.negative(cosine, out=cosine, where=octant - 2 & 4 == 0)
+    sine.view(np.int32)[...] ^= (octant & 4) << 29  # moves the 4 to the sign bit
+    cosine.view(np.int32)[...] ^= (octant + 2 & 4) << 29
     return sine, cosine
 
 
@@ -647,6 +652,11 @@ def _integer_bounds(dtype: np.dtype[Any], low: int, high: int | None) -> tuple[i
             low = above + (1 << abs(low + 1).bit_length() - digits)
         if high is None:
             high = (1 << digits) + 1
+            if low >= high - 1:
+                raise RuntimeError(
+                    "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to "
+                    f"dtype, but got from={low} > to_inc={high - 1}"
+                )
         elif (below := _rounded(high - 1, digits)) >= high:
             high = below - (1 << (high - 1).bit_length() - digits)
         if low >= high:
@@ -675,7 +685,7 @@ def _check_multinomial(weights: Array, samples: int, replacement: bool) -> None:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if not ((weights >= 0) & (weights < math.inf)).all():
         if replacement and samples > 1:
-            fault = "entry < 0" if (weights < 0).any() else "entry = infinity or NaN"
+            fault = "entry = infinity or NaN" if (weights >= 0).all() else "entry < 0"
             raise RuntimeError(f"invalid multinomial distribution (encountering probability {fault})")
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if (weights.sum(-1) == 0).any():

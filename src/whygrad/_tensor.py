@@ -250,8 +250,8 @@ def grad_fn(t: Tensor) -> Any:
     if view.version != t._counter[0]:
         if view.creation == "inference":
             raise RuntimeError(errors.INFERENCE_VIEW_OUTDATED)
-        edge = source(base) if base._node is None and base._lookup else base._node
-        if edge is not None and (view.node is not None or base._node is not None or base._view is not None):
+        edge = source(base)
+        if edge is not None:
             view.node = AsStrided(edge, view.steps)
         view.version = t._counter[0]
     return view.node

@@ -140,3 +140,35 @@ def gradient_shape(index: int, g: Any, t: Any) -> RuntimeError:
 def unused_input(index: int, t: Any) -> RuntimeError:
     return RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
                         "allow_unused=True if this is the desired behavior.")
+
+
+def leaf_inplace(t: Any, *, view: bool) -> RuntimeError:
+    return RuntimeError(LEAF_VIEW_INPLACE if view else LEAF_INPLACE)
+
+
+_VIEW_REASONS = {
+    "multi": " This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+             "to be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    "custom": " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+              "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+              "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
+    "no_grad": " " + _CLARIFY.format(block="no_grad"),
+    "inference": " " + _CLARIFY.format(block="inference_mode"),
+}
+
+
+def forbidden_view_write(t: Any) -> RuntimeError:
+    """An in-place write into a view that must not be written to."""
+    from whygrad.autograd.node import row_node
+
+    view = t._view
+    mode = "in inference mode and is being modified inplace in normal mode." if view.creation == "inference" else (
+        "in no_grad mode and is being modified inplace with grad mode enabled.")
+    if view.node is None:
+        start = f"A view was created {mode}"
+    else:
+        node, number = row_node(view.node)
+        start = f"Output {number} of {op_name(node)} is a view"
+        start += f" of a view which was created {mode}" if view.creation in ("no_grad", "inference") else (
+            " and is being modified inplace.")
+    return RuntimeError(start + _VIEW_REASONS[view.creation])

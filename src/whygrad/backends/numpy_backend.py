@@ -32,3 +32,14 @@ def t(x: Any) -> Any:
 
 
 mm = np.matmul
+
+
+zeros_like = np.zeros_like
+
+
+def copy(x: Any, src: Any) -> Any:
+    return np.broadcast_to(src, x.shape)
+
+
+def overwrite(x: Any, *, values: Any, node: str) -> Any:
+    return np.broadcast_to(values, x.shape)

@@ -1,18 +1,29 @@
-from whygrad._apply import apply
-from whygrad.functional.run import public, run, TABLE
+"""Functions that work element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad.functional.run import public, run
+
 _whygrad_internal_ = True
+
+
 @public()
-def add(input, other, *, alpha=1, out=None): return run("add", input, other)
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    return run("add", input, other)
+
+
 @public()
-def mul(input, other, *, out=None): return run("mul", input, other)
+def mul(input: Any, other: Any, *, out: Any = None) -> Any:
+    return run("mul", input, other)
+
+
 @public()
-def exp(input): return run("exp", input)
+def exp(input: Any) -> Any:
+    return run("exp", input)
+
+
 @public()
-def neg(input): return run("neg", input)
-@public()
-def sum(input, dim=None, keepdim=False): 
-    return apply(TABLE["sum"], input, axis=None if dim is None else (dim,), keepdims=keepdim)
-@public()
-def mm(input, mat2): return apply(TABLE["mm"], input, mat2)
-@public()
-def t(input): return apply(TABLE["t"], input)
+def neg(input: Any) -> Any:
+    return run("neg", input)

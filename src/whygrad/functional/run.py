@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad._apply import apply
-from whygrad._tensor import Tensor
+from whygrad._inplace import copy_, fill_, run_inplace, with_out, zero_
 from whygrad.ops.table import TABLE
 from whygrad.promotion import promote
 
@@ -36,5 +36,7 @@ def run(row_name: str, *inputs: Any, **statics: Any) -> Any:
     return apply(TABLE[row_name], *promote(row_name, *inputs), **statics)
 
 
-def is_tensor(obj: Any) -> bool:
-    return isinstance(obj, Tensor)
+for _writer in (copy_, fill_, zero_):
+    METHODS[_writer.__name__] = _writer
+
+__all__ = ["FUNCTIONS", "METHODS", "public", "run", "run_inplace", "with_out"]

@@ -1,0 +1,258 @@
+"""In-place operations: the same rows, written into an existing tensor whose history is then rewritten."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from whygrad import dtypes, errors
+from whygrad._apply import Layout, layout_of, make_node
+from whygrad._tensor import InferenceCounter, Tensor, grad_fn, source
+from whygrad.autograd.modes import modes, special
+from whygrad.autograd.node import Node, extra
+from whygrad.autograd.views import CopySlices
+from whygrad.ops.table import TABLE
+from whygrad.promotion import cast_values, promote, result_dtype
+from whygrad.why import record as why
+
+_whygrad_internal_ = True
+
+
+def run_inplace(row_name: str, target: Tensor, *inputs: Any, **statics: Any) -> Tensor:
+    """Apply a row and write the result into `target`, which stands among the inputs."""
+    row = TABLE[row_name]
+    if row.broadcasts:
+        dtype = result_dtype(*inputs)
+        if dtype is not target.dtype:
+            check_castable(dtype, target.dtype)
+        promoted = promote(row_name, *inputs, dtype=dtype)
+    else:
+        promoted = list(inputs)
+    position = next(i for i, x in enumerate(inputs) if x is target)
+    return write(layout_of(row, kinds_of(inputs)), target, position, tuple(promoted), {**row.static_defaults, **statics})
+
+
+def kinds_of(inputs: tuple[Any, ...]) -> str:
+    return "".join(["t" if isinstance(x, Tensor) else "s" for x in inputs])
+
+
+def write(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Tensor:
+    """Check, compute, write, count the version up and rewrite the history."""
+    row = layout.row
+    check_inplace(target, inputs)
+    array = target._array
+    if row.broadcasts:
+        check_overlap(array, inputs)
+        check_shape(array, inputs)
+    arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
+    node = None
+    if not special.on or (modes.grad and not modes.inference):
+        recorded = list(arrays)
+        promoted = inputs[position]
+        if row.inputs[position] in layout.saved:
+            # The rule wants the old value, and it is about to be overwritten.
+            recorded[position] = arrays[position].copy()
+        node = make_node(layout, inputs, recorded, statics, (array,), [target._counter])
+        if node is not None and node.saved:
+            _fix_versions(layout, node, position, copied=recorded[position] is not promoted._array)
+    result = layout.forward
+    if isinstance(result, np.ufunc) and arrays[position] is array and row.inputs and not statics:
+        result(*arrays, out=array)
+    else:
+        value = result(*arrays, **statics)
+        if getattr(value, "dtype", array.dtype) != array.dtype:
+            value = cast_values(np.asarray(value), array.dtype)
+        array[...] = value
+    bump(target)
+    if node is not None:
+        rebase(target, node, position)
+    elif target._node is None and not target._lookup:
+        causes = target._cause
+        for x in inputs:
+            if isinstance(x, Tensor):
+                causes = why.merge(causes, x._cause)
+        target._cause = causes
+    return target
+
+
+def _fix_versions(layout: Layout, node: Node, position: int, copied: bool) -> None:
+    """The node was made before the write: the result is one version on, a copied old value has no version to watch."""
+    saved = list(node.saved)
+    for i, name in enumerate(layout.saved):
+        if name == "out" and saved[3 * i] is not None:
+            saved[3 * i + 2] += 1
+        elif copied and name == layout.row.inputs[position]:
+            saved[3 * i + 1] = saved[3 * i + 2] = None
+    node.saved = tuple(saved)
+
+
+def bump(target: Tensor) -> None:
+    """Count one in-place write, and remember where it was."""
+    counter = target._counter
+    if type(counter) is not InferenceCounter:
+        counter[0] += 1
+        counter[1:] = (why.site(),)
+
+
+def rebase(target: Tensor, node: Node, position: int = 0) -> None:
+    """Make `node` the history of `target`; of its base, if it is a view."""
+    view = target._view
+    if view is None:
+        old = target._node
+        target._node = node
+        target._lookup = False
+        target._cause = ()
+        if target._meta is not None and target._meta.retains_grad:
+            # retain_grad() follows the tensor to its newest value.
+            extra(node).retained = extra(old).retained
+            extra(old).retained = None
+        return
+    base = view.base
+    base_edge = source(base)
+    rebase(base, CopySlices(base_edge, base._array, view.steps, node, position))
+    moved = target._meta is not None and target._meta.retains_grad
+    old = view.node
+    fresh = grad_fn(target)
+    if moved and old is not None and fresh is not old:
+        extra(fresh).retained = extra(old).retained
+        extra(old).retained = None
+
+
+def check_inplace(target: Tensor, inputs: tuple[Any, ...]) -> None:
+    if type(target._counter) is InferenceCounter:
+        if not modes.inference:
+            raise RuntimeError(errors.INFERENCE_INPLACE)
+        return
+    if special.on and (not modes.grad or modes.inference):
+        return
+    if not any([isinstance(x, Tensor) and x.requires_grad for x in inputs]):
+        return
+    view = target._view
+    if view is not None:
+        if view.creation:
+            raise errors.forbidden_view_write(target)
+        if target.requires_grad and grad_fn(view.base) is None:
+            raise errors.leaf_inplace(target, view=True)
+    if target.requires_grad and grad_fn(target) is None:
+        raise errors.leaf_inplace(target, view=False)
+
+
+def check_castable(result: dtypes.dtype, wanted: dtypes.dtype) -> None:
+    if not dtypes.can_cast(result, wanted):
+        raise RuntimeError(f"result type {result.scalar_name} can't be cast to the desired output type {wanted.scalar_name}")
+
+
+def check_shape(array: np.ndarray, inputs: tuple[Any, ...]) -> None:
+    shapes = [x._array.shape for x in inputs if isinstance(x, Tensor) and x._array.shape != array.shape]
+    if not shapes:
+        return
+    broadcast = broadcast_shapes(array.shape, *shapes)
+    if broadcast != array.shape:
+        raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(broadcast)}")
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """NumPy's rule with torch's error."""
+    result: tuple[int, ...] = shapes[0]
+    for shape in shapes[1:]:
+        a = (1,) * (len(shape) - len(result)) + result
+        b = (1,) * (len(result) - len(shape)) + shape
+        merged = []
+        for axis, (m, n) in enumerate(zip(a, b, strict=True)):
+            if m != n and m != 1 and n != 1:
+                raise RuntimeError(f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton "
+                                   f"dimension {axis}")
+            merged.append(n if m == 1 else m)
+        result = tuple(merged)
+    return result
+
+
+def check_overlap(array: np.ndarray, inputs: tuple[Any, ...]) -> None:
+    if array.size > 1 and any(stride == 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True)):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.")
+    for x in inputs:
+        if not isinstance(x, Tensor) or x._array is array:
+            continue
+        other = x._array
+        if np.may_share_memory(array, other) and _is_dense(array) and _is_dense(other) and not _is_same(array, other):
+            raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                               "single memory location. Please clone() the tensor before performing the operation.")
+
+
+def _is_dense(array: np.ndarray) -> bool:
+    """Every element of a block of memory exactly once, in some order of the axes."""
+    expected = array.itemsize
+    for stride, n in sorted(zip(array.strides, array.shape, strict=True)):
+        if n == 1:
+            continue
+        if stride != expected:
+            return False
+        expected *= n
+    return True
+
+
+def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and a.strides == b.strides and a.__array_interface__["data"] == b.__array_interface__["data"]
+
+
+def write_values(target: Tensor, values: Any, name: str) -> Tensor:
+    """Overwrite `target` with values that have no gradient; `name` is torch's node for it, such as "NormalBackward0"."""
+    row = TABLE["overwrite"]
+    check_overlap(target._array, ())
+    return write(layout_of(row, "t"), target, 0, (target,), {"values": values, "node": name})
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Copy the elements of `src` into this tensor, in its dtype and shape."""
+    if not isinstance(src, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+    if src is self:
+        return self
+    _, source_ = promote("copy", self, src, dtype=self.dtype)
+    shape = self._array.shape
+    extra_dims = source_._array.ndim - len(shape)
+    if extra_dims > 0 and source_._array.shape[:extra_dims] == (1,) * extra_dims:
+        source_ = source_.reshape(source_._array.shape[extra_dims:])  # type: ignore[attr-defined]
+    return write(layout_of(TABLE["copy"], "tt"), self, 0, (self, source_), {})
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Set every element to `value` (a number or a 0-dim tensor)."""
+    if isinstance(value, Tensor):
+        if value._array.ndim:
+            raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
+                               f"{value._array.ndim} dimensions.")
+        _, promoted = promote("fill", self, value, dtype=self.dtype)
+        return write(layout_of(TABLE["fill"], "tt"), self, 0, (self, promoted), {})
+    return write_values(self, value, "FillBackward0")
+
+
+def zero_(self: Tensor) -> Tensor:
+    return write_values(self, 0, "ZeroBackward0")
+
+
+def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
+    """Put a result into `out`, as torch does for `out=`; give the result itself if there is none."""
+    if out is None:
+        return result
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if modes.grad and (out.requires_grad or any([isinstance(x, Tensor) and x.requires_grad for x in inputs])):
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                           "arguments requires grad.")
+    check_castable(result.dtype, out.dtype)
+    if out._array.shape != result._array.shape:
+        if out._array.size:
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out._array.shape)}, which does not "
+                f"match the required output shape {list(result._array.shape)}. This behavior is deprecated, and in a future "
+                "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
+                "tensor t by resizing it, inplace, to zero elements with t.resize_(0). (Triggered internally at "
+                "/pytorch/aten/src/ATen/native/Resize.cpp:38.)", UserWarning, stacklevel=errors.user_stacklevel())
+        out._array = np.empty(result._array.shape, out._array.dtype)
+    out._array[...] = cast_values(result._array, out._array.dtype) if result.dtype is not out.dtype else result._array
+    bump(out)
+    return out

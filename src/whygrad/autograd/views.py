@@ -1,0 +1,113 @@
+"""In-place writes into views: the base's history is rewritten, and other views find their way back to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whygrad import backends
+from whygrad._tensor import Tensor
+from whygrad.autograd.node import Node, next_sequence_number
+
+_whygrad_internal_ = True
+
+# A step is (row, statics, which of several outputs or None, shape it was applied to).
+Steps = tuple[tuple[Any, dict[str, Any], int | None, tuple[int, ...]], ...]
+
+
+def replay(x: Any, steps: Steps, vocabulary: Any) -> Any:
+    """The same view of another array (or Tensor) that has the base's shape and layout."""
+    for row, statics, index, _ in steps:
+        x = getattr(vocabulary, row.name)(x, **statics)
+        if index is not None:
+            x = x[index]
+    return x
+
+
+def gradient_of_steps(steps: Steps, g: Any, vocabulary: Any) -> Any:
+    """Bring the gradient of a view back to its base, through the rules of its steps."""
+    for row, statics, index, shape in reversed(steps):
+        if index is not None:
+            g = _among_zeros(row, statics, index, shape, g)
+        name = row.inputs[0]
+        rule = row.rules[name]
+        known = {"g": g, "xp": vocabulary, f"{name}_shape": shape, **statics}
+        g = rule.function(*[known[parameter] for parameter in rule.names])
+    return g
+
+
+def _among_zeros(row: Any, statics: dict[str, Any], index: int, shape: tuple[int, ...], g: Any) -> list[Any]:
+    """The gradients of all outputs of a row like `split`, when only one of them has one."""
+    outputs = getattr(backends.raw, row.name)(np.broadcast_to(np.zeros((), np.bool_), shape), **statics)
+    zeros = [np.zeros(x.shape, g._array.dtype if isinstance(g, Tensor) else g.dtype) for x in outputs]
+    if isinstance(g, Tensor):
+        from whygrad._tensor import wrap
+        zeros = [wrap(x) for x in zeros]
+    zeros[index] = g
+    return zeros
+
+
+class CopySlices(Node):
+    """The base's node after an in-place write into one of its views.
+
+    `write` is the node of the write itself. Its gradient replaces the slice in the base's gradient; the rest passes.
+    """
+
+    __slots__ = ("position", "steps", "strides", "write")
+
+    def __init__(self, base_edge: Any, base: np.ndarray, steps: Steps, write: Node, position: int) -> None:
+        self.edges = (base_edge, *write.edges[:position], *write.edges[position + 1:])
+        self.shapes = self.cuts = self.extra = None
+        self.seq = next_sequence_number()
+        self.site_code, self.lasti = write.site
+        self.steps = steps
+        self.strides = base.strides
+        self.write = write
+        self.position = position
+
+    @property
+    def saved(self) -> Any:
+        return self.write.saved
+
+    @saved.setter
+    def saved(self, value: Any) -> None:
+        self.write.saved = value
+
+    @property
+    def freed(self) -> Any:
+        return self.write.freed
+
+    @freed.setter
+    def freed(self, value: Any) -> None:
+        self.write.freed = value
+
+    def _write_edges(self, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        others = edges[1:]
+        return (*others[:self.position], edges[0], *others[self.position:])
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        result = laid_out_as(g, self.strides)
+        part = replay(result, self.steps, backends.raw)
+        grads = self.write.raw(part.copy(), self._write_edges(edges))
+        old = grads[self.position]
+        if edges[0] is not None:
+            part[...] = 0 if old is None else old
+        return (result, *grads[:self.position], *grads[self.position + 1:])
+
+    def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        result = g.clone()
+        part = replay(result, self.steps, backends.tensor)
+        grads = self.write.graph(part.clone(), self._write_edges(edges))
+        old = grads[self.position]
+        if edges[0] is not None:
+            part.copy_(old) if old is not None else part.zero_()
+        return (result, *grads[:self.position], *grads[self.position + 1:])
+
+
+def laid_out_as(g: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+    """A copy of `g` whose axes lie in memory in the order of `strides`, so that views of the base are views of it."""
+    order = sorted(range(g.ndim), key=lambda axis: -strides[axis])
+    result = np.empty([g.shape[axis] for axis in order], g.dtype).transpose(np.argsort(order)) if g.ndim else np.empty_like(g)
+    result[...] = g
+    return result

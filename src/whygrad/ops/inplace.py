@@ -1,0 +1,31 @@
+"""Rows behind the in-place writers: the old value is lost, so its gradient is zero."""
+
+from whygrad.ops.table import NoGrad, elementwise, op
+
+
+@op(x=NoGrad("zeros do not depend on the values they are shaped after"))
+def zeros_like(xp, x):
+    return xp.zeros_like(x)
+
+
+@elementwise(node="CopyBackwards",
+             x=lambda xp, g: xp.zeros_like(g),
+             src=lambda g: g)
+def copy(xp, x, src):
+    """`x` overwritten with `src`."""
+    return xp.copy(x, src)
+
+
+@elementwise(node="FillBackward1",
+             x=lambda xp, g: xp.zeros_like(g),
+             value=lambda g: g)
+def fill(xp, x, value):
+    """`x` overwritten with one value that may have a gradient."""
+    return xp.copy(x, value)
+
+
+@op(node=lambda kinds, statics: statics["node"],
+    x=lambda xp, g: xp.zeros_like(g))
+def overwrite(xp, x, *, values, node):
+    """`x` overwritten with plain values: constants or random numbers."""
+    return xp.overwrite(x, values=values, node=node)
