@@ -177,7 +177,7 @@ class Stream:
         return self._normal_blocks(count, dtype, mean, std).reshape(shape)
 
     def normal_around(self, mean: Array | float, std: Array | float) -> Array:
-        """torch.normal where the mean, the deviation or both are tensors."""
+        """torch.normal where the mean, the deviation or both are tensors: `normal`, then scaled and moved."""
         dtype = mean.dtype if isinstance(mean, np.ndarray) else np.asarray(std).dtype
         shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
         if not isinstance(std, np.ndarray):
@@ -275,7 +275,7 @@ class Stream:
         return _narrow(values, dtype).reshape(shape)
 
     def random(self, shape: Shape, dtype: DTypeLike = np.int64) -> Array:
-        """random_() without bounds: any integer from 0 to the dtype's largest. 64-bit dtypes: two words each."""
+        """random_() without bounds: from 0 to the dtype's largest integer. 64-bit dtypes: two words each."""
         dtype, shape = np.dtype(dtype), _as_shape(shape)
         count = math.prod(shape)
         words = self.double_words(count) if dtype.itemsize == 8 else self.words(count)
@@ -283,7 +283,8 @@ class Stream:
         return _narrow((words % np.uint64(largest + 1)).view(np.int64), dtype).reshape(shape)
 
     def permutation(self, count: int, dtype: DTypeLike = np.int64) -> Array:
-        """Swap each place i with i + word % (count - i); the last place takes no word."""
+        """Swap each place i with i + word % (count - i); the last place takes no word. (From 2**32 // 20
+        places on torch shuffles in another way.)"""
         places = np.arange(count)
         if count < 2:
             return places.astype(dtype)
@@ -306,7 +307,8 @@ class Stream:
                 "improved?  If so, please report an enhancement request to PyTorch.)"
             )
         units: Array = self.doubles(count) if p.dtype == np.float64 else self.singles(count)
-        return (units.reshape(shape) < p.astype(units.dtype, copy=False)).astype(dtype, copy=False)
+        hits = np.asarray(units.reshape(shape) < p.astype(units.dtype, copy=False))
+        return hits.astype(dtype, copy=False)
 
     def geometric(self, shape: Shape, dtype: DTypeLike, p: float) -> Array:
         """One double unit per element."""
@@ -356,7 +358,8 @@ class Stream:
     def standard_gamma(self, alpha: Array) -> Array:
         """Normals in pairs and double units, after Marsaglia and Tsang."""
         samples = _each(self._gamma, alpha.dtype, alpha)
-        return samples.clip(np.finfo(alpha.dtype).tiny)
+        np.maximum(samples, np.finfo(alpha.dtype).tiny, out=samples)
+        return samples
 
     def dirichlet(self, alpha: Array) -> Array:
         """Gammas in float64, divided by their sum over the last axis."""

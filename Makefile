@@ -1,0 +1,47 @@
+# Two commands do everything: `make demo` shows what whygrad does, `make test` proves it against PyTorch.
+# Both make their own virtual environment in .venv and can be run again and again.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo   install whygrad into $(VENV) and run the demonstration"
+	@echo "make test   install the test tools (PyTorch among them, as the oracle) and run all checks"
+	@echo "make bench  time the same programs on PyTorch and on whygrad"
+	@echo "make clean  remove $(VENV) and caches"
+
+$(BIN)/python:
+	@echo "==> making a virtual environment in $(VENV)"
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	@echo "==> installing whygrad (NumPy is all it needs)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml | $(BIN)/python
+	@echo "==> installing the test tools; PyTorch is large, the first time takes a while"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $(VENV)/.installed $@
+
+demo: $(VENV)/.installed
+	@echo "==> running examples/demo.py"
+	$(BIN)/python examples/demo.py
+
+lint: $(VENV)/.installed-test
+	@echo "==> ruff and mypy"
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test: $(VENV)/.installed-test lint
+	@echo "==> tests, with PyTorch as the oracle"
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+bench: $(VENV)/.installed-test
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

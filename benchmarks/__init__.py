@@ -1,0 +1,1 @@
+"""The same programs on PyTorch and on whygrad, timed in alternating processes. Run with `python -m benchmarks`."""
