@@ -18,7 +18,7 @@ import numpy as np
 
 from whygrad import errors
 from whygrad._tensor import InferenceCounter, Tensor, View, source, wrap
-from whygrad.autograd.modes import modes, special
+from whygrad.autograd.modes import modes, special, unusual
 from whygrad.autograd.node import Node, Port, extra, next_sequence_number
 from whygrad.backends import raw as raw_vocabulary
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
@@ -112,6 +112,10 @@ def source_of(name: str, kinds: str) -> str:
 def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out: Any = None) -> Any:
     """Run and record in the general way."""
     row = layout.row
+    if out is not None and not row.view and not modes.grad and not modes.inference:
+        result = wrap(out)
+        result._cause = untracked_causes(row, inputs)
+        return result
     arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
     if out is None:
         out = layout.forward(*arrays, **statics)
@@ -311,7 +315,7 @@ def _scope(layout: Layout) -> dict[str, Any]:
         "new": new, "next_sequence_number": next_sequence_number, "raw_xp": raw_vocabulary, "record": record,
         "row": row, "source": source, "special": special, "sum_to_shapes": sum_to_shapes, "Tensor": Tensor,
         "tensor_xp": tensor_vocabulary, "open_saved": open_saved, "stale": errors.stale_saved, "lift": lift,
-        "lift_output": lift_output, "untracked_causes": untracked_causes, "variadic_stale": variadic_stale,
+        "lift_output": lift_output, "untracked_causes": untracked_causes, "unusual": unusual, "variadic_stale": variadic_stale,
         "raw_zeros": np.zeros, "tensor_zeros": _tensor_zeros,
     }
     for name, rule in layout.rules.items():
@@ -382,7 +386,7 @@ def apply_source(layout: Layout) -> str:
     lines += [f"    {name}_x = {name}._array" for name in tensors]
     lines += [f"    out = forward({call})",
               "    if type(out) is not ndarray: out = asarray(out)",
-              "    if special.on:",
+              "    if special.on and unusual():",
               f"        return record(layout, {inputs_tuple}, {statics_dict}, out)"]
     for name in differentiable:
         lines += [f"    {name}_n = {name}._node",

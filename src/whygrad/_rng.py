@@ -7,9 +7,9 @@ how many words each draw takes and in which order, so each method says that firs
 * torch fills a tensor in the order of its memory; `memory_order(a)` is the view of `a` in that order;
 * torch's kernels are compiled with fused multiply-add, hence `_fma` wherever it says `x * a + b`.
 
-Results are torch's bit for bit, except that double precision logarithms and cosines are NumPy's: they may
-differ from torch's in the last place. torch built with MKL takes `bernoulli_(p)` and `exponential_` from a
-different generator on Intel processors; here they are what torch gives on all others.
+Results are those of torch on a processor with AVX2, bit for bit, except that double precision logarithms and
+cosines are NumPy's: they may differ in the last place. torch built with MKL takes `bernoulli_(p)` and
+`exponential_` from a different generator on Intel processors; here they are what torch gives on all others.
 """
 
 import math
@@ -63,8 +63,6 @@ class Stream:
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits = np.random.MT19937()
         self.seed(seed)
-
-    # The stream itself
 
     def seed(self, seed: int) -> None:
         """Start over. Negative seeds count down from 2**64; the engine uses the low 32 bits."""
@@ -134,8 +132,6 @@ class Stream:
         high: Any = self._bits.random_raw()
         low: Any = self._bits.random_raw()
         return float((high & 0x1FFFFF) << 32 | low) * 2.0**-53
-
-    # Continuous
 
     def uniform(
         self, shape: Shape, dtype: DTypeLike = np.float32, low: float = 0.0, high: float = 1.0
@@ -250,8 +246,6 @@ class Stream:
         shape = _as_shape(shape)
         return _narrow(np.exp(_fma(self._normal_pairs(math.prod(shape)), std, mean)), dtype).reshape(shape)
 
-    # Discrete
-
     def integers(self, low: int, high: int | None, shape: Shape, dtype: DTypeLike = np.int64) -> Array:
         """From low up to and without high, or (None) to the dtype's largest: one word each, two if wide."""
         dtype, shape = np.dtype(dtype), _as_shape(shape)
@@ -321,7 +315,8 @@ class Stream:
 
     def multinomial(self, weights: Array, samples: int, replacement: bool = False) -> NDArray[np.int64]:
         """Indices drawn by weight, per row. With replacement: one double unit each. Else one exponential per
-        weight, also for a single sample: the largest ratios of weight and exponential win."""
+        weight, also for a single sample: the largest ratios of weight and exponential win, of equal ones the
+        first (among several torch's choice is that of its partial sort)."""
         _check_multinomial(weights, samples, replacement)
         if not replacement or samples == 1:
             rivals = np.empty_like(weights)
@@ -660,7 +655,7 @@ def _integer_bounds(dtype: np.dtype[Any], low: int, high: int | None) -> tuple[i
                     "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to "
                     f"dtype, but got from={low} > to_inc={high - 1}"
                 )
-        elif (below := _rounded(high - 1, digits)) >= high:
+        elif 2**63 > (below := _rounded(high - 1, digits)) >= high:  # torch's own cast overflows at 2**63
             high = below - (1 << (high - 1).bit_length() - digits)
         if low >= high:
             raise RuntimeError(

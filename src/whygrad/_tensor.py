@@ -100,6 +100,12 @@ class Meta:
         self.grad_log: list[Any] = []
         self.switched_at: tuple[bool, why.Site] | None = None
 
+    def note_grad(self, what: str) -> None:
+        """Remember the latest hand on `.grad`, and how many backwards had run by then."""
+        from whygrad.autograd.engine import count_backwards
+
+        self.grad_log = [(what, why.site(), count_backwards())]
+
 
 class Tensor:
     """A multi-dimensional array that remembers how it was computed."""
@@ -170,7 +176,7 @@ class Tensor:
     def grad(self, value: Any) -> None:
         check_assigned_grad(self, value)
         self._grad = value
-        self.meta.grad_log.append(("assigned", why.site()))
+        self.meta.note_grad("assigned" if value is not None else "cleared")
 
     @grad.deleter
     def grad(self) -> None:

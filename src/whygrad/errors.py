@@ -55,13 +55,7 @@ NO_GRAD_FN = "element {index} of tensors does not require grad and does not have
 
 
 def warn_non_leaf_grad() -> None:
-    from whygrad.why.record import user_frame
-
-    frame = user_frame(1)
-    depth, here = 1, __import__("sys")._getframe(1)
-    while here is not None and here is not frame:
-        here, depth = here.f_back, depth + 1
-    warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=depth)
+    warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=user_stacklevel())
 
 
 def grad_dtype_mismatch(given: Any, wanted: Any) -> str:
@@ -71,8 +65,16 @@ def grad_dtype_mismatch(given: Any, wanted: Any) -> str:
             "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.")
 
 
+def _noted(error: RuntimeError, note: str) -> RuntimeError:
+    error.add_note(note)
+    return error
+
+
 def graph_freed(node: Node) -> RuntimeError:
-    return RuntimeError(BACKWARD_TWICE)
+    from whygrad.why import notes
+
+    return _noted(RuntimeError(BACKWARD_TWICE),
+                  notes.freed(type(node).__name__, node.site, getattr(node, "freed", None)))
 
 
 def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: int, position: int | None = None) -> RuntimeError:
@@ -93,18 +95,19 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
         origin = f", which is output {number} of {op_name(producer)},"
     kind = dtypes.FROM_NUMPY[value.dtype].tensor_type
     sizes = ", ".join(map(str, value.shape))
-    return RuntimeError(
+    from whygrad.why import notes
+
+    return _noted(RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} [{sizes}]]"
         f"{origin} is at version {counter[0]}; expected version {version} instead. Hint: enable anomaly detection to find the "
-        "operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).")
+        "operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."),
+        notes.stale(type(node).__name__, node.site, counter[1] if len(counter) > 1 else None))
 
 
 def op_name(node: Node) -> str:
     """A node's name as torch's messages have it: without "Backward0"."""
-    import re
-
-    return re.sub(r"Backward\d*$", "", type(node).__name__) + (re.search(r"Backward([1-9]\d*)$", type(node).__name__) or
-                                                               [None, ""])[1]
+    name, _, number = type(node).__name__.partition("Backward")
+    return name + number.lstrip("0")
 
 
 CREATE_GRAPH_CYCLE = (
@@ -125,25 +128,38 @@ def user_stacklevel() -> int:
 
 
 def no_grad_fn(index: int, t: Any) -> RuntimeError:
-    return RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+    from whygrad.why import notes
+
+    return _noted(RuntimeError(NO_GRAD_FN.format(index=index)), notes.no_history(t._cause))
 
 
 def non_scalar_backward(t: Any) -> RuntimeError:
-    return RuntimeError("grad can be implicitly created only for scalar outputs")
+    from whygrad.autograd.node import row_node
+    from whygrad.why import notes
+
+    node = row_node(t._node if t._view is None else t._view.node)[0]
+    return _noted(RuntimeError("grad can be implicitly created only for scalar outputs"),
+                  notes.non_scalar(t._array.shape, None if node is None else node.site))
 
 
 def gradient_shape(index: int, g: Any, t: Any) -> RuntimeError:
-    return RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape of "
-                        f"{t.shape}.")
+    from whygrad.why import notes
+
+    return _noted(RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape "
+                               f"of {t.shape}."), notes.gradient_shape(t._array.shape))
 
 
 def unused_input(index: int, t: Any) -> RuntimeError:
-    return RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
-                        "allow_unused=True if this is the desired behavior.")
+    from whygrad.why import notes
+
+    return _noted(RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+                               "allow_unused=True if this is the desired behavior."), notes.unused(index))
 
 
 def leaf_inplace(t: Any, *, view: bool) -> RuntimeError:
-    return RuntimeError(LEAF_VIEW_INPLACE if view else LEAF_INPLACE)
+    from whygrad.why import notes
+
+    return _noted(RuntimeError(LEAF_VIEW_INPLACE if view else LEAF_INPLACE), notes.leaf_inplace(view))
 
 
 _VIEW_REASONS = {

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush, heappushpop
 from sys import getrefcount
@@ -23,6 +24,7 @@ from whygrad._tensor import Tensor, grad_fn, wrap
 from whygrad.autograd import hooks
 from whygrad.autograd.modes import modes, refresh, special
 from whygrad.autograd.node import Node, cast_array
+from whygrad.backends.quiet import restore, silence
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -38,12 +40,28 @@ _backward_number = itertools.count(1).__next__
 class Backward:
     """One run, as the nodes it freed and the leaves it reached remember it."""
 
-    __slots__ = ("create_graph", "number", "site")
+    __slots__ = ("causes", "create_graph", "number", "root", "site")
 
-    def __init__(self, create_graph: bool) -> None:
+    def __init__(self, create_graph: bool, root: Target) -> None:
         self.number = _backward_number()
         self.site = why.site()
         self.create_graph = create_graph
+        # Weak: to remember a backward must not keep its graph.
+        self.root = weakref.ref(root)
+        # Every gradient this pass computes without recording has this cause.
+        self.causes = (why.Cause("no-create-graph", self.site),)
+
+
+_last: Backward | None = None
+
+
+def last_backward() -> Backward | None:
+    return _last
+
+
+def count_backwards() -> int:
+    """The number of the latest backward."""
+    return 0 if _last is None else _last.number
 
 
 def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool,
@@ -53,17 +71,23 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool,
     With `captures` (target -> None, filled in here) only what leads to those targets is walked, and no leaf is written
     unless `deposit_captured`. Gradients are arrays, or Tensors if `create_graph`.
     """
-    this = Backward(create_graph)
+    global _last
+    this = _last = Backward(create_graph, roots[0][0])
     outer_mode = modes.grad
+    outer_off = modes.off_name, modes.off_site
     if outer_mode != create_graph:
         # Hooks and custom backwards run in this mode.
         modes.grad = create_graph
+        modes.off_name, modes.off_site = "backward", this.site
         refresh()
+    token = silence()
     try:
         _walk(this, roots, keep, captures, deposit_captured)
     finally:
+        restore(token)
         if modes.grad != outer_mode:
             modes.grad = outer_mode
+            modes.off_name, modes.off_site = outer_off
             refresh()
 
 
@@ -95,19 +119,21 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
     node = heappop(ready)[1]
     while True:
         g = pending.pop(node, None)
-        edges = node.edges
+        edges: Any = node.edges
+        if captures is not None:
+            edges = _toward_captures(node, g, captures, dependencies)
         if node.extra is not None:
             g = hooks.on_output(node, g, create_graph)
-        if captures is not None:
-            if node in captures:
-                captures[node] = g
-            edges = tuple([target if target in dependencies else None for target in edges])
-        if g is None and not node.takes_none:
-            grads: Any = (None,) * len(edges)
+        if edges is None:
+            captures[node] = g  # type: ignore[index]
+            grads: Any = ()
+            edges = ()
         else:
             if node.extra is not None:
                 g = hooks.before_node(node, g, create_graph)
-            if special.anomaly:
+            if g is None and not node.takes_none:
+                grads = (None,) * len(edges)
+            elif special.anomaly:
                 from whygrad.autograd.anomaly import run_node
                 grads = run_node(node, g, edges, create_graph)
             elif create_graph:
@@ -147,6 +173,19 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             node = heappushpop(ready, (-following.seq, following))[1]
         else:
             node = following
+
+
+def _toward_captures(node: Node, g: Any, captures: dict[Target, Any], dependencies: dict[Target, int]) -> Any:
+    """The edges that lead on to a captured target; None if there are none, and the node need not run.
+
+    As in torch, a captured node that runs is captured before its tensor hooks, and one that does not run after them.
+    """
+    edges = tuple([target if target in dependencies else None for target in node.edges])
+    if edges.count(None) == len(edges):
+        return None
+    if node in captures:
+        captures[node] = g
+    return edges
 
 
 def _count_dependencies(targets: list[Target], wanted: set[Target] | None = None) -> dict[Target, int]:
@@ -197,7 +236,7 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
                  deposit_captured: bool) -> None:
     """All contributions to a leaf are in."""
     meta = leaf._meta
-    if g is not None and meta is not None and meta.hooks:
+    if meta is not None and meta.hooks:
         g = hooks.on_leaf(leaf, g, this.create_graph)
     if captures is not None and leaf in captures:
         captures[leaf] = g
@@ -211,16 +250,18 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
     if this.create_graph:
         _deposit_recorded(leaf, g)
     else:
-        _deposit(leaf, g)
-    if meta is not None:
-        meta.reached_by = this
-        if meta.post_accumulate_hooks:
-            hooks.after_accumulation(leaf)
-        if accumulator is not None and accumulator.extra is not None:
-            hooks.after_node(accumulator, (), g, this.create_graph)
+        _deposit(leaf, g, this)
+    if meta is None:
+        leaf.meta.reached_by = this
+        return
+    meta.reached_by = this
+    if meta.post_accumulate_hooks:
+        hooks.after_accumulation(leaf)
+    if accumulator is not None and accumulator.extra is not None:
+        hooks.after_node(accumulator, (), g, this.create_graph)
 
 
-def _deposit(leaf: Tensor, g: Any) -> None:
+def _deposit(leaf: Tensor, g: Any, this: Backward) -> None:
     if not leaf.requires_grad:
         return  # frozen since the forward
     array = leaf._array
@@ -235,7 +276,8 @@ def _deposit(leaf: Tensor, g: Any) -> None:
         if grad is None:
             # References: `g` here, in the caller, and the argument of getrefcount.
             fresh = type(g) is np.ndarray and getrefcount(g) <= 3 and g.base is None and g.strides == array.strides
-            leaf._grad = wrap(g if fresh else owned_copy(g, array))
+            leaf._grad = grad = wrap(g if fresh else owned_copy(g, array))
+            grad._cause = this.causes
         else:
             np.add(grad._array, g, out=grad._array)
             grad._counter[0] += 1
@@ -251,9 +293,18 @@ def _deposit_recorded(leaf: Tensor, g: Tensor) -> None:
     with _accumulating:
         grad = leaf._grad
         if grad is None:
-            leaf._grad = g if g.requires_grad else wrap(owned_copy(g._array, leaf._array))
+            leaf._grad = _recorded_copy(g, leaf._array)
         else:
             leaf._grad = grad + g  # type: ignore[operator]
+
+
+def _recorded_copy(g: Tensor, like: np.ndarray) -> Tensor:
+    """The gradient as a tensor of its own, still part of the graph; torch's node for it is CopyBackwards."""
+    if not g.requires_grad:
+        return wrap(owned_copy(g._array, like))
+    from whygrad._inplace import copy_
+
+    return copy_(wrap(np.empty_like(like)), g)
 
 
 def owned_copy(g: Any, like: np.ndarray) -> np.ndarray:

@@ -39,13 +39,22 @@ class Special:
 
 special = Special()
 
+# Between the look at `threads` and the write of `on`, no other thread may change either.
+_refreshing = threading.Lock()
+
 
 def refresh() -> None:
     """Call after changing anything in `modes`."""
     ordinary = modes.grad and not modes.inference and not modes.saved_hooks
     ident = threading.get_ident()
-    if ordinary:
-        special.threads.discard(ident)
-    else:
-        special.threads.add(ident)
-    special.on = bool(special.threads) or special.anomaly
+    with _refreshing:
+        if ordinary:
+            special.threads.discard(ident)
+        else:
+            special.threads.add(ident)
+        special.on = bool(special.threads) or special.anomaly
+
+
+def unusual() -> bool:
+    """True if this thread is the one that `special.on` is about."""
+    return special.anomaly or not modes.grad or modes.inference or bool(modes.saved_hooks)

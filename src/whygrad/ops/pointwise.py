@@ -1,1 +1,160 @@
-"""..."""
+"""Functions of one variable, element by element: a name, and its derivative."""
+
+import math
+
+from whygrad.ops.table import NoGrad, elementwise, op
+
+
+def primitive(name, rule, node=None):
+    """A row whose forward is the backend's function of the same name."""
+
+    def forward(xp, x):
+        return getattr(xp, name)(x)
+
+    forward.__name__ = name
+    elementwise(node=node, x=rule)(forward)
+
+
+TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
+LN2, LN10 = math.log(2), math.log(10)
+RADIAN, DEGREE = math.pi / 180, 180 / math.pi
+
+RULES = {
+    "neg": lambda g: -g,
+    "reciprocal": lambda g, out: -g * (out * out),
+    "sqrt": lambda g, out: g / (2 * out),
+    "rsqrt": lambda g, out: -0.5 * g * (out * out * out),
+    "exp": lambda g, out: g * out,
+    "exp2": lambda g, out: g * out * LN2,
+    "expm1": lambda g, out: g * (out + 1),
+    "log": lambda g, x: g / x,
+    "log2": lambda g, x: g / (x * LN2),
+    "log10": lambda g, x: g / (x * LN10),
+    "log1p": lambda g, x: g / (x + 1),
+    "sin": lambda xp, g, x: g * xp.cos(x),
+    "cos": lambda xp, g, x: g * -xp.sin(x),
+    "tan": lambda g, out: g * (1 + out ** 2),
+    "asin": lambda xp, g, x: g * xp.rsqrt(-x * x + 1),
+    "acos": lambda xp, g, x: g * -xp.rsqrt(-x * x + 1),
+    "atan": lambda g, x: g / (x * x + 1),
+    "sinh": lambda xp, g, x: g * xp.cosh(x),
+    "cosh": lambda xp, g, x: g * xp.sinh(x),
+    "tanh": lambda xp, g, out: xp.tanh_backward(g, out),
+    "asinh": lambda xp, g, x: g * xp.rsqrt(x ** 2 + 1),
+    "acosh": lambda xp, g, x: g * xp.rsqrt(x * x - 1),
+    "atanh": lambda g, x: g / (1 - x ** 2),
+    "erf": lambda xp, g, x: TWO_OVER_SQRT_PI * xp.exp(-(x ** 2)) * g,
+    "erfc": lambda xp, g, x: -TWO_OVER_SQRT_PI * xp.exp(-(x ** 2)) * g,
+    "sigmoid": lambda xp, g, out: xp.sigmoid_backward(g, out),
+    "abs": lambda xp, g, x: g * xp.sgn(x),
+    "frac": lambda g: g,
+    "deg2rad": lambda g: g * RADIAN,
+    "rad2deg": lambda g: g * DEGREE,
+}
+
+# Where torch's node is not called after the op.
+NODES = {"log1p": "Log1PBackward0", "deg2rad": "Deg2RadBackward0", "rad2deg": "Rad2DegBackward0"}
+
+for _name, _rule in RULES.items():
+    primitive(_name, _rule, NODES.get(_name))
+
+for _name in ("sign", "sgn", "floor", "ceil", "round", "trunc"):
+    primitive(_name, lambda xp, g: xp.zeros_like(g))
+
+for _name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf", "isreal", "signbit"):
+    primitive(_name, NoGrad("a test gives a boolean, which has no derivative"))
+
+
+@elementwise(grad=lambda xp, g, y: xp.tanh_backward(g, y),
+             y=lambda g, grad, y: g * (-2 * y * grad))
+def tanh_backward(xp, grad, y):
+    return grad * (1 - y * y)
+
+
+@elementwise(grad=lambda xp, g, y: xp.sigmoid_backward(g, y),
+             y=lambda g, grad, y: g * grad * (-2 * y + 1))
+def sigmoid_backward(xp, grad, y):
+    return grad * (1 - y) * y
+
+
+@elementwise(node="RoundBackward1",
+             x=lambda xp, g: xp.zeros_like(g))
+def round_decimals(xp, x, *, decimals):
+    return xp.round_decimals(x, decimals=decimals)
+
+
+@elementwise(x=lambda xp, g, x: g * xp.isfinite(x))
+def nan_to_num(xp, x, *, nan, posinf, neginf):
+    return xp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+
+
+def logit_rule(xp, g, x, eps):
+    low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
+    return xp.where((x >= low) & (x <= 1 - low), g / (x * (1 - x)), outside)
+
+
+@elementwise(x=logit_rule)
+def logit(xp, x, *, eps):
+    if eps is not None:
+        x = xp.clamp(x, eps, 1 - eps)
+    return xp.log(x / (1 - x))
+
+
+def sinc_rule(xp, g, x):
+    angle = x * math.pi
+    scale = x * x * math.pi
+    return xp.where(scale == 0, 0.0, g * ((angle * xp.cos(angle) - xp.sin(angle)) / scale))
+
+
+@elementwise(x=sinc_rule)
+def sinc(xp, x):
+    return xp.sinc(x)
+
+
+# Complex numbers. Gradients travel conjugated, so a rule that is not holomorphic conjugates what torch's does not.
+
+@op(x=lambda xp, g: xp.conj(g))
+def conj(xp, x):
+    return xp.conj(x)
+
+
+@elementwise(node="AbsBackward0",
+             x=lambda xp, g, x: g * xp.conj(xp.sgn_complex(x)))
+def abs_complex(xp, x):
+    return xp.abs(x)
+
+
+def sgn_complex_rule(xp, g, x, out):
+    """The part of `g` that turns the direction, over the length; the part along it is lost."""
+    direction = xp.conj(out)
+    along = g / direction
+    length = xp.abs_complex(x)
+    return xp.where(length == 0, 0.0, (g - (along + xp.conj(along)) / 2 * direction) / length)
+
+
+@elementwise(node="SgnBackward0", x=sgn_complex_rule)
+def sgn_complex(xp, x):
+    return xp.sgn(x)
+
+
+@elementwise(node="AcoshBackward0",
+             x=lambda xp, g, x: g * (xp.rsqrt(x + 1) * xp.rsqrt(x - 1)))
+def acosh_complex(xp, x):
+    return xp.acosh(x)
+
+
+# torch has no derivative for the in-place versions of these three.
+
+def _inplace_without_derivative(name):
+    def rule(g):
+        raise NotImplementedError(f"the derivative for 'inplace version of {name}' is not implemented.")
+
+    def forward(xp, x):
+        return getattr(xp, name)(x)
+
+    forward.__name__ = f"{name}_inplace"
+    elementwise(node=f"{name.capitalize()}Backward1", x=rule)(forward)
+
+
+for _name in ("asinh", "acosh", "atanh"):
+    _inplace_without_derivative(_name)

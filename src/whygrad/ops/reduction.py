@@ -1,17 +1,36 @@
-"""Reductions, and their adjoints."""
+"""Reductions over axes, and running totals.
 
-from whygrad.ops.table import op
+`axis` is None (all axes) or a tuple; in rows that work along one axis it is an int.
+"""
+
+import math
+
+from whygrad.ops.table import NoGrad, elementwise, op
+
+
+def count(shape, axis):
+    """How many elements are reduced to one."""
+    return math.prod(shape) if axis is None else math.prod([shape[i] for i in axis])
 
 
 def unreduce(xp, g, shape, axis, keepdims):
-    """Spread the gradient of a reduction back over the shape it was reduced from. `axis` is None or a tuple."""
-    if axis is not None and not keepdims:
-        kept = tuple([1 if i in axis else n for i, n in enumerate(shape)])
-        g = xp.reshape(g, shape=kept)
-    return xp.expand(g, shape=shape)
+    """Spread the gradient of a reduction back over the shape it was reduced from."""
+    return xp.expand(restore(xp, g, shape, axis, keepdims), shape=shape)
 
 
-@op(node=lambda kinds, statics: "SumBackward0" if statics["axis"] is None else "SumBackward1",
+def restore(xp, reduced, shape, axis, keepdims):
+    """A result of a reduction with the axes it lost as axes of length 1, so that it broadcasts against the input."""
+    if axis is None or keepdims:
+        return reduced
+    return xp.reshape(reduced, shape=tuple([1 if i in axis else n for i, n in enumerate(shape)]))
+
+
+def whole_or_dim(whole, dim):
+    """torch's node has two names: for all elements, and along dims."""
+    return lambda kinds, statics: whole if statics["axis"] is None and not statics["keepdims"] else dim
+
+
+@op(node=whole_or_dim("SumBackward0", "SumBackward1"),
     x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g, x_shape, axis, keepdims))
 def sum(xp, x, *, axis=None, keepdims=False):
     return xp.sum(x, axis=axis, keepdims=keepdims)
@@ -24,3 +43,133 @@ def sum_to(xp, x, *, shape):
     axis = tuple(range(extra)) + tuple([extra + i for i, n in enumerate(shape) if n == 1 and x.shape[extra + i] != 1])
     total = xp.sum(x, axis=axis, keepdims=True) if axis else x
     return xp.reshape(total, shape=shape) if extra else total
+
+
+@op(x=lambda xp, g, x, axis, keepdims: xp.where(x == x, restore(xp, g, x.shape, axis, keepdims), 0))
+def nansum(xp, x, *, axis=None, keepdims=False):
+    return xp.sum(xp.where(x == x, x, 0), axis=axis, keepdims=keepdims)
+
+
+@op(node=whole_or_dim("MeanBackward0", "MeanBackward1"),
+    x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g / (count(x_shape, axis) or 1), x_shape, axis, keepdims))
+def mean(xp, x, *, axis=None, keepdims=False):
+    return xp.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
+
+
+def var_rule(xp, g, x, axis, keepdims, correction):
+    g = restore(xp, g, x.shape, axis, keepdims)
+    freedom = count(x.shape, axis) - correction
+    mean = xp.mean(x, axis=axis, keepdims=True)
+    if freedom <= 0 and (axis is None or not x.shape):
+        return g * xp.where(x == mean, math.nan, math.inf)
+    return g * (2 / freedom if freedom else math.inf) * (x - mean)
+
+
+def std_rule(xp, g, x, out, axis, keepdims, correction):
+    return var_rule(xp, xp.where(out == 0, 0, g / (2 * out)), x, axis, keepdims, correction)
+
+
+@op(x=var_rule)
+def var(xp, x, *, axis, keepdims, correction):
+    distance = x - xp.mean(x, axis=axis, keepdims=True)
+    total = xp.sum(distance * distance, axis=axis, keepdims=keepdims)
+    freedom = count(x.shape, axis) - correction
+    return total / freedom if freedom > 0 else total * math.inf
+
+
+@op(x=std_rule)
+def std(xp, x, *, axis, keepdims, correction):
+    return xp.sqrt(xp.var(x, axis=axis, keepdims=keepdims, correction=correction))
+
+
+def mean_rule(xp, g, x, axis, keepdims):
+    return restore(xp, g / (count(x.shape, axis) or 1), x.shape, axis, keepdims)
+
+
+@op(outputs=("var", "mean"),
+    x=lambda xp, g, x, axis, keepdims, correction: (var_rule(xp, g[0], x, axis, keepdims, correction) +
+                                                    mean_rule(xp, g[1], x, axis, keepdims)))
+def var_mean(xp, x, *, axis, keepdims, correction):
+    return (xp.var(x, axis=axis, keepdims=keepdims, correction=correction), xp.mean(x, axis=axis, keepdims=keepdims))
+
+
+@op(outputs=("std", "mean"),
+    x=lambda xp, g, x, out0, axis, keepdims, correction: (std_rule(xp, g[0], x, out0, axis, keepdims, correction) +
+                                                          mean_rule(xp, g[1], x, axis, keepdims)))
+def std_mean(xp, x, *, axis, keepdims, correction):
+    return (xp.std(x, axis=axis, keepdims=keepdims, correction=correction), xp.mean(x, axis=axis, keepdims=keepdims))
+
+
+@op(x=NoGrad("which elements are the extreme ones does not change smoothly"),
+    extreme=NoGrad("which elements are the extreme ones does not change smoothly"))
+def shares(xp, x, extreme, *, axis, find_nan):
+    """Each element's share of the gradient of its extreme: equal parts for all that attain it, zero for the others.
+
+    A NaN is only found equal to a NaN if `find_nan`.
+    """
+    return xp.shares(x, extreme, axis=axis, find_nan=find_nan)
+
+
+def extreme_rule(find_nan):
+    def rule(xp, g, x, out, axis, keepdims):
+        extreme = restore(xp, out, x.shape, axis, keepdims)
+        return restore(xp, g, x.shape, axis, keepdims) * xp.shares(x, extreme, axis=axis, find_nan=find_nan)
+
+    return rule
+
+
+def along_rule(xp, g, out1, x_shape, axis, keepdims):
+    if not keepdims and x_shape:
+        g, out1 = [xp.reshape(v, shape=(*v.shape[:axis], 1, *v.shape[axis:])) for v in (g, out1)]
+    return xp.place(g, out1, axis=axis, shape=x_shape)
+
+
+def declare_extreme(name, node):
+    """Three rows: over all elements, over axes with ties shared, and along one axis where the first index takes all."""
+
+    def whole(xp, x, *, axis=None, keepdims=False):
+        return getattr(xp, f"a{name}")(x, axis=axis, keepdims=keepdims)
+
+    def over(xp, x, *, axis=None, keepdims=False):
+        return getattr(xp, f"a{name}")(x, axis=axis, keepdims=keepdims)
+
+    def along(xp, x, *, axis, keepdims):
+        return getattr(xp, f"{name}_along")(x, axis=axis, keepdims=keepdims)
+
+    whole.__name__, over.__name__, along.__name__ = name, f"a{name}", f"{name}_along"
+    op(node=f"{node}Backward1", x=extreme_rule(find_nan=True))(whole)
+    op(x=extreme_rule(find_nan=False))(over)
+    op(node=f"{node}Backward0", outputs=("values", NoGrad("indices are integers")), x=along_rule)(along)
+
+
+declare_extreme("max", "Max")
+declare_extreme("min", "Min")
+
+
+def aminmax_rule(xp, g, x, out0, out1, axis, keepdims):
+    rule = extreme_rule(find_nan=False)
+    return rule(xp, g[0], x, out0, axis, keepdims) + rule(xp, g[1], x, out1, axis, keepdims)
+
+
+@op(outputs=("min", "max"), x=aminmax_rule)
+def aminmax(xp, x, *, axis=None, keepdims=False):
+    return xp.amin(x, axis=axis, keepdims=keepdims), xp.amax(x, axis=axis, keepdims=keepdims)
+
+
+@op(x=lambda xp, g, index, axis: xp.take(g, index, axis=axis),
+    index=NoGrad("an index is an integer"))
+def place(xp, x, index, *, axis, shape):
+    """Zeros of `shape`, with `x` put where `index` points along `axis`: the adjoint of `take`."""
+    return xp.place(x, index, axis=axis, shape=shape)
+
+
+@op(x=lambda xp, g, index, x_shape, axis: xp.place(g, index, axis=axis, shape=x_shape),
+    index=NoGrad("an index is an integer"))
+def take(xp, x, index, *, axis):
+    """The elements that `index` points at along `axis`, one for each lane."""
+    return xp.take(x, index, axis=axis)
+
+
+for _name in ("argmax", "argmin"):
+    def _position(xp, x, *, axis, keepdims, _name=_name):
+        return getattr(xp, _name)(x, axis=axis, keepdims=keepdims)

@@ -1,0 +1,258 @@
+"""Pointwise words of the vocabulary on bare NumPy arrays. `quiet` stands where 0, inf or nan are ordinary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whygrad.backends import numpy_erf
+from whygrad.backends.quiet import quiet
+
+_whygrad_internal_ = True
+
+add = np.add
+sub = np.subtract
+mul = np.multiply
+div = quiet(np.true_divide)
+neg = np.negative
+fmod_float = quiet(np.fmod)
+hypot = quiet(np.hypot)
+atan2 = np.arctan2
+copysign = np.copysign
+logaddexp2 = quiet(np.logaddexp2)
+
+eq = np.equal
+ne = np.not_equal
+lt = np.less
+le = np.less_equal
+gt = np.greater
+ge = np.greater_equal
+logical_and = np.logical_and
+logical_or = np.logical_or
+logical_xor = np.logical_xor
+logical_not = np.logical_not
+bitwise_and = np.bitwise_and
+bitwise_or = np.bitwise_or
+bitwise_xor = np.bitwise_xor
+bitwise_not = np.invert
+isnan = np.isnan
+isinf = np.isinf
+isfinite = np.isfinite
+where = np.where
+maximum = np.maximum
+minimum = np.minimum
+fmax = np.fmax
+fmin = np.fmin
+
+abs = np.absolute
+sgn = np.sign
+floor = np.floor
+ceil = np.ceil
+round = np.rint
+trunc = np.trunc
+conj = np.conjugate
+deg2rad = np.deg2rad
+rad2deg = np.rad2deg
+sqrt = quiet(np.sqrt)
+exp = quiet(np.exp)
+expm1 = quiet(np.expm1)
+log = quiet(np.log)
+log2 = quiet(np.log2)
+log10 = quiet(np.log10)
+log1p = quiet(np.log1p)
+sin = quiet(np.sin)
+cos = quiet(np.cos)
+tan = quiet(np.tan)
+asin = quiet(np.arcsin)
+acos = quiet(np.arccos)
+atan = np.arctan
+sinh = quiet(np.sinh)
+cosh = quiet(np.cosh)
+tanh = np.tanh
+asinh = quiet(np.arcsinh)
+acosh = quiet(np.arccosh)
+atanh = quiet(np.arctanh)
+erf = quiet(numpy_erf.erf)
+erfc = quiet(numpy_erf.erfc)
+
+
+@quiet
+def reciprocal(x: Any) -> Any:
+    return 1 / x
+
+
+@quiet
+def rsqrt(x: Any) -> Any:
+    return 1 / np.sqrt(x)
+
+
+@quiet
+def exp2(x: Any) -> Any:
+    return np.exp(x * np.log(2)) if x.dtype.kind == "c" else np.exp2(x)
+
+
+@quiet
+def sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+@quiet
+def silu(x: Any) -> Any:
+    return x / (1 + np.exp(-x))
+
+
+def sign(x: Any) -> Any:
+    return np.sign(x) if x.dtype.kind != "b" else x.copy()
+
+
+def frac(x: Any) -> Any:
+    return x - np.trunc(x)
+
+
+def sinc(x: Any) -> Any:
+    return np.sinc(x).astype(x.dtype, copy=False)
+
+
+def signbit(x: Any) -> Any:
+    return np.signbit(x) if x.dtype.kind in "fV" else x < 0
+
+
+def isposinf(x: Any) -> Any:
+    return x == np.inf
+
+
+def isneginf(x: Any) -> Any:
+    return x == -np.inf
+
+
+def isreal(x: Any) -> Any:
+    return np.isreal(x)
+
+
+@quiet
+def round_decimals(x: Any, *, decimals: int) -> Any:
+    scale = 10.0 ** np.abs(decimals)
+    return np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
+
+
+def nan_to_num(x: Any, *, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+    return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+def zero_divisor(b: Any) -> bool:
+    return not np.all(b)
+
+
+def _check_divisor(b: Any, dtype: Any) -> None:
+    """An integer has nothing to give when divided by zero; torch raises."""
+    if dtype.kind in "iu" and not np.all(b):
+        raise RuntimeError("ZeroDivisionError")
+
+
+@quiet
+def div_rounded(a: Any, b: Any, *, mode: str) -> Any:
+    dtype = np.result_type(a, b)
+    _check_divisor(b, dtype)
+    if mode == "floor":
+        return np.floor_divide(a, b)
+    if dtype.kind == "f":
+        return np.trunc(np.true_divide(a, b))
+    return np.floor_divide(a - np.fmod(a, b), b)
+
+
+@quiet
+def remainder(a: Any, b: Any) -> Any:
+    _check_divisor(b, np.result_type(a, b))
+    return np.remainder(a, b)
+
+
+@quiet
+def fmod(a: Any, b: Any) -> Any:
+    _check_divisor(b, np.result_type(a, b))
+    return np.fmod(a, b)
+
+
+@quiet
+def pow(a: Any, b: Any) -> Any:
+    if a.dtype.kind not in "iu":
+        return np.power(a, b)
+    # A negative power of an integer is a fraction, of which torch keeps the integer part.
+    negative = b < 0
+    if not negative.any():
+        return np.power(a, b)
+    fraction = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * (b & 1), 0))
+    return np.where(negative, fraction, np.power(a, np.where(negative, 0, b))).astype(a.dtype)
+
+
+# The exponents that have something quicker than a logarithm.
+_SHORTCUTS = {
+    0: np.ones_like,
+    1: np.positive,
+    2: np.square,
+    3: lambda x: x * x * x,
+    0.5: np.sqrt,
+    -0.5: lambda x: 1 / np.sqrt(x),
+    -1: lambda x: 1 / x,
+    -2: lambda x: 1 / (x * x),
+}
+
+
+@quiet
+def pow_number(a: Any, *, exponent: Any) -> Any:
+    shortcut = _SHORTCUTS.get(exponent)
+    return np.power(a, exponent) if shortcut is None else shortcut(a)
+
+
+def pow_of_number(b: Any, *, base: Any) -> Any:
+    return pow(np.asarray(base, b.dtype), b)
+
+
+def power_of_zero(a: Any, b: Any) -> Any:
+    """Where a power of zero is 0 or 1 and stays so when the exponent moves a little."""
+    real = (b.imag == 0) & (b.real >= 0) if b.dtype.kind == "c" else b >= 0
+    return (a == 0) & real
+
+
+@quiet
+def xlogy(a: Any, b: Any) -> Any:
+    return np.where(np.isnan(b), np.nan, np.where(a == 0, 0.0, a * np.log(b)))
+
+
+@quiet
+def logaddexp(a: Any, b: Any) -> Any:
+    if a.dtype.kind != "c":
+        return np.logaddexp(a, b)
+    larger, smaller = np.where(a.real >= b.real, a, b), np.where(a.real >= b.real, b, a)
+    return larger + np.log1p(np.exp(smaller - larger))
+
+
+def lerp(start: Any, end: Any, weight: Any) -> Any:
+    """From the nearer side, so that both ends are met exactly."""
+    step = end - start
+    if not isinstance(weight, np.ndarray):
+        return start + step * weight if np.abs(weight) < 0.5 else end - step * (1 - weight)
+    return np.where(np.abs(weight) < 0.5, start + step * weight, end - step * (1 - weight))
+
+
+def clamp(x: Any, low: Any, high: Any) -> Any:
+    if low is not None:
+        x = np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+def bitwise_left_shift(a: Any, b: Any) -> Any:
+    return _shift(np.left_shift, a, b, 0)
+
+
+def bitwise_right_shift(a: Any, b: Any) -> Any:
+    return _shift(np.right_shift, a, b, -1)
+
+
+def _shift(ufunc: Any, a: Any, b: Any, negative: int) -> Any:
+    """Shifting out of the type leaves nothing but the sign, also where the machine's instruction would wrap round."""
+    a, b = np.asarray(a, np.result_type(a, b)), np.asarray(b, np.result_type(a, b))
+    bits = a.dtype.itemsize * 8
+    outside = (b < 0) | (b >= bits)
+    emptied = np.where(a < 0, negative, 0)
+    return np.where(outside, emptied, ufunc(a, np.where(outside, 0, b))).astype(a.dtype)

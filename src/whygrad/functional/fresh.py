@@ -1,0 +1,90 @@
+"""How every new tensor begins: memory for it, no history, and the place where it was made."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whygrad import dtypes, errors
+from whygrad._inplace import bump
+from whygrad._tensor import InferenceCounter, Tensor, set_requires_grad, wrap
+from whygrad.autograd.modes import modes, special
+from whygrad.functional.arguments import check_flag, wrong_type
+from whygrad.why import record as why
+
+_whygrad_internal_ = True
+
+NOT_DIFFERENTIABLE = "Only Tensors of floating point and complex dtype can require gradients"
+
+_warned: set[str] = set()
+
+
+def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """`make(sizes, dtype)`, where make is np.empty or the like; torch's words if there is not enough memory."""
+    try:
+        return make(sizes, dtype)
+    except MemoryError:
+        count = dtype.itemsize
+        for n in sizes:
+            count *= n
+        raise RuntimeError(f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you "
+                           f"tried to allocate {count} bytes. Error code 12 (Cannot allocate memory)") from None
+    except ValueError:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}") from None
+
+
+def fresh(array: np.ndarray, requires_grad: bool = False, causes: why.Causes = ()) -> Tensor:
+    """A new tensor over `array`. `causes` say why it has no history, if there is more to say than where it was made."""
+    result = wrap(array)
+    if special.on and modes.inference:
+        result._counter = InferenceCounter()
+    result._cause = causes or (why.Cause("created", why.site()),)
+    if requires_grad is not False:
+        check_flag("tensor", "requires_grad", requires_grad)
+        if array.dtype.kind not in "fcV":
+            raise RuntimeError(NOT_DIFFERENTIABLE)
+        result._lookup = True
+    return result
+
+
+def dtype_for(out: Any, dtype: Any, default: dtypes.dtype) -> Any:
+    """Of a factory: the dtype asked for, else that of `out=`, else the default."""
+    if dtype is None:
+        return out.dtype if isinstance(out, Tensor) else default
+    return dtype
+
+
+def deliver(function: str, array: np.ndarray, out: Any, requires_grad: bool) -> Tensor:
+    """The end of a factory: a new tensor, or `out` resized and overwritten."""
+    if out is None:
+        return fresh(array, requires_grad)
+    if not isinstance(out, Tensor):
+        raise wrong_type(function, "out", None, "Tensor", out)
+    found = dtypes.FROM_NUMPY[array.dtype]
+    if found is not out.dtype:
+        raise RuntimeError(f"dtype {found.scalar_name} does not match dtype of out parameter ({out.dtype.scalar_name})")
+    if modes.grad and out.requires_grad:
+        raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic differentiation, but "
+                           "one of the arguments requires grad.")
+    if out._array.shape == array.shape:
+        out._array[...] = array
+    else:
+        out._array = array
+    bump(out)
+    if requires_grad:
+        set_requires_grad(out, True)
+    return out
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    warnings.warn(message, category, stacklevel=errors.user_stacklevel())
+
+
+def warn_once(message: str) -> None:
+    """For what torch says only the first time in a program."""
+    if message not in _warned:
+        _warned.add(message)
+        warn(message)

@@ -1,0 +1,293 @@
+"""Tensors from what the user already has: numbers, nested lists, NumPy arrays, buffers, other tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from whygrad import dtypes
+from whygrad._tensor import Tensor, cut, set_requires_grad, source
+from whygrad.backends.quiet import quiet
+from whygrad.functional.arguments import check_place, fits, read_dtype, type_name
+from whygrad.functional.fresh import NOT_DIFFERENTIABLE, fresh, warn, warn_once
+from whygrad.functional.run import public
+from whygrad.promotion import cast_values
+from whygrad.why import record as why
+
+_whygrad_internal_ = True
+
+COPY_CONSTRUCT = ("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                  "sourceTensor.detach().clone().requires_grad_(True), rather than {}(sourceTensor).")
+LIST_OF_ARRAYS = ("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+                  "single numpy.ndarray with numpy.array() before converting to a tensor.")
+READ_ONLY = ("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
+             "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
+             "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.")
+READ_ONLY_BUFFER = (
+    "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the "
+    "underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make "
+    "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.")
+SCALAR_OF_TRACKED = ("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+                     "tensor.detach() first.")
+ASARRAY_REQUIRES_GRAD = ("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+                         "requires_grad=False explicitly to get the old behavior and silence this warning.")
+NEGATIVE_STRIDE = ("At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+                   "supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
+ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
+
+MOST_DIMS = 128
+_NUMBERS = {bool, int, float, complex}
+
+
+@public(method=False)
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A new tensor that copies `data`: a number, a nested list, an array or a tensor."""
+    wanted = None if dtype is None else read_dtype("tensor", dtype, dtypes.float32)
+    if device is not None or pin_memory:
+        check_place("tensor", None, device, pin_memory)
+    if isinstance(data, Tensor):
+        warn(COPY_CONSTRUCT.format("torch.tensor"))
+    array, causes = copy_data(data, wanted, "torch.tensor")
+    return fresh(array, requires_grad, causes)
+
+
+@public(function=False)
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+               layout: Any = None, pin_memory: bool = False) -> Tensor:
+    """As torch.tensor, in this tensor's dtype unless another is given."""
+    check_place("new_tensor", layout, device, pin_memory)
+    if isinstance(data, Tensor):
+        warn(COPY_CONSTRUCT.format("tensor.new_tensor"))
+    array, causes = copy_data(data, read_dtype("new_tensor", dtype, self.dtype), "tensor.new_tensor")
+    return fresh(array, requires_grad, causes)
+
+
+@public(method=False)
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, without a copy where it is a tensor or an array of the right dtype already."""
+    wanted = None if dtype is None else read_dtype("as_tensor", dtype, dtypes.float32)
+    check_place("as_tensor", None, device, False)
+    if isinstance(data, np.ndarray):
+        data = from_numpy(data)
+    if isinstance(data, Tensor):
+        return data if wanted is None else data.to(wanted)  # type: ignore[attr-defined, no-any-return]
+    array, causes = copy_data(data, wanted, "torch.as_tensor")
+    return fresh(array, False, causes)
+
+
+@public(method=False)
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
+            requires_grad: bool | None = None) -> Tensor:
+    """`obj` as a tensor: an alias where possible (`copy=None`), always (False, or an error), or never (True)."""
+    wanted = None if dtype is None else read_dtype("asarray", dtype, dtypes.float32)
+    check_place("asarray", None, device, False)
+    result = _alias(obj, wanted, copy)
+    if result is None:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        array, causes = copy_data(obj, wanted, "torch.asarray")
+        result = fresh(array, False, causes)
+    elif copy or (wanted is not None and result.dtype is not wanted):
+        if copy is False:
+            assert wanted is not None
+            raise ValueError(f"can't alias tensor with dtype '{result.dtype.scalar_name}' into dtype '{wanted.scalar_name}'.")
+        result = result.to(wanted or result.dtype, copy=True)  # type: ignore[attr-defined]
+    if requires_grad is None:
+        if result.requires_grad:
+            warn_once(ASARRAY_REQUIRES_GRAD)
+    elif requires_grad and not result.requires_grad:
+        if result._array.dtype.kind not in "fcV":
+            raise RuntimeError(NOT_DIFFERENTIABLE)
+        set_requires_grad(result, True)
+    elif not requires_grad and result.requires_grad:
+        result = result.detach()  # type: ignore[attr-defined]
+    assert result is not None
+    return result
+
+
+def _alias(obj: Any, wanted: dtypes.dtype | None, copy: bool | None) -> Tensor | None:
+    """A tensor on the memory of `obj`, or None if that is a number or a sequence."""
+    if isinstance(obj, Tensor):
+        return obj
+    if isinstance(obj, np.ndarray):
+        return from_numpy(obj)
+    if isinstance(obj, np.generic) and not isinstance(obj, (str, bytes)):
+        if copy is False:
+            raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
+        return from_numpy(np.asarray(obj))
+    if hasattr(obj, "__dlpack__"):
+        return from_dlpack(obj)
+    try:
+        memoryview(obj)
+    except TypeError:
+        return None
+    return frombuffer(obj, dtype=wanted or dtypes.get_default_dtype())
+
+
+@public(method=False)
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor on the memory of an array."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
+    array = check_array(ndarray)
+    if not array.flags.writeable:
+        warn_once(READ_ONLY)
+        array = _writable_alias(array)
+    return fresh(array)
+
+
+def check_array(array: np.ndarray) -> np.ndarray:
+    """The array itself, if a tensor can lie on its memory."""
+    dtype = dtypes.from_numpy(array.dtype)
+    for stride in array.strides:
+        if stride < 0:
+            raise ValueError(NEGATIVE_STRIDE)
+        if stride % array.itemsize:
+            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+                             "reallocate the memory.")
+    if type(array) is not np.ndarray:
+        array = array.view(np.ndarray)
+    # C's long long is int64 as well, but NumPy has a dtype of its own for it.
+    return array if array.dtype is dtype.numpy else array.view(dtype.numpy)
+
+
+class _Memory:
+    """Presents an array's memory to NumPy as writable, and keeps the array alive."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        interface = dict(array.__array_interface__)
+        interface["data"] = (interface["data"][0], False)
+        self.__array_interface__ = interface
+
+
+def _writable_alias(array: np.ndarray) -> np.ndarray:
+    """torch ignores NumPy's write protection (and warns): programs which write do work, on images for example."""
+    if array.dtype.kind == "V":
+        return array.copy()
+    return np.asarray(_Memory(array))
+
+
+@public(method=False)
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A 1-d tensor on the memory of an object with Python's buffer protocol."""
+    wanted = read_dtype("frombuffer", dtype, dtypes.float32)
+    try:
+        memory = memoryview(buffer)
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    length, item = memory.nbytes, wanted.itemsize
+    if length == 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) "
+                         "minus 1")
+    if count < 0 and (length - offset) % item:
+        raise ValueError(f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element "
+                         f"size ({item})")
+    if count > 0 and offset + count * item > length:
+        raise ValueError(f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater "
+                         f"than actual buffer length ({length} bytes)")
+    array = np.frombuffer(memory, wanted.numpy, count, offset)
+    if memory.readonly:
+        warn_once(READ_ONLY_BUFFER)
+        array = _writable_alias(array)
+    return fresh(array, requires_grad)
+
+
+class _Capsule:
+    """A bare DLPack capsule, in the form that NumPy reads."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+@public(method=False)
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor on the memory of another library's array (or of a DLPack capsule)."""
+    check_place("from_dlpack", None, device, False)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        if type(ext_tensor).__name__ != "PyCapsule":
+            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
+                               "you might have already constructed a tensor from it once.")
+        ext_tensor = _Capsule(ext_tensor)
+    array = check_array(np.from_dlpack(ext_tensor, copy=copy))
+    return fresh(array if array.flags.writeable else _writable_alias(array))
+
+
+def copy_data(data: Any, dtype: dtypes.dtype | None, function: str) -> tuple[np.ndarray, why.Causes]:
+    """A new array with the values of `data`; and why they have no history, if they come from tensors."""
+    if isinstance(data, Tensor):
+        array = data._array if dtype is None else cast_values(data._array, dtype.numpy)
+        return (array.copy() if array is data._array else array), cut(data, "value-copied-out", function)
+    if isinstance(data, np.ndarray):
+        array = check_array(data)
+        return (array.copy() if dtype is None else cast_values(array, dtype.numpy)), ()
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type_name(data)}'")
+    sizes = _sizes(data)
+    if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
+        warn_once(LIST_OF_ARRAYS)
+    try:
+        leaves = _leaves(data, sizes)
+    except (TypeError, ValueError):
+        if dtype is None:
+            _infer((data,))  # torch looks at the types before the lengths
+        raise
+    if dtype is None:
+        dtype = _infer(leaves) if leaves else dtypes.get_default_dtype()
+    causes: why.Causes = ()
+    if not _NUMBERS.issuperset(map(type, leaves)):
+        leaves, causes = _plain_numbers(leaves, dtype, function)
+    return _store(leaves, dtype).reshape(sizes), causes
+
+
+def _is_sequence(obj: Any) -> bool:
+    if isinstance(obj, (list, tuple)):
+        return True
+    return hasattr(type(obj), "__getitem__") and not isinstance(obj, (Tensor, np.generic, dict, int, float))\
+        or isinstance(obj, np.str_)
+
+
+def _sizes(data: Any) -> tuple[int, ...]:
+    """The shape, as the first element of each level tells it."""
+    sizes: list[int] = []
+    while _is_sequence(data):
+        sizes.append(len(data))
+        if len(sizes) > MOST_DIMS:
+            raise ValueError(f"too many dimensions '{type_name(data)}'")
+        if not sizes[-1]:
+            break
+        data = data[0]
+    return tuple(sizes)
+
+
+def _leaves(data: Any, sizes: tuple[int, ...]) -> list[Any]:
+    """All elements in row-major order; level by level, because that leaves the work to C."""
+    items = [data]
+    for dim, length in enumerate(sizes):
+        if not length:
+            return []
+        for item in items:
+            if not _is_sequence(item):
+                raise TypeError("not a sequence")
+            if len(item) != length:
+                raise ValueError(f"expected sequence of length {length} at dim {dim} (got {len(item)})")
+        items = list(chain.from_iterable(items))
+    return items
+
+
+def _infer(leaves: Iterable[Any]) -> dtypes.dtype:
+    """The dtype that holds all of them."""
+    found = {_infer_one(x) for x in {x if isinstance(x, Tensor) or _is_sequence(x) else type(x) for x in _hashable(leaves)}}
+    return reduce(dtypes.promote_types, found)

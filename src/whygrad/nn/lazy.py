@@ -1,0 +1,112 @@
+"""Parameters and buffers whose shape is not known until the first forward, and the modules that have them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from whygrad import dtypes
+from whygrad._tensor import Tensor, set_requires_grad
+from whygrad.autograd.grad_mode import no_grad
+from whygrad.parameter import Parameter
+
+_whygrad_internal_ = True
+
+
+class Uninitialized:
+    """What a tensor without a shape has in common with one that has: a dtype, and little else."""
+
+    cls_to_become: ClassVar[type]
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        tensor: Any = super().__new__(cls)
+        tensor._array = np.empty(0, (dtype or dtypes.get_default_dtype()).numpy)
+        tensor._node = tensor._grad = tensor._view = tensor._meta = None
+        tensor._lookup = False
+        tensor._counter = [0]
+        tensor._cause = ()
+        if requires_grad:
+            set_requires_grad(tensor, True)
+        return tensor
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Give the tensor a shape, and make it an ordinary one."""
+        self._array = np.empty(tuple(shape), self._array.dtype if dtype is None else dtype.numpy)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Any:
+        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+                           "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
+                           "`forward` to initialize the parameters before accessing their attributes.")
+
+    def share_memory_(self) -> Any:
+        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
+                           "parameters before calling `module.share_memory()`.")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        memo[id(self)] = copy = type(self)(self.requires_grad, dtype=self.dtype)
+        return copy
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        return type(self), (self.requires_grad, None, self.dtype)
+
+
+class UninitializedParameter(Uninitialized, Parameter):
+    cls_to_become = Parameter
+
+
+class UninitializedBuffer(Uninitialized, Tensor):
+    cls_to_become = Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
+        tensor = super().__new__(cls, requires_grad, device, dtype)
+        tensor.persistent = persistent
+        tensor._is_buffer = True
+        return tensor
+
+
+def is_lazy(tensor: Any) -> bool:
+    return isinstance(tensor, Uninitialized)
+
+
+class LazyModuleMixin:
+    """A module that learns the shapes of its parameters from its first input, then becomes `cls_to_become`."""
+
+    cls_to_become: ClassVar[type | None] = None
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[misc]
+        self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
+        self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
+
+    def _lazy_load_hook(self: Any, state_dict: Any, prefix: str, *_: Any) -> None:
+        for name, own in (*self._parameters.items(), *self._buffers.items()):
+            given = state_dict.get(prefix + name)
+            if own is not None and given is not None and is_lazy(own) and not is_lazy(given):
+                with no_grad():
+                    own.materialize(given.shape)
+
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Override: materialize the parameters for these inputs of forward."""
+        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+
+    def has_uninitialized_params(self: Any) -> bool:
+        return any(is_lazy(x) for x in (*self._parameters.values(), *self._buffers.values()))
+
+    def _infer_parameters(self: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        module.initialize_parameters(*args, **kwargs)
+        if module.has_uninitialized_params():
+            raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
+        for name in ("_initialize_hook", "_load_hook"):
+            getattr(module, name).remove()
+            delattr(module, name)
+        if module.cls_to_become is not None:
+            module.__class__ = module.cls_to_become

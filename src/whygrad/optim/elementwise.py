@@ -1,0 +1,217 @@
+"""The step of every optimizer that treats each element of a parameter alike: all of them but LBFGS.
+
+Such an optimizer is its defaults, the names of its buffers, and one `update`, written with operators and `xp.<function>`.
+It has two readers. On bare arrays (`xp` is NumPy) it runs block by block, so that a large parameter and its buffers
+pass through the cache once. With `differentiable=True` it runs on Tensors, and the step itself is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from whygrad import dtypes
+from whygrad._inplace import bump
+from whygrad._tensor import Tensor, wrap
+from whygrad.autograd.grad_mode import enable_grad
+from whygrad.optim.optimizer import Optimizer
+
+_whygrad_internal_ = True
+
+# Elements of a block: a parameter, its gradient and buffers, and a few temporaries together stay in the L2 cache.
+BLOCK = 32768
+
+Numbers = dict[str, Any]
+
+
+class Elementwise(Optimizer):
+    """`step` for optimizers that define `update`."""
+
+    # Numbers kept for each parameter as 0-dim tensors, and their first values.
+    scalars: dict[str, float] = {"step": 0.0}
+    # What torch's message about `capturable` calls the tensors that would have to be on another device.
+    capturable_tensors = "params and state_steps"
+    capturable_devices = ("cuda", "xpu", "hpu", "privateuseone", "xla")
+
+    def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """The names of the tensors kept for each parameter, in the order in which `update` takes them."""
+        raise NotImplementedError
+
+    def first_value(self, name: str, group: dict[str, Any]) -> Any:
+        """What a buffer or a scalar is filled with."""
+        return self.scalars.get(name, 0.0)
+
+    def advance(self, state: dict[str, Any], numbers: Numbers) -> Numbers:
+        """Count the step; the numbers for `update`, with those that depend on the state of this parameter."""
+        step = state["step"]._array
+        step += 1
+        return {**numbers, "step": float(step)}
+
+    @staticmethod
+    def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:
+        """Change `p` and the buffers in place (`+=`, `p[...] =`). All else must be left as it is, `g` too.
+
+        When `update` is called, `maximize` and `weight_decay` have been applied already.
+        """
+        raise NotImplementedError
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters once; `closure`, if given, computes the loss and its gradients anew."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with np.errstate(all="ignore"):
+            for group in self.param_groups:
+                self._step_group(group)
+        return loss
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        differentiable = group.get("differentiable", False)
+        numbers = {key: value if differentiable else as_number(value) for key, value in group.items() if key != "params"}
+        names = self.buffers(group)
+        run = on_tensors if differentiable else on_arrays
+        for p in group["params"]:
+            grad = p.grad
+            if grad is None:
+                continue
+            if group.get("fused"):
+                check_floating(p)
+            state = self.state[p] if names else {}
+            if not state:
+                self.initialize(p, state, group)
+            if group.get("capturable"):
+                raise AssertionError(f"If capturable=True, {self.capturable_tensors} must be on supported devices: "
+                                     f"{list(self.capturable_devices)}.")
+            run(self.update, p, grad, self.advance(state, numbers), [state[name] for name in names])
+
+    def initialize(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """The state of a parameter that is met for the first time."""
+        for name in self.scalars:
+            state[name] = scalar(self.first_value(name, group))
+        for name in self.buffers(group):
+            value = as_number(self.first_value(name, group))
+            state[name] = wrap(np.full_like(p._array, complex(value, value) if p._array.dtype.kind == "c" else value))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        # Older checkpoints have plain numbers.
+        for kept in self.state.values():
+            for name in self.scalars:
+                if name in kept and not isinstance(kept[name], Tensor):
+                    kept[name] = scalar(kept[name])
+
+
+def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
+    arrays = [p._array, grad._array, *[b._array for b in buffers]]
+    if p._array.dtype.kind == "c":
+        # Real and imaginary part are two parameters.
+        _in_blocks(update, [a.real for a in arrays], numbers)
+        _in_blocks(update, [a.imag for a in arrays], numbers)
+    elif p._array.dtype.itemsize == 2:
+        # Half precision is for storage.
+        wide = [a.astype(np.float32) for a in arrays]
+        _in_blocks(update, wide, numbers)
+        for narrow, result in zip(arrays, wide, strict=True):
+            if narrow is not grad._array:
+                narrow[...] = result.astype(narrow.dtype)
+    else:
+        _in_blocks(update, arrays, numbers)
+    bump(p)
+
+
+def _in_blocks(update: Callable[..., None], arrays: list[np.ndarray], numbers: Numbers) -> None:
+    size = arrays[0].size
+    if size <= BLOCK or not all([a.flags.c_contiguous for a in arrays]):
+        _decay_and_update(update, np, *arrays, numbers=numbers)
+        return
+    flat = [a.reshape(-1) for a in arrays]
+    for start in range(0, size, BLOCK):
+        _decay_and_update(update, np, *[a[start:start + BLOCK] for a in flat], numbers=numbers)
+
+
+def on_tensors(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
+    import whygrad
+
+    if p._array.dtype.kind == "c":
+        raise NotImplementedError("differentiable=True is not supported for complex parameters")
+    # What a rule has saved must not be written to afterwards, so `maximum` and `where` get a copy of what may be a buffer.
+    xp = SimpleNamespace(sqrt=whygrad.sqrt, abs=whygrad.abs, sign=whygrad.sign,
+                         maximum=lambda a, b: whygrad.maximum(a.clone(), b),
+                         where=lambda mask, a, b: whygrad.where(mask.clone(), a, b),
+                         clip=lambda x, low, high: whygrad.clamp(x.clone(), low, high))
+    with enable_grad():
+        _decay_and_update(update, xp, p, grad, *buffers, numbers=numbers)
+
+
+def _decay_and_update(update: Callable[..., None], xp: Any, p: Any, g: Any, *buffers: Any, numbers: Numbers) -> None:
+    if numbers["maximize"]:
+        g = -g
+    weight_decay = numbers.get("weight_decay", 0)
+    if weight_decay != 0:
+        if numbers.get("decoupled_weight_decay"):
+            p *= 1 - numbers["lr"] * weight_decay
+        else:
+            g = g + weight_decay * p
+    update(xp, p, g, numbers, *buffers)
+
+
+def lerp_(start: Any, end: Any, weight: Any) -> None:
+    """Move a buffer towards `end`, from the side that loses least precision (as torch does)."""
+    if weight < 0.5:
+        start += weight * (end - start)
+    else:
+        start[...] = end - (end - start) * (1 - weight)
+
+
+def scalar(value: Any) -> Tensor:
+    """A number of the state: in the default dtype, unless that is narrower than float32."""
+    wide = dtypes.get_default_dtype() is dtypes.float64
+    return wrap(np.array(as_number(value), np.float64 if wide else np.float32))
+
+
+def as_number(option: Any) -> Any:
+    """Options may be 1-element tensors."""
+    if isinstance(option, Tensor):
+        return option._array.item()
+    if isinstance(option, tuple):
+        return tuple([as_number(x) for x in option])
+    return option
+
+
+def check_floating(p: Tensor) -> None:
+    if p._array.dtype.kind == "c":
+        raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported devices: "
+                           "['mps', 'cuda', 'xpu', 'hpu', 'cpu', 'mtia', 'privateuseone'] but "
+                           f"{p.dtype} and {p.device.type}")
+
+
+def check_lr(lr: Any) -> None:
+    if isinstance(lr, Tensor) and lr._array.size != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    check_nonnegative(lr=lr)
+
+
+_WORDS = {"lr": "learning rate", "eps": "epsilon value"}
+
+
+def check_nonnegative(**options: Any) -> None:
+    for name, value in options.items():
+        if not as_number(value) >= 0.0:
+            raise ValueError(f"Invalid {_WORDS.get(name, name + ' value')}: {value}")
+
+
+def check_betas(betas: Any) -> None:
+    for i in (0, 1):
+        if not 0.0 <= as_number(betas[i]) < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
+
+
+def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

@@ -1,0 +1,17 @@
+import torch
+
+a = torch.tensor([1.0, 2.0], requires_grad=False)
+
+a.grad = torch.tensor([5.0, 6.0])
+print("a.requires_grad:", a.requires_grad)
+print("a.grad:", a.grad)
+
+b = torch.tensor([3.0, 4.0], requires_grad=True)
+
+c = a * b
+
+loss = c.mean()
+loss.backward()
+
+print("a.grad:", a.grad)
+print("b.grad:", b.grad)

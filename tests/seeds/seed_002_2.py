@@ -1,0 +1,15 @@
+import torch
+
+x = torch.randn(10, requires_grad=True)
+w = torch.randn(10, requires_grad=True)
+b = torch.randn(1, requires_grad=True)
+
+intermediate = torch.mm(x, w)
+detached_intermediate = intermediate.detach()
+output = detached_intermediate + b
+
+loss = output.sum()
+loss.backward()
+
+print(output.grad)
+print(x.grad)

@@ -1,0 +1,121 @@
+"""The plan of the house holds: imports go one way, rows say what they must, and the compiled rows equal the plain ones."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import whygrad
+from whygrad import _apply
+from whygrad.ops.table import TABLE, NoGrad, Row, op
+
+SOURCE = Path(whygrad.__file__).parent
+
+
+def imports_of(path: Path) -> set[str]:
+    """Modules of the package that a file imports when it is loaded (not inside functions)."""
+    found: set[str] = set()
+    pending: list[ast.AST] = list(ast.parse(path.read_text()).body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("whygrad"):
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names if alias.name.startswith("whygrad"))
+        pending.extend(ast.iter_child_nodes(node))
+    return found
+
+
+# folder -> what it must not import when loaded
+FORBIDDEN = {
+    "ops": ["whygrad.autograd", "whygrad._tensor", "whygrad._apply", "whygrad.backends", "whygrad.functional", "whygrad.nn",
+            "whygrad.why"],
+    "backends": ["whygrad.autograd", "whygrad._tensor", "whygrad._apply", "whygrad.functional", "whygrad.nn", "whygrad.why"],
+    "autograd": ["whygrad.nn", "whygrad.optim"],
+    "functional": ["whygrad.nn", "whygrad.optim"],
+}
+
+
+@pytest.mark.parametrize("folder", FORBIDDEN)
+def test_imports_go_one_way(folder: str) -> None:
+    for path in (SOURCE / folder).rglob("*.py"):
+        for module in imports_of(path):
+            for forbidden in FORBIDDEN[folder]:
+                assert not (module == forbidden or module.startswith(forbidden + ".")), f"{path.name} imports {module}"
+
+
+def test_explanations_are_behind_one_interface() -> None:
+    for path in SOURCE.rglob("*.py"):
+        if path.parent.name == "why" or path.name == "__init__.py":
+            continue
+        for module in imports_of(path):
+            if module.startswith("whygrad.why"):
+                assert module in ("whygrad.why", "whygrad.why.record") or module.startswith("whygrad.why.record."), (
+                    f"{path.name} imports {module}")
+
+
+def test_ops_need_neither_numpy_nor_tensors() -> None:
+    for path in (SOURCE / "ops").glob("*.py"):
+        assert "import numpy" not in path.read_text(), path.name
+
+
+def test_every_row_can_be_compiled() -> None:
+    for row in TABLE.values():
+        kinds = "v" if row.variadic else "t" * len(row.inputs)
+        layout = _apply.layout_of(row, kinds)
+        if not row.variadic and layout.one_output:
+            compile(_apply.apply_source(layout), row.name, "exec")
+        compile(_apply.raw_source(layout), row.name, "exec")
+        compile(_apply.graph_source(layout), row.name, "exec")
+
+
+def test_rules_have_names_for_tracebacks() -> None:
+    rule = TABLE["mul"].rules["a"]
+    assert not isinstance(rule, NoGrad)
+    assert rule.function.__name__ == "d_mul_d_a"
+
+
+def declare_wrongly(**rules: object) -> Row:
+    def wrong(xp, a, b):
+        return xp.mul(a, b)
+
+    return op(**rules)(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("rules", "text"), [
+    ({"a": lambda g: g}, "no rule for ['b']"),
+    ({"a": lambda g: g, "b": lambda g: g, "c": lambda g: g}, "rules for ['c']"),
+    ({"a": lambda g, z: g, "b": lambda g: g}, "unknown names ['z']; a rule may name"),
+])
+def test_a_wrong_row_fails_when_it_is_declared(rules: dict[str, object], text: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        declare_wrongly(**rules)
+    assert text in str(caught.value)
+    assert "wrong" not in TABLE
+
+
+def test_compiled_and_plain_recording_agree() -> None:
+    """`record` is the specification of the compiled functions."""
+    a = whygrad.tensor([1.0, 2.0], requires_grad=True)
+    b = whygrad.tensor([[3.0], [4.0]])
+    c = whygrad.tensor([5.0, 6.0], requires_grad=True)
+    for name, inputs in [("mul", (a, b)), ("mul", (a, c)), ("mul", (b, a)), ("add", (a, b)), ("exp", (a,)), ("exp", (b,))]:
+        layout = _apply.layout_of(TABLE[name], "t" * len(inputs))
+        fast = _apply.compiled(TABLE[name], layout.kinds)(*inputs)
+        slow = _apply.record(layout, inputs, {})
+        np.testing.assert_array_equal(fast._array, slow._array)
+        assert fast.requires_grad == slow.requires_grad
+        if fast.requires_grad:
+            assert type(fast.grad_fn) is type(slow.grad_fn)
+            assert fast.grad_fn.edges == slow.grad_fn.edges
+            assert fast.grad_fn.shapes == slow.grad_fn.shapes
+            assert fast.grad_fn.cuts == slow.grad_fn.cuts
+            assert [x is None for x in fast.grad_fn.saved] == [x is None for x in slow.grad_fn.saved] or name == "mul"
