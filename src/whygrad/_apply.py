@@ -19,7 +19,7 @@ import numpy as np
 from whygrad import errors
 from whygrad._tensor import InferenceCounter, Tensor, View, source, wrap
 from whygrad.autograd.modes import modes, special, unusual
-from whygrad.autograd.node import Node, Port, extra, next_sequence_number
+from whygrad.autograd.node import Node, extra, next_sequence_number, port_of
 from whygrad.backends import raw as raw_vocabulary
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
 from whygrad.why import record as why
@@ -54,7 +54,8 @@ class Layout:
     def node_class(self, name: str) -> type[Node]:
         found = self.classes.get(name)
         if found is None:
-            members = {"__slots__": (), "__module__": "torch.autograd.graph", "layout": self, "several": self.several,
+            members = {"__slots__": ("ports",) if self.several else (), "__module__": "torch.autograd.graph",
+                       "layout": self, "several": self.several,
                        "raw": compile_source(self, "raw", raw_source(self)),
                        "graph": compile_source(self, "graph", graph_source(self))}
             found = self.classes[name] = type(name, (Node,), members)
@@ -133,7 +134,7 @@ def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out
             if isinstance(declared, NoGrad):
                 result._cause = (why.Cause("non-differentiable-op", node.site, declared.reason, sources=(node,)),)
             else:
-                attach(result, Port(node, i) if layout.several else node)
+                attach(result, port_of(node, i) if layout.several else node)
     return results[0] if layout.one_output else results
 
 
@@ -220,6 +221,7 @@ def make_node(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], static
     node.saved, node.static = _saved_values(layout, inputs, arrays, statics, outs, out_counters, tracked)
     if layout.several:
         node.shapes = [(x.shape, x.dtype) for x in outs]
+        node.ports = {}
     elif row.broadcasts and len({x.shape for x, kind in zip(arrays, layout.kinds, strict=True) if kind == "t"}) > 1:
         node.shapes = tuple([np.shape(x) for x in arrays])
     else:
@@ -358,7 +360,7 @@ def lift_output(array: Any, node: Node, several: bool, index: int) -> Tensor:
     if type(array) is Tensor:
         return array
     result = wrap(array)
-    result._node = Port(node, index) if several else node
+    result._node = port_of(node, index) if several else node
     return result
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whygrad import dtypes, errors
-from whygrad.autograd.node import AccumulateGrad, Node, next_sequence_number, row_node
+from whygrad.autograd.node import AccumulateGrad, Node, next_sequence_number, row_node, shown
 from whygrad.devices import CPU, device
 from whygrad.why import record as why
 
@@ -158,7 +158,7 @@ class Tensor:
 
     @property
     def grad_fn(self) -> Any:
-        return row_node(grad_fn(self))[0]
+        return shown(row_node(grad_fn(self))[0])
 
     @property
     def output_nr(self) -> int:

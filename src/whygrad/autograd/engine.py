@@ -111,56 +111,45 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
         if dependencies[target]:
             continue
         if isinstance(target, Tensor):
-            _finish_leaf(this, target, pending.pop(target), captures, deposit_captured)
+            _finish_leaf(this, target, pending.pop(target), captures, deposit_captured, 0)
         else:
             heappush(ready, (-target.seq, target))
     if not ready:
         return
     node = heappop(ready)[1]
+    ordinary = captures is None and not special.anomaly
+    add = np.add
     while True:
+        edges = node.edges
         g = pending.pop(node, None)
-        edges: Any = node.edges
-        if captures is not None:
-            edges = _toward_captures(node, g, captures, dependencies)
-        if node.extra is not None:
-            g = hooks.on_output(node, g, create_graph)
-        if edges is None:
-            captures[node] = g  # type: ignore[index]
-            grads: Any = ()
-            edges = ()
+        if ordinary and node.extra is None and g is not None:
+            grads: Any = node.graph(g, edges) if create_graph else node.raw(g, edges)
         else:
-            if node.extra is not None:
-                g = hooks.before_node(node, g, create_graph)
-            if g is None and not node.takes_none:
-                grads = (None,) * len(edges)
-            elif special.anomaly:
-                from whygrad.autograd.anomaly import run_node
-                grads = run_node(node, g, edges, create_graph)
-            elif create_graph:
-                grads = node.graph(g, edges)
-            else:
-                grads = node.raw(g, edges)
-            if node.extra is not None:
-                grads = hooks.after_node(node, grads, g, create_graph)
-            if not keep and node.saved:
-                node.saved = None
-                node.freed = this
-        owned.discard(node)
+            edges, grads = _run_watched(node, g, create_graph, captures, dependencies)
+        if not keep and node.saved:
+            node.saved = None
+            node.freed = this
         g = following = None
-        for target, gradient in zip(edges, grads, strict=True):
+        for target, gradient in zip(edges, grads):  # noqa: B905 (the loop is hot, and rules are checked at import)
             if target is None:
                 continue
             if gradient is not None:
-                if target in pending:
-                    pending[target] = _combine(pending[target], gradient, target, owned, create_graph)
-                else:
+                if target not in pending:
                     pending[target] = gradient
+                elif target in owned:
+                    buffer = pending[target]
+                    add(buffer, gradient, buffer)
+                    buffer = None
+                else:
+                    pending[target] = _combine(pending[target], gradient, target, owned, create_graph)
             left = dependencies[target] - 1
             if left:
                 dependencies[target] = left
             elif isinstance(target, Tensor):
-                grads = None
-                _finish_leaf(this, target, pending.pop(target, None), captures, deposit_captured)
+                total = pending.pop(target, None)
+                references = _held.straight if total is gradient else _held.pended
+                _finish_leaf(this, target, total, captures, deposit_captured, references)
+                total = None
             elif following is None:
                 following = target
             else:
@@ -175,17 +164,30 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             node = following
 
 
-def _toward_captures(node: Node, g: Any, captures: dict[Target, Any], dependencies: dict[Target, int]) -> Any:
-    """The edges that lead on to a captured target; None if there are none, and the node need not run.
-
-    As in torch, a captured node that runs is captured before its tensor hooks, and one that does not run after them.
-    """
-    edges = tuple([target if target in dependencies else None for target in node.edges])
-    if edges.count(None) == len(edges):
-        return None
-    if node in captures:
-        captures[node] = g
-    return edges
+def _run_watched(node: Node, g: Any, create_graph: bool, captures: dict[Target, Any] | None,
+                 dependencies: dict[Target, int]) -> tuple[tuple[Target, ...], Any]:
+    """Run a node that somebody looks at: hooks, captured gradients, anomaly mode. Gives its live edges and gradients."""
+    edges = node.edges
+    if node.extra is not None:
+        g = hooks.on_output(node, g, create_graph)
+    if captures is not None:
+        if node in captures:
+            captures[node] = g
+        edges = tuple([target if target in dependencies else None for target in edges])
+        if node in captures and not any([target is not None for target in edges]):
+            return edges, (None,) * len(edges)
+    if g is None and not node.takes_none:
+        return edges, (None,) * len(edges)
+    if node.extra is not None:
+        g = hooks.before_node(node, g, create_graph)
+    if special.anomaly:
+        from whygrad.autograd.anomaly import run_node
+        grads = run_node(node, g, edges, create_graph)
+    else:
+        grads = node.graph(g, edges) if create_graph else node.raw(g, edges)
+    if node.extra is not None:
+        grads = hooks.after_node(node, grads, g, create_graph)
+    return edges, grads
 
 
 def _count_dependencies(targets: list[Target], wanted: set[Target] | None = None) -> dict[Target, int]:
@@ -221,20 +223,18 @@ def _sequence_number(node: Node) -> int:
 
 
 def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_graph: bool) -> Any:
-    """Add a further contribution; from the second one on the buffer is ours and is added to in place."""
+    """Add a second contribution; from then on the buffer is ours and is added to in place."""
     if type(old) is list:
         return [b if a is None else a if b is None else a + b for a, b in zip(old, new, strict=True)]
-    if target in owned:
-        return np.add(old, new, out=old)
     total = old + new
     if not create_graph and type(total) is np.ndarray:
         owned.add(target)
     return total
 
 
-def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, Any] | None,
-                 deposit_captured: bool) -> None:
-    """All contributions to a leaf are in."""
+def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, Any] | None, deposit_captured: bool,
+                 references: int) -> None:
+    """All contributions to a leaf are in. `references` are held by the engine; if there are more, `g` is somebody else's."""
     meta = leaf._meta
     if meta is not None and meta.hooks:
         g = hooks.on_leaf(leaf, g, this.create_graph)
@@ -250,7 +250,7 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
     if this.create_graph:
         _deposit_recorded(leaf, g)
     else:
-        _deposit(leaf, g, this)
+        _deposit(leaf, g, this, references)
     if meta is None:
         leaf.meta.reached_by = this
         return
@@ -261,7 +261,7 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
         hooks.after_node(accumulator, (), g, this.create_graph)
 
 
-def _deposit(leaf: Tensor, g: Any, this: Backward) -> None:
+def _deposit(leaf: Tensor, g: Any, this: Backward, references: int) -> None:
     if not leaf.requires_grad:
         return  # frozen since the forward
     array = leaf._array
@@ -274,9 +274,9 @@ def _deposit(leaf: Tensor, g: Any, this: Backward) -> None:
     with _accumulating:
         grad = leaf._grad
         if grad is None:
-            # References: `g` here, in the caller, and the argument of getrefcount.
-            fresh = type(g) is np.ndarray and getrefcount(g) <= 3 and g.base is None and g.strides == array.strides
-            leaf._grad = grad = wrap(g if fresh else owned_copy(g, array))
+            ours = (type(g) is np.ndarray and getrefcount(g) <= references and g.base is None
+                    and g.strides == array.strides)
+            leaf._grad = grad = wrap(g if ours else owned_copy(g, array))
             grad._cause = this.causes
         else:
             np.add(grad._array, g, out=grad._array)
@@ -320,3 +320,58 @@ def target_of(t: Tensor) -> Target:
     """The target that stands for a tensor: its node, or itself."""
     node = grad_fn(t)
     return t if node is None else node
+
+
+class Held:
+    """How many references to a leaf's gradient the walk itself holds when the gradient is handed over.
+
+    An array that has no more than these is nobody else's and becomes `.grad` without a copy. The numbers depend on
+    Python's version, so they are found by trying: the smallest for which a fresh array is handed over as it is.
+    """
+
+    __slots__ = ("pended", "straight")
+
+    def __init__(self) -> None:
+        # A gradient that comes straight from a rule is also held by the tuple it came in; one that has waited for a
+        # further contribution is not.
+        self.straight = self.pended = 0
+
+
+class _Trial(Node):
+    """A node for that experiment: gives fresh arrays, or nothing."""
+
+    __slots__ = ("gives",)
+
+    def __init__(self, gives: tuple[bool, ...], *edges: Target) -> None:
+        self.edges = edges
+        self.gives = gives
+        self.saved = ()
+        self.extra = None
+        self.seq = len(edges)
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple([_trial_arrays.setdefault(len(_trial_arrays), np.zeros(1)) if give else None for give in self.gives])
+
+
+_trial_arrays: dict[int, np.ndarray] = {}
+_held = Held()
+
+
+def _find_held() -> None:
+    for name in ("straight", "pended"):
+        for references in range(1, 20):
+            setattr(_held, name, references)
+            leaf = wrap(np.zeros(1))
+            leaf._lookup = True
+            last = _Trial((name == "straight",), leaf)
+            root = last if name == "straight" else _Trial((True, True), last, leaf)
+            _trial_arrays.clear()
+            run([(root, np.zeros(1))], keep=True, create_graph=False)
+            if leaf._grad is not None and any(leaf._grad._array is array for array in _trial_arrays.values()):
+                # One of the references was held by the experiment's own book-keeping.
+                setattr(_held, name, references - 1)
+                break
+
+
+_find_held()
+_last = None

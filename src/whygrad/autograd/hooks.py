@@ -1,15 +1,16 @@
-"""Calling hooks: on a tensor's gradient, before and after a node, after a leaf has accumulated."""
+"""Hooks: on a tensor's gradient, before and after a node, after a leaf has accumulated. Registering and calling them."""
 
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor, wrap
-from whygrad.autograd.node import Node
+from whygrad._tensor import Tensor, grad_fn, wrap
+from whygrad.autograd.node import Node, extra
 
 _whygrad_internal_ = True
 
@@ -19,9 +20,10 @@ _next_id = itertools.count().__next__
 class RemovableHandle:
     """Gives a registered hook back: `handle.remove()`, or leave a `with` block."""
 
-    def __init__(self, registry: dict[int, Any], **also: dict[int, Any]) -> None:
+    def __init__(self, hooks_dict: dict[int, Any], *, extra_dict: dict[int, Any] | list[dict[int, Any]] | None = None) -> None:
         self.id = _next_id()
-        self._registries = [registry, *also.values()]
+        others = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
+        self._registries = [hooks_dict, *others]
 
     def remove(self) -> None:
         for registry in self._registries:
@@ -38,6 +40,33 @@ def register(registry: dict[int, Any], hook: Callable[..., Any]) -> RemovableHan
     handle = RemovableHandle(registry)
     registry[handle.id] = hook
     return handle
+
+
+def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(grad)` whenever the gradient of this tensor is computed; it may return another gradient."""
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    node = grad_fn(self)
+    return register(self.meta.hooks if node is None else extra(node).tensor_hooks, hook)
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(tensor)` after a backward has added to `.grad` of this leaf."""
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if grad_fn(self) is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    return register(self.meta.post_accumulate_hooks, hook)
+
+
+def retain_grad(self: Tensor) -> None:
+    """Have backward keep the gradient of this non-leaf tensor in `.grad`."""
+    if not self.requires_grad:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    node = grad_fn(self)
+    if node is not None and not self.meta.retains_grad:
+        self.meta.retains_grad = True
+        extra(node).retained = weakref.ref(self)
 
 
 def to_user(g: Any) -> Any:
@@ -59,38 +88,64 @@ def from_user(g: Any, create_graph: bool) -> Any:
     return np.conj(g._array) if g._array.dtype.kind == "c" else g._array
 
 
+def _check(hook: Any, old: Any, new: Any) -> None:
+    """A hook may replace a gradient by one of the same kind, or by None."""
+    if new is None:
+        return
+    if old is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if not isinstance(new, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    name = getattr(hook, "__name__", "<unknown>")
+    if new._array.dtype != old._array.dtype:
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {old.dtype.tensor_type} got "
+                           f"{new.dtype.tensor_type})")
+    if new._array.shape != old._array.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+
+
+def _check_tuple(hook: Any, old: tuple[Any, ...], new: Any) -> None:
+    if not isinstance(new, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
+    if len(new) != len(old):
+        raise RuntimeError(f"hook '{getattr(hook, '__name__', '<unknown>')}' has returned an incorrect number of values (got "
+                           f"{len(new)}, but expected {len(old)})")
+    for a, b in zip(old, new, strict=True):
+        _check(hook, a, b)
+
+
 def _call_on_one(hooks: dict[int, Any], g: Any, create_graph: bool) -> Any:
     """Tensor hooks: each sees one gradient, and may give another."""
     seen = to_user(g)
     for hook in list(hooks.values()):
         result = hook(seen)
         if result is not None:
-            if not isinstance(result, Tensor):
-                raise TypeError(f"hook returned a value of type '{type(result).__name__}'; expected a Tensor or None")
-            if result._array.shape != seen._array.shape:
-                raise RuntimeError(f"hook '{getattr(hook, '__name__', hook)}' has changed the size of value")
+            _check(hook, seen, result)
             seen = result
     return from_user(seen, create_graph)
 
 
 def on_output(node: Node, g: Any, create_graph: bool) -> Any:
     """Hooks of the tensor that this node (or port) computed, then retain_grad()."""
-    extra = node.extra
-    assert extra is not None
-    if extra.tensor_hooks and g is not None:
-        g = _call_on_one(extra.tensor_hooks, g, create_graph)
-    if extra.retained is not None and g is not None:
-        retained = extra.retained()
+    more = node.extra
+    assert more is not None
+    if more.tensor_hooks:
+        g = _call_on_one(more.tensor_hooks, g, create_graph)
+    if more.retained is not None and g is not None:
+        retained = more.retained()
         if retained is not None:
-            accumulate_retained(retained, to_user(g), create_graph)
+            _keep(retained, to_user(g))
     return g
 
 
-def accumulate_retained(t: Tensor, g: Tensor, create_graph: bool) -> None:
-    if t._grad is None:
-        t._grad = g if create_graph else wrap(g._array.copy())
-    else:
+def _keep(t: Tensor, g: Tensor) -> None:
+    """retain_grad(): a copy the first time, a new sum afterwards."""
+    if t._grad is not None:
         t._grad = t._grad + g  # type: ignore[operator]
+    elif g.requires_grad:
+        t._grad = g.clone()  # type: ignore[attr-defined]
+    else:
+        t._grad = wrap(np.array(g._array, order="C"))
 
 
 def on_leaf(leaf: Tensor, g: Any, create_graph: bool) -> Any:
@@ -98,37 +153,52 @@ def on_leaf(leaf: Tensor, g: Any, create_graph: bool) -> Any:
     return _call_on_one(leaf._meta.hooks, g, create_graph)
 
 
+def _as_tuple(node: Node, g: Any) -> tuple[Any, ...]:
+    """The gradients of all outputs of a node, as the user sees them."""
+    if isinstance(g, list):
+        return tuple([to_user(x) for x in g])
+    return (to_user(g),) if g is not None else (None,) * node.output_count()
+
+
 def before_node(node: Node, g: Any, create_graph: bool) -> Any:
-    extra = node.extra
-    assert extra is not None
-    if not extra.pre_hooks:
+    """Hooks that see the gradients of all outputs before the node runs."""
+    more = node.extra
+    assert more is not None
+    if not more.pre_hooks:
         return g
-    several = isinstance(g, list)
-    seen = tuple([to_user(x) for x in g]) if several else (to_user(g),)
-    for hook in list(extra.pre_hooks.values()):
+    seen = _as_tuple(node, g)
+    for hook in list(more.pre_hooks.values()):
         result = hook(seen)
         if result is not None:
-            seen = result if isinstance(result, tuple) else (result,)
+            _check_tuple(hook, seen, result)
+            seen = result
+    if g is None:
+        return None
     back = [from_user(x, create_graph) for x in seen]
-    return back if several else back[0]
+    return back if isinstance(g, list) else back[0]
 
 
 def after_node(node: Node, grads: tuple[Any, ...], g: Any, create_graph: bool) -> tuple[Any, ...]:
-    extra = node.extra
-    assert extra is not None
-    if not extra.post_hooks:
+    """Hooks that see the gradients of arguments and outputs after the node ran."""
+    more = node.extra
+    assert more is not None
+    if not more.post_hooks:
         return grads
     inputs = tuple([to_user(x) for x in grads])
-    outputs = tuple([to_user(x) for x in g]) if isinstance(g, list) else (to_user(g),)
-    for hook in list(extra.post_hooks.values()):
+    outputs = _as_tuple(node, g)
+    for hook in list(more.post_hooks.values()):
         result = hook(inputs, outputs)
         if result is not None:
-            inputs = result if isinstance(result, tuple) else (result,)
+            _check_tuple(hook, inputs, result)
+            inputs = result
     return tuple([from_user(x, create_graph) for x in inputs])
 
 
 def after_accumulation(leaf: Tensor) -> None:
     assert leaf._meta is not None
     for hook in list(leaf._meta.post_accumulate_hooks.values()):
-        if hook(leaf) is not None:
+        result = hook(leaf)
+        if result is not None:
+            if not isinstance(result, Tensor):
+                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")

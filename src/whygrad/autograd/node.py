@@ -7,6 +7,8 @@ numbers alike, and only the borders (roots, leaves, hooks) conjugate to give tor
 from __future__ import annotations
 
 import itertools
+import weakref
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +20,84 @@ _whygrad_internal_ = True
 next_sequence_number = itertools.count().__next__
 
 
-class Node:
+class NodeInterface:
+    """What torch's users see of a node: `t.grad_fn` is one. A custom Function shows its ctx instead of its node."""
+
+    __slots__ = ()
+
+    def _itself(self) -> Node:
+        """The node in the graph."""
+        raise NotImplementedError
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Where the gradients go: (node, which of its outputs) for each argument; `(None, 0)` for one without history."""
+        node = self._itself()
+        return tuple([_shown_end(node, edge) for edge in node.edges])
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        more = extra(self._itself())
+        if more.metadata is None:
+            more.metadata = {}
+        return more.metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        return True
+
+    @property
+    def _input_metadata(self) -> tuple[OutputMetadata, ...]:
+        node = self._itself()
+        known = node.shapes if type(node.shapes) is list else None
+        if node.extra is not None and node.extra.outputs is not None:
+            known = node.extra.outputs
+        if known is None:
+            raise NotImplementedError(f"{self.name()}._input_metadata: the shape of this node's output is not kept; it is known "
+                                      "after torch.autograd.graph.get_gradient_edge(tensor)")
+        return tuple([OutputMetadata(shape, dtype) for shape, dtype in known])
+
+    def _sequence_nr(self) -> int:
+        return self._itself().seq
+
+    def _set_sequence_nr(self, number: int) -> None:
+        self._itself().seq = number
+
+    def register_hook(self, fn: Callable[..., Any]) -> Any:
+        """Call `fn(grad_inputs, grad_outputs)` after this node ran; it may give other grad_inputs."""
+        from whygrad.autograd.hooks import register
+
+        return register(extra(self._itself()).post_hooks, fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> Any:
+        """Call `fn(grad_outputs)` before this node runs; it may give other grad_outputs."""
+        from whygrad.autograd.hooks import register
+
+        return register(extra(self._itself()).pre_hooks, fn)
+
+
+class OutputMetadata:
+    """Shape and dtype of one output of a node."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        from whygrad.dtypes import FROM_NUMPY
+
+        self.shape = list(shape)
+        self.dtype = FROM_NUMPY[dtype]
+
+    @property
+    def device(self) -> Any:
+        from whygrad.devices import CPU
+
+        return CPU
+
+
+class Node(NodeInterface):
     """One application of a row: where the gradients of its arguments go, and what its rules need.
 
     `edges`   for each array argument another node, a leaf tensor, or None
@@ -59,11 +138,40 @@ class Node:
     def site(self) -> Site:
         return self.site_code, self.lasti
 
+    def _itself(self) -> Node:
+        return self
+
+    def shown(self) -> NodeInterface:
+        """What `grad_fn` gives for this node."""
+        return self
+
+    def output_count(self) -> int:
+        return len(self.shapes) if type(self.shapes) is list else 1
+
+    def __call__(self, *gradients: Any, **keywords: Any) -> Any:
+        """Run the node alone: from the gradients of its outputs to those of its arguments."""
+        from whygrad.autograd.calls import call_node
+
+        if keywords:
+            raise TypeError("keyword arguments are not supported")
+        return call_node(self, gradients)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from whygrad.autograd.saved_hooks import saved_attribute
+
+            return saved_attribute(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
 
 class NodeExtra:
     """What only a few nodes have."""
 
-    __slots__ = ("metadata", "post_hooks", "pre_hooks", "retained", "tensor_hooks", "trace")
+    __slots__ = ("accumulators", "metadata", "outputs", "parent", "post_hooks", "pre_hooks", "retained", "tensor_hooks",
+                 "trace")
 
     def __init__(self) -> None:
         # Hooks are dicts id -> function, in order of registration. Tensor hooks see one output's gradient.
@@ -73,8 +181,13 @@ class NodeExtra:
         # Weak reference to a non-leaf tensor that called retain_grad().
         self.retained: Any = None
         self.metadata: dict[Any, Any] | None = None
-        # Forward traceback, kept in anomaly mode.
+        # Forward traceback, kept in anomaly mode, and the node in whose backward this one was made.
         self.trace: Any = None
+        self.parent: Node | None = None
+        # (shape, dtype) of the outputs, if somebody took a GradientEdge.
+        self.outputs: list[Any] | None = None
+        # AccumulateGrad nodes that were looked at from here: like torch's, they live at least as long as this node.
+        self.accumulators: list[AccumulateGrad] = []
 
 
 def extra(node: Node) -> NodeExtra:
@@ -144,6 +257,40 @@ def row_node(edge: Any) -> tuple[Any, int]:
     return edge, number
 
 
+def port_of(node: Node, index: int) -> Port:
+    """The one port for an output of a node that has several."""
+    found = node.ports.get(index)  # type: ignore[attr-defined]
+    port = None if found is None else found()
+    if port is None:
+        port = Port(node, index)
+        node.ports[index] = weakref.ref(port)  # type: ignore[attr-defined]
+    return port
+
+
+def shown(end: Any) -> NodeInterface | None:
+    """What `grad_fn` gives for the end of an edge (see `row_node`): None for a leaf."""
+    return end.shown() if isinstance(end, Node) else None
+
+
+def _shown_end(node: Node, edge: Any) -> tuple[Any, int]:
+    end, number = row_node(edge)
+    if end is None or isinstance(end, Node):
+        return shown(end), number
+    accumulator = accumulator_of(end)
+    extra(node).accumulators.append(accumulator)
+    return accumulator, 0
+
+
+def accumulator_of(leaf: Any) -> AccumulateGrad:
+    """The node that stands for a leaf, always the same one while anybody holds it."""
+    meta = leaf.meta
+    found: AccumulateGrad | None = None if meta.accumulator is None else meta.accumulator()
+    if found is None:
+        found = AccumulateGrad(leaf)
+        meta.accumulator = weakref.ref(found)
+    return found
+
+
 class AccumulateGrad(Node):
     """Stands for a leaf in `next_functions`. In the graph itself, the edge is the leaf tensor."""
 
@@ -156,3 +303,11 @@ class AccumulateGrad(Node):
         self.shapes = self.cuts = self.extra = None
         self.seq = 2**64 - 1
         self.site_code, self.lasti = None, 0
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    @property
+    def _input_metadata(self) -> tuple[OutputMetadata, ...]:
+        array = self.variable._array
+        return (OutputMetadata(array.shape, array.dtype),)

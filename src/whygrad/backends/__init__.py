@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from whygrad.backends import numpy_backend
+from whygrad.backends import numpy_backend, numpy_pointwise
 from whygrad.ops import TABLE
 
 _whygrad_internal_ = True
@@ -15,7 +15,7 @@ class RawVocabulary:
     """Rows on bare arrays: NumPy's function where `numpy_backend` has one, else the row's own definition."""
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(numpy_backend, name, None)
+        found = getattr(numpy_pointwise, name, None) or getattr(numpy_backend, name, None)
         if found is None:
             if name not in TABLE:
                 raise AttributeError(f"no row is called '{name}'")
@@ -35,7 +35,10 @@ class TensorVocabulary:
             raise AttributeError(f"no row is called '{name}'")
         row = TABLE[name]
 
-        if row.broadcasts and len(row.inputs) > 1:
+        if name == "where":
+            def found(condition: Any, a: Any, b: Any) -> Any:
+                return apply(row, condition, *promote(name, a, b))
+        elif row.broadcasts and len(row.inputs) > 1:
             def found(*inputs: Any, **statics: Any) -> Any:
                 return apply(row, *promote(row.name, *inputs), **statics)
         else:

@@ -8,12 +8,6 @@ import numpy as np
 
 _whygrad_internal_ = True
 
-add = np.add
-sub = np.subtract
-mul = np.multiply
-neg = np.negative
-exp = np.exp
-
 
 def sum(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return np.add.reduce(x, axis=axis, keepdims=keepdims)

@@ -74,7 +74,7 @@ def _single(x: np.ndarray) -> np.ndarray:
     x = np.clip(x, np.float32(-4), np.float32(4))
     result = np.atleast_1d(quotient(SINGLE, np.atleast_1d(x * x)))
     result *= x
-    return result.reshape(x.shape)
+    return np.clip(result, np.float32(-1), np.float32(1)).reshape(x.shape)
 
 
 def _piecewise(x: np.ndarray, complement: bool) -> np.ndarray:

@@ -16,7 +16,6 @@ sub = np.subtract
 mul = np.multiply
 div = quiet(np.true_divide)
 neg = np.negative
-fmod_float = quiet(np.fmod)
 hypot = quiet(np.hypot)
 atan2 = np.arctan2
 copysign = np.copysign
@@ -138,10 +137,6 @@ def round_decimals(x: Any, *, decimals: int) -> Any:
 
 def nan_to_num(x: Any, *, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
     return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
-
-
-def zero_divisor(b: Any) -> bool:
-    return not np.all(b)
 
 
 def _check_divisor(b: Any, dtype: Any) -> None:

@@ -1,38 +1,272 @@
-"""Making tensors."""
+"""Tensors filled with a value, by size or after the likeness of another."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor, set_requires_grad, wrap
-from whygrad.functional.run import public
-from whygrad.why import record as why
+from whygrad import dtypes, layouts
+from whygrad._tensor import Tensor
+from whygrad.functional import from_data, ranges
+from whygrad.functional.arguments import (
+    check_place,
+    check_range,
+    check_sizes,
+    invalid_combination,
+    read_dtype,
+    read_int,
+    read_number,
+    read_size,
+    read_sizes,
+    read_tensor,
+)
+from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh
+from whygrad.functional.run import public, run, with_out
+from whygrad.promotion import as_number
 
 _whygrad_internal_ = True
 
+__all__ = ["from_data", "ranges"]
+
+_CHANNELS_LAST = {layouts.channels_last: 4, layouts.channels_last_3d: 5}
+
+
+def channels_last(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.dtype[Any], wanted: Any) -> np.ndarray:
+    """An array whose second axis lies innermost in memory."""
+    rank = _CHANNELS_LAST[wanted]
+    if len(sizes) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {wanted._name} format")
+    array = allocate(make, (sizes[0], *sizes[2:], sizes[1]), dtype)
+    return np.moveaxis(array, -1, 1)
+
+
+def _define_by_size(name: str, make: Callable[..., np.ndarray], what: str) -> None:
+    def by_size(*args: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+                pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
+        sizes = read_size(name, args, size)
+        wanted = read_dtype(name, dtype_for(out, dtype, dtypes.get_default_dtype()), dtypes.float32)
+        if layout is not None or device is not None or pin_memory:
+            check_place(name, layout, device, pin_memory)
+        for n in sizes:
+            if n < 0:
+                if name == "zeros":
+                    raise RuntimeError("zeros: Dimension size must be non-negative.")
+                check_sizes(sizes)
+        if memory_format in _CHANNELS_LAST:
+            array = channels_last(make, sizes, wanted.numpy, memory_format)
+        else:
+            array = allocate(make, sizes, wanted.numpy)
+        return fresh(array, requires_grad) if out is None else deliver(name, array, out, requires_grad)
+
+    def like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+             requires_grad: bool = False, memory_format: Any = None) -> Tensor:
+        array = _like(make, f"{name}_like", input, dtype, layout, device, pin_memory, memory_format)
+        return fresh(array, requires_grad)
+
+    def new(self: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Any = None, layout: Any = None,
+            pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+        sizes = read_size(f"new_{name}", args, size)
+        wanted = read_dtype(f"new_{name}", dtype, self.dtype)
+        check_place(f"new_{name}", layout, device, pin_memory)
+        check_sizes(sizes)
+        return fresh(allocate(make, sizes, wanted.numpy), requires_grad)
+
+    _name(by_size, name, f"A tensor of the given size, {what}.")
+    _name(like, f"{name}_like", f"A tensor of the size and dtype of `input`, {what}.")
+    _name(new, f"new_{name}", f"A tensor of the given size and of this tensor's dtype, {what}.")
+    public(method=False)(by_size)
+    public(method=False)(like)
+    public(function=False)(new)
+
+
+def _name(function: Any, name: str, doc: str) -> None:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+
+
+def _like(make: Callable[..., np.ndarray], name: str, input: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+          memory_format: Any) -> np.ndarray:
+    """An array of the size of `input`, in the order of its memory unless another order is asked for."""
+    model = read_tensor(name, input)._array
+    wanted = read_dtype(name, dtype, input.dtype).numpy
+    if layout is not None or device is not None or pin_memory:
+        check_place(name, layout, device, pin_memory)
+    if memory_format in _CHANNELS_LAST:
+        return channels_last(make, model.shape, wanted, memory_format)
+    if model.flags.c_contiguous or memory_format is layouts.contiguous_format:
+        return allocate(make, model.shape, wanted)
+    array = np.empty_like(model, wanted)
+    if make is not np.empty:
+        array[...] = 1 if make is np.ones else 0
+    return array
+
+
+for _filled, _make, _what in (("zeros", np.zeros, "filled with 0"), ("ones", np.ones, "filled with 1"),
+                              ("empty", np.empty, "not initialised")):
+    _define_by_size(_filled, _make, _what)
+
+
+def _number_dtype(value: Any) -> dtypes.dtype:
+    """The dtype torch.full gives to a number."""
+    if isinstance(value, bool):
+        return dtypes.bool_
+    if isinstance(value, int):
+        return dtypes.int64
+    return dtypes.get_default_complex_dtype() if isinstance(value, complex) else dtypes.get_default_dtype()
+
+
+def _filled_with(name: str, array: np.ndarray, fill_value: Any, dtype: dtypes.dtype) -> np.ndarray:
+    check_range(fill_value, dtype)
+    array[...] = as_number(fill_value, dtype, name) if dtype.category < 2 else fill_value
+    return array
+
 
 @public(method=False)
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    array = np.array(data)
-    if array.dtype == np.float64 and not isinstance(data, np.ndarray):
-        array = array.astype(np.float32)
-    result = wrap(array)
-    result._cause = (why.Cause("created", why.site()),)
-    if requires_grad:
-        set_requires_grad(result, True)
-    return result
+def full(size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+         pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    """A tensor of the given size, filled with a number."""
+    sizes = read_sizes("full", size)
+    number = read_number("full", "fill_value", 2, fill_value)
+    wanted = read_dtype("full", dtype_for(out, dtype, _number_dtype(number)), dtypes.float32)
+    check_place("full", layout, device, pin_memory)
+    check_sizes(sizes)
+    array = _filled_with("full", allocate(np.empty, sizes, wanted.numpy), number, wanted)
+    return deliver("full", array, out, requires_grad)
 
 
 @public(method=False)
-def from_numpy(ndarray: Any) -> Tensor:
-    result = wrap(ndarray)
-    result._cause = (why.Cause("created", why.site()),)
-    return result
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+              pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
+    """A tensor of the size and dtype of `input`, filled with a number."""
+    array = _like(np.empty, "full_like", input, dtype, layout, device, pin_memory, memory_format)
+    number = read_number("full_like", "fill_value", 2, fill_value)
+    return fresh(_filled_with("full_like", array, number, dtypes.FROM_NUMPY[array.dtype]), requires_grad)
 
 
 @public(function=False)
-def requires_grad_(self: Any, requires_grad: bool = True) -> Tensor:
-    set_requires_grad(self, requires_grad)
-    return self
+def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, layout: Any = None,
+             pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    """A tensor of the given size and of this tensor's dtype, filled with a number."""
+    return full(size, fill_value, dtype=read_dtype("new_full", dtype, self.dtype), layout=layout, device=device,
+                pin_memory=pin_memory, requires_grad=requires_grad)
+
+
+@public(method=False)
+def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+                  requires_grad: bool = False) -> Tensor:
+    """A 0-dim tensor of the default dtype that holds a number."""
+    return full((), read_number("scalar_tensor", "s", 1, s), dtype=dtype or dtypes.get_default_dtype(), layout=layout,
+                device=device, pin_memory=pin_memory, requires_grad=requires_grad)
+
+
+@public(method=False)
+def eye(n: int, m: Any = ..., *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+        pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    """Ones on the diagonal, zeros elsewhere."""
+    if m is None:
+        raise invalid_combination("eye", n, m)
+    rows = read_int("eye", "n", 1, n)
+    columns = rows if m is ... else read_int("eye", "m", 2, m)
+    for name, count in (("n", rows), ("m", columns)):
+        if count < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {count}")
+    wanted = read_dtype("eye", dtype_for(out, dtype, dtypes.get_default_dtype()), dtypes.float32)
+    check_place("eye", layout, device, pin_memory)
+    array = allocate(np.zeros, (rows, columns), wanted.numpy)
+    np.fill_diagonal(array, 1)
+    return deliver("eye", array, out, requires_grad)
+
+
+@public(method=False)
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+                  requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """Uninitialised memory seen with the given strides (counted in elements)."""
+    sizes = read_sizes("empty_strided", size)
+    strides = read_sizes("empty_strided", stride, "stride", 2)
+    if len(sizes) != len(strides):
+        raise RuntimeError(f"dimensionality of sizes ({len(sizes)}) must match dimensionality of strides ({len(strides)})")
+    check_sizes(sizes)
+    check_place("empty_strided", layout, device, pin_memory)
+    if any(s < 0 for s in strides):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)} and strides={list(strides)}")
+    wanted = read_dtype("empty_strided", dtype, dtypes.get_default_dtype()).numpy
+    count = 0 if 0 in sizes else 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+    memory = allocate(np.empty, (count,), wanted)
+    bytes_ = [s * wanted.itemsize for s in strides]
+    return fresh(np.lib.stride_tricks.as_strided(memory, sizes, bytes_), requires_grad)
+
+
+@public(method=False)
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """Uninitialised memory whose axes lie in the order `physical_layout`, outermost first."""
+    sizes = read_sizes("empty_permuted", size)
+    order = read_sizes("empty_permuted", physical_layout, "physical_layout", 2)
+    if len(sizes) != len(order):
+        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. "
+                           f"len(size) = {len(sizes)} is not equal to len(physical_layout) = {len(order)}")
+    if sorted(order) != list(range(len(sizes))):
+        raise RuntimeError("Dimension out of range or duplicate dim not allowed")
+    check_sizes(sizes)
+    check_place("empty_permuted", layout, device, pin_memory)
+    wanted = read_dtype("empty_permuted", dtype, dtypes.get_default_dtype()).numpy
+    memory = allocate(np.empty, tuple([sizes[d] for d in order]), wanted)
+    return fresh(memory.transpose(np.argsort(order)), requires_grad)
+
+
+def _define_triangle(name: str, choose: Callable[..., Any]) -> None:
+    def indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+                pin_memory: bool = False) -> Tensor:
+        rows, columns = read_int(name, "row", 1, row), read_int(name, "col", 2, col)
+        for argument, count in (("row", rows), ("col", columns)):
+            if count < 0:
+                raise RuntimeError(f"{argument} must be non-negative, got{count}")
+        check_place(name, layout, device, pin_memory)
+        wanted = read_dtype(name, dtype, dtypes.int64)
+        if wanted not in (dtypes.int64, dtypes.int32):
+            raise NotImplementedError(f"\"{name}\" not implemented for '{wanted.scalar_name}'")
+        return fresh(np.stack(choose(rows, offset, columns)).astype(wanted.numpy, copy=False))
+
+    half = "lower" if name == "tril_indices" else "upper"
+    _name(indices, name, f"Row and column numbers of the {half} triangle of a matrix, row by row.")
+    public(method=False)(indices)
+
+
+_define_triangle("tril_indices", np.tril_indices)
+_define_triangle("triu_indices", np.triu_indices)
+
+
+def _pair_of_parts(name: str, first: str, second: str, doc: str) -> None:
+    def build(a: Tensor, b: Tensor, *, out: Any = None) -> Tensor:
+        read_tensor(name, a, first)
+        read_tensor(name, b, second, 2)
+        kinds = (a.dtype, b.dtype)
+        if not all(kind in (dtypes.float16, dtypes.float32, dtypes.float64) for kind in kinds):
+            raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0].scalar_name} and "
+                               f"{kinds[1].scalar_name}")
+        if kinds[0] is not kinds[1]:
+            raise RuntimeError(f"Expected object of scalar type {kinds[0].scalar_name} but got scalar type "
+                               f"{kinds[1].scalar_name} for second argument")
+        return with_out(name, run(name, a, b), out, a, b)  # type: ignore[no-any-return]
+
+    _name(build, name, doc)
+    public(method=False)(build)
+
+
+_pair_of_parts("complex", "real", "imag", "Complex numbers from their real and imaginary parts.")
+_pair_of_parts("polar", "abs", "angle", "Complex numbers from their absolute values and angles.")
+
+
+@public(method=False)
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of `x` as columns, the highest first unless `increasing`."""
+    read_tensor("vander", x, "x")
+    if x._array.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x._array.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    powers = ranges.arange(count) if increasing else ranges.arange(count - 1, -1, -1) if count else ranges.arange(0)
+    return x.reshape((-1, 1)) ** powers  # type: ignore[no-any-return, attr-defined]

@@ -252,17 +252,14 @@ def copy_data(data: Any, dtype: dtypes.dtype | None, function: str) -> tuple[np.
     return _store(leaves, dtype).reshape(sizes), causes
 
 
-def _is_sequence(obj: Any) -> bool:
-    if isinstance(obj, (list, tuple)):
-        return True
-    return hasattr(type(obj), "__getitem__") and not isinstance(obj, (Tensor, np.generic, dict, int, float))\
-        or isinstance(obj, np.str_)
+def _is_sequence(kind: type) -> bool:
+    return issubclass(kind, (list, tuple)) or (hasattr(kind, "__getitem__") and not issubclass(kind, (Tensor, np.generic, dict)))
 
 
 def _sizes(data: Any) -> tuple[int, ...]:
     """The shape, as the first element of each level tells it."""
     sizes: list[int] = []
-    while _is_sequence(data):
+    while _is_sequence(type(data)):
         sizes.append(len(data))
         if len(sizes) > MOST_DIMS:
             raise ValueError(f"too many dimensions '{type_name(data)}'")
@@ -279,7 +276,7 @@ def _leaves(data: Any, sizes: tuple[int, ...]) -> list[Any]:
         if not length:
             return []
         for item in items:
-            if not _is_sequence(item):
+            if not _is_sequence(type(item)):
                 raise TypeError("not a sequence")
             if len(item) != length:
                 raise ValueError(f"expected sequence of length {length} at dim {dim} (got {len(item)})")
@@ -289,5 +286,93 @@ def _leaves(data: Any, sizes: tuple[int, ...]) -> list[Any]:
 
 def _infer(leaves: Iterable[Any]) -> dtypes.dtype:
     """The dtype that holds all of them."""
-    found = {_infer_one(x) for x in {x if isinstance(x, Tensor) or _is_sequence(x) else type(x) for x in _hashable(leaves)}}
-    return reduce(dtypes.promote_types, found)
+    found: list[dtypes.dtype] = []
+    for kind in set(map(type, leaves)):
+        if issubclass(kind, Tensor):
+            found += {x.dtype for x in leaves if isinstance(x, Tensor)}
+        elif issubclass(kind, np.ndarray):
+            found += {dtypes.from_numpy(x.dtype) for x in leaves if isinstance(x, np.ndarray)}
+        elif _is_sequence(kind) and not issubclass(kind, (str, bytes)):
+            found += [_infer(x) for x in leaves if type(x) is kind]
+        else:
+            found.append(_dtype_of_number(kind))
+    return reduce(dtypes.promote_types, found) if found else dtypes.get_default_dtype()
+
+
+def _dtype_of_number(kind: type) -> dtypes.dtype:
+    if issubclass(kind, np.generic):
+        return dtypes.from_numpy(np.dtype(kind))
+    if issubclass(kind, bool):
+        return dtypes.bool_
+    if issubclass(kind, int):
+        return dtypes.int64
+    if issubclass(kind, float):
+        return dtypes.get_default_dtype()
+    if issubclass(kind, complex):
+        return dtypes.get_default_complex_dtype()
+    if issubclass(kind, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{kind.__name__}'")
+    raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
+
+
+def _plain_numbers(leaves: list[Any], dtype: dtypes.dtype, function: str) -> tuple[list[Any], why.Causes]:
+    """Elements that are tensors or NumPy scalars as Python numbers; and the causes those tensors leave behind."""
+    numbers: list[Any] = []
+    tracked: list[Any] = []
+    causes: why.Causes = ()
+    for x in leaves:
+        if isinstance(x, Tensor):
+            if x._array.size != 1:
+                raise ValueError(ONE_ELEMENT)
+            node = source(x)
+            if node is None:
+                causes = why.merge(causes, x._cause)
+            else:
+                warn_once(SCALAR_OF_TRACKED)
+                tracked.append(node)
+            numbers.append(x._array.item())
+        elif isinstance(x, np.generic):
+            if dtype.category == 1 and isinstance(x, np.floating) and not isinstance(x, float):
+                raise TypeError(f"'{type_name(x)}' object cannot be interpreted as an integer")
+            numbers.append(x.item())
+        else:
+            numbers.append(x)
+    if tracked:
+        causes = (why.Cause("value-copied-out", why.site(), function, tuple(tracked)),)
+    return numbers, causes
+
+
+@quiet
+def _store(numbers: list[Any], dtype: dtypes.dtype) -> np.ndarray:
+    """A flat array of Python numbers, with torch's errors for what is not one or does not fit."""
+    kinds = set(map(type, numbers))
+    if dtype.category == 0:
+        return np.array([bool(x) for x in numbers], bool) if kinds - {bool} else np.array(numbers, bool)
+    if dtype.category == 1:
+        return _store_integers(numbers, kinds, dtype)
+    wrong = [kind for kind in kinds if not issubclass(kind, (int, float, *((complex,) if dtype.is_complex else ())))]
+    if wrong:
+        raise TypeError(f"must be real number, not {wrong[0].__name__}")
+    wide = np.array(numbers, np.complex128 if dtype.is_complex else np.float64)
+    return cast_values(wide, dtype.numpy) if wide.dtype != dtype.numpy else wide
+
+
+def _store_integers(numbers: list[Any], kinds: set[type], dtype: dtypes.dtype) -> np.ndarray:
+    wrong = [kind for kind in kinds if not issubclass(kind, (int, float))]
+    if wrong:
+        raise TypeError(f"'{wrong[0].__name__}' object cannot be interpreted as an integer")
+    if not all([issubclass(kind, int) for kind in kinds]):
+        if not all([fits(x, dtype) and x == x for x in numbers]):
+            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+        numbers = [int(x) for x in numbers]
+    if dtype is dtypes.uint64:
+        return np.array(numbers, np.uint64)
+    try:
+        wide = np.array(numbers, np.int64)
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
+    if dtype is dtypes.int64:
+        return wide
+    if wide.size and not (fits(int(wide.min()), dtype) and fits(int(wide.max()), dtype)):
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+    return wide.astype(dtype.numpy)

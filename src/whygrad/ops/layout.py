@@ -1,6 +1,33 @@
-"""Shapes: rows that give another view of the same numbers."""
+"""Shapes: rows that give another view of the same numbers, or the same numbers in another order.
 
-from whygrad.ops.table import view
+Every view has an adjoint row that puts a gradient back into zeros of the original shape, and that row's rule is the
+view again; so derivatives of any order stay inside this file.
+"""
+
+from whygrad.ops.table import op, view
+
+
+@view(x=lambda g: g)
+def alias(xp, x):
+    return xp.alias(x)
+
+
+@view(x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
+def view_(xp, x, *, shape):
+    return xp.view(x, shape=shape)
+
+
+@op(node="UnsafeViewBackward0",
+    x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
+def reshape(xp, x, *, shape):
+    """A new shape for a tensor that nobody else can see; in rules, a new shape by view or by copy."""
+    return xp.reshape(x, shape=shape)
+
+
+@op(x=lambda g: g)
+def clone(xp, x, *, order="K"):
+    """A copy: with the layout kept ("K"), or row-major ("C")."""
+    return xp.clone(x, order=order)
 
 
 @view(x=lambda xp, g, x_shape: xp.sum_to(g, shape=x_shape))
@@ -8,12 +35,209 @@ def expand(xp, x, *, shape):
     return xp.expand(x, shape=shape)
 
 
-@view(node="ViewBackward0",
-      x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
-def reshape(xp, x, *, shape):
-    return xp.reshape(x, shape=shape)
-
-
 @view(x=lambda xp, g: xp.t(g))
 def t(xp, x):
     return xp.t(x)
+
+
+@view(x=lambda xp, g, axis0, axis1: xp.transpose(g, axis0=axis0, axis1=axis1))
+def transpose(xp, x, *, axis0, axis1):
+    return xp.transpose(x, axis0=axis0, axis1=axis1)
+
+
+@view(x=lambda xp, g, axes: xp.permute(g, axes=inverse_permutation(axes)))
+def permute(xp, x, *, axes):
+    return xp.permute(x, axes=axes)
+
+
+def inverse_permutation(axes):
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
+
+
+def _squeeze_node(kinds, statics):
+    axis = statics["axis"]
+    return "SqueezeBackward0" if axis is None else "SqueezeBackward1" if isinstance(axis, int) else "SqueezeBackward2"
+
+
+@view(node=_squeeze_node,
+      x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
+def squeeze(xp, x, *, axis):
+    """Without the axes of length 1 among `axis`: None for all, an int, or a tuple."""
+    return xp.squeeze(x, axis=axis)
+
+
+@view(x=lambda xp, g, axis: xp.squeeze(g, axis=axis))
+def unsqueeze(xp, x, *, axis):
+    return xp.unsqueeze(x, axis=axis)
+
+
+@view(x=lambda xp, g, x_shape, axis, index: xp.select_backward(g, shape=x_shape, axis=axis, index=index))
+def select(xp, x, *, axis, index):
+    return xp.select(x, axis=axis, index=index)
+
+
+@op(x=lambda xp, g, axis, index: xp.select(g, axis=axis, index=index))
+def select_backward(xp, x, *, shape, axis, index):
+    return xp.select_backward(x, shape=shape, axis=axis, index=index)
+
+
+@view(x=lambda xp, g, x_shape, axis, start, stop, step:
+      xp.slice_backward(g, shape=x_shape, axis=axis, start=start, stop=stop, step=step))
+def slice_(xp, x, *, axis, start, stop, step=1):
+    """`start` and `stop` lie within the axis, `step` is positive."""
+    return xp.slice(x, axis=axis, start=start, stop=stop, step=step)
+
+
+@op(x=lambda xp, g, axis, start, stop, step: xp.slice(g, axis=axis, start=start, stop=stop, step=step))
+def slice_backward(xp, x, *, shape, axis, start, stop, step):
+    return xp.slice_backward(x, shape=shape, axis=axis, start=start, stop=stop, step=step)
+
+
+@view(x=lambda xp, g, x_shape, offset, axis1, axis2:
+      xp.diagonal_backward(g, shape=x_shape, offset=offset, axis1=axis1, axis2=axis2))
+def diagonal(xp, x, *, offset, axis1, axis2):
+    return xp.diagonal(x, offset=offset, axis1=axis1, axis2=axis2)
+
+
+@op(node="DiagonalBackward0_copy",
+    x=lambda xp, g, x_shape, offset: xp.diagonal_backward(g, shape=x_shape, offset=offset, axis1=0, axis2=1))
+def diagonal_copy(xp, x, *, offset):
+    return xp.clone(xp.diagonal(x, offset=offset, axis1=0, axis2=1))
+
+
+@op(x=lambda xp, g, offset, axis1, axis2: xp.diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
+def diagonal_backward(xp, x, *, shape, offset, axis1, axis2):
+    return xp.diagonal_backward(x, shape=shape, offset=offset, axis1=axis1, axis2=axis2)
+
+
+@op(node="DiagEmbedBackward0",
+    x=lambda xp, g, offset, axis1, axis2: xp.diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
+def diag_embed(xp, x, *, shape, offset, axis1, axis2):
+    return xp.diagonal_backward(x, shape=shape, offset=offset, axis1=axis1, axis2=axis2)
+
+
+@view(x=lambda xp, g, x_shape, axis, size, step: xp.unfold_backward(g, shape=x_shape, axis=axis, size=size, step=step))
+def unfold(xp, x, *, axis, size, step):
+    """Windows along an axis; the place inside the window becomes a new last axis."""
+    return xp.unfold(x, axis=axis, size=size, step=step)
+
+
+@op(x=lambda xp, g, axis, size, step: xp.unfold(g, axis=axis, size=size, step=step))
+def unfold_backward(xp, x, *, shape, axis, size, step):
+    return xp.unfold_backward(x, shape=shape, axis=axis, size=size, step=step)
+
+
+@view(x=lambda xp, g, geometry, x_geometry: xp.restride(g, source=geometry, target=x_geometry, shared=x_geometry))
+def as_strided(xp, x, *, geometry, x_geometry):
+    """Any layout over the same memory. A geometry is (shape, strides, offset), counted in elements."""
+    return xp.as_strided(x, geometry=geometry, x_geometry=x_geometry)
+
+
+@op(x=lambda xp, g, source, target, shared: xp.restride(g, source=target, target=source, shared=shared))
+def restride(xp, x, *, source, target, shared):
+    """Add `x` into memory laid out as `source`, then read it as `target`: the adjoint of `as_strided`, and its own.
+
+    Where several elements of `shared` lie on one place of memory, each of them gets an equal part.
+    """
+    return xp.restride(x, source=source, target=target, shared=shared)
+
+
+def _pieces(xp, g, shapes, axis):
+    """The parts of `g` that belong to arrays of these shapes, laid end to end along `axis`."""
+    parts, start = [], 0
+    for shape in shapes:
+        stop = start + shape[axis]
+        parts.append(xp.slice(g, axis=axis, start=start, stop=stop, step=1))
+        start = stop
+    return parts
+
+
+@op(xs=lambda xp, g, xs_shape, axis: _pieces(xp, g, xs_shape, axis))
+def cat(xp, *xs, axis):
+    return xp.cat(*xs, axis=axis)
+
+
+@op(xs=lambda xp, g, xs_shape, axis: [xp.select(g, axis=axis, index=i) for i in range(len(xs_shape))])
+def stack(xp, *xs, axis):
+    return xp.stack(*xs, axis=axis)
+
+
+@view(outputs="list",
+      x=lambda xp, g, axis: xp.cat(*g, axis=axis))
+def split(xp, x, *, sizes, axis):
+    return xp.split(x, sizes=sizes, axis=axis)
+
+
+@view(outputs="list",
+      x=lambda xp, g, axis: xp.cat(*g, axis=axis))
+def split_with_sizes(xp, x, *, sizes, axis):
+    return xp.split(x, sizes=sizes, axis=axis)
+
+
+@view(outputs="list",
+      x=lambda xp, g, axis: xp.stack(*g, axis=axis))
+def unbind(xp, x, *, axis):
+    return xp.unbind(x, axis=axis)
+
+
+def _unrepeat(xp, g, shape, repeats):
+    """Fold each axis into (copies, length) and sum over the copies."""
+    lengths = (1,) * (len(repeats) - len(shape)) + shape
+    folded = tuple([n for pair in zip(repeats, lengths, strict=True) for n in pair])
+    total = xp.sum(xp.reshape(g, shape=folded), axis=tuple(range(0, len(folded), 2)), keepdims=False) if folded else g
+    return xp.reshape(total, shape=shape)
+
+
+@op(x=lambda xp, g, x_shape, repeats: _unrepeat(xp, g, x_shape, repeats))
+def repeat(xp, x, *, repeats):
+    return xp.repeat(x, repeats=repeats)
+
+
+@op(x=lambda xp, g, axes: xp.flip(g, axes=axes))
+def flip(xp, x, *, axes):
+    return xp.flip(x, axes=axes)
+
+
+@op(x=lambda xp, g, shifts, axes: xp.roll(g, shifts=tuple([-n for n in shifts]), axes=axes))
+def roll(xp, x, *, shifts, axes):
+    """With `axes` None the flattened array is rolled."""
+    return xp.roll(x, shifts=shifts, axes=axes)
+
+
+@op(x=lambda xp, g, k, axes: xp.rot90(g, k=-k, axes=axes))
+def rot90(xp, x, *, k, axes):
+    return xp.rot90(x, k=k, axes=axes)
+
+
+@op(x=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal))
+def tril(xp, x, *, diagonal):
+    return xp.tril(x, diagonal=diagonal)
+
+
+@op(x=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal))
+def triu(xp, x, *, diagonal):
+    return xp.triu(x, diagonal=diagonal)
+
+
+@op(node="ConstantPadNdBackward0",
+    x=lambda xp, g, pads: xp.constant_pad(g, pads=tuple([(-before, -after) for before, after in pads]), value=0))
+def constant_pad(xp, x, *, pads, value):
+    """`pads` is (before, after) for each axis; a negative one cuts off."""
+    return xp.constant_pad(x, pads=pads, value=value)
+
+
+def _mirror_pad_node(kinds, statics):
+    mode = statics["mode"]
+    return "CopySlices" if mode == "circular" else f"{mode}Pad{len(statics['sources'])}DBackward0"
+
+
+@op(node=_mirror_pad_node,
+    x=lambda xp, g, x_shape, sources: xp.mirror_pad_backward(g, shape=x_shape, sources=sources))
+def mirror_pad(xp, x, *, sources, mode):
+    """Padding with values of `x` itself. `sources` has for each padded axis: (axis, where each element comes from)."""
+    return xp.mirror_pad(x, sources=sources, mode=mode)
+
+
+@op(x=lambda xp, g, sources: xp.mirror_pad(g, sources=sources, mode="circular"))
+def mirror_pad_backward(xp, x, *, shape, sources):
+    return xp.mirror_pad_backward(x, shape=shape, sources=sources)

@@ -156,20 +156,121 @@ def aminmax(xp, x, *, axis=None, keepdims=False):
     return xp.amin(x, axis=axis, keepdims=keepdims), xp.amax(x, axis=axis, keepdims=keepdims)
 
 
-@op(x=lambda xp, g, index, axis: xp.take(g, index, axis=axis),
+@op(x=lambda xp, g, index, axis: xp.pick(g, index, axis=axis),
     index=NoGrad("an index is an integer"))
 def place(xp, x, index, *, axis, shape):
-    """Zeros of `shape`, with `x` put where `index` points along `axis`: the adjoint of `take`."""
+    """Zeros of `shape`, with `x` put where `index` points along `axis`: the adjoint of `pick`."""
     return xp.place(x, index, axis=axis, shape=shape)
 
 
 @op(x=lambda xp, g, index, x_shape, axis: xp.place(g, index, axis=axis, shape=x_shape),
     index=NoGrad("an index is an integer"))
-def take(xp, x, index, *, axis):
-    """The elements that `index` points at along `axis`, one for each lane."""
-    return xp.take(x, index, axis=axis)
+def pick(xp, x, index, *, axis):
+    """The elements that `index` points at along `axis`."""
+    return xp.pick(x, index, axis=axis)
+
+
+def declare_constant(name, reason):
+    """A row whose result jumps: it has no derivative."""
+
+    def forward(xp, x, *, axis, keepdims):
+        return getattr(xp, name)(x, axis=axis, keepdims=keepdims)
+
+    forward.__name__ = name
+    op(x=NoGrad(reason))(forward)
 
 
 for _name in ("argmax", "argmin"):
-    def _position(xp, x, *, axis, keepdims, _name=_name):
-        return getattr(xp, _name)(x, axis=axis, keepdims=keepdims)
+    declare_constant(_name, "indices are integers")
+for _name in ("all", "any"):
+    declare_constant(_name, "a test gives a boolean, which has no derivative")
+declare_constant("count_nonzero", "a count is an integer")
+
+
+@op(x=lambda xp, g, x, out, axis, keepdims: (restore(xp, g, x.shape, axis, keepdims) *
+                                             xp.exp(x - restore(xp, out, x.shape, axis, keepdims))))
+def logsumexp(xp, x, *, axis, keepdims):
+    return xp.logsumexp(x, axis=axis, keepdims=keepdims)
+
+
+def norm_rule(xp, g, x, out, ord, axis, keepdims):
+    if ord == 0:
+        return None
+    g, out = restore(xp, g, x.shape, axis, keepdims), restore(xp, out, x.shape, axis, keepdims)
+    if ord == 1:
+        return g * xp.sgn(x)
+    if ord == 2:
+        return x * xp.where(out == 0, 0, g / out)
+    if abs(ord) == math.inf:
+        return g * xp.sgn(x) * xp.shares(xp.abs(x), out, axis=axis, find_nan=True)
+    if ord < 1:
+        return xp.sgn(x) * xp.where(x == 0, 0, xp.abs(x) ** (ord - 1)) * g * out ** (1 - ord)
+    power = xp.sgn(x) * xp.abs(x) ** (ord - 1) if ord < 2 else x * xp.abs(x) ** (ord - 2)
+    return power * xp.where(out == 0, 0, g / out ** (ord - 1))
+
+
+@op(node="LinalgVectorNormBackward0", x=norm_rule)
+def vector_norm(xp, x, *, ord, axis=None, keepdims=False):
+    return xp.vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
+
+
+def dist_rule(sign):
+    def rule(xp, g, a, b, out, ord):
+        return norm_rule(xp, g * sign, a - b, out, ord, None, False)
+
+    return rule
+
+
+@elementwise(a=dist_rule(1), b=dist_rule(-1))
+def dist(xp, a, b, *, ord):
+    return xp.vector_norm(a - b, ord=ord)
+
+
+@op(x=lambda xp, g, axis, reverse: xp.cumsum(g, axis=axis, reverse=not reverse))
+def cumsum(xp, x, *, axis, reverse=False):
+    return xp.cumsum(x, axis=axis, reverse=reverse)
+
+
+# Products, without dividing by a factor that may be zero.
+
+@op(a=lambda xp, g, a, out, axis, reverse: out * xp.scan(a, g, axis=axis, reverse=not reverse),
+    b=lambda xp, g, a, axis, reverse: xp.scan(a, g, axis=axis, reverse=not reverse))
+def scan(xp, a, b, *, axis, reverse):
+    """s[0] = 0, s[i + 1] = a[i] * s[i] + b[i] along an axis, or against it. Its derivative is the same, the other way."""
+    return xp.scan(a, b, axis=axis, reverse=reverse)
+
+
+@op(x=lambda xp, g, x, out, axis, reverse: out * xp.scan(x, g, axis=axis, reverse=not reverse))
+def product_before(xp, x, *, axis, reverse=False):
+    """The product of all elements before each one (after it, if `reverse`)."""
+    return xp.product_before(x, axis=axis, reverse=reverse)
+
+
+@op(x=lambda xp, g, x, axis: xp.product_before(x, axis=axis) * (g + xp.scan(x, g * x, axis=axis, reverse=True)))
+def cumprod(xp, x, *, axis):
+    return xp.cumprod(x, axis=axis)
+
+
+def product_of_others_rule(xp, g, x, axis):
+    before, after = xp.product_before(x, axis=axis), xp.product_before(x, axis=axis, reverse=True)
+    return (before * xp.scan(x, g * after, axis=axis, reverse=True) +
+            after * xp.scan(x, g * before, axis=axis, reverse=False))
+
+
+@op(x=product_of_others_rule)
+def product_of_others(xp, x, *, axis):
+    return xp.product_before(x, axis=axis) * xp.product_before(x, axis=axis, reverse=True)
+
+
+def prod_rule(xp, g, x, axis, keepdims):
+    if not x.shape:
+        return g
+    if axis is None:
+        flat = xp.reshape(x, shape=(math.prod(x.shape),))
+        return xp.reshape(g * xp.product_of_others(flat, axis=0), shape=x.shape)
+    return restore(xp, g, x.shape, axis, keepdims) * xp.product_of_others(x, axis=axis[0])
+
+
+@op(node=whole_or_dim("ProdBackward0", "ProdBackward1"), x=prod_rule)
+def prod(xp, x, *, axis=None, keepdims=False):
+    return xp.prod(x, axis=axis, keepdims=keepdims)

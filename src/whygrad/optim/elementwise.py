@@ -1,7 +1,7 @@
 """The step of every optimizer that treats each element of a parameter alike: all of them but LBFGS.
 
 Such an optimizer is its defaults, the names of its buffers, and one `update`, written with operators and `xp.<function>`.
-It has two readers. On bare arrays (`xp` is NumPy) it runs block by block, so that a large parameter and its buffers
+It has two readers. On bare arrays it runs block by block, so that a large parameter and its buffers
 pass through the cache once. With `differentiable=True` it runs on Tensors, and the step itself is recorded.
 """
 
@@ -26,6 +26,10 @@ BLOCK = 32768
 
 Numbers = dict[str, Any]
 
+# The vocabulary of `update`, beside operators.
+ARRAYS = SimpleNamespace(sqrt=np.sqrt, abs=np.abs, sign=np.sign, maximum=np.maximum, where=np.where, clip=np.clip,
+                         detach=lambda x: x)
+
 
 class Elementwise(Optimizer):
     """`step` for optimizers that define `update`."""
@@ -44,7 +48,7 @@ class Elementwise(Optimizer):
         """What a buffer or a scalar is filled with."""
         return self.scalars.get(name, 0.0)
 
-    def advance(self, state: dict[str, Any], numbers: Numbers) -> Numbers:
+    def advance(self, p: Tensor, state: dict[str, Any], numbers: Numbers) -> Numbers:
         """Count the step; the numbers for `update`, with those that depend on the state of this parameter."""
         step = state["step"]._array
         step += 1
@@ -86,7 +90,7 @@ class Elementwise(Optimizer):
             if group.get("capturable"):
                 raise AssertionError(f"If capturable=True, {self.capturable_tensors} must be on supported devices: "
                                      f"{list(self.capturable_devices)}.")
-            run(self.update, p, grad, self.advance(state, numbers), [state[name] for name in names])
+            run(self.update, p, grad, self.advance(p, state, numbers), [state[name] for name in names])
 
     def initialize(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         """The state of a parameter that is met for the first time."""
@@ -126,11 +130,11 @@ def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Num
 def _in_blocks(update: Callable[..., None], arrays: list[np.ndarray], numbers: Numbers) -> None:
     size = arrays[0].size
     if size <= BLOCK or not all([a.flags.c_contiguous for a in arrays]):
-        _decay_and_update(update, np, *arrays, numbers=numbers)
+        _decay_and_update(update, ARRAYS, *arrays, numbers=numbers)
         return
     flat = [a.reshape(-1) for a in arrays]
     for start in range(0, size, BLOCK):
-        _decay_and_update(update, np, *[a[start:start + BLOCK] for a in flat], numbers=numbers)
+        _decay_and_update(update, ARRAYS, *[a[start:start + BLOCK] for a in flat], numbers=numbers)
 
 
 def on_tensors(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
@@ -138,10 +142,9 @@ def on_tensors(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Nu
 
     if p._array.dtype.kind == "c":
         raise NotImplementedError("differentiable=True is not supported for complex parameters")
-    # What a rule has saved must not be written to afterwards, so `maximum` and `where` get a copy of what may be a buffer.
-    xp = SimpleNamespace(sqrt=whygrad.sqrt, abs=whygrad.abs, sign=whygrad.sign,
-                         maximum=lambda a, b: whygrad.maximum(a.clone(), b),
-                         where=lambda mask, a, b: whygrad.where(mask.clone(), a, b),
+    # A function that saves its argument gets a copy: the argument may be a buffer, and be written to later.
+    xp = SimpleNamespace(sqrt=whygrad.sqrt, abs=whygrad.abs, sign=whygrad.sign, detach=whygrad.detach,
+                         maximum=lambda a, b: whygrad.maximum(a.clone(), b), where=whygrad.where,
                          clip=lambda x, low, high: whygrad.clamp(x.clone(), low, high))
     with enable_grad():
         _decay_and_update(update, xp, p, grad, *buffers, numbers=numbers)
@@ -189,18 +192,20 @@ def check_floating(p: Tensor) -> None:
                            f"{p.dtype} and {p.device.type}")
 
 
-def check_lr(lr: Any) -> None:
+def check_lr(lr: Any, nan: bool = False) -> None:
     if isinstance(lr, Tensor) and lr._array.size != 1:
         raise ValueError("Tensor lr must be 1-element")
-    check_nonnegative(lr=lr)
+    check_nonnegative(nan, lr=lr)
 
 
 _WORDS = {"lr": "learning rate", "eps": "epsilon value"}
 
 
-def check_nonnegative(**options: Any) -> None:
+def check_nonnegative(nan: bool = False, /, **options: Any) -> None:
+    """Refuse negative options, and NaN unless `nan`."""
     for name, value in options.items():
-        if not as_number(value) >= 0.0:
+        number = as_number(value)
+        if number < 0.0 if nan else not 0.0 <= number:
             raise ValueError(f"Invalid {_WORDS.get(name, name + ' value')}: {value}")
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from whygrad._tensor import Tensor
-from whygrad.optim.elementwise import Elementwise, Numbers, as_number, check_fused, check_lr, check_nonnegative
+import numpy as np
+
+from whygrad._tensor import Tensor, wrap
+from whygrad.optim.elementwise import Elementwise, Numbers, check_fused, check_lr, check_nonnegative
 
 _whygrad_internal_ = True
 
@@ -19,10 +21,8 @@ class SGD(Elementwise):
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
                  foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None) -> None:
-        # Unlike the others, SGD lets NaN pass.
-        if as_number(lr) == as_number(lr):
-            check_lr(lr)
-        check_nonnegative(momentum=momentum, weight_decay=weight_decay)
+        check_lr(lr, nan=True)
+        check_nonnegative(True, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, {
@@ -32,3 +32,25 @@ class SGD(Elementwise):
 
     def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("momentum_buffer",) if group["momentum"] != 0 else ()
+
+    def initialize(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """Nothing yet: a checkpoint may hold None where the buffer belongs."""
+
+    def advance(self, p: Tensor, state: dict[str, Any], numbers: Numbers) -> Numbers:
+        first = numbers["momentum"] != 0 and state.get("momentum_buffer") is None
+        if first:
+            state["momentum_buffer"] = wrap(np.zeros_like(p._array))
+        return {**numbers, "first": first}
+
+    @staticmethod
+    def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:
+        momentum = numbers["momentum"]
+        if momentum != 0:
+            buffer, = buffers
+            if numbers["first"]:
+                buffer += xp.detach(g)
+            else:
+                buffer *= momentum
+                buffer += (1 - numbers["dampening"]) * g
+            g = g + momentum * buffer if numbers["nesterov"] else buffer
+        p -= numbers["lr"] * g

@@ -1,0 +1,266 @@
+"""NumPy words for ops/layout.py. What a `view` row names here must share memory and be writeable if its source is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided as numpy_as_strided
+
+from whygrad.backends.numpy_scatter import add_at
+
+_whygrad_internal_ = True
+
+Shape = tuple[int, ...]
+Geometry = tuple[Shape, tuple[int, ...], int]
+
+ndarray = np.ndarray
+everything = slice(None)
+
+
+def alias(x: Any) -> Any:
+    return x.view()
+
+
+def view(x: Any, *, shape: Shape) -> Any:
+    return x.reshape(shape, copy=False)
+
+
+def reshape(x: Any, *, shape: Shape) -> Any:
+    return x.reshape(shape)
+
+
+def clone(x: Any, *, order: Any = "K") -> Any:
+    return x.copy(order)
+
+
+def expand(x: Any, *, shape: Shape) -> Any:
+    if type(x) is not ndarray:
+        x = np.asarray(x)
+    new = len(shape) - x.ndim
+    strides = (0,) * new + tuple([s if m == n else 0 for m, n, s in zip(x.shape, shape[new:], x.strides, strict=True)])
+    if new and 1 in shape[:new]:
+        strides = _strides_of_new_axes(shape, strides, new, x.itemsize)
+    if x.flags.c_contiguous and x.size and x.dtype.kind != "V":
+        return ndarray(shape, x.dtype, x, 0, strides)
+    return numpy_as_strided(x, shape, strides)
+
+
+def _strides_of_new_axes(shape: Shape, strides: tuple[int, ...], new: int, itemsize: int) -> tuple[int, ...]:
+    """A new axis of length 1 is as wide as what follows it."""
+    result = list(strides)
+    for axis in reversed(range(new)):
+        if shape[axis] == 1:
+            result[axis] = shape[axis + 1] * result[axis + 1] if axis + 1 < len(shape) else itemsize
+    return tuple(result)
+
+
+def t(x: Any) -> Any:
+    return x.T
+
+
+def transpose(x: Any, *, axis0: int, axis1: int) -> Any:
+    return x.swapaxes(axis0, axis1)
+
+
+def permute(x: Any, *, axes: tuple[int, ...]) -> Any:
+    return x.transpose(axes)
+
+
+def squeeze(x: Any, *, axis: Any) -> Any:
+    if axis is None:
+        return x.squeeze()
+    if isinstance(axis, int):
+        return x.squeeze(axis) if x.ndim and x.shape[axis] == 1 else x.view()
+    return x.squeeze(tuple([a for a in axis if x.ndim and x.shape[a] == 1]))
+
+
+def unsqueeze(x: Any, *, axis: int) -> Any:
+    shape = x.shape
+    longer = (*shape[:axis], 1, *shape[axis:])
+    if x.flags.c_contiguous:
+        return x.reshape(longer)
+    width = x.strides[axis] * shape[axis] if axis < x.ndim else x.itemsize
+    return numpy_as_strided(x, longer, (*x.strides[:axis], width, *x.strides[axis:]))
+
+
+def select(x: Any, *, axis: int, index: int) -> Any:
+    # The Ellipsis makes a 0-dim result an array that shares memory, and not a number.
+    return x[index, ...] if axis == 0 else x[(everything,) * axis + (index, ...)]
+
+
+def select_backward(x: Any, *, shape: Shape, axis: int, index: int) -> Any:
+    result = np.zeros(shape, x.dtype)
+    select(result, axis=axis, index=index)[...] = x
+    return result
+
+
+def slice(x: Any, *, axis: int, start: int, stop: int, step: int = 1) -> Any:  # noqa: A001
+    part = _slice(start, stop, step)
+    return x[part] if axis == 0 else x[(everything,) * axis + (part,)]
+
+
+_slice = type(everything)
+
+
+def slice_backward(x: Any, *, shape: Shape, axis: int, start: int, stop: int, step: int) -> Any:
+    result = np.zeros(shape, x.dtype)
+    slice(result, axis=axis, start=start, stop=stop, step=step)[...] = x
+    return result
+
+
+def diagonal(x: Any, *, offset: int, axis1: int, axis2: int) -> Any:
+    rows, columns = x.shape[axis1], x.shape[axis2]
+    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    kept = [a for a in range(x.ndim) if a not in (axis1, axis2)]
+    # Start at the first element of the diagonal, then go down and right at once.
+    start = [everything] * x.ndim
+    if length:
+        start[axis2 if offset >= 0 else axis1] = _slice(abs(offset), None)
+    first = x[tuple(start)]
+    return numpy_as_strided(first, (*[x.shape[a] for a in kept], length),
+                            (*[x.strides[a] for a in kept], x.strides[axis1] + x.strides[axis2]))
+
+
+def diagonal_backward(x: Any, *, shape: Shape, offset: int, axis1: int, axis2: int) -> Any:
+    result = np.zeros(shape, x.dtype)
+    diagonal(result, offset=offset, axis1=axis1, axis2=axis2)[...] = x
+    return result
+
+
+def unfold(x: Any, *, axis: int, size: int, step: int) -> Any:
+    if not x.ndim:
+        return numpy_as_strided(x, (size,), (x.itemsize,))
+    count = (x.shape[axis] - size) // step + 1
+    return numpy_as_strided(x, (*x.shape[:axis], count, *x.shape[axis + 1:], size),
+                            (*x.strides[:axis], x.strides[axis] * step, *x.strides[axis + 1:], x.strides[axis]))
+
+
+def unfold_backward(x: Any, *, shape: Shape, axis: int, size: int, step: int) -> Any:
+    result = np.zeros(shape, x.dtype)
+    if not shape:
+        return result + x.sum()
+    span = (x.shape[axis] - 1) * step + 1
+    for place in range(size):
+        slice(result, axis=axis, start=place, stop=place + span, step=step)[...] += x[..., place]
+    return result
+
+
+def as_strided(x: Any, *, geometry: Geometry, x_geometry: Geometry) -> Any:
+    shape, strides, offset = geometry
+    itemsize = x.itemsize
+    if x.strides != tuple([s * itemsize for s in x_geometry[1]]):
+        raise NotImplementedError("as_strided: writing in place through as_strided into a base that is not dense")
+    owner, place = storage(x)
+    start = place + (offset - x_geometry[2]) * itemsize
+    byte_strides = tuple([s * itemsize for s in strides])
+    return numpy_as_strided(owner[start:start + itemsize].view(x.dtype), shape, byte_strides)
+
+
+def storage(x: np.ndarray) -> tuple[np.ndarray, int]:
+    """The block of memory that `x` lies in, as bytes; and where in it `x` begins."""
+    owner: Any = x
+    while owner.base is not None:
+        owner = owner.base
+    while not isinstance(owner, ndarray):  # memory that NumPy did not allocate
+        owner = np.frombuffer(owner, np.uint8) if not hasattr(owner, "__array_interface__") else np.asarray(owner)
+    flat = owner.ravel(order="K").view(np.uint8) if owner.size else np.empty(0, np.uint8)
+    return flat, address(x) - address(owner)
+
+
+def address(x: np.ndarray) -> int:
+    place: int = x.__array_interface__["data"][0]
+    return place
+
+
+def places(geometry: Geometry) -> np.ndarray:
+    """Where in memory each element of a geometry lies."""
+    shape, strides, offset = geometry
+    result = np.full(shape, offset, np.intp)
+    for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
+        result += (np.arange(n) * stride).reshape((n,) + (1,) * (len(shape) - axis - 1))
+    return result
+
+
+def restride(x: Any, *, source: Geometry, target: Geometry, shared: Geometry) -> Any:
+    read, written, counted = places(target), places(source), places(shared)
+    extent = 1 + max([int(p.max()) for p in (read, written) if p.size], default=0)
+    memory = add_at(np.zeros(extent, x.dtype), written.ravel(), x.ravel())
+    sharers = np.bincount(counted.ravel(), minlength=extent)[:extent]
+    if sharers.max(initial=0) > 1:
+        memory = memory / np.maximum(sharers, 1).astype(memory.real.dtype)
+    return memory[read]
+
+
+def cat(*xs: Any, axis: int) -> Any:
+    return np.concatenate(xs, axis)
+
+
+def stack(*xs: Any, axis: int) -> Any:
+    return np.stack(xs, axis)
+
+
+def split(x: Any, *, sizes: tuple[int, ...], axis: int) -> Any:
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(slice(x, axis=axis, start=start, stop=start + size))
+        start += size
+    return parts
+
+
+split_with_sizes = split
+
+
+def unbind(x: Any, *, axis: int) -> Any:
+    return [select(x, axis=axis, index=i) for i in range(x.shape[axis])]
+
+
+def repeat(x: Any, *, repeats: tuple[int, ...]) -> Any:
+    lengths = (1,) * (len(repeats) - x.ndim) + x.shape
+    folded = tuple([n for pair in zip(repeats, lengths, strict=True) for n in pair])
+    once = x.reshape(tuple([n for length in lengths for n in (1, length)]))
+    return expand(once, shape=folded).reshape(tuple([r * n for r, n in zip(repeats, lengths, strict=True)])).copy("C")
+
+
+def flip(x: Any, *, axes: tuple[int, ...]) -> Any:
+    return np.flip(x, axes).copy("K")
+
+
+def roll(x: Any, *, shifts: tuple[int, ...], axes: tuple[int, ...] | None) -> Any:
+    return np.roll(x, shifts if axes is not None else shifts[0], axes)
+
+
+def rot90(x: Any, *, k: int, axes: tuple[int, int]) -> Any:
+    return np.rot90(x, k, axes).copy("K")
+
+
+def tril(x: Any, *, diagonal: int) -> Any:
+    return np.tril(x, diagonal)
+
+
+def triu(x: Any, *, diagonal: int) -> Any:
+    return np.triu(x, diagonal)
+
+
+def constant_pad(x: Any, *, pads: tuple[tuple[int, int], ...], value: Any) -> Any:
+    shape = tuple([n + before + after for n, (before, after) in zip(x.shape, pads, strict=True)])
+    result = np.zeros(shape, x.dtype) if value == 0 else np.full(shape, value, x.dtype)
+    inside = tuple([_slice(max(before, 0), n - max(after, 0)) for n, (before, after) in zip(shape, pads, strict=True)])
+    kept = tuple([_slice(max(-before, 0), n - max(-after, 0)) for n, (before, after) in zip(x.shape, pads, strict=True)])
+    result[inside] = x[kept]
+    return result
+
+
+def mirror_pad(x: Any, *, sources: tuple[tuple[int, np.ndarray], ...], mode: str) -> Any:
+    for axis, source in sources:
+        x = x.take(source, axis)
+    return x
+
+
+def mirror_pad_backward(x: Any, *, shape: Shape, sources: tuple[tuple[int, np.ndarray], ...]) -> Any:
+    from whygrad.backends.numpy_index import index_select_backward
+
+    for axis, source in reversed(sources):
+        before = (*x.shape[:axis], shape[axis], *x.shape[axis + 1:])
+        x = index_select_backward(x, source, shape=before, axis=axis)
+    return x

@@ -1,0 +1,234 @@
+"""Reductions and running totals on bare arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whygrad.backends.quiet import quiet
+
+_whygrad_internal_ = True
+
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def is_half(dtype: Any) -> bool:
+    """float16, and the bfloat16 of ml_dtypes (whose kind is V)."""
+    return dtype.itemsize == 2 and dtype.kind in "fV"
+
+
+def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Half-precision numbers are totalled in float32, as torch does."""
+
+    def widened(x: Any, **statics: Any) -> Any:
+        if is_half(x.dtype):
+            return function(x.astype(np.float32), **statics).astype(x.dtype)
+        return function(x, **statics)
+
+    return widened
+
+
+def count(x: Any, axis: Any) -> int:
+    return x.size if axis is None else math.prod([x.shape[i] for i in axis])
+
+
+def sum(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    dtype = x.dtype
+    if dtype is FLOAT32 or dtype is FLOAT64:
+        return np.add.reduce(x, axis, None, None, keepdims)
+    if is_half(dtype):
+        return np.add.reduce(x, axis, np.float32, None, keepdims).astype(dtype)
+    return np.add.reduce(x, axis, np.int64 if dtype.kind in "biu" else None, None, keepdims)
+
+
+def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    n = count(x, axis)
+    if is_half(x.dtype):
+        return (np.add.reduce(x, axis, np.float32, None, keepdims) / np.float32(n)).astype(x.dtype)
+    total = np.add.reduce(x, axis, None, None, keepdims)
+    return total / n if n else total * math.nan
+
+
+@in_float32
+def nansum(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.add.reduce(x, axis=axis, keepdims=keepdims, where=x == x) if x.dtype.kind == "f" else sum(
+        x, axis=axis, keepdims=keepdims)
+
+
+@in_float32
+@quiet
+def var(x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
+    distance = x - mean(x, axis=axis, keepdims=True)
+    total = np.add.reduce(np.multiply(distance, distance, out=distance) if type(distance) is np.ndarray else
+                          distance * distance, axis, None, None, keepdims)
+    freedom = count(x, axis) - correction
+    return total / freedom if freedom > 0 else total * math.inf if count(x, axis) else total * math.nan
+
+
+@quiet
+def std(x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
+    return np.sqrt(var(x, axis=axis, keepdims=keepdims, correction=correction))
+
+
+def amax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.maximum.reduce(x, axis, None, None, keepdims)
+
+
+def amin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.minimum.reduce(x, axis, None, None, keepdims)
+
+
+max, min = amax, amin
+
+
+def _along(position: Callable[..., Any]) -> Callable[..., Any]:
+    """Value and index of the extreme along one axis; the first of several, and the first NaN if there is one."""
+
+    def along(x: Any, *, axis: int, keepdims: bool) -> Any:
+        if not x.ndim:
+            return x.copy(), np.zeros((), np.int64)
+        index = position(x, axis=axis, keepdims=True)
+        values = np.take_along_axis(x, index, axis)
+        return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))
+
+    return along
+
+
+max_along, min_along = _along(np.argmax), _along(np.argmin)
+
+
+def argmax(x: Any, *, axis: int | None, keepdims: bool) -> Any:
+    return np.argmax(x, axis=axis if x.ndim else None, keepdims=keepdims)
+
+
+def argmin(x: Any, *, axis: int | None, keepdims: bool) -> Any:
+    return np.argmin(x, axis=axis if x.ndim else None, keepdims=keepdims)
+
+
+@quiet
+def shares(x: Any, extreme: Any, *, axis: Any, find_nan: bool) -> Any:
+    found = x == extreme
+    if find_nan:
+        found |= (x != x) & (extreme != extreme)
+    weights = found.astype(x.dtype)
+    ties = np.add.reduce(weights, axis=axis, keepdims=True)
+    return weights if np.all(ties == 1) else weights / ties
+
+
+def place(x: Any, index: Any, *, axis: int, shape: Any) -> Any:
+    result = np.zeros(shape, x.dtype)
+    if shape:
+        np.put_along_axis(result, index, x, axis)
+    else:
+        result[...] = x
+    return result
+
+
+def pick(x: Any, index: Any, *, axis: int) -> Any:
+    return np.take_along_axis(x, index, axis) if x.ndim else x
+
+
+def all(x: Any, *, axis: Any, keepdims: bool) -> Any:
+    result = np.logical_and.reduce(x, axis, np.bool_, None, keepdims)
+    return result.astype(np.uint8) if x.dtype == np.uint8 else result
+
+
+def any(x: Any, *, axis: Any, keepdims: bool) -> Any:
+    result = np.logical_or.reduce(x, axis, np.bool_, None, keepdims)
+    return result.astype(np.uint8) if x.dtype == np.uint8 else result
+
+
+def count_nonzero(x: Any, *, axis: Any, keepdims: bool) -> Any:
+    return np.asarray(np.count_nonzero(x, axis=axis if x.ndim else None, keepdims=keepdims), np.int64)
+
+
+@in_float32
+@quiet
+def logsumexp(x: Any, *, axis: Any, keepdims: bool) -> Any:
+    if not count(x, axis):
+        return np.log(np.add.reduce(x, axis=axis, keepdims=keepdims))
+    highest = np.maximum.reduce(x.real, axis=axis, keepdims=True)
+    highest = np.where(np.isinf(highest), 0, highest).astype(x.real.dtype)
+    total = np.log(np.add.reduce(np.exp(x - highest), axis=axis, keepdims=keepdims))
+    return total + (highest if keepdims else highest.reshape(np.shape(total)))
+
+
+@in_float32
+@quiet
+def vector_norm(x: Any, *, ord: float, axis: Any = None, keepdims: bool = False) -> Any:
+    if ord == 2:
+        return np.sqrt(np.add.reduce(x * x, axis, None, None, keepdims))
+    if ord == 0:
+        return np.add.reduce((x != 0).astype(x.dtype), axis, None, None, keepdims)
+    size = np.abs(x)
+    if ord == math.inf:
+        return amax(size, axis=axis, keepdims=keepdims)
+    if ord == -math.inf:
+        return amin(size, axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return np.add.reduce(size, axis, None, None, keepdims)
+    return np.add.reduce(size ** ord, axis, None, None, keepdims) ** (1 / ord)
+
+
+@in_float32
+def cumsum(x: Any, *, axis: int, reverse: bool = False) -> Any:
+    if not x.ndim:
+        return x.copy()
+    return np.flip(np.add.accumulate(np.flip(x, axis), axis), axis) if reverse else np.add.accumulate(x, axis)
+
+
+@in_float32
+@quiet
+def cumprod(x: Any, *, axis: int) -> Any:
+    return np.multiply.accumulate(x, axis) if x.ndim else x.copy()
+
+
+@in_float32
+@quiet
+def prod(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.multiply.reduce(x, axis, None, None, keepdims)
+
+
+@quiet
+def product_before(x: Any, *, axis: int, reverse: bool = False) -> Any:
+    result = np.ones_like(x)
+    if not x.ndim or not x.shape[axis]:
+        return result
+    before, after = _shifted(result, axis, reverse), _shifted(x, axis, not reverse)
+    np.multiply.accumulate(np.flip(after, axis) if reverse else after, axis, None,
+                           np.flip(before, axis) if reverse else before)
+    return result
+
+
+@quiet
+def product_of_others(x: Any, *, axis: int) -> Any:
+    total = np.multiply.reduce(x, axis=axis, keepdims=True)
+    if not total.all():
+        return product_before(x, axis=axis) * product_before(x, axis=axis, reverse=True)
+    return total / x
+
+
+@quiet
+def scan(a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
+    """By doubling: after the round of `step`, each place has the recurrence over the last 2 * step elements."""
+    result = np.zeros_like(b)
+    if not b.ndim or not b.shape[axis]:
+        return result
+    factor, total = [np.moveaxis(_shifted(v, axis, not reverse), axis, 0).copy() for v in (a, b)]
+    if reverse:
+        factor, total = factor[::-1], total[::-1]
+    step = 1
+    while step < len(total):
+        total[step:] += factor[step:] * total[:-step]
+        factor[step:] *= factor[:-step].copy()
+        step *= 2
+    np.moveaxis(_shifted(result, axis, reverse), axis, 0)[...] = total[::-1] if reverse else total
+    return result
+
+
+def _shifted(x: Any, axis: int, without_last: bool) -> Any:
+    """All but the last element along an axis, or all but the first."""
+    return x[(slice(None),) * axis + (slice(None, -1) if without_last else slice(1, None),)]

@@ -1,0 +1,168 @@
+"""Evenly spaced numbers, rounded as torch rounds them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from whygrad import dtypes
+from whygrad._tensor import Tensor
+from whygrad.backends.quiet import quiet
+from whygrad.functional.arguments import check_place, invalid_combination, is_integer, read_dtype, read_number
+from whygrad.functional.fresh import allocate, deliver, dtype_for, warn, warn_once
+from whygrad.functional.run import public
+from whygrad.promotion import cast_values
+
+_whygrad_internal_ = True
+
+INCONSISTENT = "upper bound and lower bound inconsistent with step sign"
+DEPRECATED_RANGE = ("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+                    "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).")
+OUT_RESIZED = ("The number of elements in the out tensor of shape {} is {} which does not match the computed number of elements "
+               "{}. Note that this may occur as a result of rounding error. The out tensor will be resized to a tensor of shape "
+               "({},).")
+
+# torch computes these in vectors of 32 bytes, and each vector starts from a rounded value.
+_VECTOR_BYTES = 32
+
+
+@public(method=False)
+def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, out: Any = None, dtype: Any = None,
+           layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    """The numbers from `start` (0) up to and without `end`, in steps of `step` (1)."""
+    given = dict(zip(("start", "end", "step") if len(args) > 1 or end is not None else ("end",), args, strict=False))
+    given |= {name: value for name, value in (("start", start), ("end", end), ("step", step)) if value is not None}
+    if len(args) > 3 or "end" not in given:
+        raise invalid_combination("arange", *args)
+    first, last, by = [read_number("arange", name, 1 + list(given).index(name), given[name]) if name in given else default
+                       for name, default in (("start", 0), ("end", 0), ("step", 1))]
+    whole = all([isinstance(x, int) for x in (first, last, by)])
+    default = dtypes.int64 if whole else dtypes.get_default_dtype()
+    wanted = read_dtype("arange", dtype_for(out, dtype, default), dtypes.float32)
+    check_place("arange", layout, device, pin_memory)
+    first, last, by, count = _steps("arange", first, last, by, wanted)
+    if out is not None and isinstance(out, Tensor) and out._array.size not in (0, count):
+        shape = list(out._array.shape)
+        warn_once(OUT_RESIZED.format(shape, out._array.size, count, count))
+    return deliver("arange", _spaced(first, by, count, wanted), out, requires_grad)
+
+
+@public(method=False, name="range")
+def range_(start: Any, end: Any, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+           pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    """As arange, but `end` belongs to it. Deprecated by torch."""
+    warn(DEPRECATED_RANGE)
+    wanted = read_dtype("range", dtype_for(out, dtype, dtypes.get_default_dtype()), dtypes.float32)
+    check_place("range", layout, device, pin_memory)
+    numbers = [read_number("range", name, i, x) for i, (name, x) in enumerate(
+        (("start", start), ("end", end), ("step", step)), 1)]
+    first, _, by, count = _steps("range", *numbers, wanted)
+    return deliver("range", _spaced(first, by, count, wanted), out, requires_grad)
+
+
+def _steps(name: str, start: Any, end: Any, step: Any, dtype: dtypes.dtype) -> tuple[Any, Any, Any, int]:
+    """The bounds as numbers of the dtype's kind, and how many numbers there are."""
+    if dtype.category not in (1, 2):
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtype.scalar_name}'")
+    if any([isinstance(x, complex) for x in (start, end, step)]):
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    if (step > 0 and end < start) or (step < 0 and end > start):
+        raise RuntimeError(INCONSISTENT)
+    if dtype is dtypes.int64:
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise RuntimeError("step must be nonzero")
+        count = -((start - end) // step) if name == "arange" else (end - start) // step + 1
+    else:
+        span = (float(end) - float(start)) / float(step)
+        count = math.ceil(span) if name == "arange" else math.floor(span) + 1
+    return start, end, step, max(count, 0)
+
+
+@quiet
+def _spaced(start: Any, step: Any, count: int, dtype: dtypes.dtype) -> np.ndarray:
+    kind = dtype.numpy
+    if dtype.category == 1:
+        index = allocate(lambda sizes, dtype: np.arange(*sizes, dtype=dtype), (count,), np.dtype(np.int64))
+        return cast_values(int(start) + int(step) * index, kind)
+    # A fused multiply-add: computed wider, rounded once. The last elements, which fill no two vectors, start from `start`.
+    wide = np.longdouble if kind == np.float64 else np.float64
+    index = allocate(lambda sizes, dtype: np.arange(*sizes, dtype=dtype), (count,), np.dtype(np.int64))
+    exact = cast_values(wide(start) + wide(step) * index, kind)
+    lanes = _VECTOR_BYTES // kind.itemsize
+    in_vectors = count - count % (2 * lanes)
+    if in_vectors:
+        starts = exact[:in_vectors:lanes, None].astype(wide)
+        exact[:in_vectors] = cast_values(starts + wide(step) * np.arange(lanes), kind).reshape(-1)
+    return exact
+
+
+@public(method=False)
+def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+             pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    first, last, wanted = _bounds("linspace", start, end, steps, out, dtype)
+    check_place("linspace", layout, device, pin_memory)
+    return deliver("linspace", _between(first, last, int(steps), wanted.numpy), out, requires_grad)
+
+
+@public(method=False)
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
+             device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    """`base` to the power of `steps` evenly spaced numbers from `start` to `end`."""
+    first, last, wanted = _bounds("logspace", start, end, steps, out, dtype)
+    check_place("logspace", layout, device, pin_memory)
+    kind = wanted.numpy
+    exponents = _between(first, last, int(steps), kind if kind.kind in "fcV" else np.dtype(np.float64))
+    powers = quiet(np.power)(exponents.dtype.type(base), exponents)
+    return deliver("logspace", cast_values(powers, kind), out, requires_grad)
+
+
+def _bounds(name: str, start: Any, end: Any, steps: Any, out: Any, dtype: Any) -> tuple[Any, Any, dtypes.dtype]:
+    for bound in (start, end):
+        if isinstance(bound, Tensor) and bound._array.ndim:
+            dims = [x._array.ndim if isinstance(x, Tensor) else 0 for x in (start, end)]
+            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got start with {dims[0]} "
+                               f"dimension(s) and end with {dims[1]} dimension(s).")
+    if not is_integer(steps):
+        raise invalid_combination(name, start, end, steps)
+    try:
+        first, last = [x._array.item() if isinstance(x, Tensor) else read_number(name, "start", 1, x) for x in (start, end)]
+    except TypeError:
+        raise invalid_combination(name, start, end, steps) from None
+    is_complex = isinstance(first, complex) or isinstance(last, complex)
+    inferred = dtypes.get_default_complex_dtype() if is_complex else dtypes.get_default_dtype()
+    wanted = read_dtype(name, dtype_for(out, dtype, inferred), dtypes.float32)
+    if is_complex and not wanted.is_complex:
+        raise RuntimeError(f"torch.{name}(): inferred dtype c10::complex<float> can't be safely cast to passed dtype "
+                           f"{wanted.scalar_name}")
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if wanted is dtypes.bool_:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    return first, last, wanted
+
+
+@quiet
+def _between(start: Any, end: Any, steps: int, kind: np.dtype[Any]) -> np.ndarray:
+    """Counted from the start in the first half and from the end in the second; each number is rounded once."""
+    work = np.dtype(np.float64) if kind.kind in "iu" else kind
+    if kind.kind in "iu":
+        start, end = int(start), int(end)
+    first, last = np.array(start).astype(work), np.array(end).astype(work)
+    if steps == 1:
+        return first.reshape(1).astype(kind)
+    wide = {"float64": np.longdouble, "complex64": np.complex128, "complex128": np.clongdouble}.get(work.name, np.float64)
+    step = ((last - first) / np.array(max(steps - 1, 1)).astype(work)).astype(wide)
+    index = np.arange(steps)
+    half = steps // 2
+    result = np.empty(steps, kind)
+    result[:half] = cast_values((first.astype(wide) + step * index[:half]).astype(work), kind)
+    result[half:] = cast_values((last.astype(wide) - step * (steps - 1 - index[half:])).astype(work), kind)
+    return result

@@ -1,0 +1,42 @@
+"""Adadelta: steps in the unit of the parameter, scaled by its own recent steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from whygrad._tensor import Tensor
+from whygrad.optim.elementwise import Elementwise, Numbers, check_lr, check_nonnegative
+
+_whygrad_internal_ = True
+
+
+class Adadelta(Elementwise):
+    """`p -= lr * g * rms(recent steps) / rms(recent gradients)`."""
+
+    capturable_devices = ("cuda", "xpu", "hpu", "privateuseone")
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
+                 weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
+                 maximize: bool = False, differentiable: bool = False) -> None:
+        check_lr(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check_nonnegative(eps=eps, weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "capturable": capturable, "foreach": foreach, "differentiable": differentiable})
+
+    def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return "square_avg", "acc_delta"
+
+    @staticmethod
+    def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:
+        square_avg, acc_delta = buffers
+        rho, eps = numbers["rho"], numbers["eps"]
+        square_avg *= rho
+        square_avg += (1 - rho) * g * g
+        delta = xp.sqrt(acc_delta + eps) / xp.sqrt(square_avg + eps) * g
+        acc_delta *= rho
+        acc_delta += (1 - rho) * delta * delta
+        p -= numbers["lr"] * delta
