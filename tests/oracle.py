@@ -30,7 +30,7 @@ def to_numpy(t: Any) -> np.ndarray:
         t = t.detach().resolve_conj().resolve_neg()
         if t.dtype is torch.bfloat16:
             return t.float().numpy()
-        return t.numpy()
+        return t.numpy(force=True)  # torch's lazy zeros have no memory
     array = t._array
     return array.astype(np.float32) if str(array.dtype) == "bfloat16" else array
 

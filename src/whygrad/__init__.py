@@ -1,8 +1,10 @@
 """whygrad: PyTorch's autograd on NumPy, which can always tell you why."""
 
 import whygrad.autograd.calls
+from whygrad import _protocol, dtypes, layouts, legacy, linalg, random, return_types
 from whygrad._methods import install
 from whygrad._tensor import Size, Tensor
+from whygrad.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from whygrad.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -11,9 +13,16 @@ from whygrad.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from whygrad.devices import device
+from whygrad.dtypes import dtype, finfo, iinfo
 from whygrad.functional.run import FUNCTIONS
+from whygrad.layouts import layout, memory_format
+from whygrad.parameter import Buffer, Parameter
+from whygrad.printing import set_printoptions
+from whygrad.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 install()
+_protocol.install()
+legacy.install()
+globals().update({**dtypes.BY_NAME, **layouts.BY_NAME, **legacy.TYPES})
 globals().update(FUNCTIONS)
-autograd.grad = autograd.calls.grad
-autograd.backward = autograd.calls.backward

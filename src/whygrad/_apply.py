@@ -19,8 +19,9 @@ import numpy as np
 from whygrad import errors
 from whygrad._tensor import InferenceCounter, Tensor, View, source, wrap
 from whygrad.autograd.modes import modes, special, unusual
-from whygrad.autograd.node import Node, extra, next_sequence_number, port_of
+from whygrad.autograd.node import Node, next_sequence_number, port_of
 from whygrad.backends import raw as raw_vocabulary
+from whygrad.broadcasting import check_broadcast
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
 from whygrad.why import record as why
 
@@ -135,6 +136,9 @@ def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out
                 result._cause = (why.Cause("non-differentiable-op", node.site, declared.reason, sources=(node,)),)
             else:
                 attach(result, port_of(node, i) if layout.several else node)
+        if node.saved and modes.saved_hooks:
+            from whygrad.autograd.saved_hooks import pack
+            pack(node, inputs, results)
     return results[0] if layout.one_output else results
 
 
@@ -226,13 +230,9 @@ def make_node(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], static
         node.shapes = tuple([np.shape(x) for x in arrays])
     else:
         node.shapes = None
-    if special.on:
-        if modes.saved_hooks and node.saved:
-            from whygrad.autograd.saved_hooks import pack
-            pack(node)
-        if special.anomaly:
-            from whygrad.autograd.anomaly import keep_trace
-            extra(node).trace = keep_trace()
+    if special.anomaly:
+        from whygrad.autograd.anomaly import keep_trace
+        keep_trace(node)
     return node
 
 
@@ -312,7 +312,7 @@ def _scope(layout: Layout) -> dict[str, Any]:
 
     row = layout.row
     scope: dict[str, Any] = {
-        "_whygrad_internal_": True, "asarray": np.asarray, "fill_missing": fill_missing, "forward": layout.forward,
+        "_whygrad_internal_": True, "asarray": np.asarray, "check_broadcast": check_broadcast, "fill_missing": fill_missing, "forward": layout.forward,
         "getframe": sys._getframe, "layout": layout, "make_view": make_view, "merge": why.merge, "ndarray": np.ndarray,
         "new": new, "next_sequence_number": next_sequence_number, "raw_xp": raw_vocabulary, "record": record,
         "row": row, "source": source, "special": special, "sum_to_shapes": sum_to_shapes, "Tensor": Tensor,
@@ -386,7 +386,14 @@ def apply_source(layout: Layout) -> str:
 
     lines = [f"def {row.name}({signature}):"]
     lines += [f"    {name}_x = {name}._array" for name in tensors]
-    lines += [f"    out = forward({call})",
+    if row.broadcasts and len(tensors) > 1:
+        lines += [f"    try: out = forward({call})",
+                  "    except ValueError:",
+                  "        check_broadcast((" + "".join(f"{name}_x, " for name in tensors) + "))",
+                  "        raise"]
+    else:
+        lines += [f"    out = forward({call})"]
+    lines += [
               "    if type(out) is not ndarray: out = asarray(out)",
               "    if special.on and unusual():",
               f"        return record(layout, {inputs_tuple}, {statics_dict}, out)"]

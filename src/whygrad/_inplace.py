@@ -13,6 +13,7 @@ from whygrad._tensor import InferenceCounter, Tensor, grad_fn, source
 from whygrad.autograd.modes import modes, special
 from whygrad.autograd.node import Node, extra
 from whygrad.autograd.views import CopySlices
+from whygrad.broadcasting import broadcast_shapes
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast_values, promote, result_dtype
 from whygrad.why import record as why
@@ -23,15 +24,18 @@ _whygrad_internal_ = True
 def run_inplace(row_name: str, target: Tensor, *inputs: Any, **statics: Any) -> Tensor:
     """Apply a row and write the result into `target`, which stands among the inputs."""
     row = TABLE[row_name]
+    check_inplace(target, inputs)
+    promoted = list(inputs)
     if row.broadcasts:
+        # torch's order: memory, then shapes, then dtypes.
+        check_overlap(target._array, inputs)
+        check_shape(target._array, inputs)
         dtype = result_dtype(*inputs)
         if dtype is not target.dtype:
             check_castable(dtype, target.dtype)
         promoted = promote(row_name, *inputs, dtype=dtype)
-    else:
-        promoted = list(inputs)
     position = next(i for i, x in enumerate(inputs) if x is target)
-    return write(layout_of(row, kinds_of(inputs)), target, position, tuple(promoted), {**row.static_defaults, **statics})
+    return _perform(layout_of(row, kinds_of(inputs)), target, position, tuple(promoted), {**row.static_defaults, **statics})
 
 
 def kinds_of(inputs: tuple[Any, ...]) -> str:
@@ -39,13 +43,18 @@ def kinds_of(inputs: tuple[Any, ...]) -> str:
 
 
 def write(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Tensor:
-    """Check, compute, write, count the version up and rewrite the history."""
-    row = layout.row
+    """The same for inputs that are in the target's dtype already."""
     check_inplace(target, inputs)
+    if layout.row.broadcasts:
+        check_overlap(target._array, inputs)
+        check_shape(target._array, inputs)
+    return _perform(layout, target, position, inputs, statics)
+
+
+def _perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Tensor:
+    """Compute, write, count the version up and rewrite the history."""
+    row = layout.row
     array = target._array
-    if row.broadcasts:
-        check_overlap(array, inputs)
-        check_shape(array, inputs)
     arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
     node = None
     if not special.on or (modes.grad and not modes.inference):
@@ -57,17 +66,20 @@ def write(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ...]
         node = make_node(layout, inputs, recorded, statics, (array,), [target._counter])
         if node is not None and node.saved:
             _fix_versions(layout, node, position, copied=recorded[position] is not promoted._array)
-    result = layout.forward
-    if isinstance(result, np.ufunc) and arrays[position] is array and row.inputs and not statics:
-        result(*arrays, out=array)
+    forward = layout.forward
+    if isinstance(forward, np.ufunc) and arrays[position] is array and not statics:
+        forward(*arrays, out=array)
     else:
-        value = result(*arrays, **statics)
+        value = forward(*arrays, **statics)
         if getattr(value, "dtype", array.dtype) != array.dtype:
             value = cast_values(np.asarray(value), array.dtype)
         array[...] = value
     bump(target)
     if node is not None:
         rebase(target, node, position)
+        if node.saved and modes.saved_hooks:
+            from whygrad.autograd.saved_hooks import pack
+            pack(node, inputs, [target])
     elif target._node is None and not target._lookup:
         causes = target._cause
         for x in inputs:
@@ -153,22 +165,6 @@ def check_shape(array: np.ndarray, inputs: tuple[Any, ...]) -> None:
         raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(broadcast)}")
 
 
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """NumPy's rule with torch's error."""
-    result: tuple[int, ...] = shapes[0]
-    for shape in shapes[1:]:
-        a = (1,) * (len(shape) - len(result)) + result
-        b = (1,) * (len(result) - len(shape)) + shape
-        merged = []
-        for axis, (m, n) in enumerate(zip(a, b, strict=True)):
-            if m != n and m != 1 and n != 1:
-                raise RuntimeError(f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton "
-                                   f"dimension {axis}")
-            merged.append(n if m == 1 else m)
-        result = tuple(merged)
-    return result
-
-
 def check_overlap(array: np.ndarray, inputs: tuple[Any, ...]) -> None:
     if array.size > 1 and any(stride == 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
@@ -227,7 +223,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                                f"{value._array.ndim} dimensions.")
         _, promoted = promote("fill", self, value, dtype=self.dtype)
         return write(layout_of(TABLE["fill"], "tt"), self, 0, (self, promoted), {})
-    return write_values(self, value, "FillBackward0")
+    return write_values(self, value, "FillBackward2")
 
 
 def zero_(self: Tensor) -> Tensor:

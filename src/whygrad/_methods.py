@@ -4,35 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._apply import compiled
+from whygrad._operators import OPERATORS as ARITHMETIC
 from whygrad._tensor import Tensor
-from whygrad import functional
-from whygrad.functional.run import FUNCTIONS, METHODS
-from whygrad.ops.table import TABLE
+from whygrad.functional.linalg import matmul
+from whygrad.functional.run import METHODS
 
 _whygrad_internal_ = True
 
-_add = compiled(TABLE["add"], "tt")
-_mul = compiled(TABLE["mul"], "tt")
+
+def __matmul__(self: Tensor, other: Any) -> Any:
+    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
-def __add__(self: Tensor, other: Any) -> Any:
-    if type(other) is Tensor and other._array.dtype is self._array.dtype:
-        return _add(self, other)
-    return FUNCTIONS["add"](self, other)
+def __rmatmul__(self: Tensor, other: Any) -> Any:
+    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
-def __mul__(self: Tensor, other: Any) -> Any:
-    if type(other) is Tensor and other._array.dtype is self._array.dtype:
-        return _mul(self, other)
-    return FUNCTIONS["mul"](self, other)
-
-
-OPERATORS = [__add__, __mul__]
+OPERATORS: dict[str, Any] = {**ARITHMETIC, "__matmul__": __matmul__, "__rmatmul__": __rmatmul__}
 
 
 def install() -> None:
-    for function in OPERATORS:
-        setattr(Tensor, function.__name__, function)
-    for name, function in METHODS.items():
+    for name, function in (OPERATORS | METHODS).items():
         setattr(Tensor, name, function)

@@ -256,9 +256,7 @@ def grad_fn(t: Tensor) -> Any:
     if view.version != t._counter[0]:
         if view.creation == "inference":
             raise RuntimeError(errors.INFERENCE_VIEW_OUTDATED)
-        edge = source(base)
-        if edge is not None:
-            view.node = AsStrided(edge, view.steps)
+        view.node = AsStrided(source(base), view.steps)
         view.version = t._counter[0]
     return view.node
 

@@ -48,7 +48,7 @@ NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
     "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
     ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-    "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations. (Triggered internally at "
+    "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information. (Triggered internally at "
     "/pytorch/build/aten/src/ATen/core/TensorBody.h:502.)")
 
 NO_GRAD_FN = "element {index} of tensors does not require grad and does not have a grad_fn"
@@ -78,29 +78,33 @@ def graph_freed(node: Node) -> RuntimeError:
 
 
 def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: int, position: int | None = None) -> RuntimeError:
-    """A saved value was changed in place after it was saved."""
-    from whygrad import dtypes
-    from whygrad.autograd.node import Node as NodeClass
+    """A value that a row saved was changed in place since."""
     from whygrad.autograd.node import row_node
 
     row = type(node).layout.row
     if name in row.output_names:
-        producer: Any = node
-        number = row.output_names.index(name)
-    else:
-        i = row.inputs.index(name) if position is None else position
-        producer, number = row_node(node.edges[i])
-    origin = ""
-    if isinstance(producer, NodeClass):
-        origin = f", which is output {number} of {op_name(producer)},"
-    kind = dtypes.FROM_NUMPY[value.dtype].tensor_type
-    sizes = ", ".join(map(str, value.shape))
+        return stale_value(node, value, counter, version, node, row.output_names.index(name))
+    i = row.inputs.index(name) if position is None else position
+    return stale_value(node, value, counter, version, *row_node(node.edges[i]))
+
+
+def stale_value(node: Node, value: Any, counter: list[Any], version: int, producer: Any, number: int) -> RuntimeError:
+    """A value that `node` saved, output `number` of `producer` (if that is a node), was changed in place since."""
+    from whygrad import dtypes
+    from whygrad.autograd.modes import special
+    from whygrad.autograd.node import Node as NodeClass
     from whygrad.why import notes
 
+    origin = f", which is output {number} of {op_name(producer)}," if isinstance(producer, NodeClass) else ""
+    kind = dtypes.FROM_NUMPY[value.dtype].tensor_type
+    sizes = ", ".join(map(str, value.shape))
+    hint = ("the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+            "changed in there or anywhere later. Good luck!" if special.anomaly else
+            "enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True, check_nan=False).")
     return _noted(RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} [{sizes}]]"
-        f"{origin} is at version {counter[0]}; expected version {version} instead. Hint: enable anomaly detection to find the "
-        "operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."),
+        f"{origin} is at version {counter[0]}; expected version {version} instead. Hint: {hint}"),
         notes.stale(type(node).__name__, node.site, counter[1] if len(counter) > 1 else None))
 
 

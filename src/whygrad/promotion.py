@@ -10,6 +10,7 @@ from whygrad import dtypes
 from whygrad._tensor import Tensor, source, wrap
 from whygrad.autograd.modes import modes, special
 from whygrad.autograd.node import Cast
+from whygrad.backends.numpy_convert import cast_values
 
 _whygrad_internal_ = True
 
@@ -42,14 +43,6 @@ def cast(t: Tensor, wanted: np.dtype) -> Tensor:
         if edge is not None and wanted.kind in "fcV":
             result._node = Cast(edge, array.dtype)
     return result
-
-
-def cast_values(array: np.ndarray, wanted: np.dtype) -> np.ndarray:
-    """Convert as C does (and torch with it): no warnings for NaN to integer or a dropped imaginary part."""
-    if array.dtype.kind == "c" and wanted.kind not in "c":
-        array = array != 0 if wanted.kind == "b" else array.real
-    with np.errstate(all="ignore"):
-        return array.astype(wanted)
 
 
 def as_number(value: Any, dtype: dtypes.dtype, name: str) -> Any:

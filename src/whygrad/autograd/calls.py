@@ -3,48 +3,53 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from whygrad import errors
-from whygrad._tensor import Size, Tensor, wrap
+from whygrad._tensor import Size, Tensor, set_requires_grad, wrap
 from whygrad.autograd import engine
-from whygrad.autograd.hooks import from_user, to_user
-from whygrad.autograd.node import Node
+from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
+from whygrad.autograd.hooks import from_user, retain_grad, to_user
+from whygrad.autograd.modes import modes
+from whygrad.autograd.node import AccumulateGrad, Node
 
 _whygrad_internal_ = True
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
              grad_variables: Any = None, inputs: Any = None) -> None:
-    """Accumulate the gradients of `tensors` with respect to the leaves into their `.grad`."""
-    if inputs is not None:
-        inputs = tuple(inputs.values()) if type(inputs) is dict else _as_tuple(inputs)
-        if not inputs:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    """Accumulate the gradients of `tensors` with respect to the leaves (or to `inputs`) into their `.grad`."""
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning,
+                      stacklevel=errors.user_stacklevel())
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please "
+                               "only use `grad_tensors`.")
+        grad_tensors = grad_variables
+    given = None if inputs is None else _inputs_tuple(inputs, "backward")
     roots_of = _as_tuple(tensors)
-    gradients = _root_gradients(roots_of, _as_tuple(grad_tensors) if grad_tensors is not None else None)
-    keep = create_graph if retain_graph is None else retain_graph
+    gradients = _root_gradients(roots_of, grad_tensors)
+    roots = _roots(roots_of, gradients, create_graph)
     if create_graph:
         warnings.warn(errors.CREATE_GRAPH_CYCLE, UserWarning, stacklevel=errors.user_stacklevel())
-    roots = _roots(roots_of, gradients, create_graph)
-    if inputs is None:
-        engine.run(roots, keep=keep, create_graph=create_graph)
-        return
-    targets = _targets(inputs)
-    captures: dict[Any, Any] = dict.fromkeys(targets)
-    engine.run(roots, keep=keep, create_graph=create_graph, captures=captures, deposit_captured=True)
-    for given, target in zip(inputs, targets, strict=True):
-        if isinstance(given, Tensor) and isinstance(target, Node) and captures[target] is not None:
-            _add_to_grad(given, _result(captures[target], given), create_graph)
+    keep = bool(create_graph if retain_graph is None else retain_graph)
+    captures: dict[Any, Any] | None = None
+    if given is not None:
+        for t in given:
+            if isinstance(t, Tensor):
+                retain_grad(t)
+        captures = dict.fromkeys(_targets(given))
+    if roots:
+        engine.run(roots, keep=keep, create_graph=create_graph, captures=captures, deposit_captured=True)
 
 
-def _add_to_grad(t: Tensor, g: Tensor, create_graph: bool) -> None:
-    if t._meta is not None and t._meta.retains_grad:
-        return  # retain_grad() has seen it already
-    t._grad = g if t._grad is None else t._grad + g  # type: ignore[operator]
+def tensor_backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+                    inputs: Any = None) -> None:
+    """Accumulate the gradients of this tensor with respect to the leaves (or to `inputs`) into their `.grad`."""
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
@@ -54,120 +59,161 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
                          "allow_unused=False.")
-    if is_grads_batched:
-        raise NotImplementedError("torch.autograd.grad: is_grads_batched=True is not supported yet")
-    names: list[Any] | None = None
-    if isinstance(inputs, dict):
-        if type(inputs) is not dict:
-            raise TypeError(f"`inputs` argument to `grad()` must be a dict, not {type(inputs).__name__}. Other Mapping types "
-                            "are not supported.")
-        names = list(inputs)
-        inputs = tuple(inputs.values())
-    inputs = _as_tuple(inputs)
-    if not inputs:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    roots_of = _as_tuple(outputs)
+    given = _inputs_tuple(inputs, "grad")
     if not only_inputs:
         warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
                       "other parts of the graph, please use torch.autograd.backward.", FutureWarning,
                       stacklevel=errors.user_stacklevel())
-    allow_unused = materialize_grads if allow_unused is None else allow_unused
-    roots_of = _as_tuple(outputs)
-    gradients = _root_gradients(roots_of, _as_tuple(grad_outputs) if grad_outputs is not None else None)
-    for i, given in enumerate(inputs):
-        if isinstance(given, Tensor) and not given.requires_grad:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    keep = bool(create_graph if retain_graph is None else retain_graph)
+
+    def once(gradients: list[Any], keep: bool) -> list[Tensor | None]:
+        return _gradients(roots_of, gradients, given, keep, create_graph, allow_unused)
+
+    if is_grads_batched:
+        results = _batched(once, roots_of, _given_gradients(roots_of, grad_outputs), keep)
+    else:
+        results = once(_root_gradients(roots_of, grad_outputs), keep)
+    if materialize_grads:
+        results = [_zeros(t, create_graph) if g is None else g for t, g in zip(given, results, strict=True)]
+    return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)
+
+
+def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[Any, ...], keep: bool, create_graph: bool,
+               allow_unused: bool) -> list[Tensor | None]:
+    roots = _roots(roots_of, gradients, create_graph)
     targets = _targets(inputs)
     captures: dict[Any, Any] = dict.fromkeys(targets)
-    keep = create_graph if retain_graph is None else retain_graph
-    engine.run(_roots(roots_of, gradients, create_graph), keep=keep, create_graph=create_graph, captures=captures)
-    results = []
+    if roots:
+        engine.run(roots, keep=keep, create_graph=create_graph, captures=captures)
+    results: list[Tensor | None] = []
     for i, (given, target) in enumerate(zip(inputs, targets, strict=True)):
-        g = captures[target]
-        if g is not None:
-            results.append(_result(g, given))
-        elif materialize_grads:
-            if not isinstance(given, Tensor):
-                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            zeros = wrap(np.zeros_like(given._array))
-            zeros._lookup = create_graph
-            results.append(zeros)
+        if captures[target] is not None:
+            results.append(_result(captures[target], given))
         elif allow_unused:
             results.append(None)
         else:
             raise errors.unused_input(i, given)
-    return dict(zip(names, results, strict=True)) if names is not None else tuple(results)
+    return results
+
+
+def _batched(once: Callable[[list[Any], bool], list[Any]], roots_of: tuple[Any, ...], batches: tuple[Any, ...],
+             keep: bool) -> list[Any]:
+    """One walk for each gradient along the first dimension, and the results stacked."""
+    from whygrad.functional.run import FUNCTIONS
+
+    _check_batches(roots_of, batches)
+    size = next(g._array.shape[0] for g in batches if g is not None)
+    rows = [once(_root_gradients(roots_of, tuple([None if g is None else g[i] for g in batches])), keep or i < size - 1)
+            for i in range(size)]
+    return [None if column[0] is None else FUNCTIONS["stack"](column) for column in zip(*rows, strict=True)]
+
+
+def _check_batches(roots_of: tuple[Any, ...], batches: tuple[Any, ...]) -> None:
+    for i, (t, g) in enumerate(zip(roots_of, batches, strict=True)):
+        if not isinstance(t, Tensor):
+            raise RuntimeError("Batched grads are not supported with GradientEdge")
+        if g is not None and g._array.shape[1:] != t._array.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+                "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+                f"detected: grad_output[{i}] has a shape of {Size(g._array.shape[1:])} and output[{i}] has a shape of "
+                f"{t.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using vmap.")
+
+
+def _zeros(given: Any, create_graph: bool) -> Tensor:
+    """What materialize_grads gives for an input without a gradient."""
+    if not isinstance(given, Tensor):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    zeros = wrap(np.zeros_like(given._array))
+    if create_graph:
+        set_requires_grad(zeros, True)
+    return zeros
 
 
 def _as_tuple(given: Any) -> tuple[Any, ...]:
-    if isinstance(given, (Tensor, Node)) or _is_edge(given):
-        return (given,)
-    return tuple(given)
+    return (given,) if isinstance(given, (Tensor, GradientEdge)) else tuple(given)
 
 
-def _is_edge(given: Any) -> bool:
-    return type(given).__name__ == "GradientEdge"
+def _inputs_tuple(inputs: Any, function: str) -> tuple[Any, ...]:
+    if type(inputs) is dict:
+        given = tuple(inputs.values())
+    elif isinstance(inputs, Mapping):
+        raise TypeError(f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types "
+                        "are not supported.")
+    else:
+        given = _as_tuple(inputs)
+    if not given:
+        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
+    return given
 
 
 def _targets(inputs: Sequence[Any]) -> list[Any]:
-    from whygrad.autograd.graph import target_of_edge
-
     targets = []
-    for i, given in enumerate(inputs):
+    for given in inputs:
         if isinstance(given, Tensor):
+            if not given.requires_grad:
+                raise RuntimeError("One of the differentiated Tensors does not require grad")
             targets.append(engine.target_of(given))
-        elif _is_edge(given):
+        elif isinstance(given, GradientEdge):
             targets.append(target_of_edge(given))
         else:
-            raise TypeError(f"expected Tensor or GradientEdge as element {i} of inputs, but got {type(given).__name__}")
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(given).__name__}")
     return targets
 
 
 def _roots(tensors: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> list[tuple[Any, Any]]:
-    from whygrad.autograd.graph import target_of_edge
-
     roots = []
     for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
-        if isinstance(t, Tensor):
-            if not t.requires_grad:
-                raise errors.no_grad_fn(i, t)
-            target = engine.target_of(t)
-        else:
-            target = target_of_edge(t)
+        if isinstance(t, Tensor) and not t.requires_grad:
+            raise errors.no_grad_fn(i, t)
+        target = engine.target_of(t) if isinstance(t, Tensor) else target_of_edge(t)
         roots.append((target, from_user(g, create_graph)))
     return roots
 
 
-def _root_gradients(tensors: Sequence[Any], given: tuple[Any, ...] | None) -> list[Tensor]:
+def _given_gradients(tensors: Sequence[Any], given: Any) -> tuple[Any, ...]:
     if given is None:
-        given = (None,) * len(tensors)
-    if len(given) != len(tensors):
-        raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
-    gradients = []
-    for i, (t, g) in enumerate(zip(tensors, given, strict=True)):
-        if not isinstance(t, Tensor):
-            gradients.append(g)
-            continue
-        if g is None:
-            if not t.requires_grad:
-                raise errors.no_grad_fn(i, t)
-            if t._array.size != 1:
-                raise errors.non_scalar_backward(t)
-            if t._array.dtype.kind not in "fV":
-                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}")
-            gradients.append(wrap(np.ones_like(t._array)))
-            continue
-        if not isinstance(g, Tensor):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-        if g._array.shape != t._array.shape:
-            raise errors.gradient_shape(i, g, t)
-        if g._array.dtype.kind == "c" and t._array.dtype.kind != "c" or g._array.dtype.kind != "c" and t._array.dtype.kind == "c":
-            raise RuntimeError(
-                f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {t.dtype}.")
-        if g._array.dtype is not t._array.dtype:
-            g = g.to(t.dtype)  # type: ignore[attr-defined]
-        gradients.append(g)
-    return gradients
+        return (None,) * len(tensors)
+    gradients = (given,) if isinstance(given, Tensor) else tuple(given)
+    if len(gradients) < len(tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
+    return gradients[:len(tensors)]
+
+
+def _root_gradients(tensors: Sequence[Any], given: Any) -> list[Tensor | None]:
+    return [_root_gradient(i, t, g) for i, (t, g) in
+            enumerate(zip(tensors, _given_gradients(tensors, given), strict=True))]
+
+
+def _root_gradient(i: int, t: Any, g: Any) -> Tensor | None:
+    """The gradient to start with: the given one, checked, or 1 for a real scalar."""
+    if isinstance(t, Tensor):
+        shape, dtype = t._array.shape, t.dtype
+    elif isinstance(t, GradientEdge):
+        shape, dtype = output_metadata(t)
+    else:
+        raise AssertionError("Expected output to be a torch.Tensor")
+    if g is None:
+        if isinstance(t, Tensor) and not t.requires_grad:
+            return None
+        if any([n != 1 for n in shape]):
+            raise errors.non_scalar_backward(t)
+        if not dtype.is_floating_point:
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
+        return wrap(np.ones(shape, dtype.numpy))
+    if not isinstance(g, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    if g._array.shape != shape:
+        raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
+                           f"{Size(shape)}.")
+    if g.dtype.is_complex != dtype.is_complex:
+        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+                           f"dtype: grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtype}.")
+    if g.dtype is not dtype:
+        g = g.to(dtype)  # type: ignore[attr-defined]
+    return g
 
 
 def _result(g: Any, given: Any) -> Tensor:
@@ -175,14 +221,32 @@ def _result(g: Any, given: Any) -> Tensor:
     if isinstance(g, Tensor):
         result: Tensor = to_user(g)
         return result
-    like = given._array if isinstance(given, Tensor) else np.asarray(g)
     g = np.asarray(g)
+    like = given._array if isinstance(given, Tensor) else g
     if g.dtype.kind == "c":
         return wrap(np.conj(g))
-    if g.base is None and g.flags.writeable and engine.getrefcount(g) <= 4 and g.strides == like.strides:
+    # References: `g` here, in the caller's dict, and the argument of getrefcount.
+    if g.base is None and g.flags.writeable and engine.getrefcount(g) <= 3 and g.strides == like.strides:
         return wrap(g)
     return wrap(engine.owned_copy(g, like))
 
 
-def describe_shape(shape: tuple[int, ...]) -> str:
-    return repr(Size(shape))
+def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
+    """`t.grad_fn(g)`: run one node by itself, without its hooks."""
+    count = node.output_count()
+    if len(gradients) != count:
+        raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
+    for i, g in enumerate(gradients):
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"argument {i} is not a Variable")
+    if isinstance(node, AccumulateGrad):
+        engine.accumulate(node.variable, from_user(gradients[0], modes.grad))
+        return ()
+    inside = [from_user(g, modes.grad) for g in gradients]
+    if inside.count(None) == count and not node.takes_none:
+        results: Any = (None,) * len(node.edges)
+    else:
+        run = node.graph if modes.grad else node.raw
+        results = run(inside if type(node.shapes) is list else inside[0], node.edges)
+    results = tuple([to_user(g) for g in results])
+    return results[0] if len(results) == 1 else results

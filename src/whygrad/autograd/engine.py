@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush, heappushpop
 from sys import getrefcount
 from typing import Any
@@ -40,7 +40,7 @@ _backward_number = itertools.count(1).__next__
 class Backward:
     """One run, as the nodes it freed and the leaves it reached remember it."""
 
-    __slots__ = ("causes", "create_graph", "number", "root", "site")
+    __slots__ = ("callbacks", "causes", "create_graph", "number", "root", "site", "targets")
 
     def __init__(self, create_graph: bool, root: Target) -> None:
         self.number = _backward_number()
@@ -50,6 +50,13 @@ class Backward:
         self.root = weakref.ref(root)
         # Every gradient this pass computes without recording has this cause.
         self.causes = (why.Cause("no-create-graph", self.site),)
+        # While it runs: every node and leaf that it will reach.
+        self.targets: dict[Target, int] = {}
+        # To be called at the end, if all goes well.
+        self.callbacks: list[Callable[[], Any]] = []
+
+    def reaches(self, target: Target) -> bool:
+        return target in self.targets
 
 
 _last: Backward | None = None
@@ -57,6 +64,21 @@ _last: Backward | None = None
 
 def last_backward() -> Backward | None:
     return _last
+
+
+def current() -> Backward:
+    """The innermost backward that runs in this thread."""
+    if modes.running is None:
+        raise AssertionError("expected this hook to be called inside a backward call")
+    this: Backward = modes.running
+    return this
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Have `callback()` called when the backward that runs now has ended."""
+    if modes.running is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    modes.running.callbacks.append(callback)
 
 
 def count_backwards() -> int:
@@ -75,6 +97,8 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool,
     this = _last = Backward(create_graph, roots[0][0])
     outer_mode = modes.grad
     outer_off = modes.off_name, modes.off_site
+    outer = modes.running
+    modes.running = this
     if outer_mode != create_graph:
         # Hooks and custom backwards run in this mode.
         modes.grad = create_graph
@@ -83,8 +107,12 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool,
     token = silence()
     try:
         _walk(this, roots, keep, captures, deposit_captured)
+        while this.callbacks:
+            this.callbacks.pop(0)()
     finally:
         restore(token)
+        modes.running = outer
+        this.targets = {}
         if modes.grad != outer_mode:
             modes.grad = outer_mode
             modes.off_name, modes.off_site = outer_off
@@ -100,6 +128,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
         wanted = _leading_to(captures, dependencies)
         targets = [target for target in targets if target in wanted]
         dependencies = _count_dependencies(targets, wanted)
+    this.targets = dependencies
     pending: dict[Target, Any] = {}
     owned: set[Target] = set()
     for target, g in roots:

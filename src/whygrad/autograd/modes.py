@@ -21,6 +21,8 @@ class Modes(threading.local):
     # Where gradients were switched off, for explanations.
     off_site: Site | None = None
     off_name: str = ""
+    # The innermost backward that runs in this thread.
+    running: Any = None
 
 
 modes = Modes()

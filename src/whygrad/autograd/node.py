@@ -170,8 +170,7 @@ class Node(NodeInterface):
 class NodeExtra:
     """What only a few nodes have."""
 
-    __slots__ = ("accumulators", "metadata", "outputs", "parent", "post_hooks", "pre_hooks", "retained", "tensor_hooks",
-                 "trace")
+    __slots__ = ("accumulators", "metadata", "outputs", "post_hooks", "pre_hooks", "retained", "tensor_hooks")
 
     def __init__(self) -> None:
         # Hooks are dicts id -> function, in order of registration. Tensor hooks see one output's gradient.
@@ -180,10 +179,8 @@ class NodeExtra:
         self.post_hooks: dict[int, Any] = {}
         # Weak reference to a non-leaf tensor that called retain_grad().
         self.retained: Any = None
+        # The user's dict; anomaly mode keeps the forward traceback there.
         self.metadata: dict[Any, Any] | None = None
-        # Forward traceback, kept in anomaly mode, and the node in whose backward this one was made.
-        self.trace: Any = None
-        self.parent: Node | None = None
         # (shape, dtype) of the outputs, if somebody took a GradientEdge.
         self.outputs: list[Any] | None = None
         # AccumulateGrad nodes that were looked at from here: like torch's, they live at least as long as this node.
@@ -237,7 +234,10 @@ class Cast(Node):
         return (cast_array(g, self.dtype),)
 
     def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (g.to(self.dtype),)
+        from whygrad.backends import tensor
+
+        origin = g._array.dtype
+        return (g if origin == self.dtype else tensor.to_copy(g, dtype=self.dtype, origin=origin),)
 
 
 def cast_array(array: np.ndarray, dtype: np.dtype) -> np.ndarray:

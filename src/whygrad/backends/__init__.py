@@ -5,18 +5,23 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from whygrad.backends import numpy_backend, numpy_pointwise
+from whygrad.backends import numpy_backend, numpy_index, numpy_layout, numpy_linear, numpy_pointwise, numpy_reduction
 from whygrad.ops import TABLE
 
 _whygrad_internal_ = True
 
+FAMILIES = (numpy_pointwise, numpy_reduction, numpy_linear, numpy_layout, numpy_index, numpy_backend)
+
 
 class RawVocabulary:
-    """Rows on bare arrays: NumPy's function where `numpy_backend` has one, else the row's own definition."""
+    """Rows on bare arrays: NumPy's function where one of the families has it, else the row's own definition."""
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(numpy_pointwise, name, None) or getattr(numpy_backend, name, None)
-        if found is None:
+        for family in FAMILIES:
+            found = getattr(family, name, None)
+            if found is not None:
+                break
+        else:
             if name not in TABLE:
                 raise AttributeError(f"no row is called '{name}'")
             found = partial(TABLE[name].forward, self)
@@ -26,6 +31,12 @@ class RawVocabulary:
 
 class TensorVocabulary:
     """Rows on Tensors: applied and recorded."""
+
+    def reshape(self, x: Any, *, shape: tuple[int, ...]) -> Any:
+        """A view or a copy, as the strides allow: two different rows."""
+        from whygrad.functional.shape import reshape_to
+
+        return reshape_to(x, shape)
 
     def __getattr__(self, name: str) -> Any:
         from whygrad._apply import apply

@@ -6,26 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.numpy_convert import complex, to_copy
+from whygrad.backends.numpy_nn import (
+    embedding, embedding_backward, log_softmax, mse_loss, multi_margin_loss, multi_margin_loss_backward,
+    multilabel_margin_loss, multilabel_margin_loss_backward, nll_loss, nll_loss_backward, softmax, trilinear,
+)
+
 _whygrad_internal_ = True
-
-
-def sum(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.add.reduce(x, axis=axis, keepdims=keepdims)
-
-
-def expand(x: Any, *, shape: Any) -> Any:
-    return np.broadcast_to(x, shape)
-
-
-def reshape(x: Any, *, shape: Any) -> Any:
-    return x.reshape(shape)
-
-
-def t(x: Any) -> Any:
-    return x.T
-
-
-mm = np.matmul
 
 
 zeros_like = np.zeros_like

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
-from whygrad.backends.numpy_scatter import add_at
+from whygrad.backends.numpy_index import add_at, index_select_backward
 
 _whygrad_internal_ = True
 
@@ -15,7 +15,9 @@ Shape = tuple[int, ...]
 Geometry = tuple[Shape, tuple[int, ...], int]
 
 ndarray = np.ndarray
-everything = slice(None)
+# The builtin, before the row of that name hides it.
+span = slice
+everything = span(None)
 
 
 def alias(x: Any) -> Any:
@@ -31,6 +33,8 @@ def reshape(x: Any, *, shape: Shape) -> Any:
 
 
 def clone(x: Any, *, order: Any = "K") -> Any:
+    if order == "channels last":
+        return np.moveaxis(np.moveaxis(x, 1, -1).copy(), -1, 1)
     return x.copy(order)
 
 
@@ -96,11 +100,8 @@ def select_backward(x: Any, *, shape: Shape, axis: int, index: int) -> Any:
 
 
 def slice(x: Any, *, axis: int, start: int, stop: int, step: int = 1) -> Any:  # noqa: A001
-    part = _slice(start, stop, step)
+    part = span(start, stop, step)
     return x[part] if axis == 0 else x[(everything,) * axis + (part,)]
-
-
-_slice = type(everything)
 
 
 def slice_backward(x: Any, *, shape: Shape, axis: int, start: int, stop: int, step: int) -> Any:
@@ -116,7 +117,7 @@ def diagonal(x: Any, *, offset: int, axis1: int, axis2: int) -> Any:
     # Start at the first element of the diagonal, then go down and right at once.
     start = [everything] * x.ndim
     if length:
-        start[axis2 if offset >= 0 else axis1] = _slice(abs(offset), None)
+        start[axis2 if offset >= 0 else axis1] = span(abs(offset), None)
     first = x[tuple(start)]
     return numpy_as_strided(first, (*[x.shape[a] for a in kept], length),
                             (*[x.strides[a] for a in kept], x.strides[axis1] + x.strides[axis2]))
@@ -140,9 +141,9 @@ def unfold_backward(x: Any, *, shape: Shape, axis: int, size: int, step: int) ->
     result = np.zeros(shape, x.dtype)
     if not shape:
         return result + x.sum()
-    span = (x.shape[axis] - 1) * step + 1
+    reach = (x.shape[axis] - 1) * step + 1
     for place in range(size):
-        slice(result, axis=axis, start=place, stop=place + span, step=step)[...] += x[..., place]
+        slice(result, axis=axis, start=place, stop=place + reach, step=step)[...] += x[..., place]
     return result
 
 
@@ -151,21 +152,20 @@ def as_strided(x: Any, *, geometry: Geometry, x_geometry: Geometry) -> Any:
     itemsize = x.itemsize
     if x.strides != tuple([s * itemsize for s in x_geometry[1]]):
         raise NotImplementedError("as_strided: writing in place through as_strided into a base that is not dense")
-    owner, place = storage(x)
-    start = place + (offset - x_geometry[2]) * itemsize
-    byte_strides = tuple([s * itemsize for s in strides])
-    return numpy_as_strided(owner[start:start + itemsize].view(x.dtype), shape, byte_strides)
+    distance = offset - x_geometry[2]
+    line = numpy_as_strided(x, (abs(distance) + 1,), (itemsize if distance >= 0 else -itemsize,))
+    return numpy_as_strided(line[abs(distance):], shape, tuple([s * itemsize for s in strides]))
 
 
 def storage(x: np.ndarray) -> tuple[np.ndarray, int]:
-    """The block of memory that `x` lies in, as bytes; and where in it `x` begins."""
+    """The array that owns the memory of `x`, and how many bytes into it `x` begins."""
     owner: Any = x
-    while owner.base is not None:
-        owner = owner.base
-    while not isinstance(owner, ndarray):  # memory that NumPy did not allocate
-        owner = np.frombuffer(owner, np.uint8) if not hasattr(owner, "__array_interface__") else np.asarray(owner)
-    flat = owner.ravel(order="K").view(np.uint8) if owner.size else np.empty(0, np.uint8)
-    return flat, address(x) - address(owner)
+    base: Any = x.base
+    while base is not None:
+        if isinstance(base, ndarray):
+            owner = base
+        base = getattr(base, "base", None)
+    return owner, address(x) - address(owner)
 
 
 def address(x: np.ndarray) -> int:
@@ -217,9 +217,9 @@ def unbind(x: Any, *, axis: int) -> Any:
 
 def repeat(x: Any, *, repeats: tuple[int, ...]) -> Any:
     lengths = (1,) * (len(repeats) - x.ndim) + x.shape
-    folded = tuple([n for pair in zip(repeats, lengths, strict=True) for n in pair])
-    once = x.reshape(tuple([n for length in lengths for n in (1, length)]))
-    return expand(once, shape=folded).reshape(tuple([r * n for r, n in zip(repeats, lengths, strict=True)])).copy("C")
+    result = np.empty(tuple([n for pair in zip(repeats, lengths, strict=True) for n in pair]), x.dtype)
+    result[...] = x.reshape(tuple([n for length in lengths for n in (1, length)]))
+    return result.reshape(tuple([r * n for r, n in zip(repeats, lengths, strict=True)]))
 
 
 def flip(x: Any, *, axes: tuple[int, ...]) -> Any:
@@ -245,8 +245,8 @@ def triu(x: Any, *, diagonal: int) -> Any:
 def constant_pad(x: Any, *, pads: tuple[tuple[int, int], ...], value: Any) -> Any:
     shape = tuple([n + before + after for n, (before, after) in zip(x.shape, pads, strict=True)])
     result = np.zeros(shape, x.dtype) if value == 0 else np.full(shape, value, x.dtype)
-    inside = tuple([_slice(max(before, 0), n - max(after, 0)) for n, (before, after) in zip(shape, pads, strict=True)])
-    kept = tuple([_slice(max(-before, 0), n - max(-after, 0)) for n, (before, after) in zip(x.shape, pads, strict=True)])
+    inside = tuple([span(max(before, 0), n - max(after, 0)) for n, (before, after) in zip(shape, pads, strict=True)])
+    kept = tuple([span(max(-before, 0), n - max(-after, 0)) for n, (before, after) in zip(x.shape, pads, strict=True)])
     result[inside] = x[kept]
     return result
 
@@ -258,8 +258,6 @@ def mirror_pad(x: Any, *, sources: tuple[tuple[int, np.ndarray], ...], mode: str
 
 
 def mirror_pad_backward(x: Any, *, shape: Shape, sources: tuple[tuple[int, np.ndarray], ...]) -> Any:
-    from whygrad.backends.numpy_index import index_select_backward
-
     for axis, source in reversed(sources):
         before = (*x.shape[:axis], shape[axis], *x.shape[axis + 1:])
         x = index_select_backward(x, source, shape=before, axis=axis)

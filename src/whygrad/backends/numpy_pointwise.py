@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -45,11 +46,6 @@ fmax = np.fmax
 fmin = np.fmin
 
 abs = np.absolute
-sgn = np.sign
-floor = np.floor
-ceil = np.ceil
-round = np.rint
-trunc = np.trunc
 conj = np.conjugate
 deg2rad = np.deg2rad
 rad2deg = np.rad2deg
@@ -88,7 +84,7 @@ def rsqrt(x: Any) -> Any:
 
 @quiet
 def exp2(x: Any) -> Any:
-    return np.exp(x * np.log(2)) if x.dtype.kind == "c" else np.exp2(x)
+    return np.exp(x * math.log(2)) if x.dtype.kind == "c" else np.exp2(x)
 
 
 @quiet
@@ -101,8 +97,25 @@ def silu(x: Any) -> Any:
     return x / (1 + np.exp(-x))
 
 
-def sign(x: Any) -> Any:
-    return np.sign(x) if x.dtype.kind != "b" else x.copy()
+def sgn(x: Any) -> Any:
+    """-1, 0 or 1; like torch, 0 for NaN."""
+    if x.dtype.kind == "c":
+        return np.sign(x)
+    return x.copy() if x.dtype.kind == "b" else np.subtract(x > 0, x < 0, dtype=x.dtype)
+
+
+sign = sgn
+
+
+def _rounding(ufunc: Any) -> Any:
+    """NumPy turns some integers into floats here; they are round already."""
+    return lambda x: x.copy() if x.dtype.kind in "iu" else ufunc(x)
+
+
+floor = _rounding(np.floor)
+ceil = _rounding(np.ceil)
+round = _rounding(np.rint)
+trunc = _rounding(np.trunc)
 
 
 def frac(x: Any) -> Any:
@@ -183,7 +196,7 @@ def pow(a: Any, b: Any) -> Any:
 # The exponents that have something quicker than a logarithm.
 _SHORTCUTS = {
     0: np.ones_like,
-    1: np.positive,
+    1: np.copy,
     2: np.square,
     3: lambda x: x * x * x,
     0.5: np.sqrt,
@@ -211,6 +224,8 @@ def power_of_zero(a: Any, b: Any) -> Any:
 
 @quiet
 def xlogy(a: Any, b: Any) -> Any:
+    dtype = a.dtype if isinstance(a, np.ndarray) else b.dtype
+    a, b = np.asarray(a, dtype), np.asarray(b, dtype)
     return np.where(np.isnan(b), np.nan, np.where(a == 0, 0.0, a * np.log(b)))
 
 

@@ -41,7 +41,7 @@ def sum(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
         return np.add.reduce(x, axis, None, None, keepdims)
     if is_half(dtype):
         return np.add.reduce(x, axis, np.float32, None, keepdims).astype(dtype)
-    return np.add.reduce(x, axis, np.int64 if dtype.kind in "biu" else None, None, keepdims)
+    return np.add.reduce(x, axis, np.int64 if dtype.kind == "b" else dtype, None, keepdims)
 
 
 def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -53,19 +53,13 @@ def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 @in_float32
-def nansum(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.add.reduce(x, axis=axis, keepdims=keepdims, where=x == x) if x.dtype.kind == "f" else sum(
-        x, axis=axis, keepdims=keepdims)
-
-
-@in_float32
 @quiet
 def var(x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
     distance = x - mean(x, axis=axis, keepdims=True)
-    total = np.add.reduce(np.multiply(distance, distance, out=distance) if type(distance) is np.ndarray else
-                          distance * distance, axis, None, None, keepdims)
+    distance *= distance
+    total = np.add.reduce(distance, axis, None, None, keepdims)
     freedom = count(x, axis) - correction
-    return total / freedom if freedom > 0 else total * math.inf if count(x, axis) else total * math.nan
+    return total / freedom if freedom > 0 else total * math.inf
 
 
 @quiet
@@ -98,6 +92,30 @@ def _along(position: Callable[..., Any]) -> Callable[..., Any]:
 
 
 max_along, min_along = _along(np.argmax), _along(np.argmin)
+
+
+def _middle(skip_nan: bool) -> Callable[..., Any]:
+    """Where the middle element is, the lower one of two; a NaN is the middle of anything, unless it is skipped."""
+
+    def position(x: Any, axis: int, keepdims: bool) -> Any:
+        order = np.argsort(x, axis, "stable")  # NaNs come last
+        missing = np.add.reduce(x != x, axis=axis, keepdims=True)
+        numbers = x.shape[axis] - missing
+        first_missing = np.where(missing == 0, numbers - 1, numbers * 2)
+        return np.take_along_axis(order, np.maximum(numbers - 1 if skip_nan else first_missing, 0) // 2, axis)
+
+    return position
+
+
+def _of_all(along: Callable[..., Any]) -> Callable[..., Any]:
+    def of_all(x: Any, *, axis: None, keepdims: bool) -> Any:
+        return along(x.reshape(-1), axis=0, keepdims=False)[0] if x.size else np.full((), math.nan, x.dtype)
+
+    return of_all
+
+
+median_along, nanmedian_along = _along(_middle(skip_nan=False)), _along(_middle(skip_nan=True))
+median, nanmedian = _of_all(median_along), _of_all(nanmedian_along)
 
 
 def argmax(x: Any, *, axis: int | None, keepdims: bool) -> Any:
@@ -177,19 +195,21 @@ def vector_norm(x: Any, *, ord: float, axis: Any = None, keepdims: bool = False)
 def cumsum(x: Any, *, axis: int, reverse: bool = False) -> Any:
     if not x.ndim:
         return x.copy()
-    return np.flip(np.add.accumulate(np.flip(x, axis), axis), axis) if reverse else np.add.accumulate(x, axis)
+    if reverse:
+        return np.flip(np.add.accumulate(np.flip(x, axis), axis, x.dtype), axis)
+    return np.add.accumulate(x, axis, x.dtype)
 
 
 @in_float32
 @quiet
 def cumprod(x: Any, *, axis: int) -> Any:
-    return np.multiply.accumulate(x, axis) if x.ndim else x.copy()
+    return np.multiply.accumulate(x, axis, x.dtype) if x.ndim else x.copy()
 
 
 @in_float32
 @quiet
 def prod(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.multiply.reduce(x, axis, None, None, keepdims)
+    return np.multiply.reduce(x, axis, x.dtype, None, keepdims)
 
 
 @quiet
@@ -197,9 +217,10 @@ def product_before(x: Any, *, axis: int, reverse: bool = False) -> Any:
     result = np.ones_like(x)
     if not x.ndim or not x.shape[axis]:
         return result
-    before, after = _shifted(result, axis, reverse), _shifted(x, axis, not reverse)
-    np.multiply.accumulate(np.flip(after, axis) if reverse else after, axis, None,
-                           np.flip(before, axis) if reverse else before)
+    factors, products = _shifted(x, axis, not reverse), _shifted(result, axis, reverse)
+    if reverse:
+        factors, products = np.flip(factors, axis), np.flip(products, axis)
+    np.multiply.accumulate(factors, axis, None, products)
     return result
 
 
@@ -223,7 +244,7 @@ def scan(a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
     step = 1
     while step < len(total):
         total[step:] += factor[step:] * total[:-step]
-        factor[step:] *= factor[:-step].copy()
+        factor[step:] *= factor[:-step]
         step *= 2
     np.moveaxis(_shifted(result, axis, reverse), axis, 0)[...] = total[::-1] if reverse else total
     return result

@@ -13,6 +13,12 @@ from whygrad.layouts import check_layout
 
 _whygrad_internal_ = True
 
+# As C++ calls the dtypes, in some of torch's messages.
+C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "uint16": "short unsigned int",
+           "int32": "int", "uint32": "unsigned int", "int64": "long int", "uint64": "long unsigned int",
+           "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+           "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
+
 
 def type_name(value: Any) -> str:
     """A type as torch's messages name it: with its module for NumPy's."""

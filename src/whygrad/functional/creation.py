@@ -14,7 +14,6 @@ from whygrad.functional.arguments import (
     check_place,
     check_range,
     check_sizes,
-    invalid_combination,
     read_dtype,
     read_int,
     read_number,
@@ -58,11 +57,11 @@ def _define_by_size(name: str, make: Callable[..., np.ndarray], what: str) -> No
             array = channels_last(make, sizes, wanted.numpy, memory_format)
         else:
             array = allocate(make, sizes, wanted.numpy)
-        return fresh(array, requires_grad) if out is None else deliver(name, array, out, requires_grad)
+        return deliver(name, array, out, requires_grad)
 
     def like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
              requires_grad: bool = False, memory_format: Any = None) -> Tensor:
-        array = _like(make, f"{name}_like", input, dtype, layout, device, pin_memory, memory_format)
+        array = like_array(make, f"{name}_like", input, dtype, layout, device, pin_memory, memory_format)
         return fresh(array, requires_grad)
 
     def new(self: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Any = None, layout: Any = None,
@@ -86,8 +85,8 @@ def _name(function: Any, name: str, doc: str) -> None:
     function.__doc__ = doc
 
 
-def _like(make: Callable[..., np.ndarray], name: str, input: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-          memory_format: Any) -> np.ndarray:
+def like_array(make: Callable[..., np.ndarray], name: str, input: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+               memory_format: Any) -> np.ndarray:
     """An array of the size of `input`, in the order of its memory unless another order is asked for."""
     model = read_tensor(name, input)._array
     wanted = read_dtype(name, dtype, input.dtype).numpy
@@ -140,7 +139,7 @@ def full(size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, layo
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
               pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
     """A tensor of the size and dtype of `input`, filled with a number."""
-    array = _like(np.empty, "full_like", input, dtype, layout, device, pin_memory, memory_format)
+    array = like_array(np.empty, "full_like", input, dtype, layout, device, pin_memory, memory_format)
     number = read_number("full_like", "fill_value", 2, fill_value)
     return fresh(_filled_with("full_like", array, number, dtypes.FROM_NUMPY[array.dtype]), requires_grad)
 
@@ -162,13 +161,11 @@ def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any 
 
 
 @public(method=False)
-def eye(n: int, m: Any = ..., *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
         pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """Ones on the diagonal, zeros elsewhere."""
-    if m is None:
-        raise invalid_combination("eye", n, m)
     rows = read_int("eye", "n", 1, n)
-    columns = rows if m is ... else read_int("eye", "m", 2, m)
+    columns = rows if m is None else read_int("eye", "m", 2, m)
     for name, count in (("n", rows), ("m", columns)):
         if count < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {count}")
@@ -249,7 +246,8 @@ def _pair_of_parts(name: str, first: str, second: str, doc: str) -> None:
         if kinds[0] is not kinds[1]:
             raise RuntimeError(f"Expected object of scalar type {kinds[0].scalar_name} but got scalar type "
                                f"{kinds[1].scalar_name} for second argument")
-        return with_out(name, run(name, a, b), out, a, b)  # type: ignore[no-any-return]
+        statics = {"part": kinds[0].numpy, "whole": kinds[0].to_complex().numpy}
+        return with_out(name, run(name, a, b, **statics), out, a, b)  # type: ignore[no-any-return]
 
     _name(build, name, doc)
     public(method=False)(build)

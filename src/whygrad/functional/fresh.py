@@ -36,14 +36,14 @@ def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}") from None
 
 
-def fresh(array: np.ndarray, requires_grad: bool = False, causes: why.Causes = ()) -> Tensor:
+def fresh(array: np.ndarray, requires_grad: bool = False, causes: why.Causes = (), function: str = "tensor") -> Tensor:
     """A new tensor over `array`. `causes` say why it has no history, if there is more to say than where it was made."""
     result = wrap(array)
     if special.on and modes.inference:
         result._counter = InferenceCounter()
     result._cause = causes or (why.Cause("created", why.site()),)
     if requires_grad is not False:
-        check_flag("tensor", "requires_grad", requires_grad)
+        check_flag(function, "requires_grad", requires_grad)
         if array.dtype.kind not in "fcV":
             raise RuntimeError(NOT_DIFFERENTIABLE)
         result._lookup = True
@@ -57,18 +57,24 @@ def dtype_for(out: Any, dtype: Any, default: dtypes.dtype) -> Any:
     return dtype
 
 
-def deliver(function: str, array: np.ndarray, out: Any, requires_grad: bool) -> Tensor:
-    """The end of a factory: a new tensor, or `out` resized and overwritten."""
+def check_out(function: str, out: Any, dtype: dtypes.dtype) -> None:
+    """Of a factory: whether `out=` can take the result."""
     if out is None:
-        return fresh(array, requires_grad)
+        return
     if not isinstance(out, Tensor):
         raise wrong_type(function, "out", None, "Tensor", out)
-    found = dtypes.FROM_NUMPY[array.dtype]
-    if found is not out.dtype:
-        raise RuntimeError(f"dtype {found.scalar_name} does not match dtype of out parameter ({out.dtype.scalar_name})")
+    if dtype is not out.dtype:
+        raise RuntimeError(f"dtype {dtype.scalar_name} does not match dtype of out parameter ({out.dtype.scalar_name})")
     if modes.grad and out.requires_grad:
         raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic differentiation, but "
                            "one of the arguments requires grad.")
+
+
+def deliver(function: str, array: np.ndarray, out: Any, requires_grad: bool) -> Tensor:
+    """The end of a factory: a new tensor, or `out` resized and overwritten."""
+    if out is None:
+        return fresh(array, requires_grad, function=function)
+    check_out(function, out, dtypes.FROM_NUMPY[array.dtype])
     if out._array.shape == array.shape:
         out._array[...] = array
     else:

@@ -1,29 +1,152 @@
-"""Functions that work element by element."""
+"""Functions of one tensor, element by element."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from whygrad.functional.run import public, run
+from whygrad._apply import apply
+from whygrad._inplace import check_castable
+from whygrad._tensor import Tensor
+from whygrad.functional.arguments import read_number, read_tensor, wrong_type
+from whygrad.functional.dispatch import FLOATS, REALS, Takes, default_float, unary
+from whygrad.functional.run import FUNCTIONS, METHODS, public, run_inplace, with_out
+from whygrad.ops.table import TABLE
+from whygrad.promotion import cast
 
 _whygrad_internal_ = True
 
+# Fractional results: integers become floating first.
+for _name in ("sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
+              "sinh", "cosh", "tanh", "sinc", "sigmoid"):
+    unary(_name, to_float=True)
+
+for _name in ("asin", "acos", "atan"):
+    unary(_name, to_float=True, aliases=(f"arc{_name[1:]}",))
+
+for _name in ("asinh", "acosh", "atanh"):
+    unary(_name, to_float=True, aliases=(f"arc{_name[1:]}",), inplace_row=f"{_name}_inplace",
+          complex_row="acosh_complex" if _name == "acosh" else None)
+
+for _name in ("erf", "erfc"):
+    unary(_name, to_float=True, takes=Takes("biu" + FLOATS, f"{_name}_vml_cpu"))
+
+for _name in ("deg2rad", "rad2deg"):
+    unary(_name, to_float=True, takes=Takes("biu" + FLOATS, refusals={
+        "c": RuntimeError(f"{_name} is not supported for complex tensors.")}))
+
+# Results of the same dtype.
+for _name, _aliases in (("floor", ()), ("ceil", ()), ("trunc", ("fix",))):
+    unary(_name, aliases=_aliases, takes=Takes(REALS, f"{_name}_vml_cpu", {
+        "c": NotImplementedError(f"{_name} is not supported for complex inputs")}))
+
+unary("abs", complex_row="abs_complex", takes=Takes("iufVc", "abs_cpu"), aliases=("absolute",))
+unary("neg", aliases=("negative",), takes=Takes("iufVc", refusals={"b": RuntimeError(
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead.")}))
+unary("sign", inplace_function=False, takes=Takes("biufV", refusals={"c": NotImplementedError(
+    "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")}))
+unary("sgn", complex_row="sgn_complex", inplace_function=False)
+unary("frac", takes=Takes(FLOATS, "frac_cpu"))
+
+# Booleans.
+for _name in ("isnan", "isinf", "isfinite", "isreal"):
+    unary(_name, inplace=False, out_argument=False)
+
+for _name in ("isposinf", "isneginf"):
+    unary(_name, inplace=False, takes=Takes("biufV", refusals={
+        "c": RuntimeError(f"{_name} does not support complex inputs.")}))
+
+unary("signbit", inplace=False, takes=Takes("biufV", refusals={
+    "c": NotImplementedError("signbit is not implemented for complex tensors.")}))
+
+ROUND = Takes(REALS, "round_vml_cpu")
+ROUND_DECIMALS = Takes(FLOATS, "round_cpu")
+LOGIT = Takes("biu" + FLOATS, "logit_cpu")
+
 
 @public()
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
-    return run("add", input, other)
+def round(input: Any, *, decimals: int | None = None, out: Any = None) -> Any:
+    """The nearest integer, or the nearest multiple of 10**-decimals; halves go to the even neighbour."""
+    read_tensor("round", input)
+    if decimals is None:
+        ROUND.check(input.dtype)
+        return with_out("round", apply(TABLE["round"], input), out, input)
+    ROUND_DECIMALS.check(input.dtype)
+    return with_out("round", apply(TABLE["round_decimals"], input, decimals=decimals), out, input)
 
 
 @public()
-def mul(input: Any, other: Any, *, out: Any = None) -> Any:
-    return run("mul", input, other)
+def round_(self: Any, *, decimals: int | None = None) -> Any:
+    """In-place version of `round`."""
+    if decimals is None:
+        ROUND.check(self.dtype)
+        return run_inplace("round", self, self)
+    ROUND_DECIMALS.check(self.dtype)
+    return run_inplace("round_decimals", self, self, decimals=decimals)
+
+
+def _eps(eps: Any) -> float | None:
+    if eps is not None and not isinstance(eps, (int, float)):
+        raise wrong_type("logit", "eps", None, "float", eps)
+    return eps
 
 
 @public()
-def exp(input: Any) -> Any:
-    return run("exp", input)
+def logit(input: Any, eps: float | None = None, *, out: Any = None) -> Any:
+    """log(x / (1 - x)), of x clamped to [eps, 1 - eps] if eps is given."""
+    dtype = read_tensor("logit", input).dtype
+    LOGIT.check(dtype)
+    result = apply(TABLE["logit"], cast(input, default_float(dtype).numpy), eps=_eps(eps))
+    return with_out("logit", result, out, input)
 
 
 @public()
-def neg(input: Any) -> Any:
-    return run("neg", input)
+def logit_(self: Any, eps: float | None = None) -> Any:
+    """In-place version of `logit`."""
+    LOGIT.check(self.dtype)
+    check_castable(default_float(self.dtype), self.dtype)
+    return run_inplace("logit", self, self, eps=_eps(eps))
+
+
+def _replacements(*values: Any) -> dict[str, Any]:
+    names = ("nan", "posinf", "neginf")
+    return {name: v if v is None else read_number("nan_to_num", name, i, v)
+            for i, (name, v) in enumerate(zip(names, values, strict=True), 2)}
+
+
+@public()
+def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *,
+               out: Any = None) -> Any:
+    """NaN replaced by `nan` (0), infinities by the largest finite numbers or as given."""
+    read_tensor("nan_to_num", input)
+    result = apply(TABLE["nan_to_num"], input, **_replacements(nan, posinf, neginf))
+    return with_out("nan_to_num", result, out, input)
+
+
+@public()
+def nan_to_num_(self: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+    """In-place version of `nan_to_num`."""
+    return run_inplace("nan_to_num", self, self, **_replacements(nan, posinf, neginf))
+
+
+@public()
+def positive(input: Any) -> Tensor:
+    """The tensor itself."""
+    if read_tensor("positive", input)._array.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+@public()
+def square(input: Any, *, out: Any = None) -> Any:
+    """The square of each element."""
+    return FUNCTIONS["pow"](input, 2, out=out)
+
+
+@public()
+def square_(self: Any) -> Any:
+    """In-place version of `square`."""
+    return METHODS["pow_"](self, 2)
+
+
+expit = FUNCTIONS["sigmoid"]

@@ -1,17 +1,477 @@
-"""Functions that reduce over dims."""
+"""Functions that reduce over dims, and running totals."""
 
 from __future__ import annotations
 
+import functools
+import math
+from collections.abc import Callable
 from typing import Any
 
-from whygrad._apply import apply
-from whygrad.functional.dims import normalize_dims
-from whygrad.functional.run import public
+import numpy as np
+
+from whygrad import dtypes, return_types
+from whygrad._apply import apply, compiled
+from whygrad._tensor import Tensor, wrap
+from whygrad.functional.arguments import (
+    invalid_combination,
+    is_integer,
+    read_dtype,
+    read_int,
+    read_number,
+    read_tensor,
+    wrong_type,
+)
+from whygrad.functional.c_names import c_name
+from whygrad.functional.dims import normalize_dim, normalize_dims
+from whygrad.functional.fresh import warn
+from whygrad.functional.run import FUNCTIONS, public, run, run_inplace, with_out
 from whygrad.ops.table import TABLE
+from whygrad.promotion import cast
 
 _whygrad_internal_ = True
 
+Dims = int | tuple[int, ...] | list[int] | None
+
+_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function take NumPy's `axis` and `keepdims` for `dim` and `keepdim`, as torch does."""
+
+    @functools.wraps(function)
+    def renaming(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = {_NUMPY_NAMES.get(name, name): value for name, value in kwargs.items()}
+        return function(*args, **kwargs)
+
+    return renaming
+
+
+def row(name: str) -> Callable[..., Any]:
+    """A row to be applied to one tensor; compiled when it is first used."""
+    return functools.partial(apply, TABLE[name])
+
+
+def read_axes(function: str, input: Tensor, dim: Any) -> tuple[int, ...] | None:
+    """None only if no dim was given: an empty tuple, which means all dims too, has another node in torch's graph."""
+    if dim is None:
+        return None
+    ndim = input._array.ndim
+    if type(dim) is int:
+        return normalize_dims(dim, ndim)
+    if is_integer(dim):
+        return normalize_dims(dim.__index__(), ndim)
+    if not isinstance(dim, (tuple, list)) or [d for d in dim if not is_integer(d)]:
+        raise invalid_combination(function, dim)
+    axes = normalize_dims([d.__index__() for d in dim], ndim)
+    return tuple(range(ndim)) if axes is None else axes
+
+
+def read_axis(function: str, input: Tensor, dim: Any, position: int = 2) -> int:
+    return normalize_dim(dim if type(dim) is int else read_int(function, "dim", position, dim), input._array.ndim)
+
+
+def in_dtype(function: str, input: Any, dtype: Any) -> Tensor:
+    """The input in the dtype to be computed in, if one was asked for."""
+    input = read_tensor(function, input)
+    return input if dtype is None else cast(input, read_dtype(function, dtype, input.dtype).numpy)
+
+
+def widened(function: str, input: Any, dtype: Any) -> Tensor:
+    """As `in_dtype`; without a dtype, integers and bools are totalled in int64."""
+    input = in_dtype(function, input, dtype)
+    return cast(input, dtypes.int64.numpy) if dtype is None and input._array.dtype.kind in "biu" else input
+
+
+_sum = compiled(TABLE["sum"], "t")
+
 
 @public()
-def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
-    return apply(TABLE["sum"], input, axis=normalize_dims(dim, input._array.ndim), keepdims=keepdim)
+@numpy_names
+def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+    """The sum of all elements, or over the given dims."""
+    if dim is None and dtype is None and out is None and isinstance(input, Tensor) and input._array.dtype.kind in "fbc":
+        return _sum(input, keepdims=keepdim)
+    x = widened("sum", input, dtype)
+    return with_out("sum", _sum(x, axis=read_axes("sum", x, dim), keepdims=keepdim), out, input)
+
+
+@public()
+@numpy_names
+def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+    """The sum without the NaNs."""
+    x = widened("nansum", input, dtype)
+    if x._array.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    result = row("nansum")(x, axis=read_axes("nansum", x, dim), keepdims=keepdim)
+    return with_out("nansum", result, out, input)
+
+
+_mean = compiled(TABLE["mean"], "t")
+
+
+@public()
+@numpy_names
+def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+    """The mean of all elements, or over the given dims."""
+    x = in_dtype("mean", input, dtype)
+    if x._array.dtype.kind in "biu":
+        which = "Input" if dtype is None else "Optional"
+        raise RuntimeError(f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex "
+                           f"dtype. Got: {x.dtype.scalar_name}")
+    result = _mean(x, axis=None if dim is None else read_axes("mean", x, dim), keepdims=keepdim)
+    return result if out is None else with_out("mean", result, out, input)
+
+
+@public()
+@numpy_names
+def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+    """The mean of the elements that are not NaN."""
+    x = read_tensor("nanmean", input)
+    if x._array.dtype.kind in "biu":
+        raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
+                           f"{x.dtype.scalar_name}")
+    if dtype is not None and read_dtype("nanmean", dtype, x.dtype).category < 2:
+        raise RuntimeError("nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex "
+                           f"dtype. Got: {read_dtype('nanmean', dtype, x.dtype).scalar_name}")
+    numbers = np.add.reduce(x._array == x._array, axis=read_axes("nanmean", x, dim), keepdims=keepdim, dtype=np.int64)
+    return with_out("nanmean", run("div", nansum(x, dim, keepdim, dtype=dtype), wrap(np.asarray(numbers))), out, input)
+
+
+@public()
+@numpy_names
+def prod(input: Tensor, dim: Any = ..., keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+    """The product of all elements, or along one dim."""
+    x = widened("prod", input, dtype)
+    if dim is ...:
+        if keepdim:
+            raise invalid_combination("prod", keepdim=keepdim)
+        return with_out("prod", row("prod")(x), out, input)
+    if not is_integer(dim):
+        raise invalid_combination("prod", dim)
+    return with_out("prod", row("prod")(x, axis=read_axes("prod", x, dim), keepdims=keepdim), out, input)
+
+
+_FREEDOM = ("(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided "
+            "by output numel). (Triggered internally at /pytorch/aten/src/ATen/native/ReduceOps.cpp:1861.)")
+
+
+def _spread(name: str) -> Callable[..., Any]:
+    """var, std, var_mean or std_mean."""
+
+    def spread(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+               correction: float | None = None, out: Any = None) -> Any:
+        x = read_tensor(name, input)
+        if isinstance(dim, bool) and unbiased is None:
+            dim, unbiased = None, dim
+        if unbiased is not None and (correction is not None or not isinstance(unbiased, bool)):
+            raise invalid_combination(name, *(() if dim is None else (dim,)), unbiased=unbiased,
+                                      **({} if correction is None else {"correction": correction}))
+        if x._array.dtype.kind in "biu":
+            raise RuntimeError(f"{name} only support floating point and complex dtypes" if "mean" in name else
+                               "std and var only support floating point and complex dtypes")
+        if correction is None:
+            correction = 1 if unbiased is None else int(unbiased)
+        axes = read_axes(name, x, dim)
+        reduced = math.prod([x._array.shape[axis] for axis in (range(x._array.ndim) if axes is None else axes)])
+        if reduced <= correction:
+            warn(name + _FREEDOM)
+        statics = {"axis": axes, "keepdims": keepdim, "correction": correction}
+        if x._array.dtype.kind == "c":
+            return with_out(name, _complex_spread(name, x, statics), out, input)
+        result = row(name)(x, **statics)
+        return tuple(result) if "mean" in name else with_out(name, result, out, input)
+
+    return spread
+
+
+def _complex_spread(name: str, x: Tensor, statics: dict[str, Any]) -> Any:
+    parts = [row("var")(part, **statics) for part in (x.real, x.imag)]  # type: ignore[attr-defined]
+    total = run("add", *parts)
+    if name.startswith("std"):
+        total = run("sqrt", total)
+    return (total, _mean(x, axis=statics["axis"], keepdims=statics["keepdims"])) if "mean" in name else total
+
+
+def _publish(name: str, generated: Callable[..., Any], doc: str, **options: Any) -> Callable[..., Any]:
+    """Publish a generated function under its name."""
+    generated.__name__ = generated.__qualname__ = name
+    generated.__doc__ = doc
+    published: Callable[..., Any] = public(**options)(numpy_names(generated))
+    return published
+
+
+var = _publish("var", _spread("var"), "The variance of all elements, or over the given dims.")
+std = _publish("std", _spread("std"), "The standard deviation of all elements, or over the given dims.")
+var_mean = _publish("var_mean", _spread("var_mean"), "The variance and the mean.", method=False)
+std_mean = _publish("std_mean", _spread("std_mean"), "The standard deviation and the mean.", method=False)
+
+
+def check_ordered(x: Tensor, kernel: str) -> None:
+    """Complex numbers have no order, and torch has no kernels for the wider unsigned integers."""
+    dtype = x._array.dtype
+    if dtype.kind == "c" or (dtype.kind == "u" and dtype.itemsize > 1):
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.scalar_name}'")
+
+
+def check_not_empty(function: str, x: Tensor, axes: tuple[int, ...]) -> None:
+    """An extreme of nothing does not exist."""
+    for axis in axes:
+        if x._array.ndim and not x._array.shape[axis]:
+            raise IndexError(f"{function} Expected reduction dim {axis} to have non-zero size.")
+
+
+def _specify_dim(function: str) -> RuntimeError:
+    return RuntimeError(f"{function}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                        "with the 'dim' argument.")
+
+
+def _extreme(name: str, binary: str) -> Callable[..., Any]:
+    """max or min in their three forms."""
+    of_all, along = row(name), row(f"{name}_along")
+    result_type = getattr(return_types, name)
+
+    def extreme(input: Tensor, dim: Any = ..., keepdim: bool | None = None, *, other: Any = None, out: Any = None) -> Any:
+        x = read_tensor(name, input)
+        if isinstance(dim, Tensor) and other is None:
+            dim, other = ..., dim
+        if other is not None and dim is ... and keepdim is None:
+            return FUNCTIONS[binary](x, other, out=out)
+        if other is not None or (dim is ... and keepdim is not None) or (dim is not ... and not is_integer(dim)):
+            raise invalid_combination(name, *[v for v in (dim, keepdim, other) if v is not None and v is not ...])
+        if dim is ...:
+            check_ordered(x, f"{name}_all")
+            if not x._array.size:
+                raise _specify_dim(name)
+            return with_out(name, of_all(x), out, input)
+        axis = read_axis(name, x, dim)
+        check_ordered(x, f"{name}_cpu")
+        check_not_empty(f"{name}():", x, (axis,))
+        return _with_two_outs(name, result_type(*along(x, axis=axis, keepdims=bool(keepdim))), out, input)
+
+    return extreme
+
+
+def _with_two_outs(name: str, results: Any, out: Any, input: Tensor) -> Any:
+    if out is None:
+        return results
+    return type(results)(*[with_out(name, result, target, input) for result, target in zip(results, out, strict=True)])
+
+
+max = _publish("max", _extreme("max", "maximum"), "The largest element; along a dim, with indices; or of two tensors.")
+min = _publish("min", _extreme("min", "minimum"), "The smallest element; along a dim, with indices; or of two tensors.")
+
+
+def _extreme_over_dims(name: str) -> Callable[..., Any]:
+    over = row(name)
+
+    def extreme(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
+        x = read_tensor(name, input)
+        axes = read_axes(name, x, dim) if dim or dim == 0 else None
+        check_ordered(x, f"{name[1:]}_values_cpu")
+        if axes is not None:
+            check_not_empty(f"{name}():", x, axes)
+        elif not x._array.size:
+            raise _specify_dim(name)
+        return with_out(name, over(x, axis=axes, keepdims=keepdim), out, input)
+
+    return extreme
+
+
+amax = _publish("amax", _extreme_over_dims("amax"), "The largest element over the given dims; ties share the gradient.")
+amin = _publish("amin", _extreme_over_dims("amin"), "The smallest element over the given dims; ties share the gradient.")
+
+
+@public()
+@numpy_names
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
+    """The smallest and the largest element."""
+    x = read_tensor("aminmax", input)
+    check_ordered(x, "aminmax_cpu")
+    axes = None if dim is None else read_axes("aminmax", x, read_int("aminmax", "dim", 2, dim))
+    if axes is not None:
+        check_not_empty("aminmax:", x, axes)
+    elif not x._array.size:
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    results = row("aminmax")(x, axis=axes, keepdims=keepdim)
+    return _with_two_outs("aminmax", return_types.aminmax(*results), out, input)
+
+
+def _position(name: str) -> Callable[..., Any]:
+    position = row(name)
+
+    def extreme(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
+        x = read_tensor(name, input)
+        axis = None if dim is None else read_axis(name, x, dim)
+        if x._array.dtype.kind in "bc":
+            raise RuntimeError(f"{name}(): does not support {'bool' if x._array.dtype.kind == 'b' else 'complex'} input")
+        check_ordered(x, f"{name}_cpu")
+        if axis is not None:
+            check_not_empty(f"{name}():", x, (axis,))
+        elif not x._array.size:
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        return with_out(name, position(x, axis=axis, keepdims=keepdim), out, input)
+
+    return extreme
+
+
+argmax = _publish("argmax", _position("argmax"), "Where the largest element is; the first one of several.")
+argmin = _publish("argmin", _position("argmin"), "Where the smallest element is; the first one of several.")
+
+
+def _median(name: str) -> Callable[..., Any]:
+    of_all, along = row(name), row(f"{name}_along")
+    result_type = getattr(return_types, name)
+
+    def median(input: Tensor, dim: Any = ..., keepdim: bool = False, *, out: Any = None) -> Any:
+        x = read_tensor(name, input)
+        if x._array.dtype.kind in "bc":
+            kernel = "median_cpu" if dim is ... else "median_out"
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.scalar_name}'")
+        if dim is ...:
+            return with_out(name, of_all(x), out, input)
+        axis = read_axis(name, x, dim)
+        check_not_empty("median():", x, (axis,))
+        return _with_two_outs(name, result_type(*along(x, axis=axis, keepdims=keepdim)), out, input)
+
+    return median
+
+
+median = _publish("median", _median("median"), "The middle element (the lower one of two); NaN if there is one.")
+nanmedian = _publish("nanmedian", _median("nanmedian"), "The middle one of the elements that are not NaN.")
+
+
+def _test(name: str) -> Callable[..., Any]:
+    test = row(name)
+
+    def over_dims(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
+        x = read_tensor(name, input)
+        # Unlike elsewhere, an empty tuple means no dim at all.
+        axes = () if dim == () or dim == [] else read_axes(name, x, dim)
+        result = test(x, axis=axes, keepdims=keepdim)
+        if out is not None and isinstance(out, Tensor) and out.dtype not in (dtypes.bool_, dtypes.uint8):
+            raise RuntimeError(f"{name} only supports bool tensor for result, got: {out.dtype.scalar_name}")
+        return with_out(name, result, out, input)
+
+    return over_dims
+
+
+all = _publish("all", _test("all"), "Whether all elements are true.")
+any = _publish("any", _test("any"), "Whether any element is true.")
+
+
+@public()
+@numpy_names
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """How many elements are not zero."""
+    x = read_tensor("count_nonzero", input)
+    axes = read_axes("count_nonzero", x, dim)
+    return row("count_nonzero")(x, axis=axes, keepdims=False)
+
+
+@public()
+@numpy_names
+def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """log(sum(exp(x))), without overflow."""
+    x = read_tensor("logsumexp", input)
+    if dim is None or not (is_integer(dim) or isinstance(dim, (tuple, list))):
+        raise wrong_type("logsumexp", "dim", 2, "tuple of ints", dim)
+    if x._array.dtype.kind in "biu":
+        x = cast(x, dtypes.get_default_dtype().numpy)
+    if x._array.dtype.kind == "c":
+        raise NotImplementedError("logsumexp of complex numbers is not supported")
+    return with_out("logsumexp", row("logsumexp")(x, axis=read_axes("logsumexp", x, dim), keepdims=keepdim), out, input)
+
+
+def _running(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """cumsum or cumprod, and its in-place version."""
+    along = row(name)
+
+    def running(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
+        x = widened(name, input, dtype)
+        return with_out(name, along(x, axis=read_axis(name, x, dim)), out, input)
+
+    def running_inplace(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+        wanted = read_dtype(name, dtype, self.dtype)
+        if wanted is not self.dtype:
+            raise RuntimeError(f"Bad in-place call: input tensor dtype {c_name(self.dtype)} and output tensor dtype "
+                               f"{c_name(wanted)} should match")
+        return run_inplace(name, self, self, axis=read_axis(name, self, dim))
+
+    return running, running_inplace
+
+
+for _name, _doc in {"cumsum": "The sum of all elements up to each one, along a dim.",
+                    "cumprod": "The product of all elements up to each one, along a dim."}.items():
+    _function, _inplace = _running(_name)
+    _publish(_name, _function, _doc)
+    _publish(f"{_name}_", _inplace, _doc + " In place.", function=False)
+
+
+def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None,
+                out: Any = None) -> Tensor:
+    """`sum(abs(x) ** ord) ** (1 / ord)`; the largest or smallest absolute value if `ord` is inf or -inf."""
+    input = read_tensor("linalg_vector_norm", x, "x")
+    ord = read_number("linalg_vector_norm", "ord", 2, ord)
+    if dim is not None and not is_integer(dim) and not isinstance(dim, (tuple, list)):
+        raise wrong_type("linalg_vector_norm", "dim", 3, "tuple of ints", dim)
+    if input._array.dtype.kind in "biu":
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+                           f"{input.dtype.scalar_name}")
+    if dtype is not None:
+        _check_norm_dtype(input.dtype, read_dtype("linalg_vector_norm", dtype, input.dtype))
+    axes = read_axes("linalg_vector_norm", input, dim)
+    if ord < 0 or ord == math.inf:
+        _check_norm_of_nothing(input._array.shape, ord, axes)
+    computed = in_dtype("linalg_vector_norm", input, dtype)
+    if computed._array.dtype.kind == "c":
+        computed = FUNCTIONS["abs"](computed)
+    return with_out("linalg_vector_norm", row("vector_norm")(computed, ord=ord, axis=axes, keepdims=keepdim), out, input)
+
+
+def _check_norm_dtype(given: dtypes.dtype, wanted: dtypes.dtype) -> None:
+    if wanted.category < 2:
+        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {wanted.scalar_name}")
+    if given.is_complex != wanted.is_complex:
+        kind = "complex" if given.is_complex else "real"
+        raise RuntimeError(f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {wanted.scalar_name}")
+    if dtypes.promote_types(given, wanted) is not wanted:
+        raise RuntimeError(f"linalg.vector_norm: the dtype of the input ({given.scalar_name}) should be convertible without "
+                           f"narrowing to the specified dtype ({wanted.scalar_name})")
+
+
+def _check_norm_of_nothing(shape: tuple[int, ...], ord: float, axes: tuple[int, ...] | None) -> None:
+    if axes is None:
+        if 0 in shape:
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the operation does "
+                               "not have an identity")
+        return
+    for axis in axes:
+        if shape and not shape[axis]:
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {ord:g} norm on the dimension {axis}because this dimension "
+                               "is empty and the operation does not have an identity")
+
+
+@public()
+@numpy_names
+def norm(input: Tensor, p: Any = "fro", dim: Dims = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Tensor:
+    """The norm of a vector, or of all elements of a tensor."""
+    dims = [dim] if isinstance(dim, int) else dim
+    if not isinstance(p, str):
+        return vector_norm(input, 2 if p is None else p, dims, keepdim, dtype=dtype, out=out)
+    if p == "fro" and (dims is None or len(dims) <= 2):
+        return vector_norm(input, 2, dims, keepdim, dtype=dtype, out=out)
+    dims = list(range(input.ndim)) if dims is None else dims
+    if len(dims) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
+    if p == "nuc":
+        raise NotImplementedError("norm(p='nuc') needs singular values, which are not supported")
+    raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+
+
+@public()
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The norm of the difference."""
+    read_tensor("dist", input)
+    read_tensor("dist", other, "other", 2)
+    return run("dist", input, other, ord=p)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import functional as torch
 from whygrad._inplace import bump
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.errors import user_stacklevel
+from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 
@@ -172,7 +172,7 @@ def _redraw_outside(tensor: Any, mean: float, std: float, a: float, b: float, ge
         outside = (result < low) | (result > high)
         if not outside.any():
             break
-        result = torch.FUNCTIONS["where"](outside, _empty_like(result).normal_(mean, std, generator=generator), result)
+        result = torch.where(outside, _empty_like(result).normal_(mean, std, generator=generator), result)
     if result is not tensor:
         tensor.copy_(result)
 
@@ -183,7 +183,7 @@ def _reject_uniform(tensor: Any, mean: float, std: float, a: float, b: float, ge
     candidates, heights = _empty_like(tensor), _empty_like(tensor)
     result, pending = tensor, None
     while pending is None or pending.any():
-        where = torch.FUNCTIONS["where"]
+        where = torch.where
         if pending is None:
             tensor.uniform_(a, b, generator=generator)
             candidates.copy_(tensor)
@@ -198,7 +198,7 @@ def _reject_uniform(tensor: Any, mean: float, std: float, a: float, b: float, ge
 
 
 def _empty_like(tensor: Any) -> Any:
-    return torch.FUNCTIONS["empty_like"](tensor)
+    return torch.empty_like(tensor)
 
 
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
@@ -225,7 +225,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     zeros = math.ceil(sparsity * rows)
     normal_(tensor, 0, std, generator)
     for column in range(columns):
-        tensor._array[torch.FUNCTIONS["randperm"](rows)._array[:zeros], column] = 0
+        tensor._array[torch.randperm(rows)._array[:zeros], column] = 0
     return tensor
 
 

@@ -109,8 +109,9 @@ def pow_number(xp, a, *, exponent):
     return xp.pow_number(a, exponent=exponent)
 
 
+# Torch keeps the result even if only the gradient of `a` is wanted.
 @elementwise(node="PowBackward1",
-             a=lambda xp, g, a, b: xp.where(b == 0, 0.0, g * (b * a ** (b - 1))),
+             a=lambda xp, g, a, b, out: xp.where(b == 0, 0.0, g * (b * a ** (b - 1))),
              b=lambda xp, g, a, b, out: g * xp.where(xp.power_of_zero(a, b), 0.0, out * xp.log(a)))
 def pow(xp, a, b):
     return xp.pow(a, b)

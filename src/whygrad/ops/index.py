@@ -1,1 +1,180 @@
-"""..."""
+"""Reading and writing at positions that are data: index tensors and masks.
+
+Positions arrive checked, non-negative and as int64. `index` is one array for several axes of `x`: its first axis
+counts them, and `axes` names them. An adjoint of a read adds into zeros, because a position may occur twice.
+"""
+
+from whygrad.ops.table import NoGrad, op
+
+POSITIONS = NoGrad("positions are integers and have no derivative")
+MASK = NoGrad("a boolean mask has no derivative")
+
+
+@op(x=lambda xp, g, x_shape, index, axes: xp.index_backward(g, index, shape=x_shape, axes=axes),
+    index=POSITIONS)
+def index(xp, x, index, *, axes):
+    return xp.index(x, index, axes=axes)
+
+
+@op(x=lambda xp, g, index, axes: xp.index(g, index, axes=axes),
+    index=POSITIONS)
+def index_backward(xp, x, index, *, shape, axes):
+    return xp.index_backward(x, index, shape=shape, axes=axes)
+
+
+@op(x=lambda xp, g, index, axes, accumulate: g if accumulate else xp.index_put(g, 0, index, axes=axes, accumulate=False),
+    values=lambda xp, g, values_shape, index, axes: xp.sum_to(xp.index(g, index, axes=axes), shape=values_shape),
+    index=POSITIONS)
+def index_put(xp, x, values, index, *, axes, accumulate):
+    return xp.index_put(x, values, index, axes=axes, accumulate=accumulate)
+
+
+@op(x=lambda xp, g, x_shape, index, axis: xp.gather_backward(g, index, shape=x_shape, axis=axis),
+    index=POSITIONS)
+def gather(xp, x, index, *, axis):
+    return xp.gather(x, index, axis=axis)
+
+
+@op(x=lambda xp, g, index, axis: xp.gather(g, index, axis=axis),
+    index=POSITIONS)
+def gather_backward(xp, x, index, *, shape, axis):
+    return xp.gather_backward(x, index, shape=shape, axis=axis)
+
+
+def _scatter_node(kinds, statics):
+    if statics["reduce"] is not None:
+        return "NotImplemented"
+    return "ScatterBackward0" if kinds[2] == "t" else "ScatterBackward1"
+
+
+def _overwritten(xp, g, index, axis, reduce):
+    """The gradient of what `scatter` wrote over: zero there."""
+    _no_derivative_of_reduce(reduce)
+    return xp.scatter(g, index, 0, axis=axis, reduce=None)
+
+
+def _written(xp, g, index, src_shape, axis, reduce, node="ScatterBackward0"):
+    _no_derivative_of_reduce(reduce)
+    g = xp.gather(g, index, axis=axis)
+    if g.shape != src_shape:
+        raise RuntimeError(f"Function {node} returned an invalid gradient at index 1 - got {list(g.shape)} but expected shape "
+                           f"compatible with {list(src_shape)}")
+    return g
+
+
+def _no_derivative_of_reduce(reduce):
+    if reduce is not None:
+        raise RuntimeError("derivative for aten::scatter is not implemented")
+
+
+@op(node=_scatter_node,
+    x=lambda xp, g, index, axis, reduce: _overwritten(xp, g, index, axis, reduce),
+    index=POSITIONS,
+    src=lambda xp, g, index, src_shape, axis, reduce: _written(xp, g, index, src_shape, axis, reduce))
+def scatter(xp, x, index, src, *, axis, reduce):
+    """`src` is an array or a number; `reduce` is None, "add" or "multiply"."""
+    return xp.scatter(x, index, src, axis=axis, reduce=reduce)
+
+
+@op(x=lambda g: g,
+    index=POSITIONS,
+    src=lambda xp, g, index, src_shape, axis: _written(xp, g, index, src_shape, axis, None, "ScatterAddBackward0"))
+def scatter_add(xp, x, index, src, *, axis):
+    return xp.scatter_add(x, index, src, axis=axis)
+
+
+@op(x=lambda xp, g, x_shape, index, axis: xp.index_select_backward(g, index, shape=x_shape, axis=axis),
+    index=POSITIONS)
+def index_select(xp, x, index, *, axis):
+    return xp.index_select(x, index, axis=axis)
+
+
+@op(x=lambda xp, g, index, axis: xp.index_select(g, index, axis=axis),
+    index=POSITIONS)
+def index_select_backward(xp, x, index, *, shape, axis):
+    return xp.index_select_backward(x, index, shape=shape, axis=axis)
+
+
+@op(x=lambda g: g,
+    index=POSITIONS,
+    source=lambda xp, g, index, source_shape, axis, alpha:
+    xp.reshape(xp.index_select(g, index, axis=axis), shape=source_shape) * alpha)
+def index_add(xp, x, index, source, *, axis, alpha=1):
+    return xp.index_add(x, index, source, axis=axis, alpha=alpha)
+
+
+@op(x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
+    index=POSITIONS,
+    source=lambda xp, g, index, source_shape, axis: xp.reshape(xp.index_select(g, index, axis=axis), shape=source_shape))
+def index_copy(xp, x, index, source, *, axis):
+    return xp.index_copy(x, index, source, axis=axis)
+
+
+@op(node=lambda kinds, statics: "IndexFillBackward1" if kinds[2] == "t" else "IndexFillBackward0",
+    x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
+    index=POSITIONS,
+    value=lambda xp, g, index, axis: xp.sum(xp.index_select(g, index, axis=axis), axis=None, keepdims=False))
+def index_fill(xp, x, index, value, *, axis):
+    return xp.index_fill(x, index, value, axis=axis)
+
+
+@op(node=lambda kinds, statics: "MaskedFillBackward1" if kinds[2] == "t" else "MaskedFillBackward0",
+    x=lambda xp, g, mask: xp.masked_fill(g, mask, 0),
+    mask=MASK,
+    value=lambda xp, g, mask: xp.sum(xp.masked_select(g, mask), axis=None, keepdims=False))
+def masked_fill(xp, x, mask, value):
+    """The mask broadcasts to the shape of `x`, which stays."""
+    return xp.masked_fill(x, mask, value)
+
+
+@op(x=lambda xp, g, x_shape, mask: xp.masked_select_backward(g, mask, shape=x_shape),
+    mask=MASK)
+def masked_select(xp, x, mask):
+    return xp.masked_select(x, mask)
+
+
+@op(x=lambda xp, g, mask: xp.masked_select(g, mask),
+    mask=MASK)
+def masked_select_backward(xp, x, mask, *, shape):
+    return xp.masked_select_backward(x, mask, shape=shape)
+
+
+@op(x=lambda xp, g, mask: xp.masked_fill(g, mask, 0),
+    mask=MASK,
+    source=lambda xp, g, mask, source_shape: xp.masked_scatter_backward(g, mask, shape=source_shape))
+def masked_scatter(xp, x, mask, source):
+    """Where the mask is true, the elements of `source` in order."""
+    return xp.masked_scatter(x, mask, source)
+
+
+@op(x=lambda xp, g, x_shape, mask: xp.masked_place(g, mask, shape=x_shape),
+    mask=MASK)
+def masked_scatter_backward(xp, x, mask, *, shape):
+    """What the mask selects, as the first elements of an array of `shape`; zeros follow."""
+    return xp.masked_scatter_backward(x, mask, shape=shape)
+
+
+@op(x=lambda xp, g, x_shape, mask: xp.masked_scatter_backward(g, mask, shape=x_shape),
+    mask=MASK)
+def masked_place(xp, x, mask, *, shape):
+    """Zeros, and where the mask is true the elements of `x` in order."""
+    return xp.masked_place(x, mask, shape=shape)
+
+
+@op(x=lambda xp, g, x_shape, index: xp.take_backward(g, index, shape=x_shape),
+    index=POSITIONS)
+def take(xp, x, index):
+    """Elements of the flattened `x`."""
+    return xp.take(x, index)
+
+
+@op(x=lambda xp, g, index: xp.take(g, index),
+    index=POSITIONS)
+def take_backward(xp, x, index, *, shape):
+    return xp.take_backward(x, index, shape=shape)
+
+
+@op(x=NoGrad("positions of nonzero elements are integers and have no derivative"))
+def nonzero(xp, x):
+    """One line for each nonzero element, with its position along each axis."""
+    return xp.nonzero(x)

@@ -1,1 +1,337 @@
-"""..."""
+"""Rows of nn.functional: softmax, losses, embeddings and normalisations."""
+
+import math
+
+from whygrad.ops.reduction import norm_rule
+from whygrad.ops.table import NoGrad, elementwise, op
+
+NOT_DIFFERENTIABLE = {"target": NoGrad("class indices have no derivative"),
+                      "weight": NoGrad("the weights of a loss are constants")}
+
+
+# An operation with a number that torch's C++ code writes; its node is another one than for the same line in Python.
+def _with_number(name, rule, forward):
+    forward.__name__ = f"{name}_number"
+    elementwise(node=f"{name.capitalize()}Backward1", x=rule)(forward)
+
+
+def _add(xp, x, *, value):
+    return x + value
+
+
+def _sub(xp, x, *, value):
+    return x - value
+
+
+def _mul(xp, x, *, value):
+    return x * value
+
+
+def _div(xp, x, *, value):
+    return x / value
+
+
+_with_number("add", lambda g: g, _add)
+_with_number("sub", lambda g: g, _sub)
+_with_number("mul", lambda g, value: g * value, _mul)
+_with_number("div", lambda g, value: g / value, _div)
+
+
+# The norm behind pairwise_distance, which torch gives another node than the public one.
+@op(node="NormBackward1",
+    x=lambda xp, g, x, out, ord, axis, keepdims: norm_rule(xp, g, x, out, ord, axis, keepdims))
+def norm_along(xp, x, *, ord, axis, keepdims):
+    return xp.vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
+
+
+# Softmax. `axis` is a tuple of one axis, or empty for a 0-dim argument.
+@op(x=lambda xp, g, out, axis: (g - xp.sum(g * out, axis=axis, keepdims=True)) * out)
+def softmax(xp, x, *, axis):
+    powers = xp.exp(x - xp.amax(x, axis=axis, keepdims=True))
+    return powers / xp.sum(powers, axis=axis, keepdims=True)
+
+
+@op(x=lambda xp, g, out, axis: g - xp.exp(out) * xp.sum(g, axis=axis, keepdims=True))
+def log_softmax(xp, x, *, axis):
+    return x - xp.logsumexp(x, axis=axis, keepdims=True)
+
+
+# Losses of two tensors, element by element, then reduced: "none", "mean" or "sum".
+def reduced(xp, loss, reduction):
+    return xp.mean(loss) if reduction == "mean" else xp.sum(loss) if reduction == "sum" else loss
+
+
+def shared(g, shape, reduction):
+    """The gradient of a reduced loss, as it falls on each element."""
+    if reduction != "mean":
+        return g
+    count = math.prod(shape)
+    return g * (1.0 / count if count else math.nan)
+
+
+@op(a=lambda g, a, b, reduction: (a - b) * 2 * shared(g, a.shape, reduction),
+    b=lambda g, a, b, reduction: (b - a) * 2 * shared(g, a.shape, reduction))
+def mse_loss(xp, a, b, *, reduction):
+    difference = a - b
+    return reduced(xp, difference * difference, reduction)
+
+
+def smooth_l1_slope(xp, difference, beta):
+    return xp.where(xp.abs(difference) < beta, difference / beta, xp.sign(difference))
+
+
+@op(node="SmoothL1LossBackward0",
+    a=lambda xp, g, a, b, reduction, beta: smooth_l1_slope(xp, a - b, beta) * shared(g, a.shape, reduction),
+    b=lambda xp, g, a, b, reduction, beta: smooth_l1_slope(xp, b - a, beta) * shared(g, a.shape, reduction))
+def smooth_l1_loss(xp, a, b, *, reduction, beta):
+    size = xp.abs(a - b)
+    return reduced(xp, xp.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta), reduction)
+
+
+def huber_slope(xp, difference, delta):
+    return xp.where(xp.abs(difference) <= delta, difference, xp.sign(difference) * delta)
+
+
+@op(a=lambda xp, g, a, b, reduction, delta: huber_slope(xp, a - b, delta) * shared(g, a.shape, reduction),
+    b=lambda xp, g, a, b, reduction, delta: huber_slope(xp, b - a, delta) * shared(g, a.shape, reduction))
+def huber_loss(xp, a, b, *, reduction, delta):
+    size = xp.abs(a - b)
+    return reduced(xp, xp.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta)), reduction)
+
+
+@op(x=lambda xp, g, x, target, reduction: -target * xp.sigmoid(-target * x) * shared(g, x.shape, reduction),
+    target=NoGrad("torch has no derivative for the target of soft_margin_loss"))
+def soft_margin_loss(xp, x, target, *, reduction):
+    return reduced(xp, xp.log1p(xp.exp(-target * x)), reduction)
+
+
+def weighted(value, weight):
+    return value if weight is None else value * weight
+
+
+@op(x=lambda xp, g, x, target, weight, reduction:
+    weighted((x - target) / xp.clamp_min(x * (1 - x), 1e-12), weight) * shared(g, x.shape, reduction),
+    target=lambda xp, g, x, weight, reduction:
+    weighted(xp.log(1 - x) - xp.log(x), weight) * shared(g, x.shape, reduction),
+    weight=NOT_DIFFERENTIABLE["weight"])
+def binary_cross_entropy(xp, x, target, weight, *, reduction):
+    # The logarithms are kept above -100, so that a wrong but certain answer costs much and not infinitely much.
+    yes, no = xp.clamp_min(xp.log(x), -100), xp.clamp_min(xp.log1p(-x), -100)
+    return reduced(xp, weighted((target - 1) * no - target * yes, weight), reduction)
+
+
+def logits_slope(xp, x, target, pos_weight):
+    if pos_weight is None:
+        return xp.sigmoid(x) - target
+    positive = pos_weight * target
+    return (positive + 1 - target) * xp.sigmoid(x) - positive
+
+
+def logits_target_slope(xp, x, pos_weight):
+    return -x if pos_weight is None else xp.log_sigmoid(-x) - pos_weight * xp.log_sigmoid(x)
+
+
+@op(x=lambda xp, g, x, target, weight, pos_weight, reduction:
+    weighted(logits_slope(xp, x, target, pos_weight), weight) * shared(g, x.shape, reduction),
+    target=lambda xp, g, x, weight, pos_weight, reduction:
+    weighted(logits_target_slope(xp, x, pos_weight), weight) * shared(g, x.shape, reduction),
+    weight=NOT_DIFFERENTIABLE["weight"],
+    pos_weight=NOT_DIFFERENTIABLE["weight"])
+def binary_cross_entropy_with_logits(xp, x, target, weight, pos_weight, *, reduction):
+    certain = xp.log_sigmoid(x)
+    if pos_weight is not None:
+        certain = (1 + (pos_weight - 1) * target) * certain
+    return reduced(xp, weighted((1 - target) * x - certain, weight), reduction)
+
+
+# Negative log likelihood: pick one number for each sample. The loss is linear in `x`, so it and its gradient are a pair
+# of adjoint rows. `spatial` marks the loss over samples of more than one position, which has a node of its own.
+def _nll_node(kinds, statics):
+    return "NllLoss2DBackward0" if statics["spatial"] else "NllLossBackward0"
+
+
+@op(node=_nll_node,
+    x=lambda xp, g, target, weight, x_shape, ignore_index, reduction, spatial:
+    xp.nll_loss_backward(g, target, weight, shape=x_shape, ignore_index=ignore_index, reduction=reduction, spatial=spatial),
+    **NOT_DIFFERENTIABLE)
+def nll_loss(xp, x, target, weight, *, ignore_index, reduction, spatial):
+    return xp.nll_loss(x, target, weight, ignore_index=ignore_index, reduction=reduction, spatial=spatial)
+
+
+@op(node=lambda kinds, statics: _nll_node(kinds, statics).replace("Backward0", "BackwardBackward0"),
+    x=lambda xp, g, target, weight, ignore_index, reduction, spatial:
+    xp.nll_loss(g, target, weight, ignore_index=ignore_index, reduction=reduction, spatial=spatial),
+    **NOT_DIFFERENTIABLE)
+def nll_loss_backward(xp, x, target, weight, *, shape, ignore_index, reduction, spatial):
+    return xp.nll_loss_backward(x, target, weight, shape=shape, ignore_index=ignore_index, reduction=reduction,
+                                spatial=spatial)
+
+
+# Margin losses of class scores. torch has no second derivative for them, and neither have we.
+def _underivable(name):
+    def rule(g):
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return rule
+
+
+@op(x=lambda xp, g, x, target, weight, p, margin, reduction:
+    xp.multi_margin_loss_backward(g, x, target, weight, p=p, margin=margin, reduction=reduction),
+    **NOT_DIFFERENTIABLE)
+def multi_margin_loss(xp, x, target, weight, *, p, margin, reduction):
+    return xp.multi_margin_loss(x, target, weight, p=p, margin=margin, reduction=reduction)
+
+
+@op(node="NotImplemented",
+    grad=_underivable("multi_margin_loss_backward"),
+    x=_underivable("multi_margin_loss_backward"),
+    **NOT_DIFFERENTIABLE)
+def multi_margin_loss_backward(xp, grad, x, target, weight, *, p, margin, reduction):
+    return xp.multi_margin_loss_backward(grad, x, target, weight, p=p, margin=margin, reduction=reduction)
+
+
+@op(x=lambda xp, g, x, target, reduction: xp.multilabel_margin_loss_backward(g, x, target, reduction=reduction),
+    target=NOT_DIFFERENTIABLE["target"])
+def multilabel_margin_loss(xp, x, target, *, reduction):
+    return xp.multilabel_margin_loss(x, target, reduction=reduction)
+
+
+@op(node="NotImplemented",
+    grad=_underivable("multilabel_margin_loss_backward"),
+    x=_underivable("multilabel_margin_loss_backward"),
+    target=NOT_DIFFERENTIABLE["target"])
+def multilabel_margin_loss_backward(xp, grad, x, target, *, reduction):
+    return xp.multilabel_margin_loss_backward(grad, x, target, reduction=reduction)
+
+
+# Embedding: rows of a table, and the adjoint that adds gradients up in them.
+INDEX = NoGrad("indices have no derivative")
+
+
+@op(table=lambda xp, g, index, table_shape, padding_idx, by_frequency:
+    xp.embedding_backward(g, index, rows=table_shape[0], padding_idx=padding_idx, by_frequency=by_frequency),
+    index=INDEX)
+def embedding(xp, table, index, *, padding_idx, by_frequency):
+    return xp.embedding(table, index, padding_idx=padding_idx, by_frequency=by_frequency)
+
+
+@op(node="EmbeddingDenseBackwardBackward0",
+    x=lambda xp, g, index, padding_idx:
+    xp.where(xp.unsqueeze(index != padding_idx, axis=len(index.shape)),
+             xp.embedding(g, index, padding_idx=padding_idx, by_frequency=False), 0.0),
+    index=INDEX)
+def embedding_backward(xp, x, index, *, rows, padding_idx, by_frequency):
+    return xp.embedding_backward(x, index, rows=rows, padding_idx=padding_idx, by_frequency=by_frequency)
+
+
+# A product of three tensors as einsum writes it ("ni,oij,nj->no"); its derivatives are products of the same kind.
+def _trilinear_rule(position):
+    def rule(xp, g, a, b, c, spec):
+        letters, result = spec.split("->")
+        terms = letters.split(",")
+        wanted = terms[position]
+        terms[position] = result
+        factors = [a, b, c]
+        factors[position] = g
+        return xp.trilinear(*factors, spec=f"{','.join(terms)}->{wanted}")
+
+    return rule
+
+
+@op(a=_trilinear_rule(0), b=_trilinear_rule(1), c=_trilinear_rule(2))
+def trilinear(xp, a, b, c, *, spec):
+    return xp.trilinear(a, b, c, spec=spec)
+
+
+# Normalisations. Each is `standardized(x) * weight + bias`; they differ in the axes that belong together.
+def standardized(xp, x, axis, eps):
+    """(x with mean 0 and variance 1 over `axis`, one over its deviation)."""
+    centred = x - xp.mean(x, axis=axis, keepdims=True)
+    scale = xp.rsqrt(xp.mean(centred * centred, axis=axis, keepdims=True) + eps)
+    return centred * scale, scale
+
+
+def standardized_rule(xp, g, x, axis, eps):
+    """Back through `standardized`: what only shifts or stretches all of x does not count."""
+    y, scale = standardized(xp, x, axis, eps)
+    return scale * (g - xp.mean(g, axis=axis, keepdims=True) - y * xp.mean(g * y, axis=axis, keepdims=True))
+
+
+def leading(x, axis):
+    return tuple(range(len(x.shape) - len(axis)))
+
+
+@op(node="NativeLayerNormBackward0",
+    x=lambda xp, g, x, weight, axis, eps: standardized_rule(xp, weighted(g, weight), x, axis, eps),
+    weight=lambda xp, g, x, axis, eps: xp.sum(g * standardized(xp, x, axis, eps)[0], axis=leading(x, axis)),
+    bias=lambda xp, g, axis: xp.sum(g, axis=leading(g, axis)))
+def layer_norm(xp, x, weight, bias, *, axis, eps):
+    y = weighted(standardized(xp, x, axis, eps)[0], weight)
+    return y if bias is None else y + bias
+
+
+def per_channel(xp, values, x):
+    """Numbers for each channel (axis 1), shaped to broadcast against `x`."""
+    return xp.reshape(values, shape=(1, x.shape[1], *(1,) * (len(x.shape) - 2)))
+
+
+def all_but_channel(x):
+    return (0, *range(2, len(x.shape)))
+
+
+def batch_standardized(xp, x, mean, var, eps):
+    if mean is None:
+        return standardized(xp, x, all_but_channel(x), eps)
+    scale = xp.rsqrt(per_channel(xp, var, x) + eps)
+    return (x - per_channel(xp, mean, x)) * scale, scale
+
+
+def batch_norm_rule(xp, g, x, weight, mean, var, eps):
+    if weight is not None:
+        g = g * per_channel(xp, weight, x)
+    if mean is None:
+        return standardized_rule(xp, g, x, all_but_channel(x), eps)
+    return g * xp.rsqrt(per_channel(xp, var, x) + eps)
+
+
+STATISTICS = NoGrad("running statistics are constants")
+
+
+@op(node="NativeBatchNormBackward0",
+    x=batch_norm_rule,
+    weight=lambda xp, g, x, mean, var, eps:
+    xp.sum(g * batch_standardized(xp, x, mean, var, eps)[0], axis=all_but_channel(x)),
+    bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)),
+    mean=STATISTICS, var=STATISTICS)
+def batch_norm(xp, x, weight, bias, mean, var, *, eps):
+    """With given statistics, or with those of the batch if `mean` is None."""
+    y, _ = batch_standardized(xp, x, mean, var, eps)
+    if weight is not None:
+        y = y * per_channel(xp, weight, x)
+    return y if bias is None else y + per_channel(xp, bias, x)
+
+
+def grouped(xp, x, groups):
+    return xp.reshape(x, shape=(x.shape[0], groups, math.prod(x.shape[1:]) // groups))
+
+
+def group_standardized(xp, x, groups, eps):
+    return xp.reshape(standardized(xp, grouped(xp, x, groups), (2,), eps)[0], shape=x.shape)
+
+
+def group_norm_rule(xp, g, x, weight, groups, eps):
+    if weight is not None:
+        g = g * per_channel(xp, weight, x)
+    back = standardized_rule(xp, grouped(xp, g, groups), grouped(xp, x, groups), (2,), eps)
+    return xp.reshape(back, shape=x.shape)
+
+
+@op(node="NativeGroupNormBackward0",
+    x=group_norm_rule,
+    weight=lambda xp, g, x, groups, eps: xp.sum(g * group_standardized(xp, x, groups, eps), axis=all_but_channel(x)),
+    bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)))
+def group_norm(xp, x, weight, bias, *, groups, eps):
+    y = group_standardized(xp, x, groups, eps)
+    if weight is not None:
+        y = y * per_channel(xp, weight, x)
+    return y if bias is None else y + per_channel(xp, bias, x)

@@ -58,8 +58,11 @@ NODES = {"log1p": "Log1PBackward0", "deg2rad": "Deg2RadBackward0", "rad2deg": "R
 for _name, _rule in RULES.items():
     primitive(_name, _rule, NODES.get(_name))
 
-for _name in ("sign", "sgn", "floor", "ceil", "round", "trunc"):
+for _name in ("sign", "floor", "ceil", "round", "trunc"):
     primitive(_name, lambda xp, g: xp.zeros_like(g))
+
+# Its gradient is zero as well, but torch saves both the argument and the result.
+primitive("sgn", lambda xp, g, x, out: xp.zeros_like(g))
 
 for _name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf", "isreal", "signbit"):
     primitive(_name, NoGrad("a test gives a boolean, which has no derivative"))

@@ -124,26 +124,34 @@ def along_rule(xp, g, out1, x_shape, axis, keepdims):
     return xp.place(g, out1, axis=axis, shape=x_shape)
 
 
-def declare_extreme(name, node):
-    """Three rows: over all elements, over axes with ties shared, and along one axis where the first index takes all."""
+def declare_selection(name, whole_node, along_node):
+    """A row over all elements, where ties share the gradient, and one along an axis, which gives the index as well."""
 
     def whole(xp, x, *, axis=None, keepdims=False):
-        return getattr(xp, f"a{name}")(x, axis=axis, keepdims=keepdims)
-
-    def over(xp, x, *, axis=None, keepdims=False):
-        return getattr(xp, f"a{name}")(x, axis=axis, keepdims=keepdims)
+        return getattr(xp, name)(x, axis=axis, keepdims=keepdims)
 
     def along(xp, x, *, axis, keepdims):
         return getattr(xp, f"{name}_along")(x, axis=axis, keepdims=keepdims)
 
-    whole.__name__, over.__name__, along.__name__ = name, f"a{name}", f"{name}_along"
-    op(node=f"{node}Backward1", x=extreme_rule(find_nan=True))(whole)
-    op(x=extreme_rule(find_nan=False))(over)
-    op(node=f"{node}Backward0", outputs=("values", NoGrad("indices are integers")), x=along_rule)(along)
+    whole.__name__, along.__name__ = name, f"{name}_along"
+    op(node=whole_node, x=extreme_rule(find_nan=True))(whole)
+    op(node=along_node, outputs=("values", NoGrad("indices are integers")), x=along_rule)(along)
 
 
-declare_extreme("max", "Max")
-declare_extreme("min", "Min")
+declare_selection("max", "MaxBackward1", "MaxBackward0")
+declare_selection("min", "MinBackward1", "MinBackward0")
+declare_selection("median", "MedianBackward0", "MedianBackward1")
+declare_selection("nanmedian", "NanmedianBackward0", "NanmedianBackward1")
+
+
+@op(x=extreme_rule(find_nan=False))
+def amax(xp, x, *, axis=None, keepdims=False):
+    return xp.amax(x, axis=axis, keepdims=keepdims)
+
+
+@op(x=extreme_rule(find_nan=False))
+def amin(xp, x, *, axis=None, keepdims=False):
+    return xp.amin(x, axis=axis, keepdims=keepdims)
 
 
 def aminmax_rule(xp, g, x, out0, out1, axis, keepdims):

@@ -16,6 +16,7 @@ from whygrad.optim.elementwise import (
     check_nonnegative,
     lerp_,
 )
+from whygrad.optim.optimizer import to_scalar
 
 _whygrad_internal_ = True
 
@@ -41,7 +42,7 @@ class Adam(Elementwise):
             if isinstance(beta, Tensor) and foreach and not capturable:
                 raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
         super().__init__(params, {
-            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+            "lr": lr, "betas": tuple([to_scalar(beta) for beta in betas]), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
             "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
             "fused": fused, "decoupled_weight_decay": decoupled_weight_decay})
         check_fused(fused, foreach, differentiable)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from whygrad._tensor import Tensor
-from whygrad.optim.elementwise import Elementwise, Numbers, check_lr, check_nonnegative
+from whygrad.optim.elementwise import Elementwise, Numbers, as_number, check_lr, check_nonnegative
 
 _whygrad_internal_ = True
 
@@ -35,7 +35,7 @@ class ASGD(Elementwise):
     def advance(self, p: Tensor, state: dict[str, Any], numbers: Numbers) -> Numbers:
         eta, mu = state["eta"]._array, state["mu"]._array
         numbers = {**super().advance(p, state, numbers), "eta": float(eta), "mu": float(mu)}
-        step, lr = numbers["step"], numbers["lr"]
+        step, lr = numbers["step"], as_number(numbers["lr"])
         eta[...] = lr / (1 + numbers["lambd"] * lr * step) ** numbers["alpha"]
         mu[...] = 1 / max(1, step - numbers["t0"])
         return numbers

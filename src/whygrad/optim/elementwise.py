@@ -31,8 +31,26 @@ ARRAYS = SimpleNamespace(sqrt=np.sqrt, abs=np.abs, sign=np.sign, maximum=np.maxi
                          detach=lambda x: x)
 
 
-class Elementwise(Optimizer):
-    """`step` for optimizers that define `update`."""
+class Stepping(Optimizer):
+    """`step` for optimizers that define what happens to one group."""
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters once; `closure`, if given, computes the loss and its gradients anew."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with np.errstate(all="ignore"):
+            for group in self.param_groups:
+                self.step_group(group)
+        return loss
+
+    def step_group(self, group: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+class Elementwise(Stepping):
+    """`step_group` for optimizers that define `update`."""
 
     # Numbers kept for each parameter as 0-dim tensors, and their first values.
     scalars: dict[str, float] = {"step": 0.0}
@@ -62,18 +80,7 @@ class Elementwise(Optimizer):
         """
         raise NotImplementedError
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters once; `closure`, if given, computes the loss and its gradients anew."""
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        with np.errstate(all="ignore"):
-            for group in self.param_groups:
-                self._step_group(group)
-        return loss
-
-    def _step_group(self, group: dict[str, Any]) -> None:
+    def step_group(self, group: dict[str, Any]) -> None:
         differentiable = group.get("differentiable", False)
         numbers = {key: value if differentiable else as_number(value) for key, value in group.items() if key != "params"}
         names = self.buffers(group)
@@ -115,8 +122,8 @@ def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Num
         # Real and imaginary part are two parameters.
         _in_blocks(update, [a.real for a in arrays], numbers)
         _in_blocks(update, [a.imag for a in arrays], numbers)
-    elif p._array.dtype.itemsize == 2:
-        # Half precision is for storage.
+    elif p._array.dtype.kind == "V":
+        # bfloat16: NumPy would compute in float32 anyhow, and then refuse to write the result back.
         wide = [a.astype(np.float32) for a in arrays]
         _in_blocks(update, wide, numbers)
         for narrow, result in zip(arrays, wide, strict=True):

@@ -36,8 +36,8 @@ class Rprop(Elementwise):
         shrink, grow = numbers["etas"]
         agreement = g * prev
         turned = agreement < 0
-        step_size *= xp.where(turned, shrink, xp.where(agreement > 0, grow, 1.0))
-        step_size[...] = xp.clip(step_size, *numbers["step_sizes"])
+        changed = xp.where(turned, step_size * shrink, xp.where(agreement > 0, step_size * grow, step_size))
+        step_size[...] = xp.clip(changed, *numbers["step_sizes"])
         # Where the gradient turned, this step stands still and the next one starts afresh.
         g = xp.where(turned, 0.0, g)
         p -= xp.sign(g) * step_size

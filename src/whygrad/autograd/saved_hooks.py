@@ -1,0 +1,300 @@
+"""Values saved for backward as torch shows them, and hooks that may keep them in another form until they are needed."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from whygrad import errors
+from whygrad._tensor import InferenceCounter, Tensor, source, wrap
+from whygrad.autograd.modes import modes, refresh
+from whygrad.autograd.node import Cast, Node, port_of, row_node
+
+_whygrad_internal_ = True
+
+
+class saved_tensors_hooks:
+    """Inside, every tensor saved for backward goes through `pack_hook`, and through `unpack_hook` when it is read."""
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        if modes.saved_hooks_disabled is not None:
+            raise RuntimeError(modes.saved_hooks_disabled)
+        modes.saved_hooks = (*modes.saved_hooks, (self.pack_hook, self.unpack_hook))
+        refresh()
+
+    def __exit__(self, *exc: object) -> None:
+        modes.saved_hooks = modes.saved_hooks[:-1]
+        refresh()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep saved tensors in main memory: where they are anyway. `pin_memory` keeps copies of them."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack_to_cpu(tensor: Tensor) -> tuple[Any, Tensor]:
+            return tensor.device, wrap(tensor._array.copy()) if pin_memory else tensor
+
+        def unpack_from_cpu(packed: tuple[Any, Tensor]) -> Tensor:
+            return packed[1]
+
+        super().__init__(pack_to_cpu, unpack_from_cpu)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
+    """Inside, entering saved_tensors_hooks raises `error_message`."""
+    outer = modes.saved_hooks_disabled
+    modes.saved_hooks_disabled = error_message
+    try:
+        if modes.saved_hooks:
+            raise RuntimeError(error_message)
+        yield
+    finally:
+        modes.saved_hooks_disabled = outer
+
+
+class SavedTensor:
+    """One tensor that a node keeps for its backward.
+
+    An argument of a custom Function is kept as it is; of an output, and of everything that a row saves, only the array
+    is kept, and a tensor with the same place in the graph is made when it is read. Behind hooks only what the pack hook
+    gave is kept.
+    """
+
+    __slots__ = ("_array", "_counter", "_edge", "_hooks", "_node", "_original", "_output", "_packed", "_version")
+
+    def __init__(self) -> None:
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    @property
+    def data(self) -> Any:
+        """What is kept: the tensor, or what the pack hook made of it."""
+        return self._packed if self._hooks is not None else self.unpack()
+
+    @property
+    def unpack_hook(self) -> Any:
+        return None if self._hooks is None else self._hooks[1]
+
+    def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        """Put this one saved tensor behind a pair of hooks."""
+        if not (callable(pack_hook) and callable(unpack_hook)):
+            raise TypeError("register_hooks(): incompatible function arguments. The following argument types are supported:\n"
+                            "    1. (self: torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: "
+                            f"collections.abc.Callable) -> None\n\nInvoked with: {self!r}, {pack_hook!r}, {unpack_hook!r}")
+        node = self._node()
+        if node is None or node.saved is None:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+                "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
+                "the graph a second time or if you need to access saved variables after calling backward.")
+        if self._hooks is not None:
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair "
+                               "of hooks is allowed at a time.")
+        if self._array is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        tensor = wrap(self._array)
+        tensor._counter = self._counter
+        self.pack(tensor, pack_hook, unpack_hook)
+
+    def pack(self, tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        from whygrad.autograd.grad_mode import no_grad
+
+        version = tensor._counter[0]
+        with no_grad():
+            packed = pack_hook(tensor)
+        if tensor._counter[0] != version:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+                "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need "
+                "to perform in-place operations on the input to a pack hook.")
+        self._hooks = pack_hook, unpack_hook
+        self._packed = packed
+        self._array = self._original = None
+
+    def plain(self, recorded: bool) -> tuple[Any, Any, Any]:
+        """Value, version counter and version, as a row's gradient functions want them."""
+        if self._hooks is None:
+            return self._array, self._counter, self._version
+        tensor = self.unpack()
+        return tensor if recorded else tensor._array, None, None
+
+    def unpack(self) -> Any:
+        """The tensor, with its place in the graph; checked that nobody has written into it since."""
+        if self._hooks is not None:
+            tensor = self._hooks[1](self._packed)
+            if not isinstance(tensor, Tensor):
+                raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                                f"{type(tensor).__name__}")
+            return self._linked(tensor)
+        if self._original is not None:
+            if self._edge is not None and source(self._original) is None:
+                raise RuntimeError("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
+                                   "not supported, please use out-of-place `.detach()` instead")
+            self._check_version()
+            return self._original
+        if self._array is None:
+            return None
+        self._check_version()
+        tensor = wrap(self._array)
+        if self._counter is not None:
+            tensor._counter = self._counter
+        return self._linked(tensor)
+
+    def _check_version(self) -> None:
+        if self._counter is None or self._counter[0] == self._version:
+            return
+        node = self._node()
+        producer, number = (node, self._output) if self._output is not None else row_node(self._edge)
+        raise errors.stale_value(node, self._array, self._counter, self._version, producer, number)
+
+    def _linked(self, tensor: Tensor) -> Tensor:
+        edge = self._edge
+        if self._output is not None:
+            node = self._node()
+            if node is None:
+                raise RuntimeError("No grad_fn for non-leaf saved tensor")
+            edge = port_of(node, self._output) if type(node.shapes) is list else node
+        if edge is None and not tensor.requires_grad:
+            return tensor
+        if isinstance(edge, Tensor):
+            if edge._array is tensor._array:
+                return edge
+            edge = Cast(edge, tensor._array.dtype)
+        result = wrap(tensor._array)
+        result._counter = tensor._counter
+        result._node = edge
+        return result
+
+
+def _new(node: Node, array: Any, counter: Any, version: Any, edge: Any, output: int | None) -> SavedTensor:
+    saved = object.__new__(SavedTensor)
+    saved._node = weakref.ref(node)
+    saved._array, saved._counter, saved._version = array, counter, version
+    saved._edge, saved._output = edge, output
+    saved._original = saved._hooks = saved._packed = None
+    return saved
+
+
+def save(tensor: Tensor, node: Node, output: int | None) -> SavedTensor:
+    """Save a tensor for a custom Function; `output` says which of the node's outputs it is."""
+    if type(tensor._counter) is InferenceCounter:
+        raise RuntimeError(errors.INFERENCE_SAVED)
+    saved = _new(node, tensor._array, tensor._counter, tensor._counter[0], None if output is not None else source(tensor), output)
+    if modes.saved_hooks:
+        saved.pack(tensor, *modes.saved_hooks[-1])
+    elif output is None:
+        saved._original = tensor
+    return saved
+
+
+class Packed:
+    """Stands in `node.saved` when a saved value is behind hooks, or was looked at as a SavedTensor.
+
+    One part for each saved name: a SavedTensor, a list of them for a row with any number of arguments, or the plain
+    triple (value, counter, version).
+    """
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+    def unpack(self, node: Node) -> tuple[Any, ...]:
+        flat: list[Any] = []
+        for part in self.parts:
+            if isinstance(part, SavedTensor):
+                flat += part.plain(modes.grad)
+            elif isinstance(part, list):
+                values, counters, versions = zip(*[saved.plain(modes.grad) for saved in part], strict=True)
+                watched = [(c, v) for c, v in zip(counters, versions, strict=True) if c is not None]
+                flat += (values, [c for c, _ in watched], [v for _, v in watched])
+            else:
+                flat += part
+        return tuple(flat)
+
+
+def pack(node: Node, inputs: tuple[Any, ...], results: list[Tensor]) -> None:
+    """Put everything that a row saved behind the innermost pair of hooks."""
+    hooks = modes.saved_hooks[-1]
+    tensors = [t for t in (*results, *inputs) if isinstance(t, Tensor)]
+    packed = as_saved_tensors(node)
+    for part in packed.parts:
+        for saved in part if isinstance(part, list) else [part]:
+            if isinstance(saved, SavedTensor):
+                array = saved._array
+                found = next((t for t in tensors if t._array is array), None)
+                saved.pack(saved.unpack() if found is None else found, *hooks)
+    node.saved = packed
+
+
+def as_saved_tensors(node: Node) -> Packed:
+    """The saved values of a row's node, each as a SavedTensor."""
+    if isinstance(node.saved, Packed):
+        return node.saved
+    layout = type(node).layout  # type: ignore[attr-defined]
+    parts: list[Any] = []
+    for k, name in enumerate(layout.saved):
+        value, counter, version = node.saved[3 * k:3 * k + 3]
+        if name in layout.row.output_names:
+            part: Any = _new(node, value, counter, version, None, layout.row.output_names.index(name))
+        elif layout.row.variadic:
+            part = [_new(node, x, c, v, edge, None)
+                    for x, c, v, edge in zip(value, counter, version, node.edges, strict=True)]
+        else:
+            part = _new(node, value, counter, version, node.edges[layout.row.inputs.index(name)], None)
+        parts.append(part if isinstance(value, (np.ndarray, tuple)) else (value, counter, version))
+    return Packed(parts)
+
+
+# What torch calls the values that our rows name otherwise, for `_saved_<name>`.
+_TORCH_NAMES = {"a": "self", "x": "self", "b": "other", "out": "result", "out0": "result0", "out1": "result1", "axis": "dim",
+                "keepdims": "keepdim"}
+_TORCH_NAMES_OF_ROWS = {"pow": {"b": "exponent"}, "mm": {"b": "mat2"}, "bmm": {"b": "mat2"}, "cat": {"xs": "tensors"},
+                        "stack": {"xs": "tensors"}}
+
+
+def torch_name(row: Any, name: str) -> str:
+    if name.endswith("_shape"):
+        return torch_name(row, name.removesuffix("_shape")) + "_sym_sizes"
+    return _TORCH_NAMES_OF_ROWS.get(row.name, {}).get(name) or _TORCH_NAMES.get(name, name)
+
+
+def saved_attribute(node: Node, attribute: str) -> Any:
+    """`node._saved_self` and `node._raw_saved_self`, under torch's names."""
+    layout = getattr(type(node), "layout", None)
+    raw = attribute.startswith("_raw_")
+    wanted = attribute.removeprefix("_raw").removeprefix("_saved_")
+    for k, name in enumerate(layout.static if layout is not None and not raw else ()):
+        if torch_name(layout.row, name) == wanted:
+            return node.static[k]
+    for k, name in enumerate(layout.saved if layout is not None else ()):
+        if torch_name(layout.row, name) == wanted:
+            return _saved_value(node, k, raw, wanted)
+    raise AttributeError(f"'{type(node).__name__}' object has no attribute '{attribute}'")
+
+
+def _saved_value(node: Node, k: int, raw: bool, torch_name: str) -> Any:
+    if node.saved is None:
+        raise errors.graph_freed(node)
+    if not node.saved:
+        return _new(node, None, None, None, None, None) if raw else None
+    packed = as_saved_tensors(node)
+    if raw:
+        node.saved = packed
+    part = packed.parts[k]
+    if isinstance(part, list):
+        return tuple(part) if raw else tuple([saved.unpack() for saved in part])
+    if isinstance(part, SavedTensor):
+        return part if raw else part.unpack()
+    if raw:
+        return _new(node, None, None, None, None, None)
+    # torch wraps the number of a binary operation into a tensor, but keeps an exponent as it is.
+    return wrap(np.asarray(part[0])) if torch_name == "other" and part[0] is not None else part[0]

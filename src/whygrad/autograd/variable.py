@@ -1,0 +1,47 @@
+"""`Variable`: what tensors were called when they required a wrapper. `isinstance(t, Variable)` is true of every tensor."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from whygrad import errors
+from whygrad._tensor import Tensor, cut, set_requires_grad, wrap
+from whygrad.autograd import engine
+
+_whygrad_internal_ = True
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, other: Any) -> bool:
+        return isinstance(other, Tensor)
+
+
+class _ExecutionEngine:
+    """The one entry of torch's engine object that programs use."""
+
+    queue_callback = staticmethod(engine.queue_callback)
+
+
+class Variable(metaclass=_VariableMeta):
+    """`Variable(t)` gives a tensor on the same data, without its history."""
+
+    _execution_engine = _ExecutionEngine()
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
+        if volatile is not None:
+            warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", UserWarning,
+                          stacklevel=errors.user_stacklevel())
+        if data is None:
+            result = wrap(np.empty(0, np.float32))
+        elif isinstance(data, Tensor):
+            result = wrap(data._array)
+            result._counter = data._counter
+            result._cause = cut(data, "detach", "Variable(...)")
+        else:
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        if requires_grad:
+            set_requires_grad(result, True)
+        return result

@@ -1,0 +1,32 @@
+"""NumPy words for ops/convert.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whygrad.backends.quiet import quiet
+
+_whygrad_internal_ = True
+
+
+@quiet
+def cast_values(array: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
+    """Convert as C does (and torch with it): no warnings for NaN to integer or a dropped imaginary part."""
+    if array.dtype.kind == "c" and wanted.kind != "c":
+        array = array != 0 if wanted.kind == "b" else array.real
+    if wanted.itemsize == 2 and array.dtype == np.float64:
+        array = array.astype(np.float32)  # torch goes this way, and rounds twice
+    return array.astype(wanted)
+
+
+def to_copy(x: Any, *, dtype: np.dtype[Any], origin: np.dtype[Any]) -> Any:
+    return cast_values(np.asarray(x), dtype)
+
+
+def complex(real: Any, imag: Any, *, part: np.dtype[Any], whole: np.dtype[Any]) -> Any:
+    """Not by arithmetic: infinities and the sign of zero must stay as they are."""
+    out = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), whole)
+    out.real, out.imag = real, imag
+    return out

@@ -1,0 +1,89 @@
+"""Products of matrices on bare arrays."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whygrad.backends.numpy_reduction import FLOAT32, FLOAT64, is_half
+from whygrad.backends.quiet import quiet
+
+_whygrad_internal_ = True
+
+
+@quiet
+def _product(a: Any, b: Any) -> Any:
+    """`a @ b` in any dtype: NumPy has no fast product of half-precision numbers, and torch sums them in float32."""
+    if is_half(a.dtype):
+        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    return np.matmul(a, b)
+
+
+def mm(a: Any, b: Any) -> Any:
+    dtype = a.dtype
+    # `dot` does the same as `matmul` here and costs half as much on small matrices.
+    return a.dot(b) if dtype is FLOAT32 or dtype is FLOAT64 else _product(a, b)
+
+
+mv = vm = dot = mm
+bmm = matmul = _product
+
+
+def outer(a: Any, b: Any) -> Any:
+    return np.multiply(a[:, None], b)
+
+
+def linear(x: Any, weight: Any, bias: Any) -> Any:
+    out = mm(x, weight.T)
+    if bias is not None:
+        out += bias
+    return out
+
+
+def addmm(c: Any, a: Any, b: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    out = mm(a, b)
+    if alpha != 1:
+        out *= alpha
+    if beta:
+        out += c if beta == 1 else c * beta
+    return out
+
+
+class Plan(NamedTuple):
+    """How to bring two labelled operands into the shape (batch, rows, inner) x (batch, inner, columns), and back."""
+
+    a_axes: tuple[int, ...]
+    b_axes: tuple[int, ...]
+    out_axes: tuple[int, ...]
+    batch: int
+    rows: int
+    inner: int
+
+
+@lru_cache(maxsize=256)
+def _plan(a: tuple[int, ...], b: tuple[int, ...], out: tuple[int, ...]) -> Plan:
+    batch = [label for label in out if label in a and label in b]
+    rows = [label for label in out if label in a and label not in b]
+    columns = [label for label in out if label in b and label not in a]
+    inner = [label for label in a if label in b and label not in out]
+    result = batch + rows + columns
+    return Plan(tuple([a.index(label) for label in batch + rows + inner]),
+                tuple([b.index(label) for label in batch + inner + columns]),
+                tuple([result.index(label) for label in out]), len(batch), len(rows), len(inner))
+
+
+def contract(a: Any, b: Any, *, a_labels: Any, b_labels: Any, out_labels: Any) -> Any:
+    plan = _plan(a_labels, b_labels, out_labels)
+    a, b = a.transpose(plan.a_axes), b.transpose(plan.b_axes)
+    batch = a.shape[:plan.batch]
+    rows, columns = a.shape[plan.batch:plan.batch + plan.rows], b.shape[plan.batch + plan.inner:]
+    if plan.inner:
+        inner = math.prod(b.shape[plan.batch:plan.batch + plan.inner])
+        out = _product(a.reshape(*batch, math.prod(rows), inner), b.reshape(*batch, inner, math.prod(columns)))
+        out = out.reshape(batch + rows + columns)
+    else:
+        out = np.multiply(a.reshape(a.shape + (1,) * len(columns)), b.reshape(batch + (1,) * len(rows) + columns))
+    return out.transpose(plan.out_axes)

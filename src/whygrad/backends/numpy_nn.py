@@ -1,0 +1,208 @@
+"""NumPy's part in nn.functional: what is not a composition of other rows, or is faster in one piece."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whygrad.backends.quiet import quiet
+
+_whygrad_internal_ = True
+
+DENSE = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def _in_float(function: Any) -> Any:
+    """Short floats are computed as float32, as torch does."""
+
+    def computed(x: Any, *, axis: Any) -> Any:
+        if x.dtype in DENSE:
+            return function(x, axis)
+        return function(x.astype(np.float32), axis).astype(x.dtype)
+
+    computed.__name__ = function.__name__
+    return quiet(computed)
+
+
+@_in_float
+def softmax(x: Any, axis: Any) -> Any:
+    if not x.size:
+        return x.copy()
+    powers = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True))
+    return np.divide(powers, np.add.reduce(powers, axis=axis, keepdims=True), out=powers if x.ndim else None)
+
+
+@_in_float
+def log_softmax(x: Any, axis: Any) -> Any:
+    if not x.size:
+        return x.copy()
+    shifted = np.asarray(x - np.maximum.reduce(x, axis=axis, keepdims=True))
+    total = np.add.reduce(np.exp(shifted), axis=axis, keepdims=True)
+    return np.subtract(shifted, np.log(total), out=shifted)
+
+
+def mse_loss(a: Any, b: Any, *, reduction: str) -> Any:
+    difference = np.subtract(a, b)
+    if reduction == "none":
+        return np.multiply(difference, difference, out=difference if difference.ndim else None)
+    if difference.dtype in DENSE:
+        flat = difference.reshape(-1)
+        total = np.dot(flat, flat)
+    else:
+        total = np.add.reduce(np.square(difference, dtype=np.float32), axis=None).astype(difference.dtype)
+    if reduction == "sum":
+        return total
+    return total / difference.dtype.type(difference.size) if difference.size else difference.dtype.type(np.nan)
+
+
+def _class_index(shape: tuple[int, ...], target: Any) -> Any:
+    """Index of the number that `target` picks for each sample. Classes lie on axis 1, or are all of a 1-dim shape."""
+    if len(shape) == 1:
+        return target
+    if len(shape) == 2:
+        return np.arange(shape[0]), target
+    grid = np.ogrid[tuple([slice(n) for n in target.shape])]
+    return grid[0], target, *grid[1:]
+
+
+def _usable(target: Any, classes: int, ignore_index: int) -> tuple[Any, Any]:
+    """(targets with ignored ones moved to class 0, which ones are ignored or None). Raises for one out of bounds."""
+    if not target.size or np.maximum.reduce(target.view(np.uint64) if target.dtype == np.int64 else target,
+                                            axis=None) < classes and not 0 <= ignore_index < classes:
+        return target, None
+    ignored = target == ignore_index
+    wrong = ~ignored & ((target < 0) | (target >= classes))
+    if wrong.any():
+        raise IndexError(f"Target {target[wrong].flat[0]} is out of bounds.")
+    return np.where(ignored, 0, target), ignored if ignored.any() else None
+
+
+def _weights(target: Any, ignored: Any, weight: Any, dtype: Any) -> tuple[Any, Any]:
+    """(weight of each sample or None if all are 1, their sum)."""
+    if weight is None:
+        if ignored is None:
+            return None, dtype.type(target.size)
+        each = (~ignored).astype(dtype)
+    else:
+        each = weight[target] if ignored is None else np.where(ignored, dtype.type(0), weight[target])
+    return each, np.add.reduce(each, axis=None)
+
+
+@quiet
+def nll_loss(x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str, spatial: bool) -> Any:
+    usable, ignored = _usable(target, x.shape[min(1, x.ndim - 1)], ignore_index)
+    picked = x[_class_index(x.shape, usable)]
+    if ignored is not None:
+        picked = np.where(ignored, x.dtype.type(0), picked)
+    each, total = _weights(usable, ignored, weight, x.dtype)
+    if reduction == "none":
+        return np.negative(picked if each is None else picked * each)
+    if each is not None:
+        picked = picked * each
+    summed = -np.add.reduce(picked, axis=None)
+    return summed / total if reduction == "mean" else summed
+
+
+@quiet
+def nll_loss_backward(x: Any, target: Any, weight: Any, *, shape: tuple[int, ...], ignore_index: int, reduction: str,
+                      spatial: bool) -> Any:
+    usable, ignored = _usable(target, shape[min(1, len(shape) - 1)], ignore_index)
+    each, total = _weights(usable, ignored, weight, x.dtype)
+    share = -x / total if reduction == "mean" else -x
+    result = np.zeros(shape, x.dtype)
+    result[_class_index(shape, usable)] = share if each is None else np.where(each == 0, x.dtype.type(0), share * each)
+    return result
+
+
+def _margins(x: Any, target: Any, weight: Any, margin: float) -> tuple[Any, Any, Any]:
+    """(samples × classes: how far each wrong class comes into the margin, the target's own being 0; targets; weights)."""
+    scores = x.reshape(-1, x.shape[-1]) if x.ndim else x.reshape(1, 1)
+    target = target.reshape(-1)
+    if ((target < 0) | (target >= scores.shape[1])).any():
+        raise RuntimeError("target out of range")
+    samples = np.arange(len(target))
+    into = margin - scores[samples, target][:, None] + scores
+    into[samples, target] = 0
+    each = np.ones(len(target), x.dtype) if weight is None else weight[target]
+    return np.maximum(into, 0), target, each[:, None]
+
+
+def multi_margin_loss(x: Any, target: Any, weight: Any, *, p: int, margin: float, reduction: str) -> Any:
+    into, _, each = _margins(x, target, weight, margin)
+    loss = np.mean(into ** p * each, axis=1)
+    return loss.reshape(target.shape) if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def multi_margin_loss_backward(grad: Any, x: Any, target: Any, weight: Any, *, p: int, margin: float,
+                               reduction: str) -> Any:
+    into, flat_target, each = _margins(x, target, weight, margin)
+    slope = (into > 0).astype(x.dtype) if p == 1 else 2 * into
+    slope *= each / into.shape[1]
+    slope[np.arange(len(flat_target)), flat_target] = -slope.sum(axis=1)
+    return _shared_by_sample(grad, slope, reduction).reshape(x.shape)
+
+
+def _shared_by_sample(grad: Any, slope: Any, reduction: str) -> Any:
+    grad = grad.reshape(-1, 1)
+    return slope * (grad / grad.dtype.type(len(slope)) if reduction == "mean" else grad)
+
+
+def _label_pairs(x: Any, target: Any) -> tuple[Any, Any, Any]:
+    """(samples × labels × classes: 1 - score of a wanted class + score of an unwanted one, or 0; targets; which are real)."""
+    scores = x.reshape(-1, x.shape[-1]) if x.ndim else x.reshape(1, 1)
+    target = target.reshape(scores.shape)
+    real = np.cumprod(target >= 0, axis=1).astype(bool)  # labels end at the first negative one
+    labels = np.where(real, target, 0)
+    wanted = np.zeros(scores.shape, bool)
+    samples = np.arange(len(scores))[:, None]
+    np.logical_or.at(wanted, (np.broadcast_to(samples, labels.shape)[real], labels[real]), True)
+    into = 1 - scores[samples, labels][:, :, None] + scores[:, None, :]
+    return np.where(real[:, :, None] & ~wanted[:, None, :], np.maximum(into, 0), x.dtype.type(0)), labels, real
+
+
+def multilabel_margin_loss(x: Any, target: Any, *, reduction: str) -> Any:
+    into, _, _ = _label_pairs(x, target)
+    loss = into.sum(axis=(1, 2)) / x.dtype.type(into.shape[2])
+    return loss.reshape(x.shape[:-1]) if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def multilabel_margin_loss_backward(grad: Any, x: Any, target: Any, *, reduction: str) -> Any:
+    into, labels, real = _label_pairs(x, target)
+    hit = (into > 0).astype(x.dtype)
+    slope = hit.sum(axis=1)
+    samples = np.broadcast_to(np.arange(len(slope))[:, None], labels.shape)
+    np.subtract.at(slope, (samples[real], labels[real]), hit.sum(axis=2)[real])
+    slope /= x.dtype.type(slope.shape[1])
+    return _shared_by_sample(grad, slope, reduction).reshape(x.shape)
+
+
+def embedding(table: Any, index: Any, *, padding_idx: int, by_frequency: bool) -> Any:
+    if index.size:
+        low, high = np.minimum.reduce(index, axis=None), np.maximum.reduce(index, axis=None)
+        if low < 0 or high >= len(table):
+            raise IndexError("index out of range in self")
+    return table[index]
+
+
+def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_frequency: bool) -> Any:
+    flat = index.reshape(-1)
+    grads = x.reshape(len(flat), -1)
+    result = np.zeros((rows, *x.shape[index.ndim:]), x.dtype)
+    if not len(flat):
+        return result
+    # Equal indices side by side, then one sum for each run.
+    order = np.argsort(flat, kind="stable")
+    ordered = flat[order]
+    starts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1))
+    sums = np.add.reduceat(grads[order], starts, axis=0)
+    if by_frequency:
+        sums /= np.diff(np.append(starts, len(flat)))[:, None].astype(x.dtype)
+    result.reshape(rows, -1)[ordered[starts]] = sums
+    if padding_idx >= 0:
+        result[padding_idx] = 0
+    return result
+
+
+def trilinear(a: Any, b: Any, c: Any, *, spec: str) -> Any:
+    return np.einsum(spec, a, b, c, optimize=True)

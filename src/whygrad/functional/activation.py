@@ -1,0 +1,197 @@
+"""Activation functions, as `torch.nn.functional` has them; a few are in `torch` too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whygrad._apply import apply, compiled
+from whygrad._inplace import run_inplace
+from whygrad._tensor import Tensor
+from whygrad.functional.arguments import check_range, read_tensor
+from whygrad.functional.dispatch import FLOATS, REALS, Takes, publish, unary
+from whygrad.functional.run import FUNCTIONS, METHODS, public, with_out
+from whygrad.ops.table import TABLE
+
+_whygrad_internal_ = True
+
+NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
+SELU_ALPHA = 1.6732632423543772848170429916717
+SELU_SCALE = 1.0507009873554804934193349852946
+
+unary("relu", takes=Takes(REALS, refusals={"b": RuntimeError("Boolean inputs not supported for relu"), "c": NO_CLAMP}),
+      out_argument=False)
+relu_ = METHODS["relu_"]
+
+
+def relu(input: Any, inplace: bool = False) -> Any:
+    """max(x, 0)."""
+    return relu_(input) if inplace else FUNCTIONS["relu"](input)
+
+
+def _plain(name: str, takes: Takes, doc: str, *, inplace: bool = True) -> Callable[..., Any]:
+    """An activation without parameters."""
+
+    def run(input: Any, inplace: bool) -> Any:
+        takes.check(read_tensor(name, input).dtype)
+        return run_inplace(name, input, input) if inplace else apply(TABLE[name], input)
+
+    if inplace:
+        def function(input: Any, inplace: bool = False) -> Any:
+            return run(input, inplace)
+    else:
+        def function(input: Any) -> Any:
+            return run(input, False)
+    return publish(function, name, doc=doc, function=False, method=False)
+
+
+silu = _plain("silu", Takes(FLOATS + "c", "silu_cpu"), "x * sigmoid(x).")
+mish = _plain("mish", Takes(FLOATS, "mish_cpu"), "x * tanh(softplus(x)).")
+hardsigmoid = _plain("hardsigmoid", Takes(FLOATS, "hardsigmoid_cpu"), "A straight line from 0 at -3 to 1 at 3.")
+hardswish = _plain("hardswish", Takes(FLOATS, "hardswish_cpu"), "x * hardsigmoid(x).")
+logsigmoid = _plain("log_sigmoid", Takes(FLOATS, "log_sigmoid_cpu"), "log(sigmoid(x)).", inplace=False)
+
+HARDTANH = Takes(REALS, refusals={"b": RuntimeError("Bool inputs not supported for hardtanh"), "c": NO_CLAMP})
+LEAKY_RELU = Takes(FLOATS, "leaky_relu_cpu")
+ELU = Takes(FLOATS, "elu_cpu")
+SOFTPLUS = Takes(FLOATS, "softplus_cpu")
+GELU = Takes(FLOATS, "GeluKernelImpl")
+THRESHOLD = Takes(REALS, "threshold_cpu")
+
+
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+    """x clamped to [min_val, max_val]; unlike clamp's, the derivative at the bounds is 0."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    dtype = read_tensor("hardtanh", input).dtype
+    HARDTANH.check(dtype)
+    if dtype.category == 1:
+        if not dtype.is_signed and (min_val < 0 or max_val < 0):
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+        min_val, max_val = int(min_val), int(max_val)
+    if inplace:
+        return run_inplace("hardtanh", input, input, low=min_val, high=max_val)
+    return apply(TABLE["hardtanh"], input, low=min_val, high=max_val)
+
+
+def hardtanh_(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    """In-place version of `hardtanh`."""
+    return hardtanh(input, min_val, max_val, inplace=True)
+
+
+def relu6(input: Any, inplace: bool = False) -> Any:
+    """min(max(x, 0), 6)."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+    """x, times negative_slope where it is negative."""
+    LEAKY_RELU.check(read_tensor("leaky_relu", input).dtype)
+    if not inplace:
+        return apply(TABLE["leaky_relu"], input, slope=negative_slope)
+    if negative_slope < 0:
+        raise RuntimeError("In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. "
+                           "This is caused by calling in-place forward function with a negative slope, please call out-of-place "
+                           "version instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting "
+                           "in-place leakRelu backward calculation with negative slope")
+    return run_inplace("leaky_relu_inplace", input, input, slope=negative_slope)
+
+
+def leaky_relu_(input: Any, negative_slope: float = 0.01) -> Any:
+    """In-place version of `leaky_relu`."""
+    return leaky_relu(input, negative_slope, inplace=True)
+
+
+def _elu(name: str, input: Any, inplace: bool, alpha: float, scale: float, input_scale: float) -> Any:
+    ELU.check(read_tensor(name, input).dtype)
+    node = "Celu" if name == "celu" else "Elu"
+    if not inplace:
+        return apply(TABLE["elu"], input, alpha=alpha, scale=scale, input_scale=input_scale, node=f"{node}Backward0")
+    return run_inplace("elu_inplace", input, input, alpha=alpha, scale=scale, input_scale=input_scale, node=f"{node}Backward1")
+
+
+def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """x, or alpha * (exp(x) - 1) where it is negative."""
+    return _elu("elu", input, inplace, alpha, 1.0, 1.0)
+
+
+def elu_(input: Any, alpha: float = 1.0) -> Any:
+    """In-place version of `elu`."""
+    return elu(input, alpha, inplace=True)
+
+
+def selu(input: Any, inplace: bool = False) -> Any:
+    """`elu`, scaled so that layers keep mean 0 and variance 1."""
+    return _elu("selu", input, inplace, SELU_ALPHA, SELU_SCALE, 1.0)
+
+
+def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """`elu` with a continuous derivative for every alpha: x, or alpha * (exp(x / alpha) - 1)."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _elu("celu", input, inplace, alpha, 1.0, 1 / alpha)
+
+
+@public(method=False)
+def selu_(input: Any) -> Any:
+    """In-place version of `selu`."""
+    return selu(input, inplace=True)
+
+
+@public(method=False)
+def celu_(input: Any, alpha: float = 1.0) -> Any:
+    """In-place version of `celu`."""
+    return celu(input, alpha, inplace=True)
+
+
+@public(method=False, name="selu")
+def _torch_selu(input: Any) -> Any:
+    return selu(input)
+
+
+@public(method=False, name="celu")
+def _torch_celu(input: Any, alpha: float = 1.0) -> Any:
+    return celu(input, alpha)
+
+
+def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
+    """log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold."""
+    SOFTPLUS.check(read_tensor("softplus", input).dtype)
+    return apply(TABLE["softplus"], input, beta=beta, threshold=threshold)
+
+
+def gelu(input: Any, *, approximate: str = "none") -> Any:
+    """x times the probability that a normal variable is below x; or approximated with "tanh"."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    GELU.check(read_tensor("gelu", input).dtype)
+    return apply(TABLE["gelu"], input, approximate=approximate)
+
+
+def softsign(input: Any) -> Any:
+    """x / (1 + |x|)."""
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input: Any) -> Any:
+    """x - tanh(x)."""
+    return input - input.tanh()
+
+
+def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+    """x where it is above the threshold, else `value`."""
+    return threshold_(input, threshold, value) if inplace else _threshold(input, threshold, value)
+
+
+@public(method=False, name="threshold")
+def _threshold(input: Any, threshold: float, value: float, *, out: Any = None) -> Any:
+    """x where it is above the threshold, else `value`."""
+    THRESHOLD.check(read_tensor("threshold", input).dtype)
+    return with_out("threshold", apply(TABLE["threshold"], input, threshold=threshold, value=value), out, input)
+
+
+@public(method=False)
+def threshold_(input: Any, threshold: float, value: float) -> Any:
+    """In-place version of `threshold`."""
+    THRESHOLD.check(read_tensor("threshold_", input).dtype)
+    return run_inplace("threshold", input, input, threshold=threshold, value=value)

@@ -1,0 +1,363 @@
+"""Arithmetic of two and three tensors, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad import dtypes
+from whygrad._apply import apply, compiled
+from whygrad._inplace import check_castable
+from whygrad._tensor import Tensor
+from whygrad.functional.arguments import invalid_combination, read_number, read_tensor, wrong_type
+from whygrad.functional.dispatch import FLOATS, REALS, Function, Takes, as_operand, binary, default_float, number_as_tensor
+from whygrad.functional.dispatch import publish
+from whygrad.functional.run import public, run_inplace, with_out
+from whygrad.ops.table import TABLE
+from whygrad.promotion import as_number, cast, promote, result_dtype
+
+_whygrad_internal_ = True
+
+binary("mul", numbers="either", overloaded=False)
+binary("multiply", row_name="mul")
+binary("true_divide", row_name="div", to_float=True)
+binary("atan2", numbers="none", overloaded=False, to_float=True, takes=Takes("biu" + FLOATS, "atan2_cpu"),
+       aliases=("arctan2",))
+binary("fmod", takes=Takes(REALS, "fmod_cpu"))
+binary("hypot", numbers="none", overloaded=False, takes=Takes(FLOATS, "hypot_cpu"))
+binary("copysign", to_float=True, takes=Takes("biu" + FLOATS, "copysign_cpu"))
+binary("xlogy", numbers="either", to_float=True, takes=Takes("biu" + FLOATS, "xlogy_cpu"))
+binary("logaddexp", numbers="none", overloaded=False, inplace=False, takes=Takes(FLOATS + "c", "logaddexp_cpu"))
+binary("logaddexp2", numbers="none", overloaded=False, inplace=False, takes=Takes(FLOATS, "logaddexp2_cpu"))
+
+
+# The default of `alpha`, told apart from 1.0 and True by identity.
+ONE = 1
+
+
+def _check_alpha(alpha: Any, dtype: dtypes.dtype) -> None:
+    if isinstance(alpha, bool) and dtype.category > 0:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and dtype.category < 2:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not dtype.is_complex:
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+
+
+def _check_no_bools(a: Any, b: Any) -> None:
+    """Subtraction is not for booleans."""
+    bools = [isinstance(x, bool) or (isinstance(x, Tensor) and x._array.dtype.kind == "b") for x in (a, b)]
+    if all(bools):
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+                           "`logical_xor()` operator instead.")
+    if any(bools):
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                           "mask, use the `~` or `logical_not()` operator instead.")
+
+
+def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
+    """`add` and `sub`, which scale their second argument by `alpha`."""
+    row, scaled = TABLE[name], TABLE[f"{name}_scaled"]
+    ready = "biufVc" if name == "add" else "iufVc"
+
+    def first(input: Tensor, other: Tensor) -> Any:
+        nonlocal fast
+        fast = compiled(row, "tt")
+        return fast(input, other)
+
+    fast: Function = first
+
+    def operands(caller: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any, Any, dtypes.dtype]:
+        a, b = as_operand(input), as_operand(other)
+        if a is NotImplemented:
+            raise wrong_type(caller, "input", 1, "Tensor", input)
+        if b is NotImplemented:
+            raise wrong_type(caller, "other", 2, "Tensor", other)
+        alpha = read_number(caller, "alpha", None, alpha)
+        if name == "sub":
+            _check_no_bools(a, b)
+        if not isinstance(a, Tensor) and not isinstance(b, Tensor):
+            a = number_as_tensor(a)
+        dtype = result_dtype(a, b)
+        _check_alpha(alpha, dtype)
+        if not isinstance(b, Tensor) and alpha != 1:
+            b, alpha = as_number(b, dtype, name) * as_number(alpha, dtype, name), 1
+        return a, b, alpha, dtype
+
+    def function(input: Any, other: Any, *, alpha: Any = ONE, out: Any = None) -> Any:
+        if (out is None and isinstance(input, Tensor) and isinstance(other, Tensor) and alpha is ONE
+                and input._array.dtype is other._array.dtype and input._array.dtype.kind in ready):
+            return fast(input, other)
+        a, b, alpha, dtype = operands(name, input, other, alpha)
+        a, b = promote(name, a, b, dtype=dtype)
+        if alpha == 1:
+            result = apply(row, a, b)
+        else:
+            result = apply(scaled, a, b, alpha=as_number(alpha, dtype, name))
+        return with_out(name, result, out, input, other)
+
+    def written(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+        a, b, alpha, dtype = operands(f"{name}_", self, other, alpha)
+        if alpha == 1:
+            return run_inplace(name, a, a, b)
+        return run_inplace(scaled.name, a, a, b, alpha=as_number(alpha, dtype, name))
+
+    publish(function, name, doc=f"{name} `other`, scaled by `alpha`, element by element.", aliases=alias)
+    publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False, aliases=[f"{a}_" for a in alias])
+
+
+_additive("add")
+_additive("sub", alias=("subtract",))
+
+
+@public(method=False)
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`other - alpha * input`."""
+    b = as_operand(other)
+    if not isinstance(input, Tensor) or b is NotImplemented:
+        raise invalid_combination("rsub", input, other)
+    _check_no_bools(input, b)
+    dtype = result_dtype(input, b)
+    _check_alpha(alpha, dtype)
+    return apply(TABLE["rsub"], *promote("rsub", input, b, dtype=dtype), alpha=alpha)
+
+
+def _operands(name: str, input: Any, other: Any, *, overloaded: bool) -> tuple[Any, Any]:
+    a, b = as_operand(input), as_operand(other)
+    if a is NotImplemented or b is NotImplemented:
+        if overloaded:
+            raise invalid_combination(name, input, other)
+        position = 1 if a is NotImplemented else 2
+        raise wrong_type(name, ("input", "other")[position - 1], position, "Tensor", (input, other)[position - 1])
+    if not isinstance(a, Tensor) and not isinstance(b, Tensor):
+        a = number_as_tensor(a)
+    return a, b
+
+
+ROUNDING = {"floor": Takes(REALS, "div_floor_cpu"), "trunc": Takes(REALS, "div_trunc_cpu")}
+
+
+def _check_mode(mode: Any) -> None:
+    if mode not in ROUNDING:
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+
+
+@public()
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+    """Division; rounded towards zero ("trunc") or down ("floor") if asked."""
+    if (rounding_mode is None and out is None and isinstance(input, Tensor) and isinstance(other, Tensor)
+            and input._array.dtype is other._array.dtype and input._array.dtype.kind in "fc"):
+        return apply(TABLE["div"], input, other)
+    a, b = _operands("div", input, other, overloaded=False)
+    dtype = result_dtype(a, b)
+    if rounding_mode is None:
+        result = apply(TABLE["div"], *promote("div", a, b, dtype=default_float(dtype)))
+    else:
+        _check_mode(rounding_mode)
+        ROUNDING[rounding_mode].check(dtype)
+        result = apply(TABLE["div_rounded"], *promote("div", a, b, dtype=dtype), mode=rounding_mode)
+    return with_out("div", result, out, input, other)
+
+
+@public(function=False)
+def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """In-place version of `div`."""
+    a, b = _operands("div_", self, other, overloaded=False)
+    dtype = result_dtype(a, b)
+    if rounding_mode is None:
+        check_castable(default_float(dtype), a.dtype)
+        return run_inplace("div", a, a, b)
+    _check_mode(rounding_mode)
+    check_castable(dtype, a.dtype)
+    ROUNDING[rounding_mode].check(dtype)
+    return run_inplace("div_rounded", a, a, b, mode=rounding_mode)
+
+
+public(name="divide")(div)
+public(name="divide_", function=False)(div_)
+
+
+@public()
+def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Division, rounded down."""
+    a, b = _operands("floor_divide", input, other, overloaded=True)
+    dtype = result_dtype(a, b)
+    ROUNDING["floor"].check(dtype)
+    return with_out("floor_divide", apply(TABLE["floor_divide"], *promote("floor_divide", a, b, dtype=dtype)), out, input, other)
+
+
+@public(function=False)
+def floor_divide_(self: Any, other: Any) -> Any:
+    """In-place version of `floor_divide`."""
+    a, b = _operands("floor_divide_", self, other, overloaded=True)
+    check_castable(result_dtype(a, b), a.dtype)
+    ROUNDING["floor"].check(result_dtype(a, b))
+    return run_inplace("floor_divide_inplace", a, a, b)
+
+
+REMAINDER = Takes(REALS, "remainder_cpu")
+
+
+@public()
+def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
+    """What is left of dividing and rounding down: it has the sign of `other`."""
+    a, b = as_operand(input), as_operand(other)
+    if a is NotImplemented or b is NotImplemented or not (isinstance(a, Tensor) or isinstance(b, Tensor)):
+        raise invalid_combination("remainder", input, other)
+    dtype = result_dtype(a, b)
+    REMAINDER.check(dtype)
+    row = TABLE["remainder" if isinstance(a, Tensor) else "remainder_of_number"]
+    return with_out("remainder", apply(row, *promote("remainder", a, b, dtype=dtype)), out, input, other)
+
+
+@public(function=False)
+def remainder_(self: Any, other: Any) -> Any:
+    """In-place version of `remainder`."""
+    b = as_operand(other)
+    if b is NotImplemented:
+        raise invalid_combination("remainder_", other)
+    dtype = result_dtype(self, b)
+    check_castable(dtype, self.dtype)
+    REMAINDER.check(dtype)
+    return run_inplace("remainder", self, self, b)
+
+
+POW = Takes("iufVc", "pow")
+
+
+def _check_integer_power(dtype: dtypes.dtype, exponent: Any) -> None:
+    if dtype.category < 2 and exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+
+
+@public()
+def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
+    """`input` to the power of `exponent`; one of them may be a number."""
+    a, b = as_operand(input), as_operand(exponent)
+    if a is NotImplemented or b is NotImplemented or not (isinstance(a, Tensor) or isinstance(b, Tensor)):
+        raise invalid_combination("pow", input, exponent)
+    dtype = result_dtype(a, b)
+    if not isinstance(b, Tensor):
+        _check_integer_power(dtype, b)
+        result = apply(TABLE["pow_number"], cast(a, dtype.numpy), exponent=as_number(b, dtype, "pow"))
+    else:
+        POW.check(dtype)
+        a, b = promote("pow", a, b, dtype=dtype)
+        result = apply(TABLE["pow"], a, b) if isinstance(a, Tensor) else apply(TABLE["pow_of_number"], b, base=a)
+    return with_out("pow", result, out, input, exponent)
+
+
+@public(function=False)
+def pow_(self: Any, exponent: Any) -> Any:
+    """In-place version of `pow`."""
+    b = as_operand(exponent)
+    if b is NotImplemented:
+        raise invalid_combination("pow_", exponent)
+    dtype = result_dtype(self, b)
+    if not isinstance(b, Tensor):
+        _check_integer_power(dtype, b)
+    check_castable(dtype, self.dtype)
+    if isinstance(b, Tensor):
+        return run_inplace("pow", self, self, b)
+    return run_inplace("pow_number", self, self, exponent=as_number(b, dtype, "pow"))
+
+
+def _double(*values: Any) -> dtypes.dtype:
+    return dtypes.complex128 if result_dtype(*values).is_complex else dtypes.float64
+
+
+@public()
+def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
+    """`pow` in double precision."""
+    a, b = as_operand(input), as_operand(exponent)
+    if a is NotImplemented or b is NotImplemented or not (isinstance(a, Tensor) or isinstance(b, Tensor)):
+        raise invalid_combination("float_power", input, exponent)
+    dtype = _double(a, b)
+    if isinstance(out, Tensor) and out.dtype is not dtype:
+        raise RuntimeError(f"the output given to float_power has dtype {out.dtype.scalar_name} but the operation's result "
+                           f"requires dtype {dtype.scalar_name}")
+    convert = dtype.numpy.type
+    a, b = [x.to(dtype) if isinstance(x, Tensor) else convert(x).item() for x in (a, b)]  # type: ignore[attr-defined]
+    return with_out("float_power", pow(a, b), out, input, exponent)
+
+
+@public(function=False)
+def float_power_(self: Any, exponent: Any) -> Any:
+    """In-place version of `float_power`."""
+    b = as_operand(exponent)
+    if b is NotImplemented:
+        raise invalid_combination("float_power_", exponent)
+    dtype = _double(self, b)
+    if self.dtype is not dtype:
+        raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the operation's result "
+                           f"requires dtype {dtype.scalar_name}")
+    return pow_(self, b.to(dtype) if isinstance(b, Tensor) else dtype.numpy.type(b).item())  # type: ignore[attr-defined]
+
+
+def _lerp_operands(name: str, input: Any, end: Any, weight: Any) -> Any:
+    read_tensor(name, input)
+    read_tensor(name, end, "end", 2)
+    weight = as_operand(weight)
+    if weight is NotImplemented:
+        raise invalid_combination(name, input, end, weight)
+    others = {"end": end, "weight": weight} if isinstance(weight, Tensor) else {"end": end}
+    for argument, t in others.items():
+        if t.dtype is not input.dtype and not (argument == "weight" and t._array.ndim == 0 and t.dtype.category < 2):
+            raise RuntimeError(f"expected dtype {SCALAR_NAMES.get(input.dtype.name, input.dtype.name)} for `{argument}` but got "
+                               f"dtype {SCALAR_NAMES.get(t.dtype.name, t.dtype.name)}")
+    Takes(FLOATS + "c", f"lerp_kernel_{'tensor' if isinstance(weight, Tensor) else 'scalar'}").check(input.dtype)
+    return weight
+
+
+# As C++ calls them.
+SCALAR_NAMES = {"float32": "float", "float64": "double", "int64": "long", "int32": "int", "int16": "short",
+                "uint8": "unsigned char", "int8": "signed char", "complex64": "c10::complex<float>",
+                "complex128": "c10::complex<double>", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
+
+
+@public()
+def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
+    """The point between `input` and `end` that `weight` says."""
+    weight = _lerp_operands("lerp", input, end, weight)
+    return with_out("lerp", apply(TABLE["lerp"], input, end, weight), out, input, end, weight)
+
+
+@public(function=False)
+def lerp_(self: Any, end: Any, weight: Any) -> Any:
+    """In-place version of `lerp`."""
+    return run_inplace("lerp", self, self, end, _lerp_operands("lerp_", self, end, weight))
+
+
+INTEGER_ADDCDIV = (
+    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+    "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+    "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+    "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
+
+
+def _addc(name: str) -> None:
+    """`addcmul` and `addcdiv`: input + value * (tensor1 and tensor2 combined)."""
+
+    def check(caller: str, input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+        read_tensor(caller, input)
+        read_tensor(caller, tensor1, "tensor1", 2)
+        read_tensor(caller, tensor2, "tensor2", 3)
+        if name == "addcdiv" and tensor1.dtype.category < 2 and tensor2.dtype.category < 2:
+            raise RuntimeError(INTEGER_ADDCDIV)
+        return as_number(read_number(caller, "value", None, value), result_dtype(input, tensor1, tensor2), name)
+
+    def function(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None) -> Any:
+        value = check(name, input, tensor1, tensor2, value)
+        result = apply(TABLE[name], *promote(name, input, tensor1, tensor2), value=value)
+        return with_out(name, result, out, input, tensor1, tensor2)
+
+    def written(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+        value = check(f"{name}_", self, tensor1, tensor2, value)
+        return run_inplace(name, self, self, tensor1, tensor2, value=value)
+
+    symbol = "*" if name == "addcmul" else "/"
+    publish(function, name, doc=f"input + value * tensor1 {symbol} tensor2.")
+    publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False)
+
+
+_addc("addcmul")
+_addc("addcdiv")

@@ -1,0 +1,165 @@
+"""Comparing and choosing, element by element."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from whygrad import errors
+from whygrad._apply import apply, layout_of
+from whygrad._inplace import check_castable, kinds_of, write
+from whygrad._tensor import Tensor
+from whygrad.functional.arguments import check_range, invalid_combination, read_tensor
+from whygrad.functional.dispatch import Takes, as_operand, binary, number_as_tensor, publish, unary
+from whygrad.functional.run import FUNCTIONS, public, run_inplace, with_out
+from whygrad.ops.table import TABLE
+from whygrad.promotion import cast, promote, result_dtype
+
+_whygrad_internal_ = True
+
+NOT_COMPLEX = "biufV"
+
+
+def _write_booleans(name: str, row_name: str, takes: Takes, numbers: bool, aliases: tuple[str, ...]) -> None:
+    """`x.eq_(y)`: compared in the common dtype, written as zeros and ones of `x`'s."""
+
+    def written(self: Any, other: Any) -> Any:
+        b = as_operand(other)
+        if not isinstance(b, Tensor) and (not numbers or b is NotImplemented):
+            raise invalid_combination(f"{name}_", other)
+        dtype = result_dtype(self, b)
+        takes.check(dtype)
+        inputs = tuple(promote(name, self, b, dtype=dtype))
+        return write(layout_of(TABLE[row_name], kinds_of(inputs)), self, 0, inputs, {})
+
+    publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False,
+            aliases=[f"{alias}_" for alias in aliases])
+
+
+for _name, _alias in (("eq", ""), ("ne", "not_equal"), ("lt", "less"), ("le", "less_equal"), ("gt", "greater"),
+                      ("ge", "greater_equal")):
+    _takes = Takes() if _name in ("eq", "ne") else Takes(NOT_COMPLEX, f"{_name}_cpu")
+    _aliases = (_alias,) if _alias else ()
+    binary(_name, takes=_takes, inplace=False, aliases=_aliases)
+    _write_booleans(_name, f"{_name}_inplace", _takes, True, _aliases)
+
+for _name in ("logical_and", "logical_or", "logical_xor"):
+    binary(_name, numbers="none", overloaded=False, inplace=False)
+    _write_booleans(_name, _name, Takes(), False, ())
+
+unary("logical_not", inplace_function=False)
+unary("bitwise_not", inplace_function=False, takes=Takes("biu", "bitwise_not_cpu"))
+
+for _name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+    binary(_name, numbers="either", takes=Takes("biu", f"{_name}_cpu"))
+
+binary("bitwise_left_shift", numbers="either", takes=Takes("iu", "lshift_cpu"))
+binary("bitwise_right_shift", numbers="either", takes=Takes("iu", "rshift_cpu"))
+
+for _name in ("maximum", "minimum", "fmax", "fmin"):
+    binary(_name, numbers="none", overloaded=False, inplace=False, takes=Takes(NOT_COMPLEX, refusals={
+        "c": RuntimeError(f"{_name} not implemented for complex tensors.")}))
+
+
+@public(method=False)
+def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+    """`input` where the condition holds, `other` elsewhere; of the condition alone, where it holds."""
+    if not isinstance(condition, Tensor):
+        raise invalid_combination("where", condition, input, other)
+    if input is None and other is None:
+        return FUNCTIONS["nonzero"](condition, as_tuple=True)
+    a, b = as_operand(input), as_operand(other)
+    if a is NotImplemented or b is NotImplemented:
+        raise invalid_combination("where", condition, input, other)
+    kind = condition._array.dtype.kind
+    if kind != "b":
+        if condition._array.dtype != "uint8":
+            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+                               f"{condition.dtype.scalar_name}")
+        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+                      "version of PyTorch. Use a boolean condition instead.", UserWarning, stacklevel=errors.user_stacklevel())
+        condition = condition.to(bool)  # type: ignore[attr-defined]
+    dtype = result_dtype(a, b)
+    if not isinstance(a, Tensor) and not isinstance(b, Tensor):
+        a = cast(number_as_tensor(a), dtype.numpy)
+    return with_out("where", apply(TABLE["where"], condition, *promote("where", a, b, dtype=dtype)), out, condition, input, other)
+
+
+@public(function=False, name="where")
+def where_method(self: Any, condition: Any, other: Any) -> Any:
+    """This tensor where the condition holds, `other` elsewhere."""
+    return where(condition, self, other)
+
+
+def _bounds(caller: str, input: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """Two numbers, or two tensors, or None."""
+    read_tensor(caller, input)
+    a = None if low is None else as_operand(low)
+    b = None if high is None else as_operand(high)
+    if a is NotImplemented or b is NotImplemented or isinstance(a, Tensor) != isinstance(b, Tensor) and None not in (low, high):
+        raise invalid_combination(caller, input, *(x for x in (low, high) if x is not None))
+    if a is None and b is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(a, complex) or isinstance(b, complex):
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    dtype = result_dtype(input, *(x for x in (a, b) if x is not None))
+    if dtype.is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
+    for x in (a, b):
+        if x is not None and not isinstance(x, Tensor):
+            check_range(x, dtype)
+    return a, b
+
+
+@public()
+def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
+    """Values below `min` raised to it, above `max` lowered to it."""
+    low, high = _bounds("clamp", input, min, max)
+    result = apply(TABLE["clamp"], *promote("clamp", input, low, high))
+    return with_out("clamp", result, out, input, min, max)
+
+
+@public()
+def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:
+    """In-place version of `clamp`."""
+    low, high = _bounds("clamp_", self, min, max)
+    return run_inplace("clamp", self, self, low, high)
+
+
+public(name="clip")(clamp)
+public(name="clip_")(clamp_)
+
+
+def _clamp_one_side(name: str, argument: str) -> None:
+    def check(caller: str, input: Any, bound: Any) -> Any:
+        low, high = _bounds(caller, input, *((bound, None) if argument == "min" else (None, bound)))
+        return low if argument == "min" else high
+
+    def apply_row(input: Any, bound: Any, out: Any) -> Any:
+        b = check(name, input, bound)
+        return with_out(name, apply(TABLE[name], *promote(name, input, b)), out, input, bound)
+
+    def apply_inplace(self: Any, bound: Any) -> Any:
+        b = check(f"{name}_", self, bound)
+        check_castable(result_dtype(self, b), self.dtype)
+        return run_inplace(name, self, self, b)
+
+    if argument == "min":
+        def function(input: Any, min: Any, *, out: Any = None) -> Any:
+            return apply_row(input, min, out)
+
+        def written(self: Any, min: Any) -> Any:
+            return apply_inplace(self, min)
+    else:
+        def function(input: Any, max: Any, *, out: Any = None) -> Any:
+            return apply_row(input, max, out)
+
+        def written(self: Any, max: Any) -> Any:
+            return apply_inplace(self, max)
+
+    publish(function, name, doc=f"`clamp` with `{argument}` only.")
+    publish(written, f"{name}_", doc=f"In-place version of `{name}`.")
+
+
+_clamp_one_side("clamp_min", "min")
+_clamp_one_side("clamp_max", "max")

@@ -1,0 +1,195 @@
+"""Makers of pointwise functions: from a row and a few facts, the torch-named function and its in-place twin.
+
+What they share: a short path for arguments that need nothing done, then argument checks, torch's promotion, `out=`.
+Rows are compiled at the first call, not at import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from whygrad import dtypes
+from whygrad._apply import apply, compiled
+from whygrad._inplace import check_castable, run_inplace, with_out
+from whygrad._tensor import Tensor, wrap
+from whygrad.functional.arguments import invalid_combination, wrong_type
+from whygrad.functional.run import FUNCTIONS, METHODS
+from whygrad.ops.table import TABLE
+from whygrad.promotion import cast, promote, result_dtype
+
+_whygrad_internal_ = True
+
+# Kinds of NumPy dtypes: b bool, i and u integers, f floating, V bfloat16, c complex.
+FLOATS = "fV"
+REALS = "iufV"
+ANY = "biufVc"
+
+Function = Callable[..., Any]
+
+
+class Takes:
+    """The dtypes an op takes, and how it refuses the others."""
+
+    def __init__(self, kinds: str = ANY, kernel: str = "", refusals: dict[str, Exception] | None = None) -> None:
+        self.kinds = kinds
+        self.kernel = kernel
+        self.refusals = refusals or {}
+
+    def check(self, dtype: dtypes.dtype) -> None:
+        if dtype is dtypes.complex32:
+            raise NotImplementedError(f"\"{self.kernel}\" not implemented for 'ComplexHalf'")
+        kind = dtype.numpy.kind
+        if kind in self.kinds:
+            return
+        known = self.refusals.get(kind)
+        if known is not None:
+            raise type(known)(*known.args)
+        raise NotImplementedError(f"\"{self.kernel}\" not implemented for '{dtype.scalar_name}'")
+
+
+def publish(f: Function, name: str, *, doc: str, function: bool = True, method: bool = True,
+            aliases: Iterable[str] = ()) -> Function:
+    """Give a made function its name, and put it where users find it."""
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = doc
+    for public_name in (name, *aliases):
+        if function:
+            FUNCTIONS[public_name] = f
+        if method:
+            METHODS[public_name] = f
+    return f
+
+
+def as_operand(value: Any) -> Any:
+    """A Tensor or Python number as it is, a NumPy scalar as a Python number, anything else as NotImplemented."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, np.number):
+        return value.item()
+    if isinstance(value, (int, float, complex)):
+        return value
+    if isinstance(value, np.bool_):
+        return float(value)
+    return NotImplemented
+
+
+def default_float(dtype: dtypes.dtype) -> dtypes.dtype:
+    """What functions with fractional results compute in."""
+    return dtype if dtype.category > 1 else dtypes.get_default_dtype()
+
+
+def number_as_tensor(value: Any) -> Tensor:
+    return wrap(np.asarray(value, dtypes.result_dtype([value]).numpy))
+
+
+def unary(name: str, *, takes: Takes = Takes(), to_float: bool = False, complex_row: str | None = None,
+          inplace: bool = True, inplace_row: str | None = None, inplace_function: bool = True, out_argument: bool = True,
+          aliases: tuple[str, ...] = ()) -> Function:
+    """`f(input, *, out)` and `input.f_()`. With `to_float` integers become floating first."""
+    row = TABLE[name]
+    ready = takes.kinds.translate(str.maketrans("", "", ("biu" if to_float else "") + ("c" if complex_row else "")))
+
+    def first(input: Tensor) -> Any:
+        nonlocal fast
+        fast = compiled(row, "t")
+        return fast(input)
+
+    fast: Function = first
+
+    def run(input: Any) -> Any:
+        if not isinstance(input, Tensor):
+            raise wrong_type(name, "input", 1, "Tensor", input)
+        dtype = input.dtype
+        takes.check(dtype)
+        if to_float and dtype.category < 2:
+            return fast(cast(input, dtypes.get_default_dtype().numpy))
+        if complex_row and dtype.is_complex:
+            return apply(TABLE[complex_row], input)
+        return fast(input)
+
+    if out_argument:
+        def function(input: Any, *, out: Any = None) -> Any:
+            if out is None and isinstance(input, Tensor) and input._array.dtype.kind in ready:
+                return fast(input)
+            return with_out(name, run(input), out, input)
+    else:
+        def function(input: Any) -> Any:
+            return run(input)
+
+    def written(self: Any) -> Any:
+        if not isinstance(self, Tensor):
+            raise wrong_type(f"{name}_", "input", 1, "Tensor", self)
+        dtype = self.dtype
+        takes.check(dtype)
+        if to_float:
+            check_castable(default_float(dtype), dtype)
+        row_name = complex_row if complex_row and dtype.is_complex else inplace_row or name
+        return run_inplace(row_name, self, self)
+
+    publish(function, name, doc=f"{name} of each element.", aliases=aliases)
+    if inplace:
+        publish(written, f"{name}_", doc=f"In-place version of `{name}`.", aliases=[f"{a}_" for a in aliases],
+                function=inplace_function)
+    return function
+
+
+def binary(name: str, *, row_name: str | None = None, takes: Takes = Takes(), to_float: bool = False,
+           numbers: str = "second", overloaded: bool = True, inplace: bool = True, method: bool = True,
+           aliases: tuple[str, ...] = ()) -> Function:
+    """`f(input, other, *, out)` and `input.f_(other)`.
+
+    `numbers` says where a Python number may stand instead of a tensor: "none", "second", "either". `overloaded` chooses
+    between torch's two ways to refuse an argument.
+    """
+    row = TABLE[row_name or name]
+    ready = takes.kinds.translate(str.maketrans("", "", "biu" if to_float else ""))
+
+    def first(input: Tensor, other: Tensor) -> Any:
+        nonlocal fast
+        fast = compiled(row, "tt")
+        return fast(input, other)
+
+    fast: Function = first
+
+    def operands(caller: str, input: Any, other: Any) -> tuple[Any, Any]:
+        a, b = as_operand(input), as_operand(other)
+        fits = (isinstance(a, Tensor) or (numbers == "either" and a is not NotImplemented),
+                isinstance(b, Tensor) or (numbers != "none" and b is not NotImplemented))
+        if not all(fits) or not (isinstance(a, Tensor) or isinstance(b, Tensor) or not overloaded):
+            if overloaded:
+                raise invalid_combination(caller, input, other)
+            position = 2 if fits[0] else 1
+            name_shown, value = (("input", input), ("other", other))[position - 1]
+            raise wrong_type(caller, name_shown, position - caller.endswith("_"), "Tensor", value)
+        if not isinstance(a, Tensor) and not isinstance(b, Tensor):
+            a = number_as_tensor(a)
+        return a, b
+
+    def function(input: Any, other: Any, *, out: Any = None) -> Any:
+        if (out is None and isinstance(input, Tensor) and isinstance(other, Tensor)
+                and input._array.dtype is other._array.dtype and input._array.dtype.kind in ready):
+            return fast(input, other)
+        a, b = operands(name, input, other)
+        dtype = result_dtype(a, b)
+        takes.check(dtype)
+        if to_float:
+            dtype = default_float(dtype)
+        return with_out(name, apply(row, *promote(name, a, b, dtype=dtype)), out, input, other)
+
+    def written(self: Any, other: Any) -> Any:
+        a, b = operands(f"{name}_", self, other)
+        dtype = result_dtype(a, b)
+        if to_float:
+            dtype = default_float(dtype)
+        check_castable(dtype, a.dtype)
+        takes.check(dtype)
+        return run_inplace(row.name, a, a, b)
+
+    publish(function, name, doc=f"{name} of two tensors, element by element.", method=method, aliases=aliases)
+    if inplace:
+        publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False,
+                aliases=[f"{a}_" for a in aliases])
+    return function

@@ -1,0 +1,41 @@
+"""Distances and similarities between rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad._apply import apply
+from whygrad.autograd.grad_mode import no_grad
+from whygrad.functional.dims import normalize_dim
+from whygrad.functional.run import FUNCTIONS, public
+from whygrad.ops.table import TABLE
+from whygrad.promotion import result_dtype
+
+_whygrad_internal_ = True
+
+
+@public(method=False)
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """The cosine of the angle between `x1` and `x2` along `dim`."""
+    dtype = result_dtype(x1, x2)
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtype.scalar_name}")
+    x1, x2 = (x if x.dtype.is_floating_point else x.to(dtype) for x in (x1, x2))
+    if x1.shape != x2.shape:
+        x1, x2 = FUNCTIONS["broadcast_tensors"](x1, x2)
+    axis = (normalize_dim(dim, x1.ndim),) if x1.ndim else ()
+    units = []
+    for x in (x1, x2):
+        length = apply(TABLE["vector_norm"], x, ord=2, axis=axis, keepdims=True).clone()
+        with no_grad():
+            length.clamp_(min=eps)
+        units.append(x / length)
+    return (units[0] * units[1]).sum(dim)
+
+
+@public(method=False)
+def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The p-norm of the difference along the last dim; `eps` is added to the difference."""
+    difference = apply(TABLE["add_number"], x1 - x2, value=eps)
+    return apply(TABLE["norm_along"], difference, ord=p, axis=(difference.ndim - 1,) if difference.ndim else (),
+                 keepdims=keepdim)

@@ -1,0 +1,366 @@
+"""Reading and writing at given positions: gather, scatter, index_*, masked_*, take, nonzero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whygrad._apply import apply
+from whygrad._inplace import broadcast_shapes, check_overlap
+from whygrad._tensor import Tensor, wrap
+from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
+from whygrad.functional.indexing import as_index, combine, index_put_at, put_value
+from whygrad.functional.joining import unbind
+from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
+from whygrad.functional.shape import dim_of, expand_to, flatten
+from whygrad.ops.table import TABLE
+from whygrad.promotion import cast
+
+_whygrad_internal_ = True
+
+C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long",
+           "float16": "c10::Half", "float32": "float", "float64": "double"}
+
+
+def positions(index: Tensor) -> Tensor:
+    """An index in the dtype the rows want; its version is still watched."""
+    return index if index._array.dtype == np.int64 else cast(index, np.dtype(np.int64))
+
+
+def check_bounds(index: Tensor, n: int, error: Callable[[int], Exception], lowest: int = 0) -> None:
+    array = index._array
+    if array.size and (array.min() < lowest or array.max() >= n):
+        raise error(int(array[(array < lowest) | (array >= n)].ravel()[0]))
+
+
+def counted_from_front(index: Tensor, n: int) -> Tensor:
+    if not index._array.size or index._array.min() >= 0:
+        return index
+    result = wrap(index._array % n)
+    result._counter = index._counter
+    return result
+
+
+def _element_index(function: str, input: Tensor, dim: Any, index: Any, src: Any = None, bounds: bool = True) -> tuple[Tensor, int]:
+    """The checked index of gather and scatter: one position for each element."""
+    read_tensor(function, index, "index", 2)
+    if index._array.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
+    axis = dim_of(function, input, dim)
+    own, wanted = input._array.shape or (1,), index._array.shape or (1,)
+    if index._array.size:
+        if src is None and len(own) != len(wanted):
+            raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+        if src is not None:
+            _check_scatter_shapes(index._array.shape, input._array.shape, src, axis)
+        elif function == "gather":
+            for d, (m, n) in enumerate(zip(wanted, own, strict=True)):
+                if d != axis and m > n:
+                    raise RuntimeError(f"Size does not match at dimension {d} expected index {list(wanted)} to be no larger than "
+                                       f"self {list(own)} apart from dimension {axis}")
+    n = own[axis]
+    check_bounds(index, n, lambda i: RuntimeError(f"index {i} is out of bounds for dimension {axis} with size {n}"))
+    return positions(index), axis
+
+
+def _check_scatter_shapes(index: tuple[int, ...], own: tuple[int, ...], src: Any, axis: int) -> None:
+    given = src._array.shape if isinstance(src, Tensor) else None
+    wanted, room = index or (1,), own or (1,)
+    if len(wanted) != len(room):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    if given is not None and len(wanted) != len(given or (1,)):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    fits = all([m <= n for d, (m, n) in enumerate(zip(wanted, room, strict=True)) if d != axis])
+    if given is not None:
+        fits = fits and all([m <= n for m, n in zip(wanted, given or (1,), strict=True)])
+    if not fits:
+        end = "" if given is None else f" and to be no larger size than src {list(given)}"
+        raise RuntimeError(f"Expected index {list(index)} to be no larger than self {list(own)} apart from dimension {axis}{end}")
+
+
+@public()
+def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False, out: Any = None) -> Tensor:
+    """The elements at `index` along a dim: `out[i][j] = input[index[i][j]][j]` for dim 0."""
+    places, axis = _element_index("gather", input, dim, index)
+    return with_out("gather", rows.gather(input, places, axis=axis), out, input)
+
+
+@public()
+def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None) -> Tensor:
+    """gather, with broadcasting of both; without `dim`, of the flattened tensors."""
+    if indices._array.dtype != np.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
+    if dim is None:
+        return gather(flatten(input), 0, flatten(_wrapped(indices, input._array.size)), out=out)
+    if input._array.ndim != indices._array.ndim:
+        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+                           f"{input._array.ndim} dimensions for input, and {indices._array.ndim} dimensions for indices")
+    axis = dim_of("take_along_dim", input, dim, position=2)
+    own, wanted = list(input._array.shape), list(indices._array.shape)
+    n = own[axis]
+    own[axis] = wanted[axis] = 1
+    common = list(broadcast_shapes(tuple(own), tuple(wanted)))
+    common[axis] = n
+    if tuple(common) != input._array.shape or True:
+        input = rows.expand(input, shape=tuple(common))
+    common[axis] = indices._array.shape[axis]
+    return gather(input, axis, expand_to(_wrapped(indices, n), tuple(common)), out=out)
+
+
+def _wrapped(indices: Tensor, n: int) -> Tensor:
+    """Positions modulo the size: torch does not check them here."""
+    array = indices._array
+    return wrap(array % n) if array.size and (array.min() < 0 or array.max() >= n) else indices
+
+
+def _scatter_arguments(name: str, self: Tensor, dim: Any, index: Any, src: Any, value: Any, reduce: Any) -> Any:
+    src = value if src is None else src
+    if not isinstance(src, Tensor) and not isinstance(src, (int, float, complex)):
+        raise invalid_combination(name, dim, index, src)
+    if reduce is not None and reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if isinstance(src, Tensor):
+        if src._array.dtype != self._array.dtype:
+            raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    else:
+        check_range(src, self.dtype)
+        src = src if self._array.dtype.kind in "fcV" else self._array.dtype.type(src).item()
+    places, axis = _element_index("scatter", self, dim, index, src)
+    return (places, src), {"axis": axis, "reduce": reduce}
+
+
+@public()
+def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None, out: Any = None) -> Tensor:
+    """A copy with the elements of `src`, or one value, written at `index` along a dim."""
+    inputs, statics = _scatter_arguments("scatter", input, dim, index, src, value, reduce)
+    return with_out("scatter", apply(TABLE["scatter"], input, *inputs, **statics), out, input)
+
+
+@public(function=False)
+def scatter_(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Tensor:
+    inputs, statics = _scatter_arguments("scatter_", self, dim, index, src, value, reduce)
+    check_overlap(self._array, inputs[1:])
+    return run_inplace("scatter", self, self, *inputs, **statics)
+
+
+def _scatter_add_arguments(self: Tensor, dim: Any, index: Any, src: Any) -> Any:
+    read_tensor("scatter_add", src, "src", 3)
+    if src._array.dtype != self._array.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    places, axis = _element_index("scatter_add", self, dim, index, src)
+    return (places, src), {"axis": axis}
+
+
+def _index_of(function: str, input: Tensor, dim: Any, index: Any) -> tuple[Tensor, int, int]:
+    """The vector of positions of the index_* functions, its axis, and that axis' length."""
+    read_tensor(function, index, "index", 2)
+    axis = dim_of(function, input, dim)
+    n = input._array.shape[axis] if input._array.ndim else 1
+    if index._array.ndim > 1:
+        raise IndexError(f"{function}(): Index is supposed to be a vector")
+    return index, axis, n
+
+
+@public()
+def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Tensor:
+    """The slices of a dim at these positions."""
+    index, axis, n = _index_of("index_select", input, dim, index)
+    if index._array.dtype.name not in ("int64", "int32"):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    if not input._array.ndim and index._array.size != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)")
+    check_bounds(index, n, lambda i: IndexError("index out of range in self"))
+    return with_out("index_select", rows.index_select(input, positions(index), axis=axis), out, input)
+
+
+def _index_add_arguments(self: Tensor, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    index, axis, n = _index_of("index_add_", self, dim, index)
+    read_tensor("index_add", source, "source", 3)
+    if index._array.dtype.name not in ("int64", "int32"):
+        raise RuntimeError("index_add_(): Expected dtype int32/int64 for index")
+    if source._array.dtype != self._array.dtype:
+        raise RuntimeError(f"index_add_(): self ({self.dtype.scalar_name}) and source ({source.dtype.scalar_name}) must have the "
+                           "same scalar type")
+    own, given = self._array.shape, source._array.shape
+    if len(own) != len(given) or own[:axis] + own[axis + 1:] != given[:axis] + given[axis + 1:]:
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                           f"{list(own)} source.shape = {list(given)}")
+    length = given[axis] if given else 1
+    if index._array.size != length:
+        raise RuntimeError(f"index_add_(): Number of indices ({index._array.size}) should be equal to source.size(dim): ({length}), "
+                           f"for dim: {axis}")
+    check_bounds(index, n, lambda i: IndexError("index out of range in self"))
+    return (positions(index), source), {"axis": axis, "alpha": alpha}
+
+
+def _index_copy_arguments(self: Tensor, dim: Any, index: Any, source: Any) -> Any:
+    index, axis, n = _index_of("index_copy_", self, dim, index)
+    read_tensor("index_copy", source, "source", 3)
+    own, given = self._array.shape, source._array.shape
+    if index._array.dtype != np.int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
+    if source._array.dtype != self._array.dtype:
+        raise RuntimeError("index_copy_(): self and source expected to have the same dtype, but got (self) "
+                           f"{self.dtype.scalar_name} and (source) {source.dtype.scalar_name}")
+    outer, given_outer = own[:axis] + own[axis + 1:], given[:axis] + given[axis + 1:]
+    if len(given) == len(own) and outer != given_outer:
+        raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+                           f"{' '.join(map(str, outer))} at dimension {axis} and source slice shape: "
+                           f"{' '.join(map(str, given_outer))} at dimension {axis}.")
+    length = given[axis] if given else 1
+    if index._array.size != length:
+        raise IndexError(f"index_copy_(): Number of indices ({index._array.size}) should be equal to source.size(dim) ({length})")
+    check_bounds(index, n, lambda i: IndexError(f"index_copy_(): index {i} is out of bounds for dimension {axis} with size {n}"))
+    return (index, source), {"axis": axis}
+
+
+def _index_fill_arguments(self: Tensor, dim: Any, index: Any, value: Any) -> Any:
+    index, axis, n = _index_of("index_fill_", self, dim, index)
+    if index._array.dtype != np.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if isinstance(value, complex) and self._array.dtype.kind != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    value = _fill_value("index_fill", self, value)
+    check_bounds(index, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {axis} with size {n}"), lowest=-n)
+    return (counted_from_front(index, n), value), {"axis": axis}
+
+
+def _fill_value(name: str, self: Tensor, value: Any) -> Any:
+    """A number or 0-dim tensor in the dtype of `self`."""
+    if isinstance(value, Tensor):
+        if value._array.ndim:
+            raise RuntimeError(f"{name}_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} "
+                               "dimension(s).")
+        return cast(value, self._array.dtype)
+    if not isinstance(value, (int, float, complex)):
+        raise invalid_combination(name, value)
+    check_range(value, self.dtype)
+    return value
+
+
+def _masked_fill_arguments(self: Tensor, mask: Any, value: Any) -> Any:
+    read_tensor("masked_fill", mask, "mask", 1)
+    if not isinstance(value, (Tensor, int, float, complex)):
+        raise invalid_combination("masked_fill", mask, value)
+    value = _fill_value("masked_fill", self, value)
+    if mask._array.dtype != np.bool_:
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype "
+                           f"{C_NAMES.get(mask.dtype.name, mask.dtype.name)}")
+    return (mask, value), {}
+
+
+def _masked_scatter_arguments(self: Tensor, mask: Any, source: Any) -> Any:
+    read_tensor("masked_scatter", mask, "mask", 1)
+    read_tensor("masked_scatter", source, "source", 2)
+    if self._array.dtype != source._array.dtype:
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
+                           f"{self.dtype.scalar_name} and {source.dtype.scalar_name}")
+    if mask._array.dtype != np.bool_:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}")
+    wide = np.broadcast_to(mask._array, broadcast_shapes(mask._array.shape, self._array.shape))
+    if source._array.size < np.count_nonzero(wide):
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    return (mask, source), {}
+
+
+def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
+    """A function that gives a changed copy, and its in-place twin. `arguments` checks and orders what the row takes."""
+    masked = name.startswith("masked")
+
+    def changed(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+        out = kwargs.pop("out", None)
+        inputs, statics = arguments(read_tensor(name, input), *args, **kwargs)
+        if masked:
+            shape = broadcast_shapes(inputs[0]._array.shape, input._array.shape)
+            input = input if shape == input._array.shape else rows.expand(input, shape=shape)
+        return with_out(name, apply(TABLE[name], input, *inputs, **statics), out, input)
+
+    def inplace(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+        inputs, statics = arguments(self, *args, **kwargs)
+        if masked:
+            shape = broadcast_shapes(inputs[0]._array.shape, self._array.shape)
+            if shape != self._array.shape:
+                raise RuntimeError(f"output with shape {list(self._array.shape)} doesn't match the broadcast shape {list(shape)}")
+        check_overlap(self._array, inputs[1:])
+        return run_inplace(name, self, self, *inputs, **statics)
+
+    changed.__name__ = changed.__qualname__ = name
+    inplace.__name__ = inplace.__qualname__ = f"{name}_"
+    changed.__doc__, inplace.__doc__ = doc, f"{doc} In place."
+    FUNCTIONS[name] = METHODS[name] = changed
+    METHODS[f"{name}_"] = inplace
+
+
+_writer("scatter_add", _scatter_add_arguments, "The elements of `src` added at `index` along a dim.")
+_writer("index_add", _index_add_arguments, "The slices of `source` added to the slices at `index`.")
+_writer("index_copy", _index_copy_arguments, "The slices at `index` replaced by those of `source`.")
+_writer("index_fill", _index_fill_arguments, "The slices at `index` filled with one value.")
+_writer("masked_fill", _masked_fill_arguments, "One value where the mask is true.")
+_writer("masked_scatter", _masked_scatter_arguments, "The elements of `source`, in order, where the mask is true.")
+
+
+def _put_places(self: Tensor, indices: Any) -> tuple[Tensor, tuple[int, ...]]:
+    if not isinstance(indices, (tuple, list)):
+        raise wrong_type("index_put", "indices", 1, "tuple of Tensors", indices)
+    found, axis = [], 0
+    for i, index in enumerate(indices):
+        if not isinstance(index, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(index).__name__}")
+        array, counter = as_index(index)
+        found.append((axis, array, counter))
+        axis += array.ndim if array.dtype.kind == "b" else 1
+    if axis > self._array.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {self._array.ndim} (got {axis})")
+    return combine(self, found)
+
+
+@public()
+def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    """A copy with `values` written (or added, if `accumulate`) at the given indices."""
+    read_tensor("index_put", values, "values", 2)
+    index, axes = _put_places(input, indices)
+    return rows.index_put(input, put_value(input, index, axes, values), index, axes=axes, accumulate=accumulate)
+
+
+@public(function=False)
+def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    read_tensor("index_put_", values, "values", 2)
+    return index_put_at(self, _put_places(self, indices), values, accumulate)
+
+
+@public()
+def masked_select(input: Any, mask: Any, *, out: Any = None) -> Tensor:
+    """The elements where the mask is true, as a vector."""
+    read_tensor("masked_select", mask, "mask", 1)
+    if mask._array.dtype != np.bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    shape = broadcast_shapes(mask._array.shape, input._array.shape)
+    wide = input if shape == input._array.shape else rows.expand(input, shape=shape)
+    return with_out("masked_select", rows.masked_select(wide, mask), out, input)
+
+
+@public()
+def take(input: Any, index: Any, *, out: Any = None) -> Tensor:
+    """Elements of the flattened tensor, in the shape of the index."""
+    read_tensor("take", index, "index", 1)
+    if index._array.dtype != np.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
+    n = input._array.size
+    check_bounds(index, n, lambda i: IndexError(f"out of range: tried to access index {i} on a tensor of {n} elements."), lowest=-n)
+    return with_out("take", rows.take(input, counted_from_front(index, n)), out, input)
+
+
+@public()
+def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
+    """The positions of the nonzero elements: a line for each, or with `as_tuple` a vector for each dim."""
+    if as_tuple:
+        wide = input if input._array.ndim else rows.unsqueeze(input, axis=0)
+        return unbind(rows.nonzero(wide), 1)
+    return with_out("nonzero", rows.nonzero(input), out)
+
+
+@public()
+def argwhere(input: Any) -> Tensor:
+    return nonzero(input)

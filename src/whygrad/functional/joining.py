@@ -1,0 +1,246 @@
+"""Joining tensors, and taking them apart again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whygrad._tensor import Tensor
+from whygrad.functional.arguments import is_integer, read_sizes, wrong_type
+from whygrad.functional.dims import normalize_dim
+from whygrad.functional.fresh import warn_once
+from whygrad.functional.run import FUNCTIONS, public, rows, with_out
+from whygrad.functional.shape import dim_of, reshape_to
+from whygrad.promotion import promote
+
+_whygrad_internal_ = True
+
+
+def read_tensors(function: str, tensors: Any) -> list[Tensor]:
+    """A tuple or list of tensors, and nothing else."""
+    if not isinstance(tensors, (tuple, list)):
+        raise wrong_type(function, "tensors", 1, "tuple of Tensors", tensors)
+    for i, x in enumerate(tensors):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
+    return list(tensors)
+
+
+def _one_dtype(name: str, tensors: list[Tensor]) -> list[Tensor]:
+    dtype = tensors[0]._array.dtype
+    return tensors if all([x._array.dtype is dtype for x in tensors]) else promote(name, *tensors)
+
+
+@public(method=False)
+def cat(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Tensor:
+    """The tensors one after the other along a dim."""
+    tensors = read_tensors("cat", tensors)
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    for i, x in enumerate(tensors):
+        if not x._array.ndim:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    # A vector of length 0 fits anywhere, for the sake of old programs.
+    joined = [x for x in tensors if x._array.shape != (0,)] or tensors[:1]
+    first = joined[0]._array.shape
+    axis = normalize_dim(dim if axis is None else axis, len(first))
+    for x in joined:
+        shape = x._array.shape
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        for d, (m, n) in enumerate(zip(first, shape, strict=True)):
+            if m != n and d != axis:
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Expected size {m} but got size "
+                                   f"{n} for tensor number {tensors.index(x)} in the list.")
+    promoted = _one_dtype("cat", tensors)
+    if len(joined) < len(tensors):
+        promoted = [x for x in promoted if x._array.shape != (0,)] or promoted[:1]
+    return with_out("cat", rows.cat(*promoted, axis=axis), out, *tensors)
+
+
+
+
+for _name in ("concat", "concatenate"):
+    FUNCTIONS[_name] = cat
+
+
+@public(method=False)
+def stack(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Tensor:
+    """The tensors side by side along a new dim."""
+    tensors = read_tensors("stack", tensors)
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = tensors[0]._array.shape
+    axis = normalize_dim(dim if axis is None else axis, len(first) + 1)
+    for i, x in enumerate(tensors):
+        if x._array.shape != first:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                               f"{list(x._array.shape)} at entry {i}")
+    return with_out("stack", rows.stack(*_one_dtype("stack", tensors), axis=axis), out, *tensors)
+
+
+def _joiner(name: str, prepare: Callable[[Any], Any], dim_for: Callable[[list[Tensor]], int], doc: str) -> None:
+    def join(tensors: Any, *, out: Any = None) -> Tensor:
+        tensors = read_tensors(name, tensors)
+        if not tensors:
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        prepared = [prepare(x) for x in tensors]
+        return cat(prepared, dim_for(prepared), out=out)
+
+    join.__name__ = join.__qualname__ = name
+    join.__doc__ = doc
+    FUNCTIONS[name] = join
+
+
+def _as_column(x: Tensor) -> Tensor:
+    return x if x._array.ndim > 1 else reshape_to(x, (x._array.size, 1))
+
+
+_joiner("hstack", FUNCTIONS["atleast_1d"], lambda xs: 0 if xs[0]._array.ndim == 1 else 1, "Joined horizontally.")
+_joiner("vstack", FUNCTIONS["atleast_2d"], lambda xs: 0, "Joined vertically.")
+_joiner("dstack", FUNCTIONS["atleast_3d"], lambda xs: 2, "Joined along the third dim.")
+_joiner("column_stack", _as_column, lambda xs: 1, "Vectors as columns, and matrices, joined horizontally.")
+FUNCTIONS["row_stack"] = FUNCTIONS["vstack"]
+
+
+@public(function=False)
+def split(self: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of `split_size` elements of a dim, the last maybe smaller; or of the sizes in a list."""
+    if not is_integer(split_size):
+        return split_with_sizes(self, split_size, dim)
+    return _split_evenly(self, int(split_size), dim)
+
+
+@public(method=False, name="split")
+def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    return split(tensor, split_size_or_sections, dim)
+
+
+def _split_evenly(self: Tensor, size: int, dim: int) -> tuple[Tensor, ...]:
+    if not self._array.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    axis = dim_of("split", self, dim, position=2)
+    n = self._array.shape[axis]
+    if size == 0 and n:
+        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
+    count = max(-(-n // size), 1) if size else 1
+    sizes = (size,) * (count - 1) + (n - size * (count - 1),)
+    return tuple(rows.split(self, sizes=sizes, axis=axis))
+
+
+@public()
+def split_with_sizes(self: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    sizes = read_sizes("split_with_sizes", split_sizes, "split_sizes", 1)
+    if not self._array.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    axis = dim_of("split_with_sizes", self, dim, position=2)
+    n = self._array.shape[axis]
+    if min(sizes, default=0) < 0:
+        raise RuntimeError("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes="
+                           f"{list(sizes)}")
+    if sum(sizes) != n:
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension "
+                           f"{axis}), but got split_sizes={list(sizes)}")
+    return tuple(rows.split_with_sizes(self, sizes=sizes, axis=axis))
+
+
+@public()
+def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """About `chunks` pieces of equal size."""
+    if not input._array.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    axis = dim_of("chunk", input, dim, position=2)
+    n = input._array.shape[axis]
+    if n == 0:
+        return tuple(rows.split_with_sizes(input, sizes=(0,) * chunks, axis=axis))
+    return _split_evenly(input, -(-n // chunks), axis)
+
+
+@public()
+def unbind(input: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices along a dim."""
+    if not input._array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return tuple(rows.unbind(input, axis=dim_of("unbind", input, dim)))
+
+
+@public()
+def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, sections: Any = None,
+                 indices: Any = None) -> tuple[Tensor, ...]:
+    """As many pieces as asked for, or pieces that end at the given positions."""
+    where = next((x for x in (indices_or_sections, sections, indices) if x is not None), None)
+    if not input._array.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    axis = dim_of("tensor_split", input, dim, position=2)
+    n = input._array.shape[axis]
+    if isinstance(where, Tensor):
+        where = where._array.tolist()
+    if is_integer(where):
+        if where <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {where}")
+        small, larger = divmod(n, where)
+        ends = [(i + 1) * small + min(i + 1, larger) for i in range(where - 1)]
+    else:
+        ends = list(read_sizes("tensor_split", where, "indices", 1))
+    parts, start = [], 0
+    for end in (*ends, n):
+        low, high, _ = slice(start, end).indices(n)
+        parts.append(rows.slice(input, axis=axis, start=low, stop=max(low, high), step=1))
+        start = end
+    return tuple(parts)
+
+
+def _splitter(name: str, least: int, axis_for: Callable[[int], int]) -> None:
+    def pieces(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        ndim = input._array.ndim
+        if ndim < least:
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} "
+                               "dimensions!")
+        axis = axis_for(ndim)
+        n = input._array.shape[axis]
+        if is_integer(indices_or_sections) and (indices_or_sections == 0 or n % indices_or_sections):
+            raise RuntimeError(f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension {n} is "
+                               f"not divisible by the split_size {indices_or_sections}!")
+        return tensor_split(input, indices_or_sections, axis)
+
+    pieces.__name__ = pieces.__qualname__ = name
+    pieces.__doc__ = f"tensor_split along the dim that {name} is named after."
+    public()(pieces)
+
+
+_splitter("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)
+_splitter("vsplit", 2, lambda ndim: 0)
+_splitter("dsplit", 3, lambda ndim: 2)
+
+
+@public(method=False)
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Vectors expanded to a grid."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tuple(tensors[0])
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing is None:
+        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument. (Triggered "
+                  "internally at /pytorch/aten/src/ATen/native/TensorShape.cpp:4387.)")
+    elif indexing not in ("xy", "ij"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for x in tensors:
+        if x._array.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}")
+        if x._array.dtype != tensors[0]._array.dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    swap = indexing == "xy" and len(tensors) > 1
+    ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
+    shape = tuple([x._array.size for x in ordered])
+    grids = [rows.expand(reshape_to(x, tuple([n if i == d else 1 for i, n in enumerate(shape)])), shape=shape)
+             for d, x in enumerate(ordered)]
+    if swap:
+        grids = [rows.transpose(x, axis0=0, axis1=1) for x in (grids[1], grids[0], *grids[2:])]
+    return tuple(grids)
+
+

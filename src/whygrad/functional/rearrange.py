@@ -1,0 +1,241 @@
+"""Copies in another order: repeated, flipped, rolled, cut to a triangle, put on a diagonal, padded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whygrad._tensor import Tensor, wrap
+from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_size, read_sizes, wrong_type
+from whygrad.functional.dims import normalize_dim
+from whygrad.functional.run import public, rows, run_inplace, with_out
+from whygrad.functional.shape import dim_of, dims_of, flatten
+
+_whygrad_internal_ = True
+
+
+@public(function=False)
+def repeat(self: Any, *given: Any, repeats: Any = None) -> Tensor:
+    """The tensor several times over along each dim."""
+    if not given and repeats is None:
+        raise TypeError('repeat() missing 1 required positional arguments: "repeats"')
+    counts = read_size("repeat", given, repeats)
+    array = self._array
+    if len(counts) < array.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    if min(counts, default=0) < 0:
+        shape = [n * c for n, c in zip((1,) * (len(counts) - array.ndim) + array.shape, counts, strict=True)]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {shape}")
+    return rows.repeat(self, repeats=counts)
+
+
+@public()
+def tile(input: Any, *given: Any, dims: Any = None) -> Tensor:
+    """Like repeat, but missing leading dims count as 1."""
+    if not given and dims is None:
+        raise TypeError('tile() missing 1 required positional arguments: "dims"')
+    counts = read_size("tile", given, dims)
+    return repeat(input, (1,) * (input._array.ndim - len(counts)) + counts)
+
+
+@public()
+def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each element several times; without `dim`, of the flattened tensor."""
+    if repeats is None:
+        return _counted_positions(input)
+    if dim is None:
+        input, dim = flatten(input), 0
+    axis = dim_of("repeat_interleave", input, dim, position=2)
+    shape = input._array.shape
+    if is_integer(repeats) and not isinstance(repeats, Tensor):
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
+        wide = rows.expand(rows.unsqueeze(input, axis=axis + 1), shape=(*shape[:axis + 1], repeats, *shape[axis + 1:]))
+        return rows.view(rows.clone(wide, order="C"), shape=(*shape[:axis], shape[axis] * repeats, *shape[axis + 1:]))
+    if not isinstance(repeats, Tensor):
+        raise invalid_combination("repeat_interleave", repeats, dim=dim)
+    counts = repeats._array
+    if counts.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if counts.size == 1:
+        counts = np.broadcast_to(counts.reshape(1), (shape[axis],))
+    elif len(counts) != shape[axis]:
+        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {len(counts)} and "
+                           f"input.size({axis}) = {shape[axis]}")
+    return rows.index_select(input, _counted_positions(wrap(counts)), axis=axis)
+
+
+def _counted_positions(repeats: Tensor) -> Tensor:
+    """0 as often as the first count says, then 1 as often as the second says, ..."""
+    counts = repeats._array
+    if counts.dtype.kind not in "iu" or counts.dtype.itemsize < 4:
+        raise NotImplementedError(f'"repeat_interleave_cpu" not implemented for \'{repeats.dtype.scalar_name}\'')
+    if counts.ndim != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    return wrap(np.repeat(np.arange(len(counts)), counts).astype(counts.dtype, copy=False))
+
+
+@public()
+def flip(input: Any, *given: Any, dims: Any = None) -> Tensor:
+    """The order of elements reversed along these dims."""
+    return rows.flip(input, axes=dims_of(input, read_size("flip", given, dims)))
+
+
+def _flip_along(name: str, axis: int) -> None:
+    def flipped(input: Any) -> Tensor:
+        if input._array.ndim <= axis:
+            raise RuntimeError(f"Input must be >= {axis + 1}-d.")
+        return rows.flip(input, axes=(axis,))
+
+    flipped.__name__ = flipped.__qualname__ = name
+    flipped.__doc__ = f"Reversed along dim {axis}."
+    public()(flipped)
+
+
+_flip_along("fliplr", 1)
+_flip_along("flipud", 0)
+
+
+@public()
+def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
+    """Elements moved along dims; what leaves at one end returns at the other."""
+    moves = (int(shifts),) if is_integer(shifts) else read_sizes("roll", shifts, "shifts")
+    axes = () if dims is None else (dims,) if is_integer(dims) else tuple(dims)
+    if not moves:
+        raise RuntimeError("`shifts` required")
+    if not axes and len(moves) == 1:
+        return rows.roll(input, shifts=moves, axes=None)
+    if len(moves) != len(axes):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
+    return rows.roll(input, shifts=moves, axes=tuple([normalize_dim(dim, input._array.ndim) for dim in axes]))
+
+
+@public()
+def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+    """Turned by 90 degrees `k` times, from the first of the two dims towards the second."""
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    ndim = input._array.ndim
+    if ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    return rows.rot90(input, k=k, axes=(normalize_dim(dims[0], ndim), normalize_dim(dims[1], ndim)))
+
+
+def _triangle(name: str, doc: str) -> None:
+    def check(name: str, input: Tensor, diagonal: Any) -> int:
+        if input._array.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return read_int(name, "diagonal", 1, diagonal)
+
+    def triangle(input: Any, diagonal: int = 0, *, out: Any = None) -> Tensor:
+        return with_out(name, getattr(rows, name)(input, diagonal=check(name, input, diagonal)), out, input)
+
+    def inplace(self: Any, diagonal: int = 0) -> Tensor:
+        return run_inplace(name, self, self, diagonal=check(name, self, diagonal))
+
+    triangle.__name__ = triangle.__qualname__ = name
+    inplace.__name__ = inplace.__qualname__ = f"{name}_"
+    triangle.__doc__, inplace.__doc__ = doc, doc + " In place."
+    public()(triangle)
+    public(function=False)(inplace)
+
+
+_triangle("tril", "The part of each matrix on and below a diagonal; zeros elsewhere.")
+_triangle("triu", "The part of each matrix on and above a diagonal; zeros elsewhere.")
+
+
+@public()
+def diag(input: Any, diagonal: int = 0, *, out: Any = None) -> Tensor:
+    """The diagonal of a matrix, or the matrix with this diagonal."""
+    ndim = input._array.ndim
+    if ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+    result = diag_embed(input, diagonal) if ndim == 1 else rows.diagonal_copy(input, offset=diagonal)
+    return with_out("diag", result, out, input)
+
+
+@public()
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices in dims `dim1` and `dim2`, whose diagonals are the last dim of the input."""
+    axis1, axis2 = dim_of("diag_embed", input, dim1, extra=1), dim_of("diag_embed", input, dim2, extra=1)
+    if axis1 == axis2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    *rest, n = input._array.shape
+    n += abs(offset)
+    outer = iter(rest)
+    shape = tuple([n if axis in (axis1, axis2) else next(outer) for axis in range(len(rest) + 2)])
+    return rows.diag_embed(input, shape=shape, offset=offset, axis1=axis1, axis2=axis2)
+
+
+@public()
+def diagflat(input: Any, offset: int = 0) -> Tensor:
+    """The matrix whose diagonal is the flattened input."""
+    from whygrad.functional.shape import ravel
+
+    return diag_embed(ravel(input), offset)
+
+
+PAD_MODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "circular"}
+
+
+@public(method=False, function=False)
+def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
+    """`torch.nn.functional.pad`: `pad` is (before, after) of the last dim, then of the one before it, ..."""
+    if not isinstance(input, Tensor):
+        raise wrong_type("pad", "input", 1, "Tensor", input)
+    amounts = read_sizes("pad", pad, "pad", 2)
+    shape = input._array.shape
+    if len(amounts) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(amounts) > 2 * len(shape):
+        raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got padding length "
+                           f"{len(amounts)} and input of dimension {len(shape)}")
+    padded = len(amounts) // 2
+    pairs = tuple([(amounts[2 * i], amounts[2 * i + 1]) for i in reversed(range(padded))])
+    if mode == "constant":
+        return constant_pad(input, ((0, 0),) * (len(shape) - padded) + pairs, 0 if value is None else value)
+    if mode not in PAD_MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if not (1 <= padded <= 3 and len(shape) in (padded + 1, padded + 2)):
+        raise NotImplementedError(
+            f"Padding size {len(amounts)} is not supported for {len(shape)}D input tensor.\nSupported combinations for "
+            "non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding "
+            "size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)")
+    sources = tuple([(axis, _padding_source(mode, axis, before, after, shape))
+                     for axis, (before, after) in enumerate(pairs, len(shape) - padded)])
+    return rows.mirror_pad(input, sources=sources, mode=PAD_MODES[mode])
+
+
+def constant_pad(input: Tensor, pads: tuple[tuple[int, int], ...], value: Any) -> Tensor:
+    for n, (before, after) in zip(input._array.shape, pads, strict=True):
+        if n + min(before, 0) + min(after, 0) < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
+    kind = input._array.dtype.kind
+    return rows.constant_pad(input, pads=pads, value=value if kind in "fcV" else bool(value) if kind == "b" else int(value))
+
+
+def _padding_source(mode: str, axis: int, before: int, after: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Where each element of the padded axis comes from."""
+    n = shape[axis]
+    if n + before + after < 1:
+        letter = "DHW"[axis - len(shape)]
+        raise RuntimeError(f"input ({letter}: {n}) is too small. Calculated output {letter}: {n + before + after}")
+    places = np.arange(-before, n + after)
+    if mode == "replicate":
+        return places.clip(0, n - 1)
+    if mode == "circular":
+        if before > n or after > n:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        return places % n
+    if before >= n or after >= n:
+        raise RuntimeError(f"Argument #{4 + 2 * (len(shape) - 1 - axis)}: Padding size should be less than the corresponding input "
+                           f"dimension, but got: padding ({before}, {after}) at dimension {axis} of input {list(shape)}")
+    places = np.abs(places)
+    return np.where(places >= n, 2 * (n - 1) - places, places)

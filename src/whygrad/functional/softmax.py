@@ -1,0 +1,39 @@
+"""softmax and log_softmax, as functions and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whygrad._apply import compiled
+from whygrad.functional.dims import normalize_dim
+from whygrad.functional.run import public, with_out
+from whygrad.ops.table import TABLE
+
+_whygrad_internal_ = True
+
+
+def _make(name: str, what: str) -> Callable[..., Any]:
+    row = compiled(TABLE[name], "t")
+
+    def function(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
+        if dtype is not None:
+            input = input.to(dtype)
+        array = input._array
+        ndim = array.ndim
+        if not 0 <= dim < ndim:
+            dim = normalize_dim(dim, ndim)
+        if array.dtype.kind not in "fV":
+            kernel = f"{name}_lastdim_kernel_impl" if dim >= ndim - 1 else f"{name}_kernel_impl"
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
+        result = row(input, axis=(dim,) if ndim else ())
+        return result if out is None else with_out(name, result, out, input)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{what} along `dim`; computed in `dtype` if that is given."
+    public()(function)
+    return function
+
+
+softmax = _make("softmax", "exp(x) over its sum")
+log_softmax = _make("log_softmax", "The logarithm of softmax, without its loss of digits,")

@@ -1,0 +1,19 @@
+"""torch.serialization: `save` and `load` in torch's own file format, so that checkpoints travel both ways.
+
+A checkpoint is a zip archive: `data.pkl` describes the objects, `data/0`, `data/1` ... hold the bytes of the storages.
+
+    saving.py      objects -> data.pkl and storages -> archive
+    atomic.py      a file is replaced in one step or not at all
+    archive.py     archive -> records, all sizes and checksums proven first
+    unpickling.py  data.pkl -> objects, by an interpreter that knows tensors and plain containers and nothing else
+    rebuilding.py  the few functions and classes that a pickle may name, and storage -> tensor
+    loading.py     the way through: file -> archive -> pickle -> objects
+"""
+
+from whygrad.io.loading import load
+from whygrad.io.rebuilding import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from whygrad.io.safetensors import load_safetensors, save_safetensors
+from whygrad.io.saving import save
+
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_safetensors", "safe_globals", "save",
+           "save_safetensors"]

@@ -1,0 +1,322 @@
+"""What a checkpoint may name: torch's functions that rebuild tensors, a few containers, dtypes and kinds of storage.
+
+`GLOBALS` is read both ways: loading looks names up in it, saving looks objects up. Every function in it checks its
+arguments, because a file may pass anything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from pickle import UnpicklingError
+from typing import Any
+
+import numpy as np
+
+from whygrad import dtypes, layouts
+from whygrad._tensor import Size, Tensor
+from whygrad.devices import device
+from whygrad.functional.fresh import fresh
+from whygrad.parameter import Parameter
+
+_whygrad_internal_ = True
+
+MOST_DIMS = 64
+# Hashing a tuple is recursive, and exponential in the depth if each level names the one below it twice.
+MOST_PARTS_OF_KEY = 1000
+
+
+class StorageKind:
+    """torch.FloatStorage and its like: the element type of a storage. torch.UntypedStorage leaves it open (None)."""
+
+    __slots__ = ("dtype", "name")
+
+    def __init__(self, name: str, dtype: dtypes.dtype | None) -> None:
+        self.name = name
+        self.dtype = dtype
+
+
+class Storage:
+    """The bytes that one or several tensors lie on. They share its version counter too."""
+
+    def __init__(self, memory: np.ndarray, dtype: dtypes.dtype | None) -> None:
+        self.memory = memory
+        self.dtype = dtype
+        self.counter = [0]
+        self._changed: dict[tuple[bool, bool], Storage] = {}
+
+    def changed(self, conj: bool, neg: bool) -> Storage:
+        """With all elements conjugated or negated, which torch defers until somebody looks."""
+        if not conj and not neg:
+            return self
+        if self.dtype is None or self.dtype.category < (3 if conj else 2):
+            raise UnpicklingError(f"a storage of {self.dtype} cannot be {'conjugated' if conj else 'negated'}")
+        if (conj, neg) not in self._changed:
+            values = self.memory.view(self.dtype.numpy)
+            values = values.conj() if conj else values
+            values = -values if neg else values
+            self._changed[conj, neg] = Storage(values.view(np.uint8), self.dtype)
+        return self._changed[conj, neg]
+
+    def cpu(self) -> Storage:
+        return self
+
+    def cuda(self, *args: Any, **kwargs: Any) -> Storage:
+        raise RuntimeError("whygrad runs on the CPU only: a storage cannot be moved to CUDA")
+
+
+def refuse_unless(condition: Any, problem: str) -> None:
+    if not condition:
+        raise UnpicklingError(problem)
+
+
+def _is_sizes(value: Any) -> bool:
+    return type(value) in (tuple, Size) and len(value) <= MOST_DIMS and all(type(n) is int and n >= 0 for n in value)
+
+
+def rebuild_array(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any) -> np.ndarray:
+    """A strided view of the storage, proven to lie inside it."""
+    refuse_unless(isinstance(storage, Storage), "a tensor needs a storage")
+    refuse_unless(isinstance(dtype, dtypes.dtype), "a tensor needs a dtype")
+    refuse_unless(type(offset) is int and offset >= 0, f"the storage offset of a tensor cannot be {offset!r}")
+    refuse_unless(_is_sizes(size) and _is_sizes(stride) and len(size) == len(stride),
+                  f"size {size!r} and stride {stride!r} do not describe a tensor")
+    item = dtype.itemsize
+    needed = 0 if 0 in size else offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) + 1
+    held = storage.memory.nbytes // item
+    refuse_unless(needed <= held, f"a tensor of size {tuple(size)}, stride {tuple(stride)} and offset {offset} needs "
+                                  f"{needed} elements, but its storage holds {held}")
+    try:
+        if not needed:
+            return np.empty(size, dtype.numpy)
+        return np.ndarray(size, dtype.numpy, storage.memory, offset * item, tuple([step * item for step in stride]))
+    except ValueError as error:
+        raise UnpicklingError(f"size {tuple(size)} and stride {tuple(stride)}: {error}") from None
+
+
+def _rebuild(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any,
+             metadata: Any) -> Tensor:
+    refuse_unless(type(requires_grad) is bool, f"requires_grad cannot be {requires_grad!r}")
+    refuse_unless(not hooks, "a checkpoint cannot bring backward hooks")
+    if metadata:
+        refuse_unless(type(metadata) is dict and metadata.keys() <= {"conj", "neg"}, f"unknown metadata {metadata!r}")
+        storage = storage.changed(bool(metadata.get("conj")), bool(metadata.get("neg")))
+    array = rebuild_array(storage, dtype, offset, size, stride)
+    refuse_unless(not requires_grad or dtype.category >= 2, f"a {dtype} tensor cannot require gradients")
+    tensor = fresh(array, requires_grad)
+    tensor._counter = storage.counter
+    return tensor
+
+
+def rebuild_tensor(storage: Any, offset: Any, size: Any, stride: Any) -> Tensor:
+    return rebuild_tensor_v2(storage, offset, size, stride, False, None)
+
+
+def rebuild_tensor_v2(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any,
+                      metadata: Any = None) -> Tensor:
+    return _rebuild(storage, getattr(storage, "dtype", None), offset, size, stride, requires_grad, hooks, metadata)
+
+
+def rebuild_tensor_v3(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, dtype: Any,
+                      metadata: Any = None) -> Tensor:
+    """For the dtypes without a storage class of their own: uint16, uint32, uint64."""
+    return _rebuild(storage, dtype, offset, size, stride, requires_grad, hooks, metadata)
+
+
+def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any) -> Parameter:
+    return rebuild_parameter_with_state(data, requires_grad, hooks, None)
+
+
+def rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Parameter:
+    refuse_unless(type(data) is Tensor and type(requires_grad) is bool, "a parameter needs a tensor and requires_grad")
+    refuse_unless(not hooks, "a checkpoint cannot bring backward hooks")
+    refuse_unless(not requires_grad or data.dtype.category >= 2, f"a {data.dtype} tensor cannot require gradients")
+    parameter: Parameter = Parameter(data, requires_grad)
+    set_attributes(parameter, state)
+    return parameter
+
+
+def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Tensor:
+    """A tensor that carries attributes of the user's, or one of a subclass."""
+    refuse_unless(function in (rebuild_tensor_v2, rebuild_tensor_v3) and type(args) is tuple, "not a way to rebuild a tensor")
+    refuse_unless(isinstance(kind, type) and issubclass(kind, Tensor), f"{kind!r} is not a kind of tensor")
+    tensor: Tensor = function(*args)
+    if kind is not Tensor:
+        tensor.__class__ = kind
+    set_attributes(tensor, state)
+    return tensor
+
+
+def set_attributes(target: Any, state: Any) -> None:
+    """The user's own attributes, none of which may stand before one of the class."""
+    if type(state) is tuple and len(state) == 2 and not state[1]:
+        state = state[0]
+    if state is None:
+        return
+    refuse_unless(type(state) is dict, f"attributes of a {type(target).__name__} cannot come from a {type(state).__name__}")
+    for name, value in state.items():
+        refuse_unless(type(name) is str and name.isidentifier() and not hasattr(type(target), name),
+                      f"a {type(target).__name__} cannot be given the attribute {name!r}")
+        target.__dict__[name] = value
+
+
+def check_key(key: Any) -> None:
+    """Before a key or an element of a set is hashed."""
+    pending, seen = [key], 0
+    while pending:
+        part = pending.pop()
+        seen += 1
+        refuse_unless(seen <= MOST_PARTS_OF_KEY, "a key is nested too deeply")
+        if isinstance(part, tuple):
+            pending.extend(part)
+        else:
+            refuse_unless(type(part).__hash__ is not None, f"a {type(part).__name__} cannot be a key")
+
+
+def _pairs(kind: type) -> Callable[..., Any]:
+    def make(pairs: Any = ()) -> Any:
+        result = kind()
+        for pair in pairs.items() if type(pairs) is dict else pairs:
+            refuse_unless(type(pair) in (list, tuple) and len(pair) == 2, f"a {kind.__name__} needs pairs")
+            check_key(pair[0])
+            result[pair[0]] = pair[1]
+        return result
+
+    return make
+
+
+def make_set(items: Any = ()) -> set[Any]:
+    refuse_unless(type(items) in (list, tuple), "a set needs a list")
+    for item in items:
+        check_key(item)
+    return set(items)
+
+
+def encode(text: Any, encoding: Any) -> bytes:
+    """How pickle's second protocol writes bytes."""
+    refuse_unless(type(text) is str and encoding == "latin1", "bytes must come from latin1")
+    return text.encode("latin1")  # type: ignore[no-any-return]
+
+
+def make_bytearray(*args: Any) -> bytearray:
+    if not args:
+        return bytearray()
+    data = encode(*args) if type(args[0]) is str else args[0]
+    # A number would allocate that many bytes.
+    refuse_unless(type(data) is bytes, "a bytearray must come from bytes")
+    return bytearray(data)
+
+
+def make_complex(real: Any, imag: Any) -> complex:
+    refuse_unless(type(real) in (int, float) and type(imag) in (int, float), "a complex number needs two real ones")
+    return complex(real, imag)
+
+
+def make_size(sizes: Any) -> Size:
+    refuse_unless(type(sizes) in (tuple, list) and all(type(n) is int for n in sizes), "torch.Size needs integers")
+    return Size(sizes)
+
+
+def make_device(name: Any, index: Any = None) -> device:
+    refuse_unless(type(name) is str and (index is None or type(index) is int), "torch.device needs a name")
+    return device(name, index)
+
+
+def get_layout(name: Any) -> Any:
+    found = layouts.BY_NAME.get(str(name).removeprefix("torch."))
+    refuse_unless(isinstance(found, layouts.layout), f"unknown layout {name!r}")
+    return found
+
+
+STORAGES: dict[str, StorageKind] = {
+    name: StorageKind(name, dtype) for name, dtype in {
+        "BoolStorage": dtypes.bool_, "ByteStorage": dtypes.uint8, "CharStorage": dtypes.int8, "ShortStorage": dtypes.int16,
+        "IntStorage": dtypes.int32, "LongStorage": dtypes.int64, "HalfStorage": dtypes.float16,
+        "BFloat16Storage": dtypes.bfloat16, "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64,
+        "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128}.items()}
+UNTYPED = StorageKind("UntypedStorage", None)
+KIND_OF: dict[dtypes.dtype | None, StorageKind] = {kind.dtype: kind for kind in STORAGES.values()}
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "torch._utils._rebuild_tensor": rebuild_tensor,
+    "torch._utils._rebuild_tensor_v2": rebuild_tensor_v2,
+    "torch._utils._rebuild_tensor_v3": rebuild_tensor_v3,
+    "torch._utils._rebuild_parameter": rebuild_parameter,
+    "torch._utils._rebuild_parameter_with_state": rebuild_parameter_with_state,
+    "torch._tensor._rebuild_from_type_v2": rebuild_from_type,
+    "torch.serialization._get_layout": get_layout,
+    "_codecs.encode": encode,
+}
+
+# Classes stand for themselves as values; called, they are replaced by a function that checks.
+_CLASSES: dict[str, tuple[type, Callable[..., Any] | None]] = {
+    "collections.OrderedDict": (OrderedDict, _pairs(OrderedDict)),
+    "collections.Counter": (Counter, _pairs(Counter)),
+    "builtins.set": (set, make_set),
+    "builtins.bytes": (bytes, lambda: b""),  # the empty ones only; the others are encoded
+    "builtins.bytearray": (bytearray, make_bytearray),
+    "builtins.complex": (complex, make_complex),
+    "torch.Size": (Size, make_size),
+    "torch.device": (device, make_device),
+    "torch.Tensor": (Tensor, None),
+    "torch.nn.parameter.Parameter": (Parameter, None),
+}
+
+GLOBALS: dict[str, Any] = {
+    **_FUNCTIONS,
+    **{name: kind for name, (kind, _) in _CLASSES.items()},
+    **{f"torch.{name}": d for name, d in dtypes.BY_NAME.items() if name == d.name},
+    **{f"torch.{name}": kind for name, kind in STORAGES.items()},
+    "torch.storage.UntypedStorage": UNTYPED,
+}
+
+CALLS: dict[Any, Callable[..., Any]] = {
+    **{function: function for function in _FUNCTIONS.values()},
+    **{kind: call for kind, call in _CLASSES.values() if call is not None},
+}
+
+# Classes and functions the user trusts, under the name by which a pickle knows them.
+_trusted: list[Any] = []
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Allow `load` to use these classes and functions, given as objects or as (object, full name)."""
+    _trusted.extend(safe_globals)
+
+
+def clear_safe_globals() -> None:
+    _trusted.clear()
+
+
+def get_safe_globals() -> list[Any]:
+    return list(_trusted)
+
+
+class safe_globals:
+    """`add_safe_globals` for the length of a block."""
+
+    def __init__(self, safe_globals: list[Any]) -> None:
+        self.added = list(safe_globals)
+
+    def __enter__(self) -> None:
+        _trusted.extend(self.added)
+
+    def __exit__(self, *exc: object) -> None:
+        for item in self.added:
+            if item in _trusted:
+                _trusted.remove(item)
+
+
+def trusted_globals() -> dict[str, Any]:
+    named = {}
+    for item in _trusted:
+        if isinstance(item, tuple):
+            if len(item) != 2:
+                raise ValueError(f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: "
+                                 f"{len(item)}")
+            if type(item[1]) is not str:
+                raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(item[1])}")
+            named[item[1]] = item[0]
+        else:
+            named[f"{item.__module__}.{item.__qualname__}"] = item
+    return named

@@ -1,0 +1,218 @@
+"""torch.save: a pickle that names torch's own functions, and the raw bytes of each storage beside it."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import sys
+from collections import OrderedDict
+from types import FunctionType
+from typing import IO, Any
+
+import numpy as np
+
+from whygrad import dtypes, layouts
+from whygrad._tensor import Size, Tensor
+from whygrad.devices import device
+from whygrad.io.atomic import replacing
+from whygrad.io.rebuilding import (
+    GLOBALS,
+    KIND_OF,
+    UNTYPED,
+    get_layout,
+    rebuild_from_type,
+    rebuild_parameter,
+    rebuild_parameter_with_state,
+    rebuild_tensor_v2,
+    rebuild_tensor_v3,
+)
+from whygrad.parameter import Parameter
+
+_whygrad_internal_ = True
+
+DEFAULT_PROTOCOL = 2
+ALIGNMENT = 64
+_NAMES = {id(value): name for name, value in GLOBALS.items() if not (value.__class__ is type and value.__module__ == "builtins")}
+
+
+class Storage:
+    """The memory that a saved tensor lies on: all of it, also what the tensor does not show."""
+
+    def __init__(self, key: str, memory: np.ndarray, dtype: dtypes.dtype) -> None:
+        self.key = key
+        self.memory = memory  # a flat array of `dtype`
+        self.dtype = dtype
+
+    @property
+    def persistent_id(self) -> tuple[Any, ...]:
+        kind = KIND_OF.get(self.dtype, UNTYPED)
+        return "storage", kind, self.key, "cpu", self.memory.size if kind is not UNTYPED else self.memory.nbytes
+
+
+# pickle's Python class, because the C one insists on importing each name that it writes.
+class _Pickler(pickle._Pickler):
+    """Writes tensors as torch does: a call of torch's function, over a storage that is kept outside the pickle."""
+
+    def __init__(self, file: IO[bytes], protocol: int) -> None:
+        super().__init__(file, protocol=protocol)
+        self.storages: dict[int, Storage] = {}
+        self.kept: list[Any] = []  # the ids in `storages` hold as long as the objects
+
+    def persistent_id(self, obj: Any) -> Any:
+        return obj.persistent_id if type(obj) is Storage else None
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        full = _NAMES.get(id(obj))
+        if full is None:
+            super().save_global(obj, name)
+            return
+        module, _, short = full.rpartition(".")
+        self.write(pickle.GLOBAL + f"{module}\n{short}\n".encode())
+        self.memoize(obj)
+
+    dispatch = {**pickle._Pickler.dispatch, FunctionType: save_global}
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Tensor):
+            return self.reduce_tensor(obj)
+        if isinstance(obj, (dtypes.dtype, type(UNTYPED))):
+            return "a global"  # save_global knows its name
+        if isinstance(obj, Size):
+            return Size, (tuple(obj),)
+        if isinstance(obj, device):
+            return device, (obj.type,) if obj.index is None else (obj.type, obj.index)
+        if isinstance(obj, layouts.layout):
+            return get_layout, (str(obj),)
+        return NotImplemented
+
+    def reduce_tensor(self, tensor: Tensor) -> Any:
+        """In torch's three shapes: a tensor, a parameter over a tensor, either of them with attributes."""
+        array = tensor._array
+        storage, offset, stride = self.storage_of(array, tensor.dtype)
+        plain = [storage, offset, tuple(array.shape), stride, tensor.requires_grad, OrderedDict()]
+        function: Any = rebuild_tensor_v2
+        if tensor.dtype not in KIND_OF:
+            function = rebuild_tensor_v3
+            plain.append(tensor.dtype)
+        attributes = dict(tensor.__dict__)
+        if type(tensor) is Parameter:
+            plain[4] = False
+            data = _Reduced(function, tuple(plain))
+            if attributes:
+                return rebuild_parameter_with_state, (data, tensor.requires_grad, OrderedDict(), attributes)
+            return rebuild_parameter, (data, tensor.requires_grad, OrderedDict())
+        if type(tensor) is Tensor and not attributes:
+            return function, tuple(plain)
+        return rebuild_from_type, (function, type(tensor), tuple(plain), attributes)
+
+    def storage_of(self, array: np.ndarray, dtype: dtypes.dtype) -> tuple[Storage, int, tuple[int, ...]]:
+        """The storage under an array, where in it the array begins, and its strides in elements."""
+        root = _root(array)
+        memory, offset = _flat(root, array)
+        stride = tuple([step // array.itemsize for step in array.strides])
+        if memory is None:
+            # Empty, or not a view torch could describe: saved as a copy of its own.
+            root = memory = np.ascontiguousarray(array).reshape(-1)
+            stride = _dense(array.shape)
+        found = self.storages.get(id(root))
+        if found is None:
+            found = Storage(str(len(self.storages)), memory, dtype)
+            self.storages[id(root)] = found
+            self.kept.append(root)
+        elif found.dtype is not dtype:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+        return found, offset, stride
+
+
+class _Reduced:
+    """Pickled as the call `function(*args)`."""
+
+    def __init__(self, function: Any, args: tuple[Any, ...]) -> None:
+        self.function = function
+        self.args = args
+
+    def __reduce__(self) -> Any:
+        return self.function, self.args
+
+
+def _root(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory, or the last one before memory that is not NumPy's."""
+    while True:
+        below: Any = array.base
+        if not isinstance(below, np.ndarray):
+            below = getattr(below, "base", None)  # as_strided puts an object between
+        if not isinstance(below, np.ndarray):
+            return array
+        array = below
+
+
+def _flat(root: np.ndarray, array: np.ndarray) -> tuple[Any, int]:
+    """The memory of `root` as a flat array of the dtype of `array`, and the offset of `array` in it; or None, 0."""
+    if not array.size or min(array.strides, default=0) < 0 or min(root.strides, default=0) < 0:
+        return None, 0
+    item = array.itemsize
+    begin: int = root.__array_interface__["data"][0]
+    span = sum((n - 1) * step for n, step in zip(root.shape, root.strides, strict=True)) + root.itemsize
+    distance = array.__array_interface__["data"][0] - begin
+    reach = distance + sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)) + item
+    if distance < 0 or reach > span or distance % item or span % item or any(step % item for step in array.strides):
+        return None, 0
+    flat = np.lib.stride_tricks.as_strided(root, (span // root.itemsize,), (root.itemsize,))
+    return flat.view(array.dtype), distance // item
+
+
+def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a tensor whose elements lie in order."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def save(obj: object, f: Any, pickle_module: Any = pickle, pickle_protocol: int = DEFAULT_PROTOCOL,
+         _use_new_zipfile_serialization: bool = True, _disable_byteorder_record: bool = False) -> None:
+    """Write `obj` to a path or an open file, in torch's format. A file at a path is replaced in one step."""
+    if pickle_module is not pickle:
+        raise NotImplementedError("torch.save: only Python's own pickle module can be used")
+    if not _use_new_zipfile_serialization:
+        raise NotImplementedError("torch.save: the format from before torch 1.6 is not written")
+    described = io.BytesIO()
+    pickler = _Pickler(described, pickle_protocol)
+    if isinstance(f, (str, os.PathLike)):
+        path = os.fspath(f)
+        folder = os.path.dirname(path)
+        if folder and not os.path.isdir(folder):
+            raise RuntimeError(f"Parent directory {folder} does not exist.")
+        pickler.dump(obj)
+        with replacing(path) as file:
+            _write(file, os.path.splitext(os.path.basename(path))[0] or "archive", described.getvalue(), pickler)
+        return
+    if not hasattr(f, "write"):
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    pickler.dump(obj)
+    _write(f, "archive", described.getvalue(), pickler)
+
+
+def _write(file: IO[bytes], root: str, described: bytes, pickler: _Pickler) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        def put(name: str, data: Any) -> None:
+            info = zipfile.ZipInfo(f"{root}/{name}")
+            # The bytes begin at a multiple of 64, behind a field that torch calls FB, so that they could be mapped.
+            begin = archive.start_dir + zipfile.sizeFileHeader + len(info.filename.encode()) + 4
+            padding = -begin % ALIGNMENT
+            info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
+            archive.writestr(info, data)
+            info.extra = b""  # not repeated in the directory
+
+        put("data.pkl", described)
+        put(".format_version", b"1")
+        put(".storage_alignment", str(ALIGNMENT).encode())
+        put("byteorder", sys.byteorder.encode())
+        for storage in pickler.storages.values():
+            put(f"data/{storage.key}", storage.memory.view(np.uint8))
+        put("version", b"3\n")
+        put(".data/serialization_id", b"0" * 40)

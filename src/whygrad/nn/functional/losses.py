@@ -1,0 +1,430 @@
+"""Losses. Those that are one node in torch are one row here; the others are written out as torch writes them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from whygrad._apply import apply, compiled
+from whygrad._tensor import Size, Tensor
+from whygrad.autograd.grad_mode import no_grad
+from whygrad.errors import user_stacklevel
+from whygrad.functional.distance import pairwise_distance
+from whygrad.functional.softmax import log_softmax
+from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduction_of
+from whygrad.nn.torch_functions import torch
+from whygrad.ops.table import TABLE
+from whygrad.promotion import promote
+
+_whygrad_internal_ = True
+
+_mse_loss = compiled(TABLE["mse_loss"], "tt")
+_nll_loss = compiled(TABLE["nll_loss"], "tts")
+_nll_loss_weighted = compiled(TABLE["nll_loss"], "ttt")
+
+
+def _number_row(name: str) -> Callable[[Any, float], Any]:
+    row = compiled(TABLE[f"{name}_number"], "t")
+    return lambda x, value: row(x, value=value)
+
+
+# Arithmetic with a number as torch's C++ does it: the node is another one than in Python.
+add_number, sub_number, mul_number, div_number = map(_number_row, ("add", "sub", "mul", "div"))
+
+
+def matched(input: Any, target: Any) -> tuple[Any, Any]:
+    """Both arguments in one dtype and one shape, with torch's warning if that had to be made."""
+    try:
+        a, b = input._array, target._array
+    except AttributeError:
+        wrong = target if isinstance(input, Tensor) else input
+        raise AttributeError(f"'{type(wrong).__name__}' object has no attribute 'size'") from None
+    if a.shape != b.shape:
+        warnings.warn(f"Using a target size ({Size(b.shape)}) that is different to the input size ({Size(a.shape)}). This "
+                      "will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+                      stacklevel=user_stacklevel())
+        input, target = torch.broadcast_tensors(input, target)
+    if a.dtype is not b.dtype:
+        input, target = promote("loss", input, target)
+    return input, target
+
+
+def _check_floating(input: Any, kernel: str) -> None:
+    if input._array.dtype.kind not in "fVc":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
+
+
+def mse_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
+             reduction: str = "mean", weight: Any = None) -> Any:
+    """The squared difference."""
+    if reduction != "mean" or size_average is not None or reduce is not None:
+        reduction = reduction_of(reduction, size_average, reduce)
+    a, b = matched(input, target)
+    if weight is not None:
+        return _weighted((a - b).pow(2), weight, input, reduction)
+    _check_floating(a, "mse_cpu")
+    return _mse_loss(a, b, reduction=reduction)
+
+
+def l1_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
+            reduction: str = "mean", weight: Any = None) -> Any:
+    """The absolute difference."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    a, b = matched(input, target)
+    difference = (a - b).abs()
+    return reduce_loss(difference, reduction) if weight is None else _weighted(difference, weight, input, reduction)
+
+
+def _weighted(loss: Any, weight: Any, input: Any, reduction: str) -> Any:
+    _check_weight(weight, input)
+    loss = loss * weight
+    return loss.sum() / weight.sum() if reduction == "mean" else reduce_loss(loss, reduction)
+
+
+def _check_weight(weight: Any, input: Any) -> None:
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+
+
+def smooth_l1_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
+                   reduction: str = "mean", beta: float = 1.0) -> Any:
+    """Squared below `beta`, absolute above."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    a, b = matched(input, target)
+    if beta == 0.0:
+        return reduce_loss((a - b).abs(), reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    _check_floating(a, "smooth_l1_cpu")
+    return apply(TABLE["smooth_l1_loss"], a, b, reduction=reduction, beta=beta)
+
+
+def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
+    """Squared below `delta`, a straight line above."""
+    a, b = matched(input, target)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    _check_floating(a, "huber_cpu")
+    if weight is None:
+        return apply(TABLE["huber_loss"], a, b, reduction=reduction_of(reduction), delta=delta)
+    _check_weight(weight, input)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
+    return reduce_loss(apply(TABLE["huber_loss"], a, b, reduction="none", delta=delta) * weight, reduction)
+
+
+def nll_loss(input: Any, target: Any, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
+             reduce: bool | None = None, reduction: str = "mean") -> Any:
+    """Minus the number that each target picks, for inputs (C), (N, C) or (N, C, d1, ...)."""
+    return _nll(input, target, weight, reduction_of(reduction, size_average, reduce), ignore_index)
+
+
+def _nll(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
+    array, targets = input._array, target._array
+    shape = array.shape
+    _check_nll(input, target, weight)
+    row = _nll_loss if weight is None else _nll_loss_weighted
+    if array.ndim <= 2:
+        return row(input, target, weight, ignore_index=ignore_index, reduction=reduction, spatial=False)
+    if array.ndim == 4:
+        return row(input, target, weight, ignore_index=ignore_index, reduction=reduction, spatial=True)
+    positions = targets.size // shape[0] if shape[0] else 0
+    loss = row(input.contiguous().view(shape[0], shape[1], 1, positions), target.view(shape[0], 1, positions), weight,
+               ignore_index=ignore_index, reduction=reduction, spatial=True)
+    return loss.view(targets.shape) if reduction == "none" else loss
+
+
+def _check_nll(input: Any, target: Any, weight: Any) -> None:
+    shape, targets = input._array.shape, target._array.shape
+    if not shape:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if len(shape) > 1 and targets[:1] != shape[:1]:
+        if not targets:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({targets[0]}).")
+    if len(shape) <= 2:
+        if len(targets) > 1:
+            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        if len(shape) == 1 and targets not in ((), (1,)):
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {targets[0]}")
+    elif len(shape) == 4 and len(targets) != 3:
+        raise RuntimeError("only batches of spatial targets supported (3D tensors) but got targets of dimension: "
+                           f"{len(targets)}")
+    elif targets[1:] != shape[2:]:
+        if len(shape) == 4:
+            raise RuntimeError(f"size mismatch (got input: {list(shape)} , target: {list(targets)}")
+        raise RuntimeError(f"Expected target size {[shape[0], *shape[2:]]}, got {list(targets)}")
+    if target._array.dtype.kind not in "iu" or target._array.dtype.itemsize not in (1, 8):
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}")
+    classes = shape[min(1, len(shape) - 1)]
+    if weight is not None and weight._array.shape != (classes,):
+        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+                           f"tensor of shape: {list(weight._array.shape)}")
+
+
+def cross_entropy(input: Any, target: Any, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
+                  reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Any:
+    """The loss of logits against class indices, or against class probabilities of the same shape."""
+    if reduction != "mean" or size_average is not None or reduce is not None:
+        reduction = reduction_of(reduction, size_average, reduce)
+    shape = input._array.shape
+    class_dim = 0 if len(shape) == 1 else 1
+    if target._array.shape == shape:
+        return _cross_entropy_of_probabilities(input, target, weight, reduction, ignore_index, label_smoothing, class_dim)
+    if label_smoothing > 0.0:
+        if label_smoothing > 1.0:
+            raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+        return _smoothed_cross_entropy(input, target, weight, reduction, ignore_index, label_smoothing, class_dim)
+    if len(shape) > 1 and target._array.shape[:1] != shape[:1]:
+        _check_nll(input, target, weight)  # torch, too, looks at the batch size before it computes
+    return _nll(log_softmax(input, class_dim), target, weight, reduction, ignore_index)
+
+
+def _cross_entropy_of_probabilities(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
+                                    label_smoothing: float, class_dim: int) -> Any:
+    if target._array.dtype.kind not in "fVc":
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}")
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    classes = input._array.shape[class_dim]
+    if weight is not None and weight._array.shape != (classes,):
+        raise RuntimeError("cross_entropy: weight tensor should be defined either for all "
+                           f"{classes} classes or no classes but got weight tensor of shape: {list(weight._array.shape)}")
+    log_probabilities = log_softmax(input, class_dim)
+    if label_smoothing > 0.0:
+        if label_smoothing > 1.0:
+            raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+        target = add_number(mul_number(target, 1 - label_smoothing), label_smoothing / classes)
+    product = log_probabilities * target
+    if weight is not None:
+        product = product * _along_class(weight, input._array.ndim)
+    if reduction == "none":
+        return -product.sum(class_dim)
+    total = -product.sum()
+    if reduction == "sum":
+        return total
+    samples = input._array.size // classes if classes else 0
+    return div_number(total, samples) if samples else mul_number(total, math.nan)
+
+
+def _along_class(weight: Any, ndim: int) -> Any:
+    return weight if ndim == 1 else weight.view(1, -1, *(1,) * (ndim - 2))
+
+
+def _smoothed_cross_entropy(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
+                            label_smoothing: float, class_dim: int) -> Any:
+    log_probabilities = log_softmax(input, class_dim)
+    loss = _nll(log_probabilities, target, weight, reduction, ignore_index)
+    spread = log_probabilities if weight is None else log_probabilities * _along_class(weight, input._array.ndim)
+    ignored = target == ignore_index
+    spread = (-spread.sum(class_dim)).masked_fill(ignored, 0.0)
+    if reduction != "none":
+        spread = spread.sum()
+    if reduction == "mean":
+        counted = ~ignored
+        spread = spread / (counted.sum() if weight is None else weight[target[counted]].sum())
+    share = label_smoothing / input._array.shape[class_dim]
+    return mul_number(loss, 1 - label_smoothing) + mul_number(spread, share)
+
+
+def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_average: bool | None = None,
+                         reduce: bool | None = None, reduction: str = "mean") -> Any:
+    """The loss of probabilities against targets between 0 and 1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
+                         "deprecated. Please ensure they have the same size.")
+    if weight is not None:
+        weight = weight.expand(torch.broadcast_shapes(target.shape, weight.shape))
+    for given, name in ((target, "target"), (weight, "weight")):
+        if given is not None and given.dtype is not input.dtype:
+            raise RuntimeError(f"Found dtype {given.dtype.scalar_name} but expected {input.dtype.scalar_name}")
+    array = input._array
+    if array.size and not (0 <= array.min() and array.max() <= 1):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    return apply(TABLE["binary_cross_entropy"], input, target, weight, reduction=reduction)
+
+
+def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, size_average: bool | None = None,
+                                     reduce: bool | None = None, reduction: str = "mean", pos_weight: Any = None) -> Any:
+    """sigmoid and binary cross entropy in one, without overflow."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    input, target, weight, pos_weight = promote("binary_cross_entropy_with_logits", input, target, weight, pos_weight)
+    return apply(TABLE["binary_cross_entropy_with_logits"], input, target, weight, pos_weight, reduction=reduction)
+
+
+def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+           log_target: bool = False) -> Any:
+    """The Kullback-Leibler divergence of log-probabilities `input` from `target`."""
+    batch_mean = False
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce)
+    elif reduction == "mean":
+        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
+                      "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to "
+                      "behave the same as 'batchmean' in the next major release.", stacklevel=user_stacklevel())
+    elif reduction == "batchmean":
+        batch_mean, reduction = True, "sum"
+    reduction = reduction_of(reduction)
+    if log_target:
+        loss = target.exp() * (target - input)
+    else:
+        loss = torch.xlogy(target, target) - target * input
+    loss = reduce_loss(loss, reduction)
+    return loss / input.shape[0] if batch_mean and input.ndim else loss
+
+
+def poisson_nll_loss(input: Any, target: Any, log_input: bool = True, full: bool = False, size_average: bool | None = None,
+                     eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean") -> Any:
+    """The loss of a Poisson rate (or its logarithm) against counts."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    loss = input.exp() - target * input if log_input else input - target * add_number(input, eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduce_loss(loss, reduction)
+
+
+def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> Any:
+    """The loss of a mean and variance against observations."""
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * torch.ones_like(input)
+    elif (var._array < 0).any():
+        raise ValueError("var has negative entry/entries")
+    if var.shape != input.shape:
+        if input.shape[:-1] == var.shape:
+            var = var.unsqueeze(-1)
+        elif input.ndim != var.ndim or sum(n for m, n in zip(input.shape, var.shape, strict=True) if m != n) != 1:
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    var = var.clone()
+    with no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduce_loss(loss, reduction)
+
+
+def _constant_like(x: Any, value: float) -> Any:
+    return torch.full_like(x.detach(), value)
+
+
+def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, size_average: bool | None = None,
+                         reduce: bool | None = None, reduction: str = "mean") -> Any:
+    """The distance itself where target is 1, what it lacks of `margin` where it is -1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    where, zeros = torch.where, _constant_like(input, 0)
+    lacking = (_constant_like(input, margin) - input).clamp_min(0)
+    return reduce_loss(where(target != 1, lacking, zeros) + where(target != -1, input, zeros), reduction)
+
+
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0, size_average: bool | None = None,
+                        reduce: bool | None = None, reduction: str = "mean") -> Any:
+    """How far `input1` fails to be greater (target 1) or smaller (-1) than `input2` by `margin`."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if input1.ndim != input2.ndim or input1.ndim != target.ndim:
+        raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+                           f"{input1.shape}, input2: {input2.shape}, target: {target.shape} ")
+    return reduce_loss(add_number(-target * (input1 - input2), margin).clamp_min(0), reduction)
+
+
+def soft_margin_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
+                     reduction: str = "mean") -> Any:
+    """log(1 + exp(-target * input))."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    return apply(TABLE["soft_margin_loss"], *promote("soft_margin_loss", input, target), reduction=reduction)
+
+
+def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, size_average: bool | None = None,
+                                reduce: bool | None = None, reduction: str = "mean") -> Any:
+    """The binary cross entropy of logits, averaged over the classes."""
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce)
+    log_sigmoid = torch.logsigmoid
+    loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    loss = loss.sum(dim=-1) / input.shape[-1]
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    return reduce_loss(loss, reduction)
+
+
+def multi_margin_loss(input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None,
+                      size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Any:
+    """How far wrong classes come within `margin` of the right one."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    return apply(TABLE["multi_margin_loss"], input, target, weight, p=p, margin=margin, reduction=reduction)
+
+
+def multilabel_margin_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
+                           reduction: str = "mean") -> Any:
+    """How far unwanted classes come within 1 of wanted ones; labels end at the first -1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    return apply(TABLE["multilabel_margin_loss"], input, target, reduction=reduction)
+
+
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0, size_average: bool | None = None,
+                          reduce: bool | None = None, reduction: str = "mean") -> Any:
+    """1 - cosine where target is 1, what the cosine exceeds `margin` by where it is -1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    dim = target.ndim
+    if dim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if (input1.ndim, input2.ndim) != (dim + 1, dim + 1):
+        raise RuntimeError(f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
+                           f"{list(input1.shape)} and {list(input2.shape)}.")
+    square1 = add_number((input1 * input1).sum(dim), 1e-12)
+    square2 = add_number((input2 * input2).sum(dim), 1e-12)
+    cosine = (input1 * input2).sum(dim) / (square1 * square2).sqrt()
+    where, zeros = torch.where, _constant_like(cosine, 0)
+    positive = where(target == 1, _constant_like(cosine, 1) - cosine, zeros)
+    negative = where(target == -1, sub_number(cosine, margin).clamp_min(0), zeros)
+    return reduce_loss(positive + negative, reduction)
+
+
+def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+                        swap: bool = False, size_average: bool | None = None, reduce: bool | None = None,
+                        reduction: str = "mean") -> Any:
+    """How far the negative fails to be farther from the anchor than the positive by `margin`."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+                           f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")
+    near = pairwise_distance(anchor, positive, p, eps)
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = torch.minimum(far, pairwise_distance(positive, negative, p, eps))
+    return reduce_loss((add_number(near, margin) - far).clamp_min(0), reduction)
+
+
+def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None,
+                                      margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Any:
+    """`triplet_margin_loss` with a distance of your own."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+                           f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")
+    distance = pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = torch.minimum(far, distance(positive, negative))
+    return reduce_loss((margin + near - far).clamp_min(0), reduction)

@@ -1,0 +1,148 @@
+"""Normalisations, and vectors brought to length 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from whygrad._apply import apply
+from whygrad._inplace import bump
+from whygrad._tensor import Size
+from whygrad.functional.run import with_out
+from whygrad.nn.torch_functions import torch
+from whygrad.ops.table import TABLE
+
+_whygrad_internal_ = True
+
+
+def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
+    """`input` over its p-norm along `dim`."""
+    length = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    return with_out("div", input / length, out, input)
+
+
+def _trailing_axes(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any) -> tuple[int, ...]:
+    shape = tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
+                           f"got normalized_shape = {list(shape)}")
+    for given, name in ((weight, "weight"), (bias, "bias")):
+        if given is not None and given._array.shape != shape:
+            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                               f"{list(given._array.shape)} and normalized_shape = {list(shape)}")
+    found = input._array.shape
+    if found[-len(shape):] != shape:
+        expected = ", ".join(["*", *map(str, shape)])
+        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got input of "
+                           f"size{list(found)}")
+    return tuple(range(len(found) - len(shape), len(found)))
+
+
+def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None,
+               eps: float = 1e-5) -> Any:
+    """Mean 0 and variance 1 over the last dims, then `* weight + bias`."""
+    axis = _trailing_axes(input, normalized_shape, weight, bias)
+    return apply(TABLE["layer_norm"], input, weight, bias, axis=axis, eps=eps)
+
+
+def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
+    """`input` over its root mean square over the last dims, then `* weight`."""
+    axis = _trailing_axes(input, normalized_shape, weight, None)
+    if eps is None:
+        eps = float(np.finfo(input._array.dtype).eps)
+    mean = input.pow(2).mean(axis, keepdim=True)
+    result = input * apply(TABLE["add_number"], mean, value=eps).rsqrt()
+    return result if weight is None else result * weight
+
+
+def _check_batch(size: Sequence[int]) -> None:
+    if size[0] * math.prod(size[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
+
+
+def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
+               training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Any:
+    """Mean 0 and variance 1 for each channel, over the batch (in training) or as the running statistics say."""
+    if training:
+        _check_batch(input.shape)
+    if eps < 0.0 or (training and eps == 0.0):
+        kind = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {kind}, but got {eps}")
+    channels = input._array.shape[1]
+    for given, name in ((running_mean, "running_mean"), (running_var, "running_var"), (weight, "weight"), (bias, "bias")):
+        if given is not None and given._array.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
+        return apply(TABLE["batch_norm"], input, weight, bias, running_mean.detach(), running_var.detach(), eps=eps)
+    if running_mean is not None or running_var is not None:
+        _track(input._array, running_mean, running_var, momentum)
+    return apply(TABLE["batch_norm"], input, weight, bias, None, None, eps=eps)
+
+
+def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: float) -> None:
+    """Move the running statistics towards those of this batch (with the unbiased variance)."""
+    axis = (0, *range(2, batch.ndim))
+    count = batch.size // batch.shape[1]
+    for running, statistic in ((running_mean, batch.mean), (running_var, batch.var)):
+        if running is None:
+            continue
+        found = statistic(axis=axis)
+        if running is running_var:
+            found = found * (count / (count - 1))
+        running._array[...] = (1 - momentum) * running._array + momentum * found
+        bump(running)
+
+
+def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+                  use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Any:
+    """`batch_norm` for each sample by itself."""
+    shape = input._array.shape
+    if use_input_stats and math.prod(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {Size(shape)}")
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    samples, channels = shape[:2]
+    repeated = [None if t is None else t.repeat(samples) for t in (weight, bias, running_mean, running_var)]
+    weight, bias, mean, var = repeated
+    result = batch_norm(input.contiguous().view(1, samples * channels, *shape[2:]), mean, var, weight, bias, use_input_stats,
+                        momentum, eps)
+    for running, each in ((running_mean, mean), (running_var, var)):
+        if running is not None and use_input_stats:
+            running._array[...] = each._array.reshape(samples, channels).mean(axis=0)
+            bump(running)
+    return result.view(shape)
+
+
+def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Mean 0 and variance 1 over each group of channels of each sample, then `* weight + bias` for each channel."""
+    shape = input._array.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    _check_batch([shape[0] * shape[1] // num_groups, num_groups, *shape[2:]])
+    if shape[1] % num_groups:
+        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
+                           f"{list(shape)} and num_groups={num_groups}")
+    for given, name in ((weight, "weight"), (bias, "bias")):
+        if given is not None and given._array.shape != (shape[1],):
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
+                               f"of shape {list(given._array.shape)} and input of shape {list(shape)}")
+    return apply(TABLE["group_norm"], input, weight, bias, groups=num_groups, eps=eps)
+
+
+def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+    """`input` over a power of the mean square of its neighbouring channels."""
+    if input.ndim < 3:
+        raise ValueError("Expected 3D or higher dimensionality                          input (got "
+                         f"{input.ndim} dimensions)")
+    if input._array.size == 0:
+        return input
+    before = size // 2
+    channels = input.shape[1]
+    padded = torch.pad(input.mul(input), (0, 0) * (input.ndim - 2) + (before, size - 1 - before))
+    mean = sum(padded.narrow(1, i, channels) for i in range(size)) / size
+    return input / mean.mul(alpha).add(k).pow(beta)

@@ -1,0 +1,37 @@
+"""The `reduction` argument of losses, and its two deprecated forerunners."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from whygrad.errors import user_stacklevel
+
+_whygrad_internal_ = True
+
+
+def reduction_of(reduction: Any, size_average: bool | None = None, reduce: bool | None = None) -> str:
+    """"none", "mean" or "sum"."""
+    if size_average is not None or reduce is not None:
+        return legacy_reduction(size_average, reduce)
+    if reduction == "elementwise_mean":
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
+                      stacklevel=user_stacklevel())
+        return "mean"
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    found: str = reduction
+    return found
+
+
+def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
+    averaged = size_average is None or size_average
+    reduced = reduce is None or reduce
+    found = ("mean" if averaged else "sum") if reduced else "none"
+    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.",
+                  stacklevel=user_stacklevel())
+    return found
+
+
+def reduce_loss(loss: Any, reduction: str) -> Any:
+    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss

@@ -1,0 +1,182 @@
+"""Dropout in its variants, and embedding."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from whygrad._apply import apply
+from whygrad._inplace import bump, run_inplace
+from whygrad._tensor import wrap
+from whygrad.errors import user_stacklevel
+from whygrad.functional.random import default_generator
+from whygrad.functional.run import run
+from whygrad.nn.torch_functions import torch
+from whygrad.ops.table import TABLE
+
+_whygrad_internal_ = True
+
+# What SELU's constants make of a value at minus infinity: alpha dropout drops to this.
+SELU_FLOOR = -1.7580993408473766
+
+
+def _check_probability(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _kept(input: Any, p: float, by_channel: bool) -> np.ndarray:
+    """1 for what is kept and 0 for what is dropped, in the input's dtype."""
+    array = input._array
+    if not by_channel:
+        return default_generator._stream.bernoulli(1 - p, array.shape, array.dtype)
+    if array.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return default_generator._stream.bernoulli(1 - p, array.shape[:2] + (1,) * (array.ndim - 2), array.dtype)
+
+
+def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool = False) -> Any:
+    _check_probability(p)
+    if p == 0 or not training or not input._array.size:
+        return input
+    if p == 1:
+        noise = np.zeros((), input._array.dtype)
+    else:
+        noise = _kept(input, p, by_channel)
+        noise /= noise.dtype.type(1 - p)
+    return run_inplace("mul", input, input, wrap(noise)) if inplace else run("mul", input, wrap(noise))
+
+
+def _alpha_drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool = False) -> Any:
+    """Drop to SELU's floor, then shift and scale so that mean and variance stay."""
+    _check_probability(p)
+    if p == 0 or not training or not input._array.size:
+        return input
+    if p == 1:
+        zeros = wrap(np.zeros((), input._array.dtype))
+        return run_inplace("mul", input, input, zeros) if inplace else run("mul", input, zeros)
+    noise = _kept(input, p, by_channel)
+    scale = 1.0 / math.sqrt((SELU_FLOOR * SELU_FLOOR * p + 1) * (1 - p))
+    shift = wrap((noise - 1) * (SELU_FLOOR * scale) + SELU_FLOOR * scale * p)
+    noise *= noise.dtype.type(scale)
+    if inplace:
+        return run_inplace("add", input, run_inplace("mul", input, input, wrap(noise)), shift)
+    return run("add", run("mul", input, wrap(noise)), shift)
+
+
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Zero elements with probability `p`, and scale the others by 1 / (1 - p)."""
+    return _drop(input, p, training, inplace)
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """Dropout that keeps mean and variance of what goes through SELU."""
+    return _alpha_drop(input, p, training, inplace)
+
+
+def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """Alpha dropout of whole channels."""
+    return _alpha_drop(input, p, training, inplace, by_channel=True)
+
+
+def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Dropout of whole channels of (N, C, L) or (C, L)."""
+    _check_probability(p)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists "
+                           "to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
+                           "optional batch dimension (i.e. 2D or 3D inputs).")
+    return _drop_in_batch(input, p, training, inplace, batched=input.ndim == 3)
+
+
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Dropout of whole channels of (N, C, H, W)."""
+    _check_probability(p)
+    if input.ndim not in (3, 4):
+        _warn_dimensions("dropout2d", input.ndim, 2, "3D or 4D")
+    if input.ndim == 3:
+        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+                      "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change "
+                      "in a future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To "
+                      "maintain the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
+                      stacklevel=user_stacklevel())
+    return _drop(input, p, training, inplace, by_channel=True)
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    _check_probability(p)
+    if input.ndim not in (4, 5):
+        _warn_dimensions("dropout3d", input.ndim, 3, "4D or 5D")
+    return _drop_in_batch(input, p, training, inplace, batched=input.ndim == 5)
+
+
+def _warn_dimensions(name: str, ndim: int, spatial: int, expected: str) -> None:
+    warnings.warn(f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future "
+                  f"release. To retain the behavior and silence this warning, please use dropout instead. Note that {name} "
+                  f"exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, "
+                  f"and an optional batch dimension (i.e. {expected} inputs).", stacklevel=user_stacklevel())
+
+
+def _drop_in_batch(input: Any, p: float, training: bool, inplace: bool, batched: bool) -> Any:
+    if batched:
+        return _drop(input, p, training, inplace, by_channel=True)
+    input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    result = _drop(input, p, training, inplace, by_channel=True)
+    return result.squeeze_(0) if inplace else result.squeeze(0)
+
+
+def embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None,
+              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
+    """The rows of `weight` that the indices `input` name."""
+    if sparse:
+        raise NotImplementedError("torch.nn.functional.embedding: sparse=True is not supported")
+    if input._array.dtype.kind != "i" or input._array.dtype.itemsize < 4:
+        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but "
+                           f"got {input.type()} instead (while checking arguments for embedding)")
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    rows = weight._array.shape[0]
+    if padding_idx is None:
+        padding_idx = -1
+    else:
+        if not (-rows <= padding_idx < rows or padding_idx == 0):
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= rows
+    if max_norm is not None:
+        _renorm(weight, input._array, max_norm, norm_type)
+    return apply(TABLE["embedding"], weight, input, padding_idx=padding_idx, by_frequency=scale_grad_by_freq)
+
+
+def _renorm(weight: Any, index: np.ndarray, max_norm: float, norm_type: float) -> None:
+    """Shrink, in place and unrecorded, the named rows that are longer than `max_norm`."""
+    table = weight._array
+    named = np.unique(index)
+    lengths = np.linalg.norm(table[named], ord=norm_type, axis=1)
+    long = lengths > max_norm
+    if long.any():
+        table[named[long]] *= (max_norm / (lengths[long] + 1e-7)).astype(table.dtype)[:, None]
+    bump(weight)
+
+
+def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+    """A vector with a 1 at the index for each index."""
+    array = tensor._array
+    if array.dtype != np.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if array.size == 0:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return torch.zeros((*array.shape, num_classes), dtype=tensor.dtype)
+    if array.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(array.max()) + 1
+    elif num_classes < 1:
+        raise RuntimeError("num_classes should be positive")
+    elif array.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return (tensor.unsqueeze(-1) == torch.arange(num_classes)).to(tensor.dtype)

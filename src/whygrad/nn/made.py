@@ -1,0 +1,61 @@
+"""Modules that do nothing but keep the arguments of a function of `nn.functional`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from whygrad._tensor import Tensor
+from whygrad.nn.module import Module
+
+_whygrad_internal_ = True
+
+REQUIRED = inspect.Parameter.empty
+
+
+def module_of(name: str, module: str, function: Callable[..., Any], parameters: dict[str, Any], *,
+              base: type[Module] = Module, start: Callable[..., None] = Module.__init__,
+              passed: tuple[str, ...] | None = None, keyword_only: bool = False, **members: Any) -> Any:
+    """A Module whose constructor takes `parameters` and whose forward hands them to `function`.
+
+    `start(self, **values)` begins the construction. `passed` names the attributes that forward passes on, by keyword
+    (default: all parameters).
+    """
+    kind = inspect.Parameter.KEYWORD_ONLY if keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(key, kind, default=value) for key, value in parameters.items()])
+    names = tuple(parameters) if passed is None else passed
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}.__init__() {error}") from None
+        bound.apply_defaults()
+        start(self, **bound.arguments)
+
+    if names == ("inplace",):
+        def forward(self: Any, input: Any) -> Any:
+            return function(input, self.inplace)
+    else:
+        def forward(self: Any, *inputs: Any) -> Any:
+            return function(*inputs, **{key: getattr(self, key) for key in names})
+
+    __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *signature.parameters.values()])
+    made = type(name, (base,), {"__module__": module, "__qualname__": name, "__doc__": function.__doc__,
+                                "__init__": __init__, "forward": forward, **members})
+    for key, member in vars(made).items():
+        if inspect.isfunction(member):
+            member.__qualname__ = f"{name}.{key}"
+    return made
+
+
+def keep(self: Any, **values: Any) -> None:
+    """Every parameter becomes an attribute; a tensor or None called weight becomes a buffer."""
+    Module.__init__(self)
+    for key, value in values.items():
+        if isinstance(value, Tensor) or key.endswith("weight"):
+            self.register_buffer(key, value)
+        else:
+            setattr(self, key, value)

@@ -1,0 +1,38 @@
+"""Random numbers shaped or parametrised by tensors: drawn before the row runs, with a gradient of zero, as in torch."""
+
+from whygrad.ops.table import elementwise, op
+
+
+@op(node=lambda kinds, statics: statics["node"],
+    x=lambda xp, g: xp.zeros_like(g))
+def sampled(xp, x, *, values, node):
+    return values
+
+
+@elementwise(node=lambda kinds, statics: {"ts": "NormalBackward1", "st": "NormalBackward2", "tt": "NormalBackward3"}[kinds],
+             mean=lambda xp, g: xp.zeros_like(g),
+             std=lambda xp, g: xp.zeros_like(g))
+def sampled_normal(xp, mean, std, *, values):
+    return values
+
+
+def _no_derivative(g, name):
+    raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+
+@elementwise(node="NotImplemented", x=_no_derivative)
+def sampled_by_number(xp, x, *, values, name):
+    return values
+
+
+@elementwise(node="NotImplemented", a=_no_derivative, b=_no_derivative)
+def sampled_by_two(xp, a, b, *, values, name):
+    return values
+
+
+@elementwise(node="BernoulliBackward1",
+             x=lambda xp, g: xp.zeros_like(g),
+             p=lambda xp, g: xp.zeros_like(g))
+def bernoulli_by_tensor(xp, x, p, *, values):
+    """`x` overwritten with zeros and ones of the probabilities `p`."""
+    return values

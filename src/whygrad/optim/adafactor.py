@@ -1,0 +1,80 @@
+"""Adafactor: Adam's second moment, kept as one row and one column for each matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from whygrad._inplace import bump
+from whygrad._tensor import Tensor, wrap
+from whygrad.optim.elementwise import Stepping, as_number, check_lr, lerp_, scalar
+
+_whygrad_internal_ = True
+
+
+class Adafactor(Stepping):
+    """`p -= alpha * g / sqrt(row * column)`, clipped, where `alpha` is relative to the size of `p`."""
+
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
+                 eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,
+                 foreach: bool | None = None, maximize: bool = False) -> None:
+        if not (isinstance(lr, Tensor) or lr >= 0.0):
+            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
+        check_lr(lr)
+        for wrong, text in ((not beta2_decay <= 0.0, f"beta2_decay should be <= 0 but is: {beta2_decay}"),
+                            (eps[0] is not None and not eps[0] >= 0.0, f"epsilon1 should be >= 0 but is: {eps[0]}"),
+                            (not eps[1] >= 0.0, f"epsilon2 should be >= 0 but is: {eps[1]}"),
+                            (not d >= 1.0, f"Clipping threshold d should be >= 1 but is: {d}"),
+                            (not weight_decay >= 0.0, f"weight_decay should be >= 0 but is: {weight_decay}")):
+            if wrong:
+                raise ValueError(text)
+        super().__init__(params, {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay,
+                                  "foreach": foreach, "maximize": maximize})
+
+    def step_group(self, group: dict[str, Any]) -> None:
+        for p in group["params"]:
+            if p.grad is None:
+                continue
+            if p.dtype.is_complex:
+                raise RuntimeError("Adafactor does not support complex parameters")
+            state = self.state[p]
+            g = p.grad._array
+            if not state:
+                state["step"] = scalar(0.0)
+                if g.ndim > 1:
+                    state["row_var"] = wrap(np.zeros_like(g, shape=(*g.shape[:-1], 1)))
+                    state["col_var"] = wrap(np.zeros_like(g, shape=(*g.shape[:-2], 1, g.shape[-1])))
+                else:
+                    state["variance"] = wrap(np.zeros_like(g))
+            update(p._array, -g if group["maximize"] else g, state, group, p.dtype.numpy)
+            bump(p)
+
+
+def update(p: np.ndarray, g: np.ndarray, state: dict[str, Tensor], group: dict[str, Any], dtype: np.dtype) -> None:
+    lr, d, (eps1, eps2) = as_number(group["lr"]), group["d"], group["eps"]
+    if eps1 is None:
+        eps1 = float(np.finfo(dtype).eps) if dtype.kind == "f" else 2.0**-7
+    step = state["step"]._array
+    step += 1
+    weight = float(step) ** group["beta2_decay"]
+    alpha = max(eps2, rms(p)) * min(lr, 1 / float(step) ** 0.5)
+    if group["weight_decay"] != 0:
+        p *= 1 - lr * group["weight_decay"]
+    if g.ndim > 1:
+        row, column = state["row_var"]._array, state["col_var"]._array
+        lerp_(row, np.square(g).mean(-1, keepdims=True), weight)
+        lerp_(column, np.square(g).mean(-2, keepdims=True), weight)
+        variance = row @ column / np.maximum(row.mean(-2, keepdims=True), eps1)
+    else:
+        variance = state["variance"]._array
+        lerp_(variance, g * g, weight)
+    move = g / np.sqrt(np.maximum(variance, eps1 * eps1))
+    p -= alpha / max(1.0, rms(move) / d) * move
+
+
+def rms(x: np.ndarray) -> float:
+    return float(np.linalg.norm(x.reshape(-1).astype(np.float32, copy=False) if x.itemsize == 2 else x.reshape(-1))
+                 ) / math.sqrt(x.size)

@@ -1,0 +1,89 @@
+"""Muon: momentum whose matrix is made orthogonal before it is used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from whygrad._inplace import bump
+from whygrad._tensor import Tensor, wrap
+from whygrad.optim.elementwise import Stepping, as_number, lerp_
+
+_whygrad_internal_ = True
+
+
+class Muon(Stepping):
+    """`p -= lr * orthogonal(momentum)`, for parameters that are matrices."""
+
+    def __init__(self, params: Iterable[Any], lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
+                 nesterov: bool = True, ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
+                 eps: float = 1e-7, ns_steps: int = 5, adjust_lr_fn: str | None = None) -> None:
+        if isinstance(lr, Tensor) and lr._array.size != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        for name, value in (("Learning rate", lr), ("momentum", momentum), ("weight decay", weight_decay)):
+            if not as_number(value) >= 0.0:
+                raise ValueError(f"{name} should be >= 0 but is: {value}")
+        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
+            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
+        super().__init__(params, {
+            "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
+            "ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps, "adjust_lr_fn": adjust_lr_fn})
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.ndim != 2:
+                    raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {p.shape}")
+
+    def step_group(self, group: dict[str, Any]) -> None:
+        lr, momentum = as_number(group["lr"]), group["momentum"]
+        for p in group["params"]:
+            if p.grad is None:
+                continue
+            if p.dtype.is_complex:
+                raise RuntimeError("Muon does not support complex parameters")
+            g = p.grad._array
+            state = self.state[p]
+            if "momentum_buffer" not in state:
+                state["momentum_buffer"] = wrap(np.zeros_like(g))
+            update = state["momentum_buffer"]._array
+            lerp_(update, g, 1 - momentum)
+            if group["nesterov"]:
+                ahead = g.copy()
+                lerp_(ahead, update, momentum)
+                update = ahead
+            update = orthogonalized(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
+            p._array *= 1 - lr * group["weight_decay"]
+            p._array -= (lr * ratio(group["adjust_lr_fn"], p._array.shape) * update).astype(p._array.dtype)
+            bump(p)
+
+
+def ratio(adjustment: str | None, shape: tuple[int, ...]) -> float:
+    """How much longer the step of a matrix of this shape is."""
+    rows, columns = shape
+    return 0.2 * math.sqrt(max(rows, columns)) if adjustment == "match_rms_adamw" else math.sqrt(max(1, rows / columns))
+
+
+def orthogonalized(matrix: np.ndarray, coefficients: tuple[float, ...], steps: int, eps: float) -> np.ndarray:
+    """Almost the nearest orthogonal matrix, by Newton-Schulz iteration in bfloat16 precision."""
+    if steps >= 100:
+        raise ValueError("Number of steps must be less than 100 for computational efficiency")
+    if len(coefficients) != 3:
+        raise ValueError("Coefficients must be a tuple of exactly 3 values")
+    a, b, c = coefficients
+    tall = matrix.shape[0] > matrix.shape[1]
+    x = to_bfloat16(matrix.T if tall else matrix)
+    x = to_bfloat16(x / max(float(to_bfloat16(np.linalg.norm(x))), eps))
+    for _ in range(steps):
+        gram = to_bfloat16(x @ x.T)
+        x = to_bfloat16(a * x + to_bfloat16(b * gram + c * (gram @ gram)) @ x)
+    return x.T if tall else x
+
+
+def to_bfloat16(values: Any) -> np.ndarray:
+    """float32 numbers rounded to what bfloat16 can hold: the upper half of the bits, to nearest, ties to even."""
+    bits = np.array(values, np.float32).view(np.uint32)
+    bits += 0x7FFF + (bits >> 16 & 1)
+    bits &= 0xFFFF0000
+    return bits.view(np.float32)

@@ -1,0 +1,187 @@
+"""Averages of weights over training: equal ones (SWA) and exponential ones (EMA), and the learning rate that goes with them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from whygrad._inplace import bump
+from whygrad._tensor import Tensor, wrap
+from whygrad.autograd.grad_mode import no_grad
+from whygrad.nn.module import Module
+from whygrad.optim.elementwise import as_number, lerp_
+from whygrad.optim.lr_scheduler import LRScheduler, Rates, _format_param
+from whygrad.optim.optimizer import Optimizer
+
+_whygrad_internal_ = True
+
+__all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
+           "update_bn"]
+
+Tensors = list[Tensor] | tuple[Tensor, ...]
+
+
+def _check_decay(decay: float) -> None:
+    if decay < 0.0 or decay > 1.0:
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+
+
+def _move(averaged: Tensors, current: Tensors, weight: float, integers: Callable[[np.ndarray, np.ndarray], Any]) -> None:
+    for a, b in zip(averaged, current, strict=True):
+        if a._array.dtype.kind in "fcV":
+            lerp_(a._array, b._array, weight)
+        else:
+            a._array[...] = integers(a._array, b._array)
+        bump(a)
+
+
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
+    """A function that moves a list of averages towards the present values by `1 - decay`."""
+    _check_decay(decay)
+
+    def ema_update(ema_param_list: Tensors, current_param_list: Tensors, _: Any) -> None:
+        _move(ema_param_list, current_param_list, 1 - decay, lambda a, b: a * decay + b * (1 - decay))
+
+    return ema_update
+
+
+def get_swa_multi_avg_fn() -> Callable[..., None]:
+    """A function that takes a list of present values into averages of `num_averaged` values."""
+
+    def swa_update(averaged_param_list: Tensors, current_param_list: Tensors, num_averaged: Tensor | int) -> None:
+        count = as_number(num_averaged) + 1
+        # A count that is a tensor gives a weight in float32, as in torch.
+        weight = float(np.float32(1 / count)) if isinstance(num_averaged, Tensor) else 1 / count
+        _move(averaged_param_list, current_param_list, weight, lambda a, b: a + np.trunc((b - a) / count))
+
+    return swa_update
+
+
+def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
+    """A function that gives the next exponential average of one tensor."""
+    _check_decay(decay)
+
+    @no_grad()
+    def ema_update(ema_param: Any, current_param: Any, num_averaged: Any) -> Any:
+        return decay * ema_param + (1 - decay) * current_param
+
+    return ema_update
+
+
+def get_swa_avg_fn() -> Callable[..., Any]:
+    """A function that gives the next equal average of one tensor."""
+
+    @no_grad()
+    def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
+        return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+
+    return swa_update
+
+
+class AveragedModel(Module):
+    """A copy of a model that holds the average of its parameters."""
+
+    n_averaged: Any
+
+    def __init__(self, model: Module, device: Any = None, avg_fn: Callable[..., Any] | None = None,
+                 multi_avg_fn: Callable[..., None] | None = None, use_buffers: bool = False) -> None:
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
+        self.module = deepcopy(model)
+        if device is not None:
+            self.module = self.module.to(device)
+        self.register_buffer("n_averaged", wrap(np.array(0)))
+        self.avg_fn = avg_fn
+        self.multi_avg_fn = multi_avg_fn
+        self.use_buffers = use_buffers
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.module(*args, **kwargs)
+
+    @no_grad()
+    def update_parameters(self, model: Module) -> None:
+        """Take the present parameters of `model` into the average."""
+        averaged = [p.detach() for p in (_parameters_and_buffers(self.module) if self.use_buffers else self.parameters())]
+        current = [p.detach() for p in (_parameters_and_buffers(model) if self.use_buffers else model.parameters())]
+        if self.n_averaged._array == 0:
+            for a, b in zip(averaged, current, strict=False):
+                a.copy_(b)  # type: ignore[attr-defined]
+        elif self.avg_fn is None:
+            update = self.multi_avg_fn or get_swa_multi_avg_fn()
+            for dtype in dict.fromkeys([a.dtype for a in averaged]):
+                alike = [(a, b) for a, b in zip(averaged, current, strict=False) if a.dtype is dtype]
+                update([a for a, _ in alike], [b for _, b in alike], self.n_averaged)
+        else:
+            for a, b in zip(averaged, current, strict=True):
+                a.copy_(self.avg_fn(a, b, self.n_averaged))  # type: ignore[attr-defined]
+        if not self.use_buffers:
+            for mine, theirs in zip(self.module.buffers(), model.buffers(), strict=True):
+                mine.copy_(theirs)  # type: ignore[attr-defined]
+        self.n_averaged += 1
+
+
+def _parameters_and_buffers(model: Module) -> Iterable[Any]:
+    return itertools.chain(model.parameters(), model.buffers())
+
+
+@no_grad()
+def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+    """Compute the statistics of all batch norms anew, for the averaged weights: one pass over the data."""
+    from whygrad.nn.normalization import _BatchNorm
+
+    momenta = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
+    if not momenta:
+        return
+    was_training = model.training
+    model.train()
+    for module in momenta:
+        module.reset_running_stats()
+        # None means the plain average of all batches.
+        module.momentum = None
+    for batch in loader:
+        inputs = batch[0] if isinstance(batch, list | tuple) else batch
+        model(inputs if device is None else inputs.to(device))
+    for module, momentum in momenta.items():
+        module.momentum = momentum
+    model.train(was_training)
+
+
+class SWALR(LRScheduler):
+    """From the present rate to `swa_lr` in `anneal_epochs` epochs, and constant from there."""
+
+    def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",
+                 last_epoch: int = -1) -> None:
+        for rate, group in zip(_format_param("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True):
+            group["swa_lr"] = rate
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        self._anneal_strategy = anneal_strategy
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        self.anneal_epochs = anneal_epochs
+        super().__init__(optimizer, last_epoch)
+
+    def _progress(self, step: float) -> float:
+        """How much of `swa_lr` is in the rate at a step."""
+        t = max(0, min(1, step / max(1, self.anneal_epochs)))
+        return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
+
+    def get_lr(self) -> Rates:
+        self._check_called_by_step()
+        step = self._step_count - 1
+        if self.anneal_epochs == 0:
+            step = max(1, step)
+        before, now = self._progress(step - 1), self._progress(step)
+        rates = []
+        for group in self.optimizer.param_groups:
+            lr, swa_lr = group["lr"], group["swa_lr"]
+            # The rate at the start, seen through what annealing has made of it.
+            start = swa_lr if before == 1 else (lr - before * swa_lr) / (1 - before)
+            rates.append(swa_lr * now + start * (1 - now))
+        return rates

@@ -1,0 +1,313 @@
+"""Checkpoints travel: torch -> whygrad -> torch and back, bit by bit, with what is shared still shared."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from collections import Counter, OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import whygrad
+from whygrad import io as checkpoint
+from whygrad.parameter import Parameter
+
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
+          "float64", "complex64", "complex128"]
+
+
+def through_torch(obj: Any, **options: Any) -> Any:
+    """Saved by us, loaded by torch."""
+    buffer = io.BytesIO()
+    checkpoint.save(obj, buffer)
+    buffer.seek(0)
+    return torch.load(buffer, **options)
+
+
+def from_torch(obj: Any, **options: Any) -> Any:
+    """Saved by torch, loaded by us."""
+    buffer = io.BytesIO()
+    torch.save(obj, buffer)
+    buffer.seek(0)
+    return checkpoint.load(buffer, **options)
+
+
+def bits(t: Any) -> bytes:
+    array = t._array if isinstance(t, whygrad.Tensor) else t.detach().resolve_conj().resolve_neg().contiguous()
+    if isinstance(array, torch.Tensor):
+        array = (array.view(torch.uint8) if array.ndim else array.reshape(1).view(torch.uint8)).numpy()
+    return array.tobytes()
+
+
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (7,), (3, 5)])
+def test_every_dtype_is_kept_to_the_last_bit(name: str, shape: tuple[int, ...]) -> None:
+    dtype = getattr(torch, name)
+    raw = np.random.default_rng(0).integers(0, 2 if name == "bool" else 256, (*shape, dtype.itemsize), dtype=np.uint8)
+    theirs = torch.from_numpy(raw.reshape(-1)).view(dtype).reshape(shape)  # any bits: NaN payloads and denormals too
+    ours = from_torch(theirs)
+    assert str(ours.dtype) == str(theirs.dtype)
+    assert tuple(ours.shape) == shape
+    back = through_torch(ours)
+    assert back.dtype is dtype
+    assert back.shape == theirs.shape
+    assert back.stride() == theirs.stride()
+    assert bits(ours) == bits(theirs) == bits(back)
+
+
+def test_views_share_their_storage_on_both_sides() -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    ours = from_torch({"x": x, "t": x.permute(2, 0, 1), "row": x[1, 2], "step": x[:, ::2, 1::2], "wide": x[0, 0, :1].expand(5)})
+    back = through_torch(ours)
+    for name, t in {"x": x, "t": x.permute(2, 0, 1), "row": x[1, 2], "step": x[:, ::2, 1::2]}.items():
+        assert back[name].stride() == t.stride()
+        assert back[name].storage_offset() == t.storage_offset()
+        np.testing.assert_array_equal(ours[name]._array, t.numpy())
+    ours["x"]._array[...] = back["x"][...] = 7
+    for side in (ours, back):
+        for t in side.values():
+            assert (np.asarray(t) == 7).all()
+    assert ours["t"]._counter is ours["row"]._counter
+
+
+def test_views_made_here_share_their_storage_in_torch() -> None:
+    x = whygrad.tensor(np.arange(6.0).reshape(2, 3))
+    back = through_torch([x, whygrad.from_numpy(x._array.T), whygrad.from_numpy(x._array[1])])
+    back[0].zero_()
+    assert not back[1].any()
+    assert not back[2].any()
+    assert back[1].stride() == (1, 3)
+
+
+def test_an_empty_view_does_not_take_the_storage_of_its_base() -> None:
+    x = whygrad.tensor([1.0, 2.0])
+    empty, whole = through_torch([whygrad.from_numpy(x._array[:0]), x])
+    assert empty.shape == (0,)
+    assert whole.tolist() == [1, 2]
+
+
+def test_views_that_torch_cannot_describe_are_copied() -> None:
+    values = np.arange(5.0)
+    backwards = whygrad.from_numpy(values)
+    backwards._array = values[::-1]
+    assert through_torch(backwards).tolist() == [4, 3, 2, 1, 0]
+
+
+CONTAINERS: dict[str, Any] = {
+    "nested": {"a": [1, 2.5, None, True, "text", ("t", ()), {"b": {"c": []}}]},
+    "numbers": [0, -1, 255, 256, 65535, 65536, 2**31, -(2**31), 2**63, 10**30, -(10**30), 1e308, float("inf"), 1j, 2 - 3j],
+    "ordered": OrderedDict([("z", 1), ("a", 2)]),
+    "counter": Counter("abracadabra"),
+    "set": {1, 2, "x"},
+    "bytes": [b"abc\xff\x00", bytearray(b"xyz"), bytearray()],
+    "keys": {1: "a", (1, "b"): 2, None: 3, 2.5: 4, b"k": 5, True: 6},
+    "unicode": ["ä\U0001f600", "\udc80", "x" * 300],
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_plain_containers(name: str) -> None:
+    value = CONTAINERS[name]
+    for result in (from_torch(value), through_torch(value)):
+        assert result == value
+        assert type(result) is type(value)
+
+
+def test_empty_bytes_which_torch_itself_cannot_read() -> None:
+    assert from_torch({"x": b""}) == {"x": b""}
+
+
+def test_an_object_that_occurs_twice_is_one_object() -> None:
+    inner: list[Any] = [1]
+    loop: list[Any] = []
+    loop.append(loop)
+    result = from_torch({"a": inner, "b": inner, "loop": loop})
+    assert result["a"] is result["b"]
+    assert result["loop"][0] is result["loop"]
+
+
+def test_torch_objects() -> None:
+    ours = from_torch({"size": torch.Size([2, 3]), "dtype": torch.bfloat16, "device": torch.device("cuda:1"),
+                       "layout": torch.strided})
+    assert type(ours["size"]) is whygrad.Size
+    assert ours["dtype"] is whygrad.dtypes.bfloat16
+    assert str(ours["device"]) == "cuda:1"
+    back = through_torch(ours)
+    assert back["size"] == torch.Size([2, 3])
+    assert type(back["size"]) is torch.Size
+    assert back["dtype"] is torch.bfloat16
+    assert back["device"] == torch.device("cuda:1")
+    assert back["layout"] is torch.strided
+
+
+def test_gradient_flags_parameters_and_attributes() -> None:
+    leaf = torch.ones(2, requires_grad=True)
+    marked = torch.ones(2)
+    marked.note = "mine"  # type: ignore[attr-defined]
+    parameter = torch.nn.Parameter(torch.ones(3))
+    parameter.tag = 5  # type: ignore[attr-defined]
+    frozen = torch.nn.Parameter(torch.ones(1, dtype=torch.int64), requires_grad=False)
+    ours = from_torch([leaf, leaf * 2, marked, parameter, frozen])
+    assert [t.requires_grad for t in ours] == [True, True, False, True, False]
+    assert [type(t) for t in ours] == [whygrad.Tensor] * 3 + [Parameter] * 2
+    assert ours[1].is_leaf
+    assert ours[2].note == "mine"
+    assert ours[3].tag == 5
+    back = through_torch(ours)
+    assert [t.requires_grad for t in back] == [True, True, False, True, False]
+    assert [type(t) for t in back] == [torch.Tensor] * 3 + [torch.nn.Parameter] * 2
+    assert back[2].note == "mine"
+    assert back[3].tag == 5
+
+
+def test_tied_parameters_stay_tied() -> None:
+    p = torch.nn.Parameter(torch.ones(2))
+    ours = from_torch({"a": p, "b": p})
+    assert ours["a"] is ours["b"]
+    back = through_torch(ours)
+    assert back["a"] is back["b"]
+
+
+def test_conjugation_that_torch_deferred_is_carried_out() -> None:
+    z = torch.tensor([1 + 2j, 3 - 4j])
+    ours = from_torch({"conj": z.conj(), "neg": z.conj().imag, "plain": z})
+    np.testing.assert_array_equal(ours["conj"]._array, z.conj().resolve_conj().numpy())
+    np.testing.assert_array_equal(ours["plain"]._array, z.numpy())
+
+
+def test_state_of_a_model_and_its_optimizer() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2, amsgrad=True)
+    for _ in range(3):
+        model(torch.randn(5, 3)).sum().backward()
+        optimizer.step()
+    ours = from_torch({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3})
+    assert ours["model"]._metadata == model.state_dict()._metadata  # type: ignore[attr-defined]
+    back = through_torch(ours)
+    fresh_model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1))
+    fresh_optimizer = torch.optim.Adam(fresh_model.parameters(), lr=1.0)
+    fresh_model.load_state_dict(back["model"])
+    fresh_optimizer.load_state_dict(back["optimizer"])
+    for a, b in zip(model.parameters(), fresh_model.parameters(), strict=True):
+        assert bits(a) == bits(b)
+    assert str(fresh_optimizer.state_dict()) == str(optimizer.state_dict())
+
+
+def test_one_memory_under_two_types_is_refused_as_in_torch() -> None:
+    x = whygrad.tensor([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="view the same data as different types"):
+        checkpoint.save([x, whygrad.from_numpy(x._array.view(np.int32))], io.BytesIO())
+
+
+def test_paths_permissions_and_links(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    checkpoint.save({"a": whygrad.tensor([1.0])}, path)
+    os.chmod(path, 0o640)
+    link = tmp_path / "link.pt"
+    link.symlink_to(path)
+    checkpoint.save({"a": whygrad.tensor([2.0])}, str(link))
+    assert link.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert torch.load(path)["a"].item() == 2
+    assert torch.load(path, mmap=True)["a"].item() == 2
+    assert checkpoint.load(str(path), mmap=True)["a"]._array.item() == 2
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.pt", "model.pt"]
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    checkpoint.save([1], path)
+    before = path.read_bytes()
+    with pytest.raises((AttributeError, TypeError)):
+        checkpoint.save([lambda: None], path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["model.pt"]
+
+
+def test_map_location() -> None:
+    buffer = io.BytesIO()
+    torch.save(torch.ones(2), buffer)
+    for place in ("cpu", whygrad.devices.device("cpu"), {"cpu": "cpu"}, lambda storage, location: storage,
+                  lambda storage, location: None):
+        buffer.seek(0)
+        assert checkpoint.load(buffer, map_location=place)._array.tolist() == [1, 1]
+    for place in ("cuda", "cuda:0", "foo", {"cpu": "cuda:0"}, 3):
+        messages = []
+        for load in (torch.load, checkpoint.load):
+            buffer.seek(0)
+            with pytest.raises((RuntimeError, TypeError)) as caught:
+                load(buffer, map_location=place)
+            messages.append((caught.type, str(caught.value)))
+        assert messages[0] == messages[1]
+
+
+class Trusted:
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+
+def test_classes_need_trust() -> None:
+    buffer = io.BytesIO()
+    torch.save({"x": Trusted(3), "t": torch.ones(1)}, buffer)
+    raw = buffer.getvalue()
+    errors = []
+    for load in (torch.load, checkpoint.load):
+        with pytest.raises(Exception) as caught:
+            load(io.BytesIO(raw))
+        errors.append((caught.type, str(caught.value).splitlines()[:5]))
+    assert errors[0][0] is errors[1][0]
+    assert errors[0][1][0] == errors[1][1][0]
+    assert "test_checkpoints.Trusted" in errors[1][1][-1]
+    assert checkpoint.load(io.BytesIO(raw), weights_only=False)["x"].value == 3
+    with checkpoint.safe_globals([Trusted]):
+        assert checkpoint.load(io.BytesIO(raw))["x"].value == 3
+    assert checkpoint.get_safe_globals() == []
+    checkpoint.add_safe_globals([(Trusted, "test_checkpoints.Trusted")])
+    try:
+        assert checkpoint.load(io.BytesIO(raw))["x"].value == 3
+    finally:
+        checkpoint.clear_safe_globals()
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(AttributeError, match="expected 'f' to be string"):
+        checkpoint.save(1, None)
+    with pytest.raises(RuntimeError, match="Parent directory /nowhere does not exist"):
+        checkpoint.save(1, "/nowhere/x.pt")
+    with pytest.raises(FileNotFoundError):
+        checkpoint.load("/nowhere/x.pt")
+    with pytest.raises(AttributeError, match="seekable"):
+        checkpoint.load(None)
+    with pytest.raises(ValueError, match="must be a file path"):
+        checkpoint.load(io.BytesIO(), mmap=True)
+    with pytest.raises(RuntimeError, match="explicit pickle_module"):
+        import pickle
+
+        checkpoint.load(io.BytesIO(), pickle_module=pickle, weights_only=True)
+    with pytest.raises(NotImplementedError):
+        checkpoint.save(1, io.BytesIO(), _use_new_zipfile_serialization=False)
+
+
+def test_big_endian_files() -> None:
+    buffer = io.BytesIO()
+    checkpoint.save(whygrad.tensor([1.0, 2.0]), buffer)
+    raw = buffer.getvalue()
+    import zipfile
+
+    source = zipfile.ZipFile(io.BytesIO(raw))
+    swapped = io.BytesIO()
+    with zipfile.ZipFile(swapped, "w") as archive:
+        for name in source.namelist():
+            data = source.read(name)
+            if name.endswith("byteorder"):
+                data = b"big"
+            if name.endswith("data/0"):
+                data = np.frombuffer(data, np.float32).byteswap().tobytes()
+            archive.writestr(name, data)
+    swapped.seek(0)
+    assert checkpoint.load(swapped)._array.tolist() == [1, 2]
