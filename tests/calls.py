@@ -49,7 +49,7 @@ def compare(expression: str, setup: str = SETUP) -> None:
     if kind == "error":
         assert ours == theirs
     elif isinstance(theirs, torch.Tensor):
-        assert_same(theirs, ours, expression, rtol=0 if theirs.dtype is not torch.float64 else 1e-15)
+        assert_same(theirs, ours, expression, rtol=1e-14)
         if theirs.numel() > 1:
             assert theirs.stride() == ours.stride()
     else:

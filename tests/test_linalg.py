@@ -201,7 +201,8 @@ def test_einsum_other_forms() -> None:
 def test_dtypes(dtype: str) -> None:
     a, b, v = [np.arange(n).reshape(shape).astype(dtype) for n, shape in ((6, (2, 3)), (12, (3, 4)), (3, (3,)))]
     for name, arguments in (("mm", (a, b)), ("matmul", (a, b)), ("mv", (a, v)), ("dot", (v, v)), ("outer", (v, v)), ("trace", (a,)),
-                            ("addmm", (b[:2], a, b)), ("matmul", (a[None], b))):
+                            ("addmm", (b[:2], a, b)), ("matmul", (a[None], b)), ("matmul", (a[None], v)), ("matmul", (a[None], b[None])),
+                            ("addr", (a, v[:2], v)), ("addmv", (v[:2], a, v)), ("baddbmm", (b[:2], a[None], b[None]))):
         pairs = [pair(x) for x in arguments]
         theirs = outcome(lambda: getattr(torch, name)(*[p[0] for p in pairs]))
         ours = outcome(lambda: getattr(whygrad, name)(*[p[1] for p in pairs]))
@@ -209,7 +210,7 @@ def test_dtypes(dtype: str) -> None:
         if theirs[0] == "value":
             assert_same(theirs[1], ours[1], name)
         else:
-            assert theirs[1][0] == ours[1][0]
+            assert theirs[1] == ours[1]
 
 
 def test_integer_scales() -> None:
@@ -335,7 +336,8 @@ ERRORS = [
     lambda lib, f, v, b, d, i: lib.linalg.vecdot(f, d),
     lambda lib, f, v, b, d, i: lib.linalg.multi_dot([f]),
     lambda lib, f, v, b, d, i: lib.linalg.multi_dot([f, f]),
-    lambda lib, f, v, b, d, i: (f * 1).addmm_(f, f.t()),
+    lambda lib, f, v, b, d, i: f[:1, :2].clone().addmm_(f, f.t()),
+    lambda lib, f, v, b, d, i: f[:, :2].clone().baddbmm_(b, b.mT),
 ]
 
 

@@ -439,9 +439,10 @@ def apply_source(layout: Layout) -> str:
 
 def _node_class_expression(layout: Layout) -> str:
     row = layout.row
-    if isinstance(row.node, str):
-        layout.node_class(row.node)
-        return f"layout.classes['{row.node}']"
+    if isinstance(row.node, str) or not row.statics:
+        name = layout.node_name({})
+        layout.node_class(name)
+        return f"layout.classes['{name}']"
     statics = "{" + ", ".join(f"'{name}': {name}" for name in row.statics) + "}"
     return f"layout.node_class(layout.node_name({statics}))"
 

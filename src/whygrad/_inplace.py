@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from whygrad import dtypes, errors
-from whygrad._apply import Layout, layout_of, make_node
-from whygrad._tensor import InferenceCounter, Tensor, grad_fn, source
+from whygrad._apply import Layout, layout_of, make_node, tracked_nodes
+from whygrad._tensor import InferenceCounter, Tensor, grad_fn, source, wrap
 from whygrad.autograd.modes import modes, special
-from whygrad.autograd.node import Node, extra
+from whygrad.autograd.node import Cast, Node, extra
 from whygrad.autograd.views import CopySlices
 from whygrad.broadcasting import broadcast_shapes
 from whygrad.ops.table import TABLE
@@ -34,8 +34,21 @@ def run_inplace(row_name: str, target: Tensor, *inputs: Any, **statics: Any) -> 
         if dtype is not target.dtype:
             check_castable(dtype, target.dtype)
         promoted = promote(row_name, *inputs, dtype=dtype)
+        if dtype is not target.dtype:
+            promoted = [_with_own_gradient_dtype(x) for x in promoted]
     position = next(i for i, x in enumerate(inputs) if x is target)
     return _perform(layout_of(row, kinds_of(inputs)), target, position, tuple(promoted), {**row.static_defaults, **statics})
+
+
+def _with_own_gradient_dtype(x: Any) -> Any:
+    """Where the result is cast down to the target's dtype, so is the incoming gradient: cast it up again for `x`."""
+    edge = tracked_nodes((x,))[0]
+    if edge is None or isinstance(edge, Cast):
+        return x
+    result = wrap(x._array)
+    result._counter, result._cause = x._counter, x._cause
+    result._node = Cast(edge, x._array.dtype)
+    return result
 
 
 def kinds_of(inputs: tuple[Any, ...]) -> str:
@@ -69,6 +82,8 @@ def _perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, .
     forward = layout.forward
     if isinstance(forward, np.ufunc) and arrays[position] is array and not statics:
         forward(*arrays, out=array)
+    elif hasattr(forward, "into") and arrays[position] is array:
+        forward.into(*arrays, **statics)
     else:
         value = forward(*arrays, **statics)
         if getattr(value, "dtype", array.dtype) != array.dtype:
@@ -206,6 +221,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     if src is self:
+        check_inplace(self, (self,))
+        bump(self)
         return self
     _, source_ = promote("copy", self, src, dtype=self.dtype)
     shape = self._array.shape

@@ -91,7 +91,7 @@ for _operator, _function in {
 }.items():
     _from_function(_operator, lambda self, other, function=FUNCTIONS[_function]: function(other, self))
 
-_from_function("__rtruediv__", lambda self, other: FUNCTIONS["mul"](FUNCTIONS["reciprocal"](self), other))
+_from_function("__rtruediv__", lambda self, other: OPERATORS["__mul__"](FUNCTIONS["reciprocal"](self), other))
 
 for _operator, _method in {
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ifloordiv__": "floor_divide_",

@@ -19,8 +19,8 @@ from whygrad.functional.run import METHODS
 _whygrad_internal_ = True
 
 DEEPCOPY_NON_LEAF = (
-    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were "
-    "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+    "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
     "https://github.com/pytorch/pytorch/pull/103001")
 
 
@@ -95,11 +95,11 @@ def __len__(self: Tensor) -> int:
 def __iter__(self: Tensor) -> Iterator[Any]:
     if not self._array.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(self.unbind(0))
+    return iter(self.unbind(0))  # type: ignore[attr-defined]
 
 
 def __reversed__(self: Tensor) -> Any:
-    return self.flip(0) if self._array.ndim else self
+    return self.flip(0) if self._array.ndim else self  # type: ignore[attr-defined]
 
 
 def __contains__(self: Tensor, element: Any) -> bool:
@@ -182,8 +182,8 @@ def _constant(value: Any) -> property:
     return property(lambda self: value)
 
 
-_FALSE = ("is_cuda", "is_sparse", "is_sparse_csr", "is_quantized", "is_meta", "is_mps", "is_mkldnn", "is_xpu", "is_nested",
-          "is_vulkan", "is_ipu", "is_maia", "is_mtia", "is_xla")
+_FALSE = ("is_cuda", "is_sparse", "is_sparse_csr", "is_quantized", "is_meta", "is_mps", "is_mkldnn", "is_xpu",
+          "is_nested", "is_vulkan", "is_ipu", "is_maia", "is_mtia", "is_xla")
 
 _METHODS = [__repr__, __format__, __bool__, __int__, __float__, __complex__, __index__, __len__, __iter__, __reversed__,
             __contains__, __array__, __array_wrap__, __dlpack__, __dlpack_device__, __reduce_ex__, __deepcopy__]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whygrad import dtypes, errors
-from whygrad.autograd.node import AccumulateGrad, Node, next_sequence_number, row_node, shown
+from whygrad.autograd.node import AccumulateGrad, DeadEnd, Node, next_sequence_number, row_node, shown
 from whygrad.devices import CPU, device
 from whygrad.why import record as why
 
@@ -270,11 +270,13 @@ def requires_grad(t: Tensor) -> bool:
 
 def source(t: Tensor) -> Any:
     """Where the gradient of `t` goes: its node, `t` itself if it is a leaf that requires grad, or None."""
-    if t._view is None:
+    view = t._view
+    if view is None:
         return t if t._node is None and t._lookup else t._node
     node = grad_fn(t)
     if node is None and requires_grad(t):
-        return t
+        # A view made under no_grad requires grad if its base does, but there is no way back to the base.
+        return t if view.requires_grad else DeadEnd()
     return node
 
 

@@ -32,9 +32,9 @@ def construct(args: tuple[Any, ...], dtype: dtypes.dtype, typed: bool) -> Tensor
                 raise TypeError(f"new(): data must be a sequence (got {type_name(first)})")
             array, causes = copy_data(first, dtype, f"torch.{dtype.scalar_name}Tensor" if typed else "torch.Tensor")
             return fresh(array, False, causes)
-    if not all([is_integer(n) for n in args]):
-        raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(map(type_name, args))}), but "
-                        "expected one of:")
+    if not all(is_integer(n) for n in args):
+        raise TypeError(f"new() received an invalid combination of arguments - got "
+                        f"({', '.join(map(type_name, args))}), but expected one of:")
     sizes = tuple([int(n) for n in args])
     check_sizes(sizes)
     return fresh(allocate(np.empty, sizes, dtype.numpy))
@@ -86,8 +86,8 @@ class tensortype(type):
 
 TYPES: dict[str, tensortype] = {
     f"{dtype.scalar_name}Tensor": tensortype(f"{dtype.scalar_name}Tensor", (), {"dtype": dtype, "__module__": "torch"})
-    for dtype in (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.int32, dtypes.int16,
-                  dtypes.int8, dtypes.uint8, dtypes.bool_)}
+    for dtype in (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.int32,
+                  dtypes.int16, dtypes.int8, dtypes.uint8, dtypes.bool_)}
 
 
 def install() -> None:

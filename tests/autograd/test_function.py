@@ -806,7 +806,8 @@ def test_an_error_in_backward_shows_the_users_line(module):
 
 def test_a_node_knows_its_class_and_line():
     F = function(whygrad, double, same_gradient)
-    node = F.apply(leaf(whygrad)).grad_fn._itself()
+    out = F.apply(leaf(whygrad))
+    node = out.grad_fn._itself()
     code, _ = node.site
     assert code.co_name == "test_a_node_knows_its_class_and_line"
     assert node.ctx._forward_cls is F

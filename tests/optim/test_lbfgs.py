@@ -15,7 +15,7 @@ from whygrad import optim
 pytestmark = pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True")
 
 PROBLEMS: dict[str, Any] = {
-    "bowl": lambda x, y: (x * x).sum() + ((y - 3.0) * (y - 3.0) * 4.0).sum() + (x.sum() - y.sum()) * (x.sum() - y.sum()),
+    "bowl": lambda x, y: (x * x).sum() + ((y - 3.0) * (y - 3.0) * 4.0).sum() + (x.sum() - y.sum()) ** 2,
     "valley": lambda x, y: ((y.sum() - x * x) * (y.sum() - x * x) * 10.0).sum() + ((1.0 - x) * (1.0 - x)).sum(),
 }
 

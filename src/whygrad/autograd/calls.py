@@ -199,7 +199,8 @@ def _root_gradient(i: int, t: Any, g: Any) -> Tensor | None:
         if isinstance(t, Tensor) and not t.requires_grad:
             return None
         if any([n != 1 for n in shape]):
-            raise errors.non_scalar_backward(t)
+            raise (errors.non_scalar_backward(t) if isinstance(t, Tensor) else
+                   RuntimeError("grad can be implicitly created only for scalar outputs"))
         if not dtype.is_floating_point:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
         return wrap(np.ones(shape, dtype.numpy))
@@ -243,7 +244,7 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
         engine.accumulate(node.variable, from_user(gradients[0], modes.grad))
         return ()
     inside = [from_user(g, modes.grad) for g in gradients]
-    if inside.count(None) == count and not node.takes_none:
+    if all([g is None for g in inside]) and not node.takes_none:
         results: Any = (None,) * len(node.edges)
     else:
         run = node.graph if modes.grad else node.raw

@@ -153,11 +153,11 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
         g = pending.pop(node, None)
         if ordinary and node.extra is None and g is not None:
             grads: Any = node.graph(g, edges) if create_graph else node.raw(g, edges)
+            if not keep and node.saved:
+                node.saved = None
+                node.freed = this
         else:
-            edges, grads = _run_watched(node, g, create_graph, captures, dependencies)
-        if not keep and node.saved:
-            node.saved = None
-            node.freed = this
+            edges, grads = _run_watched(this, node, g, keep, captures)
         g = following = None
         for target, gradient in zip(edges, grads):  # noqa: B905 (the loop is hot, and rules are checked at import)
             if target is None:
@@ -193,29 +193,41 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             node = following
 
 
-def _run_watched(node: Node, g: Any, create_graph: bool, captures: dict[Target, Any] | None,
-                 dependencies: dict[Target, int]) -> tuple[tuple[Target, ...], Any]:
-    """Run a node that somebody looks at: hooks, captured gradients, anomaly mode. Gives its live edges and gradients."""
+def _run_watched(this: Backward, node: Node, g: Any, keep: bool,
+                 captures: dict[Target, Any] | None) -> tuple[tuple[Target, ...], Any]:
+    """Run a node that somebody looks at: hooks, captured gradients, anomaly mode. Gives its live edges and gradients.
+
+    As in torch, a captured node that leads on to another captured one is captured before its tensor hooks; one that does
+    not is captured after them, and does not run.
+    """
+    create_graph = this.create_graph
     edges = node.edges
+    runs = True
+    if captures is not None:
+        edges = tuple([target if target in this.targets else None for target in edges])
+        runs = edges.count(None) < len(edges)
+        if runs and node in captures:
+            captures[node] = g
     if node.extra is not None:
         g = hooks.on_output(node, g, create_graph)
-    if captures is not None:
-        if node in captures:
-            captures[node] = g
-        edges = tuple([target if target in dependencies else None for target in edges])
-        if node in captures and not any([target is not None for target in edges]):
-            return edges, (None,) * len(edges)
-    if g is None and not node.takes_none:
-        return edges, (None,) * len(edges)
+    if not runs:
+        assert captures is not None
+        captures[node] = g
+        return (), ()
     if node.extra is not None:
         g = hooks.before_node(node, g, create_graph)
-    if special.anomaly:
+    if g is None and not node.takes_none:
+        grads: tuple[Any, ...] = (None,) * len(edges)
+    elif special.anomaly:
         from whygrad.autograd.anomaly import run_node
         grads = run_node(node, g, edges, create_graph)
     else:
         grads = node.graph(g, edges) if create_graph else node.raw(g, edges)
     if node.extra is not None:
         grads = hooks.after_node(node, grads, g, create_graph)
+    if not keep and node.saved:
+        node.saved = None
+        node.freed = this
     return edges, grads
 
 
@@ -288,6 +300,14 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
         hooks.after_accumulation(leaf)
     if accumulator is not None and accumulator.extra is not None:
         hooks.after_node(accumulator, (), g, this.create_graph)
+
+
+def accumulate(leaf: Tensor, g: Any) -> None:
+    """Add a gradient to a leaf outside of any walk."""
+    if modes.grad:
+        _deposit_recorded(leaf, g)
+    else:
+        _deposit(leaf, g, Backward(False, leaf), 0)
 
 
 def _deposit(leaf: Tensor, g: Any, this: Backward, references: int) -> None:

@@ -508,9 +508,6 @@ class Error(Node):
         self.seq = next_sequence_number()
         self.site_code, self.lasti = why.site()
 
-    def name(self) -> str:
-        return "torch::autograd::Error"
-
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         raise RuntimeError(self.text)
 

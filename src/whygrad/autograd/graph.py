@@ -23,7 +23,7 @@ _whygrad_internal_ = True
 
 class _NodeMeta(ABCMeta):
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, NodeInterface) if cls is Node else super().__subclasscheck__(subclass)
+        return subclass is Node or issubclass(subclass, NodeInterface) if cls is Node else super().__subclasscheck__(subclass)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, NodeInterface) if cls is Node else super().__instancecheck__(instance)

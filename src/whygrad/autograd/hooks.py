@@ -198,7 +198,6 @@ def after_accumulation(leaf: Tensor) -> None:
     assert leaf._meta is not None
     for hook in list(leaf._meta.post_accumulate_hooks.values()):
         result = hook(leaf)
-        if result is not None:
-            if not isinstance(result, Tensor):
-                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+        if result is not None and result is not leaf:
+            _check(hook, leaf, result)
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")

@@ -19,6 +19,9 @@ _whygrad_internal_ = True
 
 next_sequence_number = itertools.count().__next__
 
+# torch generates most nodes from its table; the others show their C++ name.
+_WRITTEN_BY_HAND = {"AccumulateGrad", "CopyBackwards", "CopySlices", "Error"}
+
 
 class NodeInterface:
     """What torch's users see of a node: `t.grad_fn` is one. A custom Function shows its ctx instead of its node."""
@@ -30,7 +33,8 @@ class NodeInterface:
         raise NotImplementedError
 
     def name(self) -> str:
-        return type(self).__name__
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in _WRITTEN_BY_HAND else name
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -240,6 +244,24 @@ class Cast(Node):
         return (g if origin == self.dtype else tensor.to_copy(g, dtype=self.dtype, origin=origin),)
 
 
+class DeadEnd(Node):
+    """Takes a gradient that has nowhere to go: users see None at the end of the edge."""
+
+    __slots__ = ()
+    visible = False
+
+    def __init__(self) -> None:
+        self.edges = self.saved = ()
+        self.shapes = self.cuts = self.extra = None
+        self.seq = next_sequence_number()
+        self.site_code, self.lasti = None, 0
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        return ()
+
+    graph = raw
+
+
 def cast_array(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """`astype` without NumPy's warning about a dropped imaginary part."""
     if array.dtype.kind == "c" and dtype.kind != "c":
@@ -253,7 +275,7 @@ def row_node(edge: Any) -> tuple[Any, int]:
     while isinstance(edge, Node) and not edge.visible:
         if isinstance(edge, Port):
             number = edge.index
-        edge = edge.edges[0]
+        edge = edge.edges[0] if edge.edges else None
     return edge, number
 
 
@@ -303,9 +325,6 @@ class AccumulateGrad(Node):
         self.shapes = self.cuts = self.extra = None
         self.seq = 2**64 - 1
         self.site_code, self.lasti = None, 0
-
-    def name(self) -> str:
-        return "torch::autograd::AccumulateGrad"
 
     @property
     def _input_metadata(self) -> tuple[OutputMetadata, ...]:

@@ -135,9 +135,6 @@ class SavedTensor:
                                 f"{type(tensor).__name__}")
             return self._linked(tensor)
         if self._original is not None:
-            if self._edge is not None and source(self._original) is None:
-                raise RuntimeError("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
-                                   "not supported, please use out-of-place `.detach()` instead")
             self._check_version()
             return self._original
         if self._array is None:
@@ -152,7 +149,8 @@ class SavedTensor:
         if self._counter is None or self._counter[0] == self._version:
             return
         node = self._node()
-        producer, number = (node, self._output) if self._output is not None else row_node(self._edge)
+        producer, number = (node, self._output) if self._output is not None else row_node(
+            self._edge if self._original is None else source(self._original))
         raise errors.stale_value(node, self._array, self._counter, self._version, producer, number)
 
     def _linked(self, tensor: Tensor) -> Tensor:
@@ -208,17 +206,30 @@ class Packed:
         self.parts = parts
 
     def unpack(self, node: Node) -> tuple[Any, ...]:
-        flat: list[Any] = []
-        for part in self.parts:
-            if isinstance(part, SavedTensor):
-                flat += part.plain(modes.grad)
-            elif isinstance(part, list):
-                values, counters, versions = zip(*[saved.plain(modes.grad) for saved in part], strict=True)
-                watched = [(c, v) for c, v in zip(counters, versions, strict=True) if c is not None]
-                flat += (values, [c for c, _ in watched], [v for _, v in watched])
-            else:
-                flat += part
+        flat: list[Any] = [None] * (3 * len(self.parts))
+        for k in hook_order(node):
+            flat[3 * k:3 * k + 3] = _plain(self.parts[k])
         return tuple(flat)
+
+
+def _plain(part: Any) -> tuple[Any, Any, Any]:
+    """One part as (value, counter, version)."""
+    if isinstance(part, SavedTensor):
+        return part.plain(modes.grad)
+    if isinstance(part, list):
+        triples = [saved.plain(modes.grad) for saved in part]
+        watched = [(c, v) for _, c, v in triples if c is not None]
+        return tuple([x for x, _, _ in triples]), [c for c, _ in watched], [v for _, v in watched]
+    value, counter, version = part
+    return value, counter, version
+
+
+def hook_order(node: Node) -> list[int]:
+    """The order in which torch packs and unpacks: arguments by their name, then results."""
+    layout = type(node).layout  # type: ignore[attr-defined]
+    results = layout.row.output_names
+    return sorted(range(len(layout.saved)),
+                  key=lambda k: (layout.saved[k] in results, torch_name(layout.row, layout.saved[k])))
 
 
 def pack(node: Node, inputs: tuple[Any, ...], results: list[Tensor]) -> None:
@@ -226,7 +237,8 @@ def pack(node: Node, inputs: tuple[Any, ...], results: list[Tensor]) -> None:
     hooks = modes.saved_hooks[-1]
     tensors = [t for t in (*results, *inputs) if isinstance(t, Tensor)]
     packed = as_saved_tensors(node)
-    for part in packed.parts:
+    for k in hook_order(node):
+        part = packed.parts[k]
         for saved in part if isinstance(part, list) else [part]:
             if isinstance(saved, SavedTensor):
                 array = saved._array
@@ -275,16 +287,16 @@ def saved_attribute(node: Node, attribute: str) -> Any:
     for k, name in enumerate(layout.static if layout is not None and not raw else ()):
         if torch_name(layout.row, name) == wanted:
             return node.static[k]
-    for k, name in enumerate(layout.saved if layout is not None else ()):
+    for name in (*layout.row.inputs, *layout.row.output_names) if layout is not None else ():
         if torch_name(layout.row, name) == wanted:
-            return _saved_value(node, k, raw, wanted)
+            return _saved_value(node, layout.saved.index(name) if name in layout.saved else None, raw, wanted)
     raise AttributeError(f"'{type(node).__name__}' object has no attribute '{attribute}'")
 
 
-def _saved_value(node: Node, k: int, raw: bool, torch_name: str) -> Any:
+def _saved_value(node: Node, k: int | None, raw: bool, torch_name: str) -> Any:
     if node.saved is None:
         raise errors.graph_freed(node)
-    if not node.saved:
+    if k is None or not node.saved:
         return _new(node, None, None, None, None, None) if raw else None
     packed = as_saved_tensors(node)
     if raw:

@@ -1,7 +1,7 @@
 """The error function for NumPy, which has none: rational approximations, evaluated on whole arrays.
 
 Double precision uses the five intervals and coefficients of Sun's fdlibm (s_erf.c, 1993), good to the last bit or two.
-Single precision uses one quotient of polynomials in x * x, good to about 3e-7, at a tenth of the cost.
+Single precision uses tanh of a polynomial, good to 3e-7, at a tenth of the cost.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ LARGE = ((-4.83519191608651397019e+02, -1.02509513161107724954e+03, -6.375664433
           3.03380607434824582924e+01, 1.0))
 ERF_AT_ONE = 8.45062911510467529297e-01
 
-SINGLE = ((-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
-           -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02),
-          (-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03,
-           -1.42647390514189e-02))
+# atanh(erf(x)) / x as a polynomial in x * x, fitted on 0 <= x <= 4 so that tanh of it is off by 1e-7 at most.
+SINGLE = tuple(np.array(c, np.float32) for c in (
+    1.41852681e-07, -5.66848407e-06, 8.76373826e-05, -6.19784816e-04, -1.91830606e-04, 1.02769056e-01, 1.12837927))
+SIXTEEN = np.array(16, np.float32)
+# A block of this many elements stays in the cache from the first to the last step.
+BLOCK = 1 << 14
 
 
 def erf(x: Any) -> Any:
@@ -71,10 +73,22 @@ def quotient(pair: Any, x: np.ndarray) -> np.ndarray:
 
 
 def _single(x: np.ndarray) -> np.ndarray:
-    x = np.clip(x, np.float32(-4), np.float32(4))
-    result = np.atleast_1d(quotient(SINGLE, np.atleast_1d(x * x)))
-    result *= x
-    return np.clip(result, np.float32(-1), np.float32(1)).reshape(x.shape)
+    flat = x.reshape(-1)
+    result = np.empty_like(flat)
+    for start in range(0, flat.size, BLOCK):
+        _single_block(flat[start:start + BLOCK], result[start:start + BLOCK])
+    return result.reshape(x.shape)
+
+
+def _single_block(x: np.ndarray, out: np.ndarray) -> None:
+    square = np.minimum(x * x, SIXTEEN)
+    np.multiply(square, SINGLE[0], out=out)
+    for c in SINGLE[1:-1]:
+        out += c
+        out *= square
+    out += SINGLE[-1]
+    out *= x
+    np.tanh(out, out=out)
 
 
 def _piecewise(x: np.ndarray, complement: bool) -> np.ndarray:

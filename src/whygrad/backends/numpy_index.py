@@ -1,8 +1,13 @@
-"""NumPy words for ops/index.py."""
+"""NumPy words for ops/index.py.
+
+Two ways to say where: NumPy's subscript, and flat places in a row-major array. Adding where places may repeat is many
+times faster on flat places.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,20 +17,64 @@ _whygrad_internal_ = True
 Shape = tuple[int, ...]
 
 
+def changed_copy(write: Callable[..., None]) -> Callable[..., Any]:
+    """A row that gives a changed copy of its first argument. In-place ops find `write` itself in `into`."""
+
+    def row(x: Any, *args: Any, **statics: Any) -> Any:
+        result = x.copy("C" if 0 in x.strides else "K")
+        write(result, *args, **statics)
+        return result
+
+    row.__name__ = row.__qualname__ = write.__name__
+    row.into = write  # type: ignore[attr-defined]
+    return row
+
+
 def add_at(target: np.ndarray, places: np.ndarray, values: Any) -> np.ndarray:
-    """Add values to a flat array, also where places repeat. NumPy has a fast path for exactly this."""
+    """Add values to a flat array, also where places repeat."""
     np.add.at(target, places, values)
     return target
 
 
-def add_rows(count: int, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Zeros of `count` rows, with each row of `values` (as many as `rows`) added to the row it belongs to."""
-    width = values.size // rows.size if rows.size else 0
-    result = np.zeros(count * width, values.dtype)
-    places = rows.ravel()
-    if width != 1:
-        places = (places[:, None] * width + np.arange(width)).ravel()
-    return add_at(result, places, values.ravel())
+def flat_places(shape: Shape, subscript: list[Any]) -> np.ndarray:
+    """Places in the flattened array, of an array for each axis (they broadcast together)."""
+    places: Any = 0
+    width = 1
+    for n, array in zip(reversed(shape), reversed(subscript), strict=True):
+        places = places + array * width
+        width *= n
+    return np.asarray(places)
+
+
+def combine_at(x: np.ndarray, subscript: list[Any], values: Any, ufunc: np.ufunc) -> None:
+    """`x[subscript] += values` (or another operation), with repeated places counted each time."""
+    if x.flags.c_contiguous and x.ndim:
+        places = flat_places(x.shape, subscript)
+        values = np.broadcast_to(values, places.shape).ravel() if np.ndim(values) else values
+        ufunc.at(x.reshape(-1), places.ravel(), values)
+    else:
+        ufunc.at(x, tuple(subscript), values)
+
+
+def open_subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> list[Any]:
+    """An array for each axis: the index for those it is for, a plain range for the others.
+
+    The dims of the index stand where its axes stood, or in front if those were apart.
+    """
+    rest = [axis for axis in range(len(shape)) if axis not in axes]
+    adjacent = axes[-1] - axes[0] == len(axes) - 1
+    before = axes[0] if adjacent else 0
+    places = dict(zip(axes, index, strict=True))
+    after_index = (1,) * (len(rest) - before)
+    result: list[Any] = []
+    for axis, n in enumerate(shape):
+        if axis in places:
+            result.append(places[axis].reshape(places[axis].shape + after_index))
+        else:
+            position = rest.index(axis)
+            following = len(rest) - position - 1 + (index.ndim - 1 if position < before else 0)
+            result.append(np.arange(n).reshape((n,) + (1,) * following))
+    return result
 
 
 def subscript(index: np.ndarray, axes: tuple[int, ...]) -> tuple[Any, ...]:
@@ -43,92 +92,67 @@ def index(x: Any, index: Any, *, axes: tuple[int, ...]) -> Any:
 
 
 def index_backward(x: Any, index: Any, *, shape: Shape, axes: tuple[int, ...]) -> Any:
-    rest = [axis for axis in range(len(shape)) if axis not in axes]
-    indexed_shape = tuple([shape[axis] for axis in axes])
-    # The dims of the index stand where the indexed axes stood, or in front if those were apart.
-    adjacent = axes[-1] - axes[0] == len(axes) - 1
-    first, dims = axes[0] if adjacent else 0, index.ndim - 1
-    values = np.moveaxis(x, range(first, first + dims), range(dims)) if first else x
-    rows = np.ravel_multi_index(tuple(index), indexed_shape) if len(axes) > 1 else index[0]
-    if not rows.size:
-        return np.zeros(shape, x.dtype)
-    result = add_rows(math.prod(indexed_shape), rows, values)
-    result = result.reshape(indexed_shape + tuple([shape[axis] for axis in rest]))
-    return np.ascontiguousarray(result.transpose(np.argsort([*axes, *rest])))
+    result = np.zeros(shape, x.dtype)
+    if x.size:
+        add_at(result.reshape(-1), flat_places(shape, open_subscript(shape, index, axes)).ravel(), x.ravel())
+    return result
 
 
-def index_put(x: Any, values: Any, index: Any, *, axes: tuple[int, ...], accumulate: bool) -> Any:
-    key = subscript(index, axes)
-    if not accumulate:
-        result = x.copy("K")
-        result[key] = values
-        return result
-    places = np.arange(x.size).reshape(x.shape)[key]
-    return add_at(x.copy().ravel(), places.ravel(), np.broadcast_to(values, places.shape).ravel()).reshape(x.shape)
+@changed_copy
+def index_put(x: Any, values: Any, index: Any, *, axes: tuple[int, ...], accumulate: bool) -> None:
+    if accumulate:
+        combine_at(x, open_subscript(x.shape, index, axes), values, np.add)
+    else:
+        x[subscript(index, axes)] = values
 
 
-def first_part(x: Any, shape: Shape, axis: int) -> Any:
-    """As much of `x` as an index of this shape reaches, along all axes but `axis`."""
-    return x[tuple([slice(None) if a == axis else slice(n) for a, n in enumerate(shape)])]
-
-
-def along(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
+def along(index: np.ndarray, axis: int) -> list[Any]:
     """The subscript whose places along `axis` are `index`, and along the others the element's own."""
-    ndim = index.ndim
-    own = [np.arange(n).reshape((n,) + (1,) * (ndim - a - 1)) for a, n in enumerate(index.shape)]
-    return (*own[:axis], index, *own[axis + 1:])
-
-
-def flat_places(shape: Shape, index: np.ndarray, axis: int) -> np.ndarray:
-    """The places of `along(index, axis)` in a flattened array of this shape."""
-    result: Any = 0
-    width = 1
-    for a, places in reversed(list(enumerate(along(index, axis)))):
-        result = result + places * width
-        width *= shape[a]
-    return np.broadcast_to(result, index.shape).ravel()
+    own: list[Any] = [np.arange(n).reshape((n,) + (1,) * (index.ndim - a - 1)) for a, n in enumerate(index.shape)]
+    own[axis] = index
+    return own
 
 
 def gather(x: Any, index: Any, *, axis: int) -> Any:
-    if not index.ndim:
+    if not x.ndim or not index.ndim:
         return x.reshape(-1)[index]
-    if not x.ndim:
-        return np.full(index.shape, x, x.dtype)
     if not index.size:
         return np.empty(index.shape, x.dtype)
-    return np.take_along_axis(first_part(x, index.shape, axis), index, axis)
+    return x[tuple(along(index, axis))]
 
 
 def gather_backward(x: Any, index: Any, *, shape: Shape, axis: int) -> Any:
-    return scatter_add(np.zeros(shape, x.dtype), index, x, axis=axis)
+    result = np.zeros(shape, x.dtype)
+    scatter_add.into(result, index, x, axis=axis)  # type: ignore[attr-defined]
+    return result
 
 
-def scatter(x: Any, index: Any, src: Any, *, axis: int, reduce: str | None) -> Any:
-    result = x.copy()
-    flat = result.reshape(-1)
-    places, values = _places_and_values(x.shape, index, src, axis)
-    if reduce is None:
-        flat[places] = values
-    elif reduce == "add":
-        np.add.at(flat, places, values)
+@changed_copy
+def scatter(x: Any, index: Any, src: Any, *, axis: int, reduce: str | None) -> None:
+    if reduce is None and index.size:
+        x, places, values = _places_and_values(x, index, src, axis)
+        x[tuple(places)] = values
     else:
-        np.multiply.at(flat, places, values)
-    return result
+        _combine_scattered(x, index, src, axis, np.multiply if reduce == "multiply" else np.add)
 
 
-def scatter_add(x: Any, index: Any, src: Any, *, axis: int) -> Any:
-    result = x.copy()
-    add_at(result.reshape(-1), *_places_and_values(x.shape, index, src, axis))
-    return result
+@changed_copy
+def scatter_add(x: Any, index: Any, src: Any, *, axis: int) -> None:
+    _combine_scattered(x, index, src, axis, np.add)
 
 
-def _places_and_values(shape: Shape, index: np.ndarray, src: Any, axis: int) -> tuple[np.ndarray, Any]:
-    if not index.size:
-        return np.empty(0, np.intp), np.empty(0, np.bool_)
-    places = flat_places(shape, index, axis) if index.ndim and shape else index.reshape(-1)
+def _combine_scattered(x: Any, index: Any, src: Any, axis: int, ufunc: np.ufunc) -> None:
+    if index.size:
+        x, places, values = _places_and_values(x, index, src, axis)
+        combine_at(x, places, values, ufunc)
+
+
+def _places_and_values(x: np.ndarray, index: np.ndarray, src: Any, axis: int) -> tuple[np.ndarray, list[Any], Any]:
+    """A 0-dim tensor is taken for a vector of one element; of a larger source the first elements are used."""
+    x, index = (a.reshape(1) if not a.ndim else a for a in (x, index))
     if isinstance(src, np.ndarray):
-        src = src[tuple([slice(n) for n in index.shape])].ravel() if src.ndim else src
-    return places, src
+        src = src.reshape(1) if not src.ndim else src[tuple([slice(n) for n in index.shape])]
+    return x, along(index, axis), src
 
 
 def index_select(x: Any, index: Any, *, axis: int) -> Any:
@@ -136,37 +160,32 @@ def index_select(x: Any, index: Any, *, axis: int) -> Any:
 
 
 def index_select_backward(x: Any, index: Any, *, shape: Shape, axis: int) -> Any:
-    if not shape:
-        return x.copy()
-    return index_backward(x, index.reshape(1, -1), shape=shape, axes=(axis,))
+    return index_backward(x, index.reshape(1, -1), shape=shape, axes=(axis,)) if shape else x.copy()
 
 
-def index_add(x: Any, index: Any, source: Any, *, axis: int, alpha: Any = 1) -> Any:
+@changed_copy
+def index_add(x: Any, index: Any, source: Any, *, axis: int, alpha: Any = 1) -> None:
     values = source if alpha == 1 else source * alpha
-    if x.dtype.kind == "b":
-        return x | index_select_backward(values.astype(np.uint8), index, shape=x.shape, axis=axis).astype(np.bool_)
-    return x + index_select_backward(values, index, shape=x.shape, axis=axis)
+    x, values = (a.reshape(1) if not a.ndim else a for a in (x, values))
+    combine_at(x, open_subscript(x.shape, index.reshape(1, -1), (axis,)), values, np.add)
 
 
-def index_copy(x: Any, index: Any, source: Any, *, axis: int) -> Any:
-    result = x.copy("K")
+@changed_copy
+def index_copy(x: Any, index: Any, source: Any, *, axis: int) -> None:
     if x.ndim:
-        result[(slice(None),) * axis + (index,)] = source
+        x[(slice(None),) * axis + (index,)] = source
     else:
-        result[...] = source.reshape(())
-    return result
+        x[...] = source.reshape(())
 
 
-def index_fill(x: Any, index: Any, value: Any, *, axis: int) -> Any:
-    result = x.copy("K")
-    result[(slice(None),) * axis + (index,) if x.ndim else ...] = value
-    return result
+@changed_copy
+def index_fill(x: Any, index: Any, value: Any, *, axis: int) -> None:
+    x[(slice(None),) * axis + (index,) if x.ndim else ...] = value
 
 
-def masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    result = x.copy()
-    np.copyto(result, value, casting="unsafe", where=mask)
-    return result
+@changed_copy
+def masked_fill(x: Any, mask: Any, value: Any) -> None:
+    np.copyto(x, value, casting="unsafe", where=mask)
 
 
 def masked_select(x: Any, mask: Any) -> Any:
@@ -179,11 +198,10 @@ def masked_select_backward(x: Any, mask: Any, *, shape: Shape) -> Any:
     return result
 
 
-def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+@changed_copy
+def masked_scatter(x: Any, mask: Any, source: Any) -> None:
     mask = np.broadcast_to(mask, x.shape)
-    result = x.copy()
-    result[mask] = source.ravel()[:np.count_nonzero(mask)]
-    return result
+    x[mask] = source.ravel()[:np.count_nonzero(mask)]
 
 
 def masked_place(x: Any, mask: Any, *, shape: Shape) -> Any:

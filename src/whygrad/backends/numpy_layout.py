@@ -25,7 +25,32 @@ def alias(x: Any) -> Any:
 
 
 def view(x: Any, *, shape: Shape) -> Any:
-    return x.reshape(shape, copy=False)
+    result = x.reshape(shape, copy=False)
+    if 1 in shape and not x.flags.c_contiguous:
+        strides = _view_strides(x.shape, x.strides, shape)
+        if result.strides != strides:
+            result = numpy_as_strided(x, shape, strides)
+    return result
+
+
+reshape_alias = view
+
+
+def _view_strides(shape: Shape, strides: tuple[int, ...], new_shape: Shape) -> tuple[int, ...]:
+    """torch's strides for a view that is known to exist; NumPy has others for axes of length 1."""
+    result = list(new_shape)
+    new, base = len(new_shape) - 1, strides[-1]
+    count = new_count = 1
+    for axis in reversed(range(len(shape))):
+        count *= shape[axis]
+        # Where the next axis does not continue this one, a block of memory ends, and with it a group of new axes.
+        if axis == 0 or (shape[axis - 1] != 1 and strides[axis - 1] != count * base):
+            while new >= 0 and (new_count < count or new_shape[new] == 1):
+                result[new] = new_count * base
+                new_count *= new_shape[new]
+                new -= 1
+            base, count, new_count = strides[axis - 1], 1, 1
+    return tuple(result)
 
 
 def reshape(x: Any, *, shape: Shape) -> Any:
@@ -35,7 +60,17 @@ def reshape(x: Any, *, shape: Shape) -> Any:
 def clone(x: Any, *, order: Any = "K") -> Any:
     if order == "channels last":
         return np.moveaxis(np.moveaxis(x, 1, -1).copy(), -1, 1)
+    if order == "K" and x.ndim > 1 and 0 in x.strides:
+        return _clone_expanded(x)
     return x.copy(order)
+
+
+def _clone_expanded(x: np.ndarray) -> np.ndarray:
+    """Axes of stride 0 stay where they are, the others keep their order in memory."""
+    moving = [axis for axis in range(x.ndim) if x.strides[axis]]
+    by_stride = iter(sorted(moving, key=lambda axis: -x.strides[axis]))
+    order = [next(by_stride) if x.strides[axis] else axis for axis in range(x.ndim)]
+    return x.transpose(order).copy("C").transpose(np.argsort(order))
 
 
 def expand(x: Any, *, shape: Shape) -> Any:
@@ -64,7 +99,7 @@ def t(x: Any) -> Any:
 
 
 def transpose(x: Any, *, axis0: int, axis1: int) -> Any:
-    return x.swapaxes(axis0, axis1)
+    return x.swapaxes(axis0, axis1) if x.ndim else x.view()
 
 
 def permute(x: Any, *, axes: tuple[int, ...]) -> Any:

@@ -36,6 +36,18 @@ def outer(a: Any, b: Any) -> Any:
     return np.multiply(a[:, None], b)
 
 
+def matmul_folded(a: Any, b: Any) -> Any:
+    return mm(_flat(a), b).reshape(*a.shape[:-1], b.shape[1])
+
+
+def linear_folded(x: Any, weight: Any, bias: Any) -> Any:
+    return linear(_flat(x), weight, bias).reshape(*x.shape[:-1], len(weight))
+
+
+def _flat(x: Any) -> Any:
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
 def linear(x: Any, weight: Any, bias: Any) -> Any:
     out = mm(x, weight.T)
     if bias is not None:

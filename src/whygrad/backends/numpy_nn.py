@@ -187,10 +187,11 @@ def embedding(table: Any, index: Any, *, padding_idx: int, by_frequency: bool) -
 
 def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_frequency: bool) -> Any:
     flat = index.reshape(-1)
-    grads = x.reshape(len(flat), -1)
-    result = np.zeros((rows, *x.shape[index.ndim:]), x.dtype)
+    width = x.shape[-1]
+    result = np.zeros((rows, width), x.dtype)
     if not len(flat):
         return result
+    grads = x.reshape(-1, width)
     # Equal indices side by side, then one sum for each run.
     order = np.argsort(flat, kind="stable")
     ordered = flat[order]
@@ -198,11 +199,11 @@ def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_fr
     sums = np.add.reduceat(grads[order], starts, axis=0)
     if by_frequency:
         sums /= np.diff(np.append(starts, len(flat)))[:, None].astype(x.dtype)
-    result.reshape(rows, -1)[ordered[starts]] = sums
+    result[ordered[starts]] = sums
     if padding_idx >= 0:
         result[padding_idx] = 0
     return result
 
 
-def trilinear(a: Any, b: Any, c: Any, *, spec: str) -> Any:
-    return np.einsum(spec, a, b, c, optimize=True)
+def trilinear(x: Any, y: Any, z: Any, *, spec: str) -> Any:
+    return np.einsum(spec, x, y, z, optimize=True)

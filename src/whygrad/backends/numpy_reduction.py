@@ -41,6 +41,8 @@ def sum(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
         return np.add.reduce(x, axis, None, None, keepdims)
     if is_half(dtype):
         return np.add.reduce(x, axis, np.float32, None, keepdims).astype(dtype)
+    if dtype.kind == "b" and axis is None and not keepdims:
+        return np.int64(np.count_nonzero(x))
     return np.add.reduce(x, axis, np.int64 if dtype.kind == "b" else dtype, None, keepdims)
 
 
@@ -50,6 +52,9 @@ def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
         return (np.add.reduce(x, axis, np.float32, None, keepdims) / np.float32(n)).astype(x.dtype)
     total = np.add.reduce(x, axis, None, None, keepdims)
     return total / n if n else total * math.nan
+
+
+sum_all, mean_all = sum, mean
 
 
 @in_float32
@@ -78,33 +83,40 @@ def amin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 max, min = amax, amin
 
 
-def _along(position: Callable[..., Any]) -> Callable[..., Any]:
-    """Value and index of the extreme along one axis; the first of several, and the first NaN if there is one."""
+def max_along(x: Any, *, axis: int, keepdims: bool) -> Any:
+    return amax(x, axis=axis if x.ndim else None, keepdims=keepdims), argmax(x, axis=axis, keepdims=keepdims)
+
+
+def min_along(x: Any, *, axis: int, keepdims: bool) -> Any:
+    return amin(x, axis=axis if x.ndim else None, keepdims=keepdims), argmin(x, axis=axis, keepdims=keepdims)
+
+
+def argmax(x: Any, *, axis: int | None, keepdims: bool) -> Any:
+    """The first one of several; the first NaN, if there is one."""
+    return x.argmax(axis if x.ndim else None, keepdims=keepdims)
+
+
+def argmin(x: Any, *, axis: int | None, keepdims: bool) -> Any:
+    return x.argmin(axis if x.ndim else None, keepdims=keepdims)
+
+
+def _median_along(skip_nan: bool) -> Callable[..., Any]:
+    """The middle element, the lower one of two; a NaN is the middle of anything, unless it is skipped."""
 
     def along(x: Any, *, axis: int, keepdims: bool) -> Any:
         if not x.ndim:
             return x.copy(), np.zeros((), np.int64)
-        index = position(x, axis=axis, keepdims=True)
+        order = np.argsort(x, axis, "stable")  # NaNs come last
+        missing = np.add.reduce(x != x, axis=axis, keepdims=True)
+        numbers = x.shape[axis] - missing
+        middle = np.maximum(numbers - 1, 0) // 2
+        if not skip_nan:
+            middle = np.where(missing == 0, middle, numbers)
+        index = np.take_along_axis(order, middle, axis)
         values = np.take_along_axis(x, index, axis)
         return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))
 
     return along
-
-
-max_along, min_along = _along(np.argmax), _along(np.argmin)
-
-
-def _middle(skip_nan: bool) -> Callable[..., Any]:
-    """Where the middle element is, the lower one of two; a NaN is the middle of anything, unless it is skipped."""
-
-    def position(x: Any, axis: int, keepdims: bool) -> Any:
-        order = np.argsort(x, axis, "stable")  # NaNs come last
-        missing = np.add.reduce(x != x, axis=axis, keepdims=True)
-        numbers = x.shape[axis] - missing
-        first_missing = np.where(missing == 0, numbers - 1, numbers * 2)
-        return np.take_along_axis(order, np.maximum(numbers - 1 if skip_nan else first_missing, 0) // 2, axis)
-
-    return position
 
 
 def _of_all(along: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,16 +126,8 @@ def _of_all(along: Callable[..., Any]) -> Callable[..., Any]:
     return of_all
 
 
-median_along, nanmedian_along = _along(_middle(skip_nan=False)), _along(_middle(skip_nan=True))
+median_along, nanmedian_along = _median_along(skip_nan=False), _median_along(skip_nan=True)
 median, nanmedian = _of_all(median_along), _of_all(nanmedian_along)
-
-
-def argmax(x: Any, *, axis: int | None, keepdims: bool) -> Any:
-    return np.argmax(x, axis=axis if x.ndim else None, keepdims=keepdims)
-
-
-def argmin(x: Any, *, axis: int | None, keepdims: bool) -> Any:
-    return np.argmin(x, axis=axis if x.ndim else None, keepdims=keepdims)
 
 
 @quiet
@@ -138,15 +142,23 @@ def shares(x: Any, extreme: Any, *, axis: Any, find_nan: bool) -> Any:
 
 def place(x: Any, index: Any, *, axis: int, shape: Any) -> Any:
     result = np.zeros(shape, x.dtype)
-    if shape:
-        np.put_along_axis(result, index, x, axis)
-    else:
-        result[...] = x
+    lanes, places = _lanes(result, index, axis)
+    lanes[places] = x.reshape(index.shape if not shape else lanes.shape[::2])
     return result
 
 
 def pick(x: Any, index: Any, *, axis: int) -> Any:
-    return np.take_along_axis(x, index, axis) if x.ndim else x
+    lanes, places = _lanes(x, index, axis)
+    return lanes[places].reshape(index.shape)
+
+
+def _lanes(x: Any, index: Any, axis: int) -> Any:
+    """`x` as (before, axis, after), and what to index that with for one place in each lane."""
+    if not x.ndim:
+        return x, ...
+    before, after = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1:])
+    lanes = x.reshape(before, x.shape[axis], after)
+    return lanes, (np.arange(before)[:, None], index.reshape(before, after), np.arange(after))
 
 
 def all(x: Any, *, axis: Any, keepdims: bool) -> Any:

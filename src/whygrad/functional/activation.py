@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._apply import apply, compiled
+from whygrad._apply import apply
 from whygrad._inplace import run_inplace
-from whygrad._tensor import Tensor
-from whygrad.functional.arguments import check_range, read_tensor
+from whygrad.functional.arguments import read_tensor
 from whygrad.functional.dispatch import FLOATS, REALS, Takes, publish, unary
 from whygrad.functional.run import FUNCTIONS, METHODS, public, with_out
 from whygrad.ops.table import TABLE
+from whygrad.promotion import as_number
 
 _whygrad_internal_ = True
 
@@ -33,7 +33,7 @@ def _plain(name: str, takes: Takes, doc: str, *, inplace: bool = True) -> Callab
     """An activation without parameters."""
 
     def run(input: Any, inplace: bool) -> Any:
-        takes.check(read_tensor(name, input).dtype)
+        takes.check_tensor(name, input)
         return run_inplace(name, input, input) if inplace else apply(TABLE[name], input)
 
     if inplace:
@@ -86,7 +86,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """x, times negative_slope where it is negative."""
-    LEAKY_RELU.check(read_tensor("leaky_relu", input).dtype)
+    LEAKY_RELU.check_tensor("leaky_relu", input)
     if not inplace:
         return apply(TABLE["leaky_relu"], input, slope=negative_slope)
     if negative_slope < 0:
@@ -103,7 +103,7 @@ def leaky_relu_(input: Any, negative_slope: float = 0.01) -> Any:
 
 
 def _elu(name: str, input: Any, inplace: bool, alpha: float, scale: float, input_scale: float) -> Any:
-    ELU.check(read_tensor(name, input).dtype)
+    ELU.check_tensor(name, input)
     node = "Celu" if name == "celu" else "Elu"
     if not inplace:
         return apply(TABLE["elu"], input, alpha=alpha, scale=scale, input_scale=input_scale, node=f"{node}Backward0")
@@ -156,7 +156,7 @@ def _torch_celu(input: Any, alpha: float = 1.0) -> Any:
 
 def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
     """log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold."""
-    SOFTPLUS.check(read_tensor("softplus", input).dtype)
+    SOFTPLUS.check_tensor("softplus", input)
     return apply(TABLE["softplus"], input, beta=beta, threshold=threshold)
 
 
@@ -164,7 +164,7 @@ def gelu(input: Any, *, approximate: str = "none") -> Any:
     """x times the probability that a normal variable is below x; or approximated with "tanh"."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    GELU.check(read_tensor("gelu", input).dtype)
+    GELU.check_tensor("gelu", input)
     return apply(TABLE["gelu"], input, approximate=approximate)
 
 
@@ -186,12 +186,17 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
 @public(method=False, name="threshold")
 def _threshold(input: Any, threshold: float, value: float, *, out: Any = None) -> Any:
     """x where it is above the threshold, else `value`."""
-    THRESHOLD.check(read_tensor("threshold", input).dtype)
-    return with_out("threshold", apply(TABLE["threshold"], input, threshold=threshold, value=value), out, input)
+    limits = _threshold_limits(input, threshold, value)
+    return with_out("threshold", apply(TABLE["threshold"], input, **limits), out, input)
 
 
 @public(method=False)
 def threshold_(input: Any, threshold: float, value: float) -> Any:
     """In-place version of `threshold`."""
-    THRESHOLD.check(read_tensor("threshold_", input).dtype)
-    return run_inplace("threshold", input, input, threshold=threshold, value=value)
+    return run_inplace("threshold_inplace", input, input, **_threshold_limits(input, threshold, value))
+
+
+def _threshold_limits(input: Any, threshold: float, value: float) -> dict[str, Any]:
+    dtype = read_tensor("threshold", input).dtype
+    THRESHOLD.check(dtype)
+    return {"threshold": as_number(threshold, dtype, "threshold"), "value": as_number(value, dtype, "threshold")}

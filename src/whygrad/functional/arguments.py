@@ -14,10 +14,10 @@ from whygrad.layouts import check_layout
 _whygrad_internal_ = True
 
 # As C++ calls the dtypes, in some of torch's messages.
-C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "uint16": "short unsigned int",
-           "int32": "int", "uint32": "unsigned int", "int64": "long int", "uint64": "long unsigned int",
-           "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-           "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
+C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
+           "uint16": "short unsigned int", "int32": "int", "uint32": "unsigned int", "int64": "long int",
+           "uint64": "long unsigned int", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
+           "float64": "double", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
 
 
 def type_name(value: Any) -> str:
@@ -35,7 +35,8 @@ def invalid_combination(function: str, *values: Any, **named: Any) -> TypeError:
     """What torch says when none of a function's signatures fits."""
     got = ", ".join([type_name(v) for v in values] + [f"{name}={type_name(v)}" for name, v in named.items()])
     comma = ", " if named and not values else ""
-    return TypeError(f"{function}() received an invalid combination of arguments - got ({got}{comma}), but expected one of:")
+    return TypeError(f"{function}() received an invalid combination of arguments - got ({got}{comma}), but expected "
+                     "one of:")
 
 
 def read_size(function: str, given: tuple[Any, ...], size: Any = None, position: int = 1) -> tuple[int, ...]:
@@ -133,8 +134,8 @@ def check_flag(function: str, argument: str, value: Any) -> None:
 def check_range(value: Any, dtype: dtypes.dtype) -> None:
     """A number must fit into the dtype it is stored in; an unsigned one also takes negative numbers, modulo 2**bits."""
     if not fits(value, dtype):
-        name = {"float16": "at::Half", "bfloat16": "at::BFloat16", "float32": "float", "float64": "double"}.get(dtype.name)
-        raise RuntimeError(f"value cannot be converted to type {name or dtype.name + '_t'} without overflow")
+        name = f"{dtype.name}_t" if dtype.category == 1 else C_NAMES[dtype.name].replace("c10", "at")
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 def fits(value: Any, dtype: dtypes.dtype) -> bool:

@@ -133,6 +133,13 @@ def _operands(name: str, input: Any, other: Any, *, overloaded: bool) -> tuple[A
     return a, b
 
 
+def _div(input: Tensor, other: Tensor) -> Any:
+    """The row, compiled when it is first needed."""
+    global _div
+    _div = compiled(TABLE["div"], "tt")
+    return _div(input, other)
+
+
 ROUNDING = {"floor": Takes(REALS, "div_floor_cpu"), "trunc": Takes(REALS, "div_trunc_cpu")}
 
 
@@ -146,7 +153,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     """Division; rounded towards zero ("trunc") or down ("floor") if asked."""
     if (rounding_mode is None and out is None and isinstance(input, Tensor) and isinstance(other, Tensor)
             and input._array.dtype is other._array.dtype and input._array.dtype.kind in "fc"):
-        return apply(TABLE["div"], input, other)
+        return _div(input, other)
     a, b = _operands("div", input, other, overloaded=False)
     dtype = result_dtype(a, b)
     if rounding_mode is None:
@@ -232,6 +239,9 @@ def _check_integer_power(dtype: dtypes.dtype, exponent: Any) -> None:
 @public()
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """`input` to the power of `exponent`; one of them may be a number."""
+    if (type(exponent) is int or type(exponent) is float) and out is None and isinstance(input, Tensor) and (
+            input._array.dtype.kind == "f"):
+        return apply(TABLE["pow_number"], input, exponent=exponent)
     a, b = as_operand(input), as_operand(exponent)
     if a is NotImplemented or b is NotImplemented or not (isinstance(a, Tensor) or isinstance(b, Tensor)):
         raise invalid_combination("pow", input, exponent)

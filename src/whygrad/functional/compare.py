@@ -18,6 +18,7 @@ from whygrad.promotion import cast, promote, result_dtype
 _whygrad_internal_ = True
 
 NOT_COMPLEX = "biufV"
+PLAIN = (float, int)
 
 
 def _write_booleans(name: str, row_name: str, takes: Takes, numbers: bool, aliases: tuple[str, ...]) -> None:
@@ -64,6 +65,9 @@ for _name in ("maximum", "minimum", "fmax", "fmin"):
 @public(method=False)
 def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
     """`input` where the condition holds, `other` elsewhere; of the condition alone, where it holds."""
+    if (out is None and isinstance(input, Tensor) and isinstance(other, Tensor) and isinstance(condition, Tensor)
+            and input._array.dtype is other._array.dtype and condition._array.dtype.kind == "b"):
+        return apply(TABLE["where"], condition, input, other)
     if not isinstance(condition, Tensor):
         raise invalid_combination("where", condition, input, other)
     if input is None and other is None:
@@ -82,7 +86,10 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     dtype = result_dtype(a, b)
     if not isinstance(a, Tensor) and not isinstance(b, Tensor):
         a = cast(number_as_tensor(a), dtype.numpy)
-    return with_out("where", apply(TABLE["where"], condition, *promote("where", a, b, dtype=dtype)), out, condition, input, other)
+    if isinstance(out, Tensor) and out.dtype is not dtype:
+        raise RuntimeError(f"Expected out type to be {dtype.scalar_name} but got {out.dtype.scalar_name}")
+    result = apply(TABLE["where"], condition, *promote("where", a, b, dtype=dtype))
+    return with_out("where", result, out, condition, input, other)
 
 
 @public(function=False, name="where")
@@ -114,8 +121,12 @@ def _bounds(caller: str, input: Any, low: Any, high: Any) -> tuple[Any, Any]:
 @public()
 def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
     """Values below `min` raised to it, above `max` lowered to it."""
+    if out is None and isinstance(input, Tensor) and input._array.dtype.kind == "f" and type(min) in PLAIN and type(max) in PLAIN:
+        return apply(TABLE["clamp"], input, min, max)
     low, high = _bounds("clamp", input, min, max)
     result = apply(TABLE["clamp"], *promote("clamp", input, low, high))
+    if isinstance(out, Tensor) and out.dtype is not result.dtype:
+        raise RuntimeError(f"Found dtype {out.dtype.scalar_name} but expected {result.dtype.scalar_name}")
     return with_out("clamp", result, out, input, min, max)
 
 

@@ -29,12 +29,13 @@ _whygrad_internal_ = True
 
 __all__ = ["from_data", "ranges"]
 
-_CHANNELS_LAST = {layouts.channels_last: 4, layouts.channels_last_3d: 5}
+CHANNELS_LAST = {layouts.channels_last: 4, layouts.channels_last_3d: 5}
 
 
-def channels_last(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.dtype[Any], wanted: Any) -> np.ndarray:
+def channels_last(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.dtype[Any],
+                  wanted: Any) -> np.ndarray:
     """An array whose second axis lies innermost in memory."""
-    rank = _CHANNELS_LAST[wanted]
+    rank = CHANNELS_LAST[wanted]
     if len(sizes) != rank:
         raise RuntimeError(f"required rank {rank} tensor to use {wanted._name} format")
     array = allocate(make, (sizes[0], *sizes[2:], sizes[1]), dtype)
@@ -42,8 +43,9 @@ def channels_last(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype
 
 
 def _define_by_size(name: str, make: Callable[..., np.ndarray], what: str) -> None:
-    def by_size(*args: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-                pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
+    def by_size(*args: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+                device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+                memory_format: Any = None) -> Tensor:
         sizes = read_size(name, args, size)
         wanted = read_dtype(name, dtype_for(out, dtype, dtypes.get_default_dtype()), dtypes.float32)
         if layout is not None or device is not None or pin_memory:
@@ -53,7 +55,7 @@ def _define_by_size(name: str, make: Callable[..., np.ndarray], what: str) -> No
                 if name == "zeros":
                     raise RuntimeError("zeros: Dimension size must be non-negative.")
                 check_sizes(sizes)
-        if memory_format in _CHANNELS_LAST:
+        if memory_format in CHANNELS_LAST:
             array = channels_last(make, sizes, wanted.numpy, memory_format)
         else:
             array = allocate(make, sizes, wanted.numpy)
@@ -85,14 +87,14 @@ def _name(function: Any, name: str, doc: str) -> None:
     function.__doc__ = doc
 
 
-def like_array(make: Callable[..., np.ndarray], name: str, input: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-               memory_format: Any) -> np.ndarray:
+def like_array(make: Callable[..., np.ndarray], name: str, input: Any, dtype: Any, layout: Any, device: Any,
+               pin_memory: Any, memory_format: Any) -> np.ndarray:
     """An array of the size of `input`, in the order of its memory unless another order is asked for."""
     model = read_tensor(name, input)._array
     wanted = read_dtype(name, dtype, input.dtype).numpy
     if layout is not None or device is not None or pin_memory:
         check_place(name, layout, device, pin_memory)
-    if memory_format in _CHANNELS_LAST:
+    if memory_format in CHANNELS_LAST:
         return channels_last(make, model.shape, wanted, memory_format)
     if model.flags.c_contiguous or memory_format is layouts.contiguous_format:
         return allocate(make, model.shape, wanted)
@@ -183,7 +185,8 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = No
     sizes = read_sizes("empty_strided", size)
     strides = read_sizes("empty_strided", stride, "stride", 2)
     if len(sizes) != len(strides):
-        raise RuntimeError(f"dimensionality of sizes ({len(sizes)}) must match dimensionality of strides ({len(strides)})")
+        raise RuntimeError(f"dimensionality of sizes ({len(sizes)}) must match dimensionality of strides "
+                           f"({len(strides)})")
     check_sizes(sizes)
     check_place("empty_strided", layout, device, pin_memory)
     if any(s < 0 for s in strides):
@@ -241,8 +244,8 @@ def _pair_of_parts(name: str, first: str, second: str, doc: str) -> None:
         read_tensor(name, b, second, 2)
         kinds = (a.dtype, b.dtype)
         if not all(kind in (dtypes.float16, dtypes.float32, dtypes.float64) for kind in kinds):
-            raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0].scalar_name} and "
-                               f"{kinds[1].scalar_name}")
+            raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got "
+                               f"{kinds[0].scalar_name} and {kinds[1].scalar_name}")
         if kinds[0] is not kinds[1]:
             raise RuntimeError(f"Expected object of scalar type {kinds[0].scalar_name} but got scalar type "
                                f"{kinds[1].scalar_name} for second argument")

@@ -38,8 +38,14 @@ class Takes:
         self.kernel = kernel
         self.refusals = refusals or {}
 
+    def check_tensor(self, name: str, input: Any) -> None:
+        if not isinstance(input, Tensor):
+            raise wrong_type(name, "input", 1, "Tensor", input)
+        if input._array.dtype.kind not in self.kinds:
+            self.check(input.dtype)
+
     def check(self, dtype: dtypes.dtype) -> None:
-        if dtype is dtypes.complex32:
+        if dtype is dtypes.complex32 and "c" not in self.kinds:
             raise NotImplementedError(f"\"{self.kernel}\" not implemented for 'ComplexHalf'")
         kind = dtype.numpy.kind
         if kind in self.kinds:
@@ -117,7 +123,7 @@ def unary(name: str, *, takes: Takes = Takes(), to_float: bool = False, complex_
             return with_out(name, run(input), out, input)
     else:
         def function(input: Any) -> Any:
-            return run(input)
+            return fast(input) if isinstance(input, Tensor) and input._array.dtype.kind in ready else run(input)
 
     def written(self: Any) -> Any:
         if not isinstance(self, Tensor):

@@ -6,11 +6,13 @@ Inside, a label is a number: a letter from 0 on (capitals first), an axis of the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from whygrad._apply import apply
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import read_tensor, wrong_type
+from whygrad.functional.linalg import refuse_bool
 from whygrad.functional.run import public
 from whygrad.ops.table import TABLE
 from whygrad.promotion import promote
@@ -26,10 +28,7 @@ Labels = tuple[int, ...]
 def einsum(*args: Any) -> Tensor:
     """Sums of products, written as an equation: `einsum("ij,jk->ik", a, b)` is the product of two matrices."""
     equation, operands = _read_arguments(args)
-    inputs, output = _read_equation(equation, operands)
-    sizes = _sizes(inputs, operands)
-    if output is None:
-        output = _implicit_output(equation, inputs)
+    inputs, output, sizes = _read_equation(equation, tuple([t._array.shape for t in operands]))
     terms = [_distinct(t, labels, sizes) for t, labels in zip(operands, inputs, strict=True)]
     total, labels = _without_lonely(*terms[0], [other for _, other in terms[1:]], output)
     for i in range(1, len(terms)):
@@ -38,16 +37,16 @@ def einsum(*args: Any) -> Tensor:
         kept = output if not later else tuple(
             [label for label in dict.fromkeys(labels + term_labels) if label in output or _occurs(label, later)])
         total, labels = _contract(total, labels, term, term_labels, kept), kept
-    if len(terms) == 1:
-        return apply(TABLE["permute"], total, axes=tuple([labels.index(label) for label in output])) if output else total
+    if len(terms) == 1 and output:
+        return apply(TABLE["permute"], total, axes=tuple([labels.index(label) for label in output]))
     return total
 
 
 def _read_arguments(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
     """The equation and the operands, from `("ij->i", x)`, `("ij->i", [x])` or `(x, [0, 1], [0])`."""
     if len(args) < 2:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-                         "subscripts list")
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and "
+                         "its subscripts list")
     if isinstance(args[0], Tensor):
         inputs = ",".join([_letters(subscripts) for subscripts in args[1::2]])
         if len(args) % 2:
@@ -70,40 +69,43 @@ def _letters(subscripts: Sequence[Any]) -> str:
     return "".join(["..." if s is Ellipsis else LETTERS[s] for s in subscripts])
 
 
-def _read_equation(equation: str, operands: list[Tensor]) -> tuple[list[Labels], Labels | None]:
-    """The labels of each axis of each operand, and of the result if the equation has an arrow."""
+@lru_cache(maxsize=256)
+def _read_equation(equation: str, shapes: tuple[Labels, ...]) -> tuple[list[Labels], Labels, dict[int, int]]:
+    """The labels of each axis of each operand, those of the result, and the size of each label."""
     left, arrow, right = equation.partition("->")
     parts = left.split(",")
-    if len(parts) != len(operands):
-        relation = "more" if len(operands) > len(parts) else "fewer"
+    if len(parts) != len(shapes):
+        relation = "more" if len(shapes) > len(parts) else "fewer"
         raise RuntimeError(f"einsum(): {relation} operands were provided than specified in the equation")
     start, widths = 0, []
-    for i, (part, t) in enumerate(zip(parts, operands, strict=True)):
+    for i, (part, shape) in enumerate(zip(parts, shapes, strict=True)):
         named = _check_subscripts(part, start, f"operand {i}", ("that is not part of any ellipsis",
                                                                 "for which an ellipsis was already found"))
         start += len(part) + 1
-        ndim = t._array.ndim
+        ndim = len(shape)
         if "..." not in part and named != ndim:
-            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) does not match the number of "
-                               f"dimensions ({ndim}) for operand {i} and no ellipsis was given")
+            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) does not match the number "
+                               f"of dimensions ({ndim}) for operand {i} and no ellipsis was given")
         if named > ndim:
             raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) is more than the number of "
                                f"dimensions ({ndim}) for operand {i}")
         widths.append(ndim - named)
     inputs = [_labels(part, width) for part, width in zip(parts, widths, strict=True)]
-    if not arrow:
-        return inputs, None
-    _check_subscripts(right, len(left) + 2, "output", ("that is not part of any ellipsis (...)",
-                                                       "but an ellipsis (...) was already found"))
-    output = _labels(right, max(widths))
+    output = _explicit_output(right, len(left) + 2, inputs, max(widths)) if arrow else _implicit_output(inputs)
+    return inputs, output, _sizes(inputs, shapes)
+
+
+def _explicit_output(part: str, start: int, inputs: list[Labels], width: int) -> Labels:
+    _check_subscripts(part, start, "output", ("that is not part of any ellipsis (...)",
+                                              "but an ellipsis (...) was already found"))
+    output = _labels(part, width)
     for label in output:
-        if label < 0:
-            continue
-        if output.count(label) > 1:
+        if label >= 0 and output.count(label) > 1:
             raise RuntimeError(f"einsum(): output subscript {LETTERS[label]} appears more than once in the output")
-        if not _occurs(label, inputs):
-            raise RuntimeError(f"einsum(): output subscript {LETTERS[label]} does not appear in the equation for any input operand")
-    return inputs, output
+        if label >= 0 and not _occurs(label, inputs):
+            raise RuntimeError(f"einsum(): output subscript {LETTERS[label]} does not appear in the equation for any input "
+                               "operand")
+    return output
 
 
 def _check_subscripts(part: str, start: int, where: str, complaints: tuple[str, str]) -> int:
@@ -119,8 +121,8 @@ def _check_subscripts(part: str, start: int, where: str, complaints: tuple[str, 
         elif character in LETTERS:
             named += 1
         elif character != " ":
-            raise RuntimeError(f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must be "
-                               "in [a-zA-Z]")
+            raise RuntimeError(f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts "
+                               "must be in [a-zA-Z]")
         i += 1
     return named
 
@@ -135,29 +137,27 @@ def _occurs(label: int, terms: Sequence[Labels]) -> bool:
     return any(label in labels for labels in terms)
 
 
-def _implicit_output(equation: str, inputs: list[Labels]) -> Labels:
+def _implicit_output(inputs: list[Labels]) -> Labels:
     """The ellipsis, then every letter that is there once, in alphabetical order."""
     everything = [label for labels in inputs for label in labels]
     axes = sorted({label for label in everything if label < 0})
     return (*axes, *sorted([label for label in everything if label >= 0 and everything.count(label) == 1]))
 
 
-def _sizes(inputs: list[Labels], operands: list[Tensor]) -> dict[int, int]:
+def _sizes(inputs: list[Labels], shapes: tuple[Labels, ...]) -> dict[int, int]:
     """The size of each label; an axis of length 1 fits to any."""
     sizes: dict[int, int] = {}
-    for i, (labels, t) in enumerate(zip(inputs, operands, strict=True)):
+    for i, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
         own: dict[int, int] = {}
-        for label, n in zip(labels, t._array.shape, strict=True):
+        for label, n in zip(labels, shape, strict=True):
             name = LETTERS[label] if label >= 0 else "..."
             if own.setdefault(label, n) != n:
                 raise RuntimeError(f"einsum(): subscript {name} is repeated for operand {i} but the sizes don't match, "
                                    f"{n} != {own[label]}")
-        for label, n in own.items():
             seen = sizes.setdefault(label, n)
             if seen == 1:
                 sizes[label] = n
             elif n not in (1, seen):
-                name = LETTERS[label] if label >= 0 else "..."
                 raise RuntimeError(f"einsum(): subscript {name} has size {n} for operand {i} which does not broadcast with "
                                    f"previously seen size {seen}")
     return sizes
@@ -192,4 +192,6 @@ def _contract(a: Tensor, a_labels: Labels, b: Tensor, b_labels: Labels, kept: La
         if set(a_labels) - set(kept):
             raise RuntimeError(f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}")
         a, b = promote("mul", a, b)
+    elif set(a_labels) - set(kept):
+        refuse_bool(a, "bmm")
     return apply(TABLE["contract"], a, b, a_labels=a_labels, b_labels=b_labels, out_labels=kept)

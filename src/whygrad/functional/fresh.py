@@ -30,8 +30,8 @@ def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.
         count = dtype.itemsize
         for n in sizes:
             count *= n
-        raise RuntimeError(f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you "
-                           f"tried to allocate {count} bytes. Error code 12 (Cannot allocate memory)") from None
+        raise RuntimeError(f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
+                           f"you tried to allocate {count} bytes. Error code 12 (Cannot allocate memory)") from None
     except ValueError:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}") from None
 
@@ -66,8 +66,8 @@ def check_out(function: str, out: Any, dtype: dtypes.dtype) -> None:
     if dtype is not out.dtype:
         raise RuntimeError(f"dtype {dtype.scalar_name} does not match dtype of out parameter ({out.dtype.scalar_name})")
     if modes.grad and out.requires_grad:
-        raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic differentiation, but "
-                           "one of the arguments requires grad.")
+        raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic "
+                           "differentiation, but one of the arguments requires grad.")
 
 
 def deliver(function: str, array: np.ndarray, out: Any, requires_grad: bool) -> Tensor:

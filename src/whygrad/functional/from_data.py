@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import reduce
 from itertools import chain
 from typing import Any
@@ -22,29 +21,34 @@ _whygrad_internal_ = True
 
 COPY_CONSTRUCT = ("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
                   "sourceTensor.detach().clone().requires_grad_(True), rather than {}(sourceTensor).")
-LIST_OF_ARRAYS = ("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
-                  "single numpy.ndarray with numpy.array() before converting to a tensor.")
-READ_ONLY = ("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
-             "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
-             "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.")
+LIST_OF_ARRAYS = ("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the "
+                  "list to a single numpy.ndarray with numpy.array() before converting to a tensor.")
+READ_ONLY = ("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+             "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+             "data or make it writable before converting it to a tensor. This type of warning will be suppressed "
+             "for the rest of this program.")
 READ_ONLY_BUFFER = (
-    "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the "
-    "underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make "
-    "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.")
-SCALAR_OF_TRACKED = ("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-                     "tensor.detach() first.")
-ASARRAY_REQUIRES_GRAD = ("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
-                         "requires_grad=False explicitly to get the old behavior and silence this warning.")
-NEGATIVE_STRIDE = ("At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-                   "supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
+    "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to "
+    "the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its "
+    "data or make it writable before converting it to a tensor. This type of warning will be suppressed "
+    "for the rest of this program.")
+SCALAR_OF_TRACKED = ("Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+                     "behavior.\nConsider using tensor.detach() first.")
+ASARRAY_REQUIRES_GRAD = ("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. "
+                         "Pass requires_grad=False explicitly to get the old behavior and silence this warning.")
+NEGATIVE_STRIDE = ("At least one stride in the given numpy array is negative, and tensors with negative strides are "
+                   "not currently supported. (You can probably work around this by making a copy of your array  with "
+                   "array.copy().) ")
 ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 
 MOST_DIMS = 128
 _NUMBERS = {bool, int, float, complex}
+_array = quiet(np.array)
 
 
 @public(method=False)
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+           pin_memory: bool = False) -> Tensor:
     """A new tensor that copies `data`: a number, a nested list, an array or a tensor."""
     wanted = None if dtype is None else read_dtype("tensor", dtype, dtypes.float32)
     if device is not None or pin_memory:
@@ -94,7 +98,8 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     elif copy or (wanted is not None and result.dtype is not wanted):
         if copy is False:
             assert wanted is not None
-            raise ValueError(f"can't alias tensor with dtype '{result.dtype.scalar_name}' into dtype '{wanted.scalar_name}'.")
+            raise ValueError(f"can't alias tensor with dtype '{result.dtype.scalar_name}' into dtype "
+                             f"'{wanted.scalar_name}'.")
         result = result.to(wanted or result.dtype, copy=True)  # type: ignore[attr-defined]
     if requires_grad is None:
         if result.requires_grad:
@@ -104,9 +109,8 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
             raise RuntimeError(NOT_DIFFERENTIABLE)
         set_requires_grad(result, True)
     elif not requires_grad and result.requires_grad:
-        result = result.detach()  # type: ignore[attr-defined]
-    assert result is not None
-    return result
+        result = result.detach()  # type: ignore[attr-defined, union-attr]
+    return result  # type: ignore[return-value]
 
 
 def _alias(obj: Any, wanted: dtypes.dtype | None, copy: bool | None) -> Tensor | None:
@@ -147,8 +151,8 @@ def check_array(array: np.ndarray) -> np.ndarray:
         if stride < 0:
             raise ValueError(NEGATIVE_STRIDE)
         if stride % array.itemsize:
-            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
-                             "reallocate the memory.")
+            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array "
+                             "to reallocate the memory.")
     if type(array) is not np.ndarray:
         array = array.view(np.ndarray)
     # C's long long is int64 as well, but NumPy has a dtype of its own for it.
@@ -184,14 +188,14 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     if length == 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) "
-                         "minus 1")
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} "
+                         "bytes) minus 1")
     if count < 0 and (length - offset) % item:
-        raise ValueError(f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element "
-                         f"size ({item})")
+        raise ValueError(f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of "
+                         f"element size ({item})")
     if count > 0 and offset + count * item > length:
-        raise ValueError(f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater "
-                         f"than actual buffer length ({length} bytes)")
+        raise ValueError(f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be "
+                         f"greater than actual buffer length ({length} bytes)")
     array = np.frombuffer(memory, wanted.numpy, count, offset)
     if memory.readonly:
         warn_once(READ_ONLY_BUFFER)
@@ -218,8 +222,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     check_place("from_dlpack", None, device, False)
     if not hasattr(ext_tensor, "__dlpack__"):
         if type(ext_tensor).__name__ != "PyCapsule":
-            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
-                               "you might have already constructed a tensor from it once.")
+            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed "
+                               "only once, so you might have already constructed a tensor from it once.")
         ext_tensor = _Capsule(ext_tensor)
     array = check_array(np.from_dlpack(ext_tensor, copy=copy))
     return fresh(array if array.flags.writeable else _writable_alias(array))
@@ -227,12 +231,14 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def copy_data(data: Any, dtype: dtypes.dtype | None, function: str) -> tuple[np.ndarray, why.Causes]:
     """A new array with the values of `data`; and why they have no history, if they come from tensors."""
+    if type(data) is float and dtype is None:
+        return _array(data, dtypes.get_default_dtype().numpy), ()
     if isinstance(data, Tensor):
         array = data._array if dtype is None else cast_values(data._array, dtype.numpy)
-        return (array.copy() if array is data._array else array), cut(data, "value-copied-out", function)
+        return (array.copy("K") if array is data._array else array), cut(data, "value-copied-out", function)
     if isinstance(data, np.ndarray):
         array = check_array(data)
-        return (array.copy() if dtype is None else cast_values(array, dtype.numpy)), ()
+        return (array.copy("K") if dtype is None else cast_values(array, dtype.numpy)), ()
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type_name(data)}'")
     sizes = _sizes(data)
@@ -253,7 +259,9 @@ def copy_data(data: Any, dtype: dtypes.dtype | None, function: str) -> tuple[np.
 
 
 def _is_sequence(kind: type) -> bool:
-    return issubclass(kind, (list, tuple)) or (hasattr(kind, "__getitem__") and not issubclass(kind, (Tensor, np.generic, dict)))
+    if issubclass(kind, (list, tuple)):
+        return True
+    return hasattr(kind, "__getitem__") and not issubclass(kind, (Tensor, np.generic, dict))
 
 
 def _sizes(data: Any) -> tuple[int, ...]:
@@ -284,7 +292,7 @@ def _leaves(data: Any, sizes: tuple[int, ...]) -> list[Any]:
     return items
 
 
-def _infer(leaves: Iterable[Any]) -> dtypes.dtype:
+def _infer(leaves: Any) -> dtypes.dtype:
     """The dtype that holds all of them."""
     found: list[dtypes.dtype] = []
     for kind in set(map(type, leaves)):
@@ -361,11 +369,13 @@ def _store_integers(numbers: list[Any], kinds: set[type], dtype: dtypes.dtype) -
     wrong = [kind for kind in kinds if not issubclass(kind, (int, float))]
     if wrong:
         raise TypeError(f"'{wrong[0].__name__}' object cannot be interpreted as an integer")
-    if not all([issubclass(kind, int) for kind in kinds]):
-        if not all([fits(x, dtype) and x == x for x in numbers]):
+    if not all(issubclass(kind, int) for kind in kinds):
+        if not all(fits(x, dtype) for x in numbers):
             raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
         numbers = [int(x) for x in numbers]
     if dtype is dtypes.uint64:
+        if min(numbers, default=0) < 0:
+            raise OverflowError("can't convert negative int to unsigned")
         return np.array(numbers, np.uint64)
     try:
         wide = np.array(numbers, np.int64)

@@ -44,14 +44,16 @@ def cat(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Ten
     joined = [x for x in tensors if x._array.shape != (0,)] or tensors[:1]
     first = joined[0]._array.shape
     axis = normalize_dim(dim if axis is None else axis, len(first))
-    for x in joined:
+    for i, x in enumerate(tensors):
         shape = x._array.shape
+        if shape == (0,):
+            continue
         if len(shape) != len(first):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
         for d, (m, n) in enumerate(zip(first, shape, strict=True)):
             if m != n and d != axis:
                 raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Expected size {m} but got size "
-                                   f"{n} for tensor number {tensors.index(x)} in the list.")
+                                   f"{n} for tensor number {i} in the list.")
     promoted = _one_dtype("cat", tensors)
     if len(joined) < len(tensors):
         promoted = [x for x in promoted if x._array.shape != (0,)] or promoted[:1]
@@ -239,8 +241,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     shape = tuple([x._array.size for x in ordered])
     grids = [rows.expand(reshape_to(x, tuple([n if i == d else 1 for i, n in enumerate(shape)])), shape=shape)
              for d, x in enumerate(ordered)]
-    if swap:
-        grids = [rows.transpose(x, axis0=0, axis1=1) for x in (grids[1], grids[0], *grids[2:])]
-    return tuple(grids)
+    return (grids[1], grids[0], *grids[2:]) if swap else tuple(grids)
 
 

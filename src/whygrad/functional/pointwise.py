@@ -149,4 +149,10 @@ def square_(self: Any) -> Any:
     return METHODS["pow_"](self, 2)
 
 
+@public()
+def conj(input: Any) -> Tensor:
+    """The complex conjugate; a real tensor itself. Unlike torch's it is not a view."""
+    return apply(TABLE["conj"], input) if read_tensor("conj", input).dtype.is_complex else input
+
+
 expit = FUNCTIONS["sigmoid"]

@@ -18,14 +18,16 @@ from whygrad.promotion import cast_values
 _whygrad_internal_ = True
 
 INCONSISTENT = "upper bound and lower bound inconsistent with step sign"
-DEPRECATED_RANGE = ("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
-                    "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).")
-OUT_RESIZED = ("The number of elements in the out tensor of shape {} is {} which does not match the computed number of elements "
-               "{}. Note that this may occur as a result of rounding error. The out tensor will be resized to a tensor of shape "
-               "({},).")
+DEPRECATED_RANGE = ("torch.range is deprecated and will be removed in a future release because its behavior is "
+                    "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values "
+                    "in [start, end).")
+OUT_RESIZED = ("The number of elements in the out tensor of shape {} is {} which does not match the computed number of "
+               "elements {}. Note that this may occur as a result of rounding error. The out tensor will be resized to "
+               "a tensor of shape ({},).")
 
 # torch computes these in vectors of 32 bytes, and each vector starts from a rounded value.
 _VECTOR_BYTES = 32
+_WIDER: dict[str, Any] = {"float64": np.longdouble, "complex64": np.complex128, "complex128": np.clongdouble}
 
 
 @public(method=False)
@@ -36,9 +38,9 @@ def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, out
     given |= {name: value for name, value in (("start", start), ("end", end), ("step", step)) if value is not None}
     if len(args) > 3 or "end" not in given:
         raise invalid_combination("arange", *args)
-    first, last, by = [read_number("arange", name, 1 + list(given).index(name), given[name]) if name in given else default
-                       for name, default in (("start", 0), ("end", 0), ("step", 1))]
-    whole = all([isinstance(x, int) for x in (first, last, by)])
+    numbers = {name: read_number("arange", name, i, value) for i, (name, value) in enumerate(given.items(), 1)}
+    first, last, by = numbers.get("start", 0), numbers["end"], numbers.get("step", 1)
+    whole = all(isinstance(x, int) for x in (first, last, by))
     default = dtypes.int64 if whole else dtypes.get_default_dtype()
     wanted = read_dtype("arange", dtype_for(out, dtype, default), dtypes.float32)
     check_place("arange", layout, device, pin_memory)
@@ -50,15 +52,15 @@ def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, out
 
 
 @public(method=False, name="range")
-def range_(start: Any, end: Any, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-           pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+def range_(start: Any, end: Any, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
+           device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """As arange, but `end` belongs to it. Deprecated by torch."""
     warn(DEPRECATED_RANGE)
     wanted = read_dtype("range", dtype_for(out, dtype, dtypes.get_default_dtype()), dtypes.float32)
     check_place("range", layout, device, pin_memory)
-    numbers = [read_number("range", name, i, x) for i, (name, x) in enumerate(
-        (("start", start), ("end", end), ("step", step)), 1)]
-    first, _, by, count = _steps("range", *numbers, wanted)
+    given = (("start", start), ("end", end), ("step", step))
+    first, last, by = [read_number("range", name, i, value) for i, (name, value) in enumerate(given, 1)]
+    first, _, by, count = _steps("range", first, last, by, wanted)
     return deliver("range", _spaced(first, by, count, wanted), out, requires_grad)
 
 
@@ -66,7 +68,7 @@ def _steps(name: str, start: Any, end: Any, step: Any, dtype: dtypes.dtype) -> t
     """The bounds as numbers of the dtype's kind, and how many numbers there are."""
     if dtype.category not in (1, 2):
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtype.scalar_name}'")
-    if any([isinstance(x, complex) for x in (start, end, step)]):
+    if any(isinstance(x, complex) for x in (start, end, step)):
         raise RuntimeError("value cannot be converted to type double without overflow")
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -91,8 +93,9 @@ def _spaced(start: Any, step: Any, count: int, dtype: dtypes.dtype) -> np.ndarra
     if dtype.category == 1:
         index = allocate(lambda sizes, dtype: np.arange(*sizes, dtype=dtype), (count,), np.dtype(np.int64))
         return cast_values(int(start) + int(step) * index, kind)
-    # A fused multiply-add: computed wider, rounded once. The last elements, which fill no two vectors, start from `start`.
-    wide = np.longdouble if kind == np.float64 else np.float64
+    # A fused multiply-add: computed wider, rounded once. The last elements, which fill no two vectors, have no start
+    # of their own.
+    wide = _WIDER.get(kind.name, np.float64)
     index = allocate(lambda sizes, dtype: np.arange(*sizes, dtype=dtype), (count,), np.dtype(np.int64))
     exact = cast_values(wide(start) + wide(step) * index, kind)
     lanes = _VECTOR_BYTES // kind.itemsize
@@ -104,8 +107,8 @@ def _spaced(start: Any, step: Any, count: int, dtype: dtypes.dtype) -> np.ndarra
 
 
 @public(method=False)
-def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-             pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
+             device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     first, last, wanted = _bounds("linspace", start, end, steps, out, dtype)
     check_place("linspace", layout, device, pin_memory)
@@ -113,8 +116,8 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = 
 
 
 @public(method=False)
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
-             device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any = None, dtype: Any = None,
+             layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """`base` to the power of `steps` evenly spaced numbers from `start` to `end`."""
     first, last, wanted = _bounds("logspace", start, end, steps, out, dtype)
     check_place("logspace", layout, device, pin_memory)
@@ -128,12 +131,13 @@ def _bounds(name: str, start: Any, end: Any, steps: Any, out: Any, dtype: Any) -
     for bound in (start, end):
         if isinstance(bound, Tensor) and bound._array.ndim:
             dims = [x._array.ndim if isinstance(x, Tensor) else 0 for x in (start, end)]
-            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got start with {dims[0]} "
-                               f"dimension(s) and end with {dims[1]} dimension(s).")
+            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got start with "
+                               f"{dims[0]} dimension(s) and end with {dims[1]} dimension(s).")
     if not is_integer(steps):
         raise invalid_combination(name, start, end, steps)
     try:
-        first, last = [x._array.item() if isinstance(x, Tensor) else read_number(name, "start", 1, x) for x in (start, end)]
+        first, last = [x._array.item() if isinstance(x, Tensor) else read_number(name, "start", 1, x)
+                       for x in (start, end)]
     except TypeError:
         raise invalid_combination(name, start, end, steps) from None
     is_complex = isinstance(first, complex) or isinstance(last, complex)
@@ -158,7 +162,7 @@ def _between(start: Any, end: Any, steps: int, kind: np.dtype[Any]) -> np.ndarra
     first, last = np.array(start).astype(work), np.array(end).astype(work)
     if steps == 1:
         return first.reshape(1).astype(kind)
-    wide = {"float64": np.longdouble, "complex64": np.complex128, "complex128": np.clongdouble}.get(work.name, np.float64)
+    wide = _WIDER.get(work.name, np.float64)
     step = ((last - first) / np.array(max(steps - 1, 1)).astype(work)).astype(wide)
     index = np.arange(steps)
     half = steps // 2

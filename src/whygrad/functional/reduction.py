@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from whygrad import dtypes, return_types
-from whygrad._apply import apply, compiled
 from whygrad._tensor import Tensor, wrap
 from whygrad.functional.arguments import (
     invalid_combination,
@@ -24,8 +23,8 @@ from whygrad.functional.arguments import (
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dims import normalize_dim, normalize_dims
 from whygrad.functional.fresh import warn
+from whygrad.functional.lazy import lazily_compiled
 from whygrad.functional.run import FUNCTIONS, public, run, run_inplace, with_out
-from whygrad.ops.table import TABLE
 from whygrad.promotion import cast
 
 _whygrad_internal_ = True
@@ -48,8 +47,8 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def row(name: str) -> Callable[..., Any]:
-    """A row to be applied to one tensor; compiled when it is first used."""
-    return functools.partial(apply, TABLE[name])
+    """A row to be applied to one tensor."""
+    return lazily_compiled(name, "t")
 
 
 def read_axes(function: str, input: Tensor, dim: Any) -> tuple[int, ...] | None:
@@ -83,17 +82,23 @@ def widened(function: str, input: Any, dtype: Any) -> Tensor:
     return cast(input, dtypes.int64.numpy) if dtype is None and input._array.dtype.kind in "biu" else input
 
 
-_sum = compiled(TABLE["sum"], "t")
+_sum, _sum_all, _mean, _mean_all = [lazily_compiled(name, "t", globals()) for name in (
+    "sum", "sum_all", "mean", "mean_all")]
 
+
+# The two that every program spends time in take NumPy's names without a wrapper.
 
 @public()
-@numpy_names
-def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, axis: Dims = None,
+        keepdims: bool = False) -> Tensor:
     """The sum of all elements, or over the given dims."""
-    if dim is None and dtype is None and out is None and isinstance(input, Tensor) and input._array.dtype.kind in "fbc":
-        return _sum(input, keepdims=keepdim)
-    x = widened("sum", input, dtype)
-    return with_out("sum", _sum(x, axis=read_axes("sum", x, dim), keepdims=keepdim), out, input)
+    if axis is not None:
+        dim = axis
+    ready = dtype is None and isinstance(input, Tensor) and input._array.dtype.kind in "fcb"
+    x = input if ready else widened("sum", input, dtype)
+    keepdim = keepdim or keepdims
+    result = _sum_all(x) if dim is None and not keepdim else _sum(x, axis=read_axes("sum", x, dim), keepdims=keepdim)
+    return result if out is None else with_out("sum", result, out, input)
 
 
 @public()
@@ -107,19 +112,19 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any
     return with_out("nansum", result, out, input)
 
 
-_mean = compiled(TABLE["mean"], "t")
-
-
 @public()
-@numpy_names
-def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, axis: Dims = None,
+         keepdims: bool = False) -> Tensor:
     """The mean of all elements, or over the given dims."""
-    x = in_dtype("mean", input, dtype)
+    if axis is not None:
+        dim = axis
+    x = input if dtype is None and isinstance(input, Tensor) else in_dtype("mean", input, dtype)
+    keepdim = keepdim or keepdims
     if x._array.dtype.kind in "biu":
         which = "Input" if dtype is None else "Optional"
         raise RuntimeError(f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex "
                            f"dtype. Got: {x.dtype.scalar_name}")
-    result = _mean(x, axis=None if dim is None else read_axes("mean", x, dim), keepdims=keepdim)
+    result = _mean_all(x) if dim is None and not keepdim else _mean(x, axis=read_axes("mean", x, dim), keepdims=keepdim)
     return result if out is None else with_out("mean", result, out, input)
 
 

@@ -87,12 +87,15 @@ def _load(file: IO[bytes], map_location: Any, weights_only: bool, pickle_module:
     if not weights_only:
         return _trusting_unpickler(pickle_module, described, storages, pickle_args).load()
     try:
-        return Unpickler(described, storages).load()
+        result = Unpickler(described, storages).load()
     except pickle.UnpicklingError as error:
         message = str(error)
         if "was not an allowed global by default" in message:
             raise pickle.UnpicklingError(TWO_OPTIONS + message) from None
         raise pickle.UnpicklingError(f"Weights only load failed. {message}") from None
+    if not all(storage.used for storage in storages.loaded.values()):
+        raise NotImplementedError("torch.load: the file holds a bare storage (t.storage()); save the tensor instead")
+    return result
 
 
 class Storages:
@@ -111,9 +114,9 @@ class Storages:
         refuse_unless(type(persistent_id) is tuple and len(persistent_id) == 5 and persistent_id[0] == "storage",
                       "Only persistent_load of storage is allowed")
         _, kind, key, location, numel = persistent_id
-        name = f"data/{key}"
         refuse_unless(isinstance(kind, StorageKind) and type(key) is str and type(location) is str and type(numel) is int,
                       "a storage needs a type, a key, a location and a size")
+        name = f"data/{key}"
         refuse_unless(name in self.archive, f"the archive has no record {name!r}")
         found = self.loaded.get(key)
         if found is None:

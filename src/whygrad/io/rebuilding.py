@@ -43,6 +43,7 @@ class Storage:
         self.memory = memory
         self.dtype = dtype
         self.counter = [0]
+        self.used = False  # by a tensor
         self._changed: dict[tuple[bool, bool], Storage] = {}
 
     def changed(self, conj: bool, neg: bool) -> Storage:
@@ -70,6 +71,15 @@ def refuse_unless(condition: Any, problem: str) -> None:
         raise UnpicklingError(problem)
 
 
+def shown(value: Any) -> str:
+    """For messages. A container in a file may be made so that printing it takes forever."""
+    return repr(value)[:100] if type(value) in (int, float, bool, str, type(None)) else f"a {type(value).__name__}"
+
+
+def _check_hooks(hooks: Any) -> None:
+    refuse_unless(hooks is None or (isinstance(hooks, dict) and not hooks), "a checkpoint cannot bring backward hooks")
+
+
 def _is_sizes(value: Any) -> bool:
     return type(value) in (tuple, Size) and len(value) <= MOST_DIMS and all(type(n) is int and n >= 0 for n in value)
 
@@ -78,9 +88,10 @@ def rebuild_array(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any)
     """A strided view of the storage, proven to lie inside it."""
     refuse_unless(isinstance(storage, Storage), "a tensor needs a storage")
     refuse_unless(isinstance(dtype, dtypes.dtype), "a tensor needs a dtype")
-    refuse_unless(type(offset) is int and offset >= 0, f"the storage offset of a tensor cannot be {offset!r}")
+    refuse_unless(type(offset) is int and offset >= 0, f"the storage offset of a tensor cannot be {shown(offset)}")
     refuse_unless(_is_sizes(size) and _is_sizes(stride) and len(size) == len(stride),
-                  f"size {size!r} and stride {stride!r} do not describe a tensor")
+                  "its size and stride do not describe a tensor: both must be equally many numbers, none negative")
+    storage.used = True
     item = dtype.itemsize
     needed = 0 if 0 in size else offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) + 1
     held = storage.memory.nbytes // item
@@ -96,11 +107,13 @@ def rebuild_array(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any)
 
 def _rebuild(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any,
              metadata: Any) -> Tensor:
-    refuse_unless(type(requires_grad) is bool, f"requires_grad cannot be {requires_grad!r}")
-    refuse_unless(not hooks, "a checkpoint cannot bring backward hooks")
+    refuse_unless(type(requires_grad) is bool, f"requires_grad cannot be {shown(requires_grad)}")
+    _check_hooks(hooks)
     if metadata:
-        refuse_unless(type(metadata) is dict and metadata.keys() <= {"conj", "neg"}, f"unknown metadata {metadata!r}")
-        storage = storage.changed(bool(metadata.get("conj")), bool(metadata.get("neg")))
+        refuse_unless(type(metadata) is dict and metadata.keys() <= {"conj", "neg"}, "unknown metadata of a tensor")
+        refuse_unless(isinstance(storage, Storage), "a tensor needs a storage")
+        storage.used = True
+        storage = storage.changed(metadata.get("conj") is True, metadata.get("neg") is True)
     array = rebuild_array(storage, dtype, offset, size, stride)
     refuse_unless(not requires_grad or dtype.category >= 2, f"a {dtype} tensor cannot require gradients")
     tensor = fresh(array, requires_grad)
@@ -129,7 +142,7 @@ def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any) -> Parameter:
 
 def rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Parameter:
     refuse_unless(type(data) is Tensor and type(requires_grad) is bool, "a parameter needs a tensor and requires_grad")
-    refuse_unless(not hooks, "a checkpoint cannot bring backward hooks")
+    _check_hooks(hooks)
     refuse_unless(not requires_grad or data.dtype.category >= 2, f"a {data.dtype} tensor cannot require gradients")
     parameter: Parameter = Parameter(data, requires_grad)
     set_attributes(parameter, state)
@@ -139,7 +152,7 @@ def rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, stat
 def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Tensor:
     """A tensor that carries attributes of the user's, or one of a subclass."""
     refuse_unless(function in (rebuild_tensor_v2, rebuild_tensor_v3) and type(args) is tuple, "not a way to rebuild a tensor")
-    refuse_unless(isinstance(kind, type) and issubclass(kind, Tensor), f"{kind!r} is not a kind of tensor")
+    refuse_unless(isinstance(kind, type) and issubclass(kind, Tensor), "not a kind of tensor")
     tensor: Tensor = function(*args)
     if kind is not Tensor:
         tensor.__class__ = kind
@@ -156,7 +169,7 @@ def set_attributes(target: Any, state: Any) -> None:
     refuse_unless(type(state) is dict, f"attributes of a {type(target).__name__} cannot come from a {type(state).__name__}")
     for name, value in state.items():
         refuse_unless(type(name) is str and name.isidentifier() and not hasattr(type(target), name),
-                      f"a {type(target).__name__} cannot be given the attribute {name!r}")
+                      f"a {type(target).__name__} cannot be given the attribute {shown(name)}")
         target.__dict__[name] = value
 
 
@@ -223,8 +236,8 @@ def make_device(name: Any, index: Any = None) -> device:
 
 
 def get_layout(name: Any) -> Any:
-    found = layouts.BY_NAME.get(str(name).removeprefix("torch."))
-    refuse_unless(isinstance(found, layouts.layout), f"unknown layout {name!r}")
+    found = layouts.BY_NAME.get(name.removeprefix("torch.")) if type(name) is str else None
+    refuse_unless(isinstance(found, layouts.layout), f"unknown layout {shown(name)}")
     return found
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import Any
 
-from whygrad.io.rebuilding import CALLS, GLOBALS, check_key, refuse_unless, set_attributes, trusted_globals
+from whygrad.io.rebuilding import CALLS, GLOBALS, check_key, refuse_unless, set_attributes, shown, trusted_globals
 
 # Never allowed, even if the user trusts something in them.
 BLOCKED = ("sys", "os", "posix", "nt", "subprocess")
@@ -34,6 +34,7 @@ class Unpickler:
         self.memo: dict[int, Any] = {}
         self.trusted = trusted_globals()
         self.made = 0
+        self.outside = False  # in code of the user's, whose exceptions are the user's too
 
     def load(self) -> Any:
         try:
@@ -47,7 +48,15 @@ class Unpickler:
                     raise UnpicklingError(f"Unsupported operand {code[0]}: not an instruction that torch.save writes")
                 step(self)
         except (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, struct.error, RecursionError) as error:
+            if self.outside:
+                raise
             raise UnpicklingError(f"the pickle makes no sense at byte {self.at}: {type(error).__name__}: {error}") from None
+
+    def call_outside(self, function: Callable[..., Any], *args: Any) -> Any:
+        self.outside = True
+        result = function(*args)
+        self.outside = False
+        return result
 
     def read(self, count: int) -> bytes:
         start, self.at = self.at, self.at + count
@@ -102,11 +111,11 @@ class Unpickler:
         args, function = self.stack.pop(), self.stack.pop()
         refuse_unless(type(args) is tuple, "a call without a tuple of arguments")
         if self.is_trusted(function):
-            self.push(function(*args))
+            self.push(self.call_outside(function, *args))
             return
         call = CALLS.get(function) if callable(function) else None
         if call is None:
-            raise UnpicklingError(f"Trying to call reduce for unrecognized function {function!r}")
+            raise UnpicklingError(f"Trying to call reduce for unrecognized function {getattr(function, '__name__', shown(function))}")
         result = call(*args)
         if isinstance(result, (bytes, bytearray, set, dict, tuple)):
             # An honest pickle spells out all it makes; one that makes copy after copy of the same text is a bomb.
@@ -117,15 +126,15 @@ class Unpickler:
     def new_object(self) -> None:
         args, kind = self.stack.pop(), self.stack.pop()
         refuse_unless(self.is_trusted(kind) and type(args) is tuple,
-                      f"Can only create new object for classes allowlisted via `add_safe_globals` but got {kind!r}")
-        self.push(kind.__new__(kind, *args))
+                      f"Can only create new object for classes allowlisted via `add_safe_globals` but got {getattr(kind, '__name__', shown(kind))}")
+        self.push(self.call_outside(kind.__new__, kind, *args))
 
     def build(self) -> None:
         state, target = self.stack.pop(), self.stack[-1]
         if type(target) is OrderedDict:
             set_attributes(target, state)
         elif self.is_trusted(type(target)):
-            _set_state(target, state)
+            self.call_outside(_set_state, target, state)
         else:
             raise UnpicklingError("Can only build OrderedDict or types allowlisted via `add_safe_globals`, but got "
                                   f"{type(target)}")
@@ -149,7 +158,7 @@ class Unpickler:
         self.stack[-count:] = [tuple(self.stack[-count:])]
 
     def persistent(self) -> None:
-        self.push(self.load_storage(self.stack.pop()))
+        self.push(self.call_outside(self.load_storage, self.stack.pop()))
 
     def get(self, index: int) -> None:
         self.push(self.memo[index])

@@ -16,6 +16,12 @@ def threshold(xp, x, *, threshold, value):
     return xp.where(x <= threshold, value, x)
 
 
+@elementwise(node="ThresholdBackward1",
+             x=lambda xp, g, x, threshold: xp.threshold_backward(g, x, threshold=threshold))
+def threshold_inplace(xp, x, *, threshold, value):
+    return xp.where(x <= threshold, value, x)
+
+
 @elementwise(grad=lambda xp, g, x, threshold: xp.threshold_backward(g, x, threshold=threshold),
              x=lambda xp, g: xp.zeros_like(g))
 def threshold_backward(xp, grad, x, *, threshold):

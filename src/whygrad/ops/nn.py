@@ -226,21 +226,21 @@ def embedding_backward(xp, x, index, *, rows, padding_idx, by_frequency):
 
 # A product of three tensors as einsum writes it ("ni,oij,nj->no"); its derivatives are products of the same kind.
 def _trilinear_rule(position):
-    def rule(xp, g, a, b, c, spec):
+    def rule(xp, g, x, y, z, spec):
         letters, result = spec.split("->")
         terms = letters.split(",")
         wanted = terms[position]
         terms[position] = result
-        factors = [a, b, c]
+        factors = [x, y, z]
         factors[position] = g
         return xp.trilinear(*factors, spec=f"{','.join(terms)}->{wanted}")
 
     return rule
 
 
-@op(a=_trilinear_rule(0), b=_trilinear_rule(1), c=_trilinear_rule(2))
-def trilinear(xp, a, b, c, *, spec):
-    return xp.trilinear(a, b, c, spec=spec)
+@op(x=_trilinear_rule(0), y=_trilinear_rule(1), z=_trilinear_rule(2))
+def trilinear(xp, x, y, z, *, spec):
+    return xp.trilinear(x, y, z, spec=spec)
 
 
 # Normalisations. Each is `standardized(x) * weight + bias`; they differ in the axes that belong together.
@@ -335,3 +335,45 @@ def group_norm(xp, x, weight, bias, *, groups, eps):
     if weight is not None:
         y = y * per_channel(xp, weight, x)
     return y if bias is None else y + per_channel(xp, bias, x)
+
+
+# Activations with a parameter that is learned or drawn, and those that fold or cut.
+def halves(xp, x, axis):
+    half = x.shape[axis] // 2
+    return xp.slice(x, axis=axis, start=0, stop=half), xp.slice(x, axis=axis, start=half, stop=2 * half)
+
+
+def glu_rule(xp, g, x, axis):
+    a, b = halves(xp, x, axis)
+    gate = xp.sigmoid(b)
+    return xp.cat(g * gate, g * a * gate * (1 - gate), axis=axis)
+
+
+@op(x=glu_rule)
+def glu(xp, x, *, axis):
+    a, b = halves(xp, x, axis)
+    return a * xp.sigmoid(b)
+
+
+@elementwise(node="PreluKernelBackward0",
+             x=lambda xp, g, x, weight: xp.where(x > 0, g, g * weight),
+             weight=lambda xp, g, x: xp.where(x > 0, 0.0, g * x))
+def prelu(xp, x, weight):
+    return xp.where(x > 0, x, x * weight)
+
+
+@elementwise(node="RreluWithNoiseBackward0",
+             x=lambda g, slopes: g * slopes,
+             slopes=NoGrad("the slopes are drawn at random"))
+def rrelu(xp, x, slopes):
+    return xp.mul(x, slopes)
+
+
+@elementwise(x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
+def hardshrink(xp, x, *, bound):
+    return xp.where((x >= -bound) & (x <= bound), 0.0, x)
+
+
+@elementwise(x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
+def softshrink(xp, x, *, bound):
+    return xp.where(x > bound, x - bound, xp.where(x < -bound, x + bound, x * 0.0))

@@ -9,8 +9,8 @@ def sampled(xp, x, *, values, node):
     return values
 
 
-@elementwise(node=lambda kinds, statics: {"ts": "NormalBackward1", "st": "NormalBackward2", "tt": "NormalBackward3"}[kinds],
-             mean=lambda xp, g: xp.zeros_like(g),
+@elementwise(node=lambda kinds, statics: {"ts": "NormalBackward1", "st": "NormalBackward2",
+             "tt": "NormalBackward3"}[kinds], mean=lambda xp, g: xp.zeros_like(g),
              std=lambda xp, g: xp.zeros_like(g))
 def sampled_normal(xp, mean, std, *, values):
     return values

@@ -25,12 +25,13 @@ def restore(xp, reduced, shape, axis, keepdims):
     return xp.reshape(reduced, shape=tuple([1 if i in axis else n for i, n in enumerate(shape)]))
 
 
-def whole_or_dim(whole, dim):
-    """torch's node has two names: for all elements, and along dims."""
-    return lambda kinds, statics: whole if statics["axis"] is None and not statics["keepdims"] else dim
+@op(node="SumBackward0",
+    x=lambda xp, g, x_shape: xp.expand(g, shape=x_shape))
+def sum_all(xp, x):
+    return xp.sum(x)
 
 
-@op(node=whole_or_dim("SumBackward0", "SumBackward1"),
+@op(node="SumBackward1",
     x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g, x_shape, axis, keepdims))
 def sum(xp, x, *, axis=None, keepdims=False):
     return xp.sum(x, axis=axis, keepdims=keepdims)
@@ -50,7 +51,13 @@ def nansum(xp, x, *, axis=None, keepdims=False):
     return xp.sum(xp.where(x == x, x, 0), axis=axis, keepdims=keepdims)
 
 
-@op(node=whole_or_dim("MeanBackward0", "MeanBackward1"),
+@op(node="MeanBackward0",
+    x=lambda xp, g, x_shape: xp.expand(g / (math.prod(x_shape) or 1), shape=x_shape))
+def mean_all(xp, x):
+    return xp.mean(x)
+
+
+@op(node="MeanBackward1",
     x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g / (count(x_shape, axis) or 1), x_shape, axis, keepdims))
 def mean(xp, x, *, axis=None, keepdims=False):
     return xp.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
@@ -279,6 +286,6 @@ def prod_rule(xp, g, x, axis, keepdims):
     return restore(xp, g, x.shape, axis, keepdims) * xp.product_of_others(x, axis=axis[0])
 
 
-@op(node=whole_or_dim("ProdBackward0", "ProdBackward1"), x=prod_rule)
+@op(node=lambda kinds, statics: "ProdBackward0" if statics["axis"] is None else "ProdBackward1", x=prod_rule)
 def prod(xp, x, *, axis=None, keepdims=False):
     return xp.prod(x, axis=axis, keepdims=keepdims)

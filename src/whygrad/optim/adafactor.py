@@ -31,8 +31,9 @@ class Adafactor(Stepping):
                             (not weight_decay >= 0.0, f"weight_decay should be >= 0 but is: {weight_decay}")):
             if wrong:
                 raise ValueError(text)
-        super().__init__(params, {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay,
-                                  "foreach": foreach, "maximize": maximize})
+        super().__init__(params, {
+            "lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize})
 
     def step_group(self, group: dict[str, Any]) -> None:
         for p in group["params"]:

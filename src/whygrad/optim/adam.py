@@ -24,7 +24,7 @@ Number = float | Tensor
 
 
 class Adam(Elementwise):
-    """`p -= lr * m / (sqrt(v) + eps)`, where `m` and `v` average the gradient and its square, corrected for their start."""
+    """`p -= lr * m / (sqrt(v) + eps)`; `m` and `v` average the gradient and its square, corrected for their start."""
 
     def __init__(self, params: Iterable[Any], lr: Number = 1e-3, betas: tuple[Number, Number] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
@@ -42,9 +42,9 @@ class Adam(Elementwise):
             if isinstance(beta, Tensor) and foreach and not capturable:
                 raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
         super().__init__(params, {
-            "lr": lr, "betas": tuple([to_scalar(beta) for beta in betas]), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-            "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
-            "fused": fused, "decoupled_weight_decay": decoupled_weight_decay})
+            "lr": lr, "betas": tuple([to_scalar(beta) for beta in betas]), "eps": eps, "weight_decay": weight_decay,
+            "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach, "capturable": capturable,
+            "differentiable": differentiable, "fused": fused, "decoupled_weight_decay": decoupled_weight_decay})
         check_fused(fused, foreach, differentiable)
 
     def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
@@ -89,14 +89,15 @@ class SparseAdam(Elementwise):
                  eps: float = 1e-8, maximize: bool = False) -> None:
         check_lr(lr)
         for name, value in (("learning rate", lr), ("epsilon value", eps)):
-            if not 0.0 < as_number(value):
+            if not as_number(value) > 0.0:
                 raise ValueError(f"Invalid {name}: {value}")
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
         complex_params = [[i, j] for i, group in enumerate(self.param_groups) for j, p in enumerate(group["params"])
                           if p.dtype.is_complex]
         if complex_params:
-            raise ValueError(f"Complex params at indices {complex_params}: SparseAdam does not support complex parameters")
+            raise ValueError(f"Complex params at indices {complex_params}: SparseAdam does not support complex "
+                             "parameters")
 
     def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
         raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")

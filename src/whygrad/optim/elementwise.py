@@ -1,7 +1,7 @@
 """The step of every optimizer that treats each element of a parameter alike: all of them but LBFGS.
 
-Such an optimizer is its defaults, the names of its buffers, and one `update`, written with operators and `xp.<function>`.
-It has two readers. On bare arrays it runs block by block, so that a large parameter and its buffers
+Such an optimizer is its defaults, the names of its buffers, and one `update`, written with operators and
+`xp.<function>`. It has two readers. On bare arrays it runs block by block, so that a large parameter and its buffers
 pass through the cache once. With `differentiable=True` it runs on Tensors, and the step itself is recorded.
 """
 
@@ -17,6 +17,7 @@ from whygrad import dtypes
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import enable_grad
+from whygrad.functional.run import FUNCTIONS
 from whygrad.optim.optimizer import Optimizer
 
 _whygrad_internal_ = True
@@ -56,7 +57,7 @@ class Elementwise(Stepping):
     scalars: dict[str, float] = {"step": 0.0}
     # What torch's message about `capturable` calls the tensors that would have to be on another device.
     capturable_tensors = "params and state_steps"
-    capturable_devices = ("cuda", "xpu", "hpu", "privateuseone", "xla")
+    capturable_devices: tuple[str, ...] = ("cuda", "xpu", "hpu", "privateuseone", "xla")
 
     def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The names of the tensors kept for each parameter, in the order in which `update` takes them."""
@@ -82,7 +83,8 @@ class Elementwise(Stepping):
 
     def step_group(self, group: dict[str, Any]) -> None:
         differentiable = group.get("differentiable", False)
-        numbers = {key: value if differentiable else as_number(value) for key, value in group.items() if key != "params"}
+        numbers = {key: value if differentiable else as_number(value)
+                   for key, value in group.items() if key != "params"}
         names = self.buffers(group)
         run = on_tensors if differentiable else on_arrays
         for p in group["params"]:
@@ -136,7 +138,7 @@ def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Num
 
 def _in_blocks(update: Callable[..., None], arrays: list[np.ndarray], numbers: Numbers) -> None:
     size = arrays[0].size
-    if size <= BLOCK or not all([a.flags.c_contiguous for a in arrays]):
+    if size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
         _decay_and_update(update, ARRAYS, *arrays, numbers=numbers)
         return
     flat = [a.reshape(-1) for a in arrays]
@@ -145,16 +147,17 @@ def _in_blocks(update: Callable[..., None], arrays: list[np.ndarray], numbers: N
 
 
 def on_tensors(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
-    import whygrad
-
     if p._array.dtype.kind == "c":
         raise NotImplementedError("differentiable=True is not supported for complex parameters")
-    # A function that saves its argument gets a copy: the argument may be a buffer, and be written to later.
-    xp = SimpleNamespace(sqrt=whygrad.sqrt, abs=whygrad.abs, sign=whygrad.sign, detach=whygrad.detach,
-                         maximum=lambda a, b: whygrad.maximum(a.clone(), b), where=whygrad.where,
-                         clip=lambda x, low, high: whygrad.clamp(x.clone(), low, high))
+    xp = SimpleNamespace(**{name: FUNCTIONS[name] for name in ("sqrt", "abs", "sign", "where", "clip", "detach")})
+    xp.maximum = lambda a, b: FUNCTIONS["maximum"](a.clone(), b)
     with enable_grad():
-        _decay_and_update(update, xp, p, grad, *buffers, numbers=numbers)
+        # The backward may need values that the next step would overwrite, so it gets copies of its own.
+        changed: list[Any] = [p, *buffers]
+        copies = [t.clone() for t in changed]
+        _decay_and_update(update, xp, copies[0], grad, *copies[1:], numbers=numbers)
+        for t, result in zip(changed, copies, strict=True):
+            t.copy_(result)
 
 
 def _decay_and_update(update: Callable[..., None], xp: Any, p: Any, g: Any, *buffers: Any, numbers: Numbers) -> None:
@@ -212,7 +215,7 @@ def check_nonnegative(nan: bool = False, /, **options: Any) -> None:
     """Refuse negative options, and NaN unless `nan`."""
     for name, value in options.items():
         number = as_number(value)
-        if number < 0.0 if nan else not 0.0 <= number:
+        if number < 0.0 if nan else not 0.0 <= number:  # noqa: SIM300 (the message for a string names both sides)
             raise ValueError(f"Invalid {_WORDS.get(name, name + ' value')}: {value}")
 
 

@@ -96,7 +96,8 @@ class LBFGS(Optimizer):
         return first_loss
 
     def _flat_gradient(self) -> np.ndarray:
-        return np.concatenate([_flat(np.zeros_like(p._array) if p.grad is None else p.grad._array) for p in self._params])
+        return np.concatenate([_flat(np.zeros_like(p._array) if p.grad is None else p.grad._array)
+                               for p in self._params])
 
     def _move(self, t: Any, direction: np.ndarray) -> None:
         offset = 0
@@ -126,16 +127,16 @@ class History:
 
     def __init__(self, state: dict[str, Any], size: int) -> None:
         self.size = size
-        self.d = state.get("d")
-        self.t = state.get("t")
-        self.changes = state.get("old_dirs")
-        self.steps = state.get("old_stps")
+        self.d: Any = state.get("d")
+        self.t: Any = state.get("t")
+        self.changes: list[Any] = state.get("old_dirs", [])
+        self.steps: list[Any] = state.get("old_stps", [])
         # One over (change dot step).
-        self.ro = state.get("ro")
-        self.scale = state.get("H_diag")
-        self.gradient = state.get("prev_flat_grad")
-        self.loss = state.get("prev_loss")
-        self.al = state.get("al")
+        self.ro: list[Any] = state.get("ro", [])
+        self.scale: Any = state.get("H_diag", 1)
+        self.gradient: Any = state.get("prev_flat_grad")
+        self.loss: Any = state.get("prev_loss")
+        self.al: list[Any] | None = state.get("al")
 
     def state(self) -> dict[str, Any]:
         state = {"d": self.d, "t": self.t, "old_dirs": self.changes, "old_stps": self.steps, "ro": self.ro,
@@ -143,7 +144,6 @@ class History:
         return state if self.al is None else {**state, "al": self.al}
 
     def first_direction(self, gradient: np.ndarray) -> np.ndarray:
-        self.changes, self.steps, self.ro, self.scale = [], [], [], 1
         self.d = -gradient
         return self.d
 
@@ -175,7 +175,8 @@ class History:
 
 
 def strong_wolfe(evaluate: Evaluate, t: Any, d: np.ndarray, f: float, g: np.ndarray, gtd: Any, c1: float = 1e-4,
-                 c2: float = 0.9, tolerance_change: float = 1e-9, max_ls: int = 25) -> tuple[float, np.ndarray, Any, int]:
+                 c2: float = 0.9, tolerance_change: float = 1e-9, max_ls: int = 25
+                 ) -> tuple[float, np.ndarray, Any, int]:
     """A step along `d` that lowers the loss enough and flattens the slope enough: (loss, gradient, step, evaluations).
 
     A point is (step, loss, gradient, slope along `d`). First the step grows until two points bracket a good one, then

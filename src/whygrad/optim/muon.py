@@ -34,7 +34,8 @@ class Muon(Stepping):
         for group in self.param_groups:
             for p in group["params"]:
                 if p.ndim != 2:
-                    raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {p.shape}")
+                    raise ValueError("Muon only supports 2D parameters whereas we found a parameter with size: "
+                                     f"{p.shape}")
 
     def step_group(self, group: dict[str, Any]) -> None:
         lr, momentum = as_number(group["lr"]), group["momentum"]

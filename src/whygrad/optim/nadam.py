@@ -36,7 +36,8 @@ class NAdam(Elementwise):
     def advance(self, p: Tensor, state: dict[str, Any], numbers: Numbers) -> Numbers:
         numbers = super().advance(p, state, numbers)
         step = numbers["step"]
-        mu, mu_next = [numbers["betas"][0] * (1.0 - 0.5 * 0.96 ** (n * numbers["momentum_decay"])) for n in (step, step + 1)]
+        mu, mu_next = [numbers["betas"][0] * (1.0 - 0.5 * 0.96 ** (n * numbers["momentum_decay"]))
+                       for n in (step, step + 1)]
         mu_product = state["mu_product"]._array
         mu_product *= mu
         product = float(mu_product)

@@ -94,7 +94,6 @@ class Optimizer:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._prepare()
-        self.defaults.setdefault("differentiable", False)
         for group in self.param_groups:
             for name, value in _LATE_OPTIONS.items():
                 if name in self.defaults:
@@ -106,7 +105,7 @@ class Optimizer:
             lines.append(f"Parameter Group {i}")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
             lines.append("")
-        return "\n".join(lines[:-1] + [")"])
+        return "\n".join([*lines[:-1], ")"])
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before every step; it may give back other `(args, kwargs)`."""
@@ -165,8 +164,9 @@ class Optimizer:
         loaded_groups = deepcopy(state_dict["param_groups"])
         if len(groups) != len(loaded_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(len(ours["params"]) != len(theirs["params"]) for ours, theirs in zip(groups, loaded_groups, strict=True)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        if [len(group["params"]) for group in groups] != [len(group["params"]) for group in loaded_groups]:
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's "
+                             "group")
         state: defaultdict[Any, Any] = defaultdict(dict)
         loaded_state = state_dict["state"]
         ours = chain.from_iterable(group["params"] for group in groups)
@@ -217,8 +217,8 @@ class Optimizer:
         if isinstance(params, Tensor):
             params = [params]
         elif isinstance(params, set):
-            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
-                            "sets will change between runs. Please use a list instead.")
+            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of "
+                            "tensors in sets will change between runs. Please use a list instead.")
         entries = list(params)
         names = [entry[0] for entry in entries if isinstance(entry, tuple)]
         param_group["params"] = params = [entry[1] if isinstance(entry, tuple) else entry for entry in entries]
@@ -236,8 +236,8 @@ class Optimizer:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         if len(params) != len(set(params)):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
-                          "see github.com/pytorch/pytorch/issues/40967 for more information",
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause "
+                          "an error; see github.com/pytorch/pytorch/issues/40967 for more information",
                           stacklevel=errors.user_stacklevel())
         for group in self.param_groups:
             if ("param_names" in param_group) != ("param_names" in group):
@@ -260,7 +260,8 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             result = hook(self, args, kwargs)
             if result is not None:
                 if not (isinstance(result, tuple) and len(result) == 2):
-                    raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {result}.")
+                    raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got "
+                                       f"{result}.")
                 args, kwargs = result
         out = step(*args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_optimizer_post_hooks.values()):
@@ -282,7 +283,7 @@ def typename(value: Any) -> str:
 
 def to_scalar(option: Any) -> Any:
     """Options may be 1-element tensors: as a 0-dim one."""
-    return option.squeeze() if isinstance(option, Tensor) and option.ndim else option
+    return option.squeeze() if isinstance(option, Tensor) and option.ndim else option  # type: ignore[attr-defined]
 
 
 def _register(registry: OrderedDict[int, Any], hook: Callable[..., Any], prepend: bool) -> RemovableHandle:

@@ -25,7 +25,8 @@ class RMSprop(Elementwise):
             "differentiable": differentiable})
 
     def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return ("square_avg",) + ("momentum_buffer",) * (group["momentum"] > 0) + ("grad_avg",) * bool(group["centered"])
+        momentum = ("momentum_buffer",) if group["momentum"] > 0 else ()
+        return ("square_avg", *momentum, "grad_avg") if group["centered"] else ("square_avg", *momentum)
 
     @staticmethod
     def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:

@@ -1,8 +1,7 @@
-"""Averages of weights over training: equal ones (SWA) and exponential ones (EMA), and the learning rate that goes with them."""
+"""Averages of weights over training, equal (SWA) or exponential (EMA), and the learning rate that goes with them."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -10,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.nn.module import Module
-from whygrad.optim.elementwise import as_number, lerp_
-from whygrad.optim.lr_scheduler import LRScheduler, Rates, _format_param
+from whygrad.optim.elementwise import as_number
 from whygrad.optim.optimizer import Optimizer
+from whygrad.optim.scheduler import LRScheduler, Rates, one_for_each_group
 
 _whygrad_internal_ = True
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
            "update_bn"]
 
-Tensors = list[Tensor] | tuple[Tensor, ...]
+# Tensors; their methods are made at run time.
+Tensors = list[Any] | tuple[Any, ...]
 
 
 def _check_decay(decay: float) -> None:
@@ -31,21 +30,17 @@ def _check_decay(decay: float) -> None:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
 
-def _move(averaged: Tensors, current: Tensors, weight: float, integers: Callable[[np.ndarray, np.ndarray], Any]) -> None:
-    for a, b in zip(averaged, current, strict=True):
-        if a._array.dtype.kind in "fcV":
-            lerp_(a._array, b._array, weight)
-        else:
-            a._array[...] = integers(a._array, b._array)
-        bump(a)
-
-
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     """A function that moves a list of averages towards the present values by `1 - decay`."""
     _check_decay(decay)
 
+    @no_grad()
     def ema_update(ema_param_list: Tensors, current_param_list: Tensors, _: Any) -> None:
-        _move(ema_param_list, current_param_list, 1 - decay, lambda a, b: a * decay + b * (1 - decay))
+        for average, current in zip(ema_param_list, current_param_list, strict=True):
+            if average.is_floating_point() or average.is_complex():
+                average.lerp_(current, 1 - decay)
+            else:
+                average.copy_(average * decay + current * (1 - decay))
 
     return ema_update
 
@@ -53,11 +48,17 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 def get_swa_multi_avg_fn() -> Callable[..., None]:
     """A function that takes a list of present values into averages of `num_averaged` values."""
 
-    def swa_update(averaged_param_list: Tensors, current_param_list: Tensors, num_averaged: Tensor | int) -> None:
-        count = as_number(num_averaged) + 1
-        # A count that is a tensor gives a weight in float32, as in torch.
-        weight = float(np.float32(1 / count)) if isinstance(num_averaged, Tensor) else 1 / count
-        _move(averaged_param_list, current_param_list, weight, lambda a, b: a + np.trunc((b - a) / count))
+    @no_grad()
+    def swa_update(averaged_param_list: Tensors, current_param_list: Tensors, num_averaged: Any) -> None:
+        count = num_averaged + 1
+        weight = as_number(1 / count)
+        for average, current in zip(averaged_param_list, current_param_list, strict=True):
+            if average.is_floating_point() or average.is_complex():
+                average.lerp_(current, weight)
+            elif isinstance(count, Tensor):
+                average.addcdiv_(current - average, count)
+            else:
+                average.add_(current - average, alpha=weight)
 
     return swa_update
 
@@ -104,30 +105,29 @@ class AveragedModel(Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self.module(*args, **kwargs)
 
+    def _values_of(self, net: Module) -> list[Any]:
+        values: list[Any] = [*net.parameters(), *(net.buffers() if self.use_buffers else ())]
+        return [t.detach() for t in values]
+
     @no_grad()
     def update_parameters(self, model: Module) -> None:
         """Take the present parameters of `model` into the average."""
-        averaged = [p.detach() for p in (_parameters_and_buffers(self.module) if self.use_buffers else self.parameters())]
-        current = [p.detach() for p in (_parameters_and_buffers(model) if self.use_buffers else model.parameters())]
+        averaged, current = [self._values_of(net) for net in (self.module, model)]
         if self.n_averaged._array == 0:
             for a, b in zip(averaged, current, strict=False):
                 a.copy_(b)  # type: ignore[attr-defined]
-        elif self.avg_fn is None:
-            update = self.multi_avg_fn or get_swa_multi_avg_fn()
+        elif self.multi_avg_fn is not None:
             for dtype in dict.fromkeys([a.dtype for a in averaged]):
                 alike = [(a, b) for a, b in zip(averaged, current, strict=False) if a.dtype is dtype]
-                update([a for a, _ in alike], [b for _, b in alike], self.n_averaged)
+                self.multi_avg_fn([a for a, _ in alike], [b for _, b in alike], self.n_averaged)
         else:
+            average = self.avg_fn or get_swa_avg_fn()
             for a, b in zip(averaged, current, strict=True):
-                a.copy_(self.avg_fn(a, b, self.n_averaged))  # type: ignore[attr-defined]
+                a.copy_(average(a, b, self.n_averaged))  # type: ignore[attr-defined]
         if not self.use_buffers:
             for mine, theirs in zip(self.module.buffers(), model.buffers(), strict=True):
                 mine.copy_(theirs)  # type: ignore[attr-defined]
         self.n_averaged += 1
-
-
-def _parameters_and_buffers(model: Module) -> Iterable[Any]:
-    return itertools.chain(model.parameters(), model.buffers())
 
 
 @no_grad()
@@ -157,7 +157,7 @@ class SWALR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",
                  last_epoch: int = -1) -> None:
-        for rate, group in zip(_format_param("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True):
+        for rate, group in zip(one_for_each_group("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")

@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from whygrad import dtypes
 from whygrad._apply import apply, compiled
 from whygrad._tensor import Size, Tensor
-from whygrad.autograd.grad_mode import no_grad
+from whygrad.autograd.grad_mode import is_grad_enabled, no_grad
 from whygrad.errors import user_stacklevel
+from whygrad.functional.activation import logsigmoid
 from whygrad.functional.distance import pairwise_distance
 from whygrad.functional.softmax import log_softmax
 from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduction_of
@@ -54,6 +56,13 @@ def matched(input: Any, target: Any) -> tuple[Any, Any]:
 def _check_floating(input: Any, kernel: str) -> None:
     if input._array.dtype.kind not in "fVc":
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
+
+
+def check_constant(function: str, argument: str, given: Any) -> None:
+    """Refuse an argument that requires grad where torch has no derivative for it."""
+    if given is not None and given.requires_grad and is_grad_enabled():
+        raise RuntimeError(f"The function '{function}' is not differentiable with respect to argument '{argument}'. This input "
+                           "cannot have requires_grad True.")
 
 
 def mse_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
@@ -141,9 +150,8 @@ def _check_nll(input: Any, target: Any, weight: Any) -> None:
     if not shape:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     if len(shape) > 1 and targets[:1] != shape[:1]:
-        if not targets:
-            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({targets[0]}).")
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size "
+                         f"({targets[0] if targets else 0}).")
     if len(shape) <= 2:
         if len(targets) > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -156,12 +164,16 @@ def _check_nll(input: Any, target: Any, weight: Any) -> None:
         if len(shape) == 4:
             raise RuntimeError(f"size mismatch (got input: {list(shape)} , target: {list(targets)}")
         raise RuntimeError(f"Expected target size {[shape[0], *shape[2:]]}, got {list(targets)}")
-    if target._array.dtype.kind not in "iu" or target._array.dtype.itemsize not in (1, 8):
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}")
+    if target.dtype not in (dtypes.int64, dtypes.uint8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
     classes = shape[min(1, len(shape) - 1)]
     if weight is not None and weight._array.shape != (classes,):
         raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
                            f"tensor of shape: {list(weight._array.shape)}")
+    if weight is not None:
+        check_constant("nll_loss2d_forward" if len(shape) > 2 else "nll_loss_forward", "weight", weight)
+        if weight.dtype is not input.dtype:
+            raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
 
 
 def cross_entropy(input: Any, target: Any, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
@@ -241,9 +253,10 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_avera
     for given, name in ((target, "target"), (weight, "weight")):
         if given is not None and given.dtype is not input.dtype:
             raise RuntimeError(f"Found dtype {given.dtype.scalar_name} but expected {input.dtype.scalar_name}")
-    array = input._array
-    if array.size and not (0 <= array.min() and array.max() <= 1):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    check_constant("binary_cross_entropy", "weight", weight)
+    for array, name in ((input._array, "input"), (target._array, "target")):
+        if array.size and not (0 <= array.min() and array.max() <= 1):
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     return apply(TABLE["binary_cross_entropy"], input, target, weight, reduction=reduction)
 
 
@@ -253,6 +266,11 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
     reduction = reduction_of(reduction, size_average, reduce)
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    if target._array.dtype.kind not in "fVc":
+        raise RuntimeError(f"result type {input.dtype.scalar_name} can't be cast to the desired output type "
+                           f"{target.dtype.scalar_name}")
+    check_constant("binary_cross_entropy_with_logits", "weight", weight)
+    check_constant("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
     input, target, weight, pos_weight = promote("binary_cross_entropy_with_logits", input, target, weight, pos_weight)
     return apply(TABLE["binary_cross_entropy_with_logits"], input, target, weight, pos_weight, reduction=reduction)
 
@@ -349,8 +367,7 @@ def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, siz
     """The binary cross entropy of logits, averaged over the classes."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
-    log_sigmoid = torch.logsigmoid
-    loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
     loss = loss.sum(dim=-1) / input.shape[-1]
@@ -374,6 +391,8 @@ def multilabel_margin_loss(input: Any, target: Any, size_average: bool | None = 
                            reduction: str = "mean") -> Any:
     """How far unwanted classes come within 1 of wanted ones; labels end at the first -1."""
     reduction = reduction_of(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     return apply(TABLE["multilabel_margin_loss"], input, target, reduction=reduction)
 
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from whygrad._apply import apply
-from whygrad._inplace import bump
 from whygrad._tensor import Size
+from whygrad.functional.rearrange import pad
 from whygrad.functional.run import with_out
-from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 
 _whygrad_internal_ = True
@@ -76,8 +75,9 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
         if given is not None and given._array.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
     if not training:
-        if running_mean is None or running_var is None:
-            raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
+        for given, name in ((running_mean, "running_mean"), (running_var, "running_var")):
+            if given is None:
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
         return apply(TABLE["batch_norm"], input, weight, bias, running_mean.detach(), running_var.detach(), eps=eps)
     if running_mean is not None or running_var is not None:
         _track(input._array, running_mean, running_var, momentum)
@@ -85,7 +85,7 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
 
 
 def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: float) -> None:
-    """Move the running statistics towards those of this batch (with the unbiased variance)."""
+    """Move the running statistics towards those of this batch (with the unbiased variance); torch counts no version."""
     axis = (0, *range(2, batch.ndim))
     count = batch.size // batch.shape[1]
     for running, statistic in ((running_mean, batch.mean), (running_var, batch.var)):
@@ -95,7 +95,6 @@ def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: flo
         if running is running_var:
             found = found * (count / (count - 1))
         running._array[...] = (1 - momentum) * running._array + momentum * found
-        bump(running)
 
 
 def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
@@ -114,7 +113,6 @@ def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
     for running, each in ((running_mean, mean), (running_var, var)):
         if running is not None and use_input_stats:
             running._array[...] = each._array.reshape(samples, channels).mean(axis=0)
-            bump(running)
     return result.view(shape)
 
 
@@ -143,6 +141,6 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
         return input
     before = size // 2
     channels = input.shape[1]
-    padded = torch.pad(input.mul(input), (0, 0) * (input.ndim - 2) + (before, size - 1 - before))
+    padded = pad(input.mul(input), (0, 0) * (input.ndim - 2) + (before, size - 1 - before))
     mean = sum(padded.narrow(1, i, channels) for i in range(size)) / size
     return input / mean.mul(alpha).add(k).pow(beta)

@@ -12,15 +12,16 @@ from whygrad._apply import apply
 from whygrad._inplace import bump, run_inplace
 from whygrad._tensor import wrap
 from whygrad.errors import user_stacklevel
-from whygrad.functional.random import default_generator
+from whygrad.functional.random import in_memory_order
 from whygrad.functional.run import run
 from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
+from whygrad.random import default_generator
 
 _whygrad_internal_ = True
 
-# What SELU's constants make of a value at minus infinity: alpha dropout drops to this.
-SELU_FLOOR = -1.7580993408473766
+# SELU falls to minus this; alpha dropout drops to there.
+SELU_DEPTH = 1.7580993408473766
 
 
 def _check_probability(p: float) -> None:
@@ -31,17 +32,18 @@ def _check_probability(p: float) -> None:
 def _kept(input: Any, p: float, by_channel: bool) -> np.ndarray:
     """1 for what is kept and 0 for what is dropped, in the input's dtype."""
     array = input._array
-    if not by_channel:
-        return default_generator._stream.bernoulli(1 - p, array.shape, array.dtype)
-    if array.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return default_generator._stream.bernoulli(1 - p, array.shape[:2] + (1,) * (array.ndim - 2), array.dtype)
+    bernoulli = default_generator.stream.bernoulli
+    if by_channel:
+        return bernoulli(1 - p, array.shape[:2] + (1,) * (array.ndim - 2), array.dtype)
+    return in_memory_order(array, lambda shape: bernoulli(1 - p, shape, array.dtype))
 
 
 def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool = False) -> Any:
     _check_probability(p)
     if p == 0 or not training or not input._array.size:
         return input
+    if by_channel and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if p == 1:
         noise = np.zeros((), input._array.dtype)
     else:
@@ -51,16 +53,18 @@ def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool 
 
 
 def _alpha_drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool = False) -> Any:
-    """Drop to SELU's floor, then shift and scale so that mean and variance stay."""
+    """Drop to SELU's lowest value, then shift and scale so that mean and variance stay."""
     _check_probability(p)
     if p == 0 or not training or not input._array.size:
         return input
+    if by_channel and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if p == 1:
         zeros = wrap(np.zeros((), input._array.dtype))
         return run_inplace("mul", input, input, zeros) if inplace else run("mul", input, zeros)
     noise = _kept(input, p, by_channel)
-    scale = 1.0 / math.sqrt((SELU_FLOOR * SELU_FLOOR * p + 1) * (1 - p))
-    shift = wrap((noise - 1) * (SELU_FLOOR * scale) + SELU_FLOOR * scale * p)
+    scale = 1.0 / math.sqrt((SELU_DEPTH * SELU_DEPTH * p + 1) * (1 - p))
+    shift = wrap((noise - 1) * (SELU_DEPTH * scale) + SELU_DEPTH * scale * p)
     noise *= noise.dtype.type(scale)
     if inplace:
         return run_inplace("add", input, run_inplace("mul", input, input, wrap(noise)), shift)
@@ -175,8 +179,6 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(array.max()) + 1
-    elif num_classes < 1:
-        raise RuntimeError("num_classes should be positive")
     elif array.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return (tensor.unsqueeze(-1) == torch.arange(num_classes)).to(tensor.dtype)

@@ -1,0 +1,43 @@
+"""torch.nn.functional: layers and losses as functions."""
+
+from whygrad.functional.activation import (
+    celu, celu_, elu, elu_, gelu, hardsigmoid, hardswish, hardtanh, hardtanh_, leaky_relu, leaky_relu_, logsigmoid, mish,
+    relu, relu6, relu_, selu, selu_, silu, softplus, softsign, tanhshrink, threshold, threshold_,
+)
+from whygrad.functional.distance import cosine_similarity, pairwise_distance
+from whygrad.functional.linalg import linear
+from whygrad.functional.rearrange import pad
+from whygrad.nn.functional.activation import glu, hardshrink, prelu, rrelu, softshrink
+from whygrad.nn.functional.bilinear import bilinear
+from whygrad.nn.functional.losses import (
+    binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss, cross_entropy, gaussian_nll_loss,
+    hinge_embedding_loss, huber_loss, kl_div, l1_loss, margin_ranking_loss, mse_loss, multi_margin_loss,
+    multilabel_margin_loss, multilabel_soft_margin_loss, nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss,
+    triplet_margin_loss, triplet_margin_with_distance_loss,
+)
+from whygrad.nn.functional.normalization import (
+    batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize, rms_norm,
+)
+from whygrad.nn.functional.regularization import (
+    alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, embedding, feature_alpha_dropout, one_hot,
+)
+from whygrad.nn.functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
+from whygrad.nn.torch_functions import torch
+
+_whygrad_internal_ = True
+
+sigmoid = torch.sigmoid
+tanh = torch.tanh
+
+__all__ = [
+    "alpha_dropout", "batch_norm", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_",
+    "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu",
+    "elu_", "embedding", "feature_alpha_dropout", "gaussian_nll_loss", "gelu", "glu", "group_norm", "gumbel_softmax",
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss",
+    "instance_norm", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear", "local_response_norm",
+    "log_softmax", "logsigmoid", "margin_ranking_loss", "mish", "mse_loss", "multi_margin_loss", "multilabel_margin_loss",
+    "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "poisson_nll_loss",
+    "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu", "selu", "selu_", "sigmoid", "silu", "smooth_l1_loss",
+    "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
+    "threshold_", "triplet_margin_loss", "triplet_margin_with_distance_loss",
+]

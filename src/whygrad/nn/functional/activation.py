@@ -1,0 +1,74 @@
+"""Activations with a parameter that is learned or drawn, and those that fold or cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whygrad._apply import apply
+from whygrad._tensor import wrap
+from whygrad.functional.dims import normalize_dim
+from whygrad.functional.run import run, run_inplace
+from whygrad.ops.table import TABLE
+from whygrad.random import default_generator
+
+_whygrad_internal_ = True
+
+
+def glu(input: Any, dim: int = -1) -> Any:
+    """The first half along `dim`, gated by the sigmoid of the second."""
+    if not input.ndim:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    axis = normalize_dim(dim, input.ndim)
+    if input.shape[axis] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {input.shape[axis]}")
+    return apply(TABLE["glu"], input, axis=axis)
+
+
+def prelu(input: Any, weight: Any) -> Any:
+    """Leaky ReLU whose slope is `weight`: one number, or one for each channel."""
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and {weight.dtype.scalar_name}")
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    count = weight._array.size
+    if count != 1:
+        if not input.ndim:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if channels != count:
+            raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and "
+                               f"channel size = {channels}.")
+    if weight.ndim and input.ndim != 1:
+        shape = [1] * input.ndim
+        if input.ndim > 1:
+            shape[1] = count
+        weight = weight.view(shape)
+    return run("prelu", input, weight)
+
+
+def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Any:
+    """Leaky ReLU whose slope is drawn for each negative element in training, and the mean of the bounds otherwise."""
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    array = input._array
+    slopes = np.ones(array.shape, array.dtype)
+    if training:
+        negative = array <= 0
+        slopes[negative] = default_generator.stream.uniform((int(negative.sum()),), np.float64, lower, upper)
+    else:
+        slopes[array <= 0] = (lower + upper) / 2
+    return run_inplace("rrelu", input, input, wrap(slopes)) if inplace else run("rrelu", input, wrap(slopes))
+
+
+def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x outside [-lambd, lambd], 0 inside."""
+    return apply(TABLE["hardshrink"], input, bound=lambd)
+
+
+def softshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x moved towards 0 by `lambd`, at most to 0."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return apply(TABLE["softshrink"], input, bound=lambd)

@@ -1,0 +1,85 @@
+"""Clipping gradients, in place."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from whygrad._apply import apply
+from whygrad._tensor import Tensor
+from whygrad.autograd.grad_mode import no_grad
+from whygrad.errors import user_stacklevel
+from whygrad.nn.torch_functions import torch
+from whygrad.ops.table import TABLE
+
+_whygrad_internal_ = True
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+def _listed(tensors: Tensors) -> list[Any]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _grads(parameters: list[Any]) -> list[Any]:
+    return [p.grad for p in parameters if p.grad is not None]
+
+
+@no_grad()
+def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                   foreach: bool | None = None) -> Tensor:
+    """The norm of all tensors as if they were one vector."""
+    listed = _listed(tensors)
+    norm_type = float(norm_type)
+    if not listed:
+        found: Tensor = torch.tensor(0.0)
+        return found
+    norms = torch.stack([apply(TABLE["vector_norm"], t, ord=norm_type) for t in listed])
+    total: Any = apply(TABLE["vector_norm"], norms, ord=norm_type)
+    if error_if_nonfinite and not torch.isfinite(total):
+        raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+                           "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                           "`error_if_nonfinite=False`")
+    total_norm: Tensor = total
+    return total_norm
+
+
+@no_grad()
+def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
+    """Scale the gradients so that a total norm above `max_norm` becomes `max_norm`."""
+    grads = _grads(_listed(parameters))
+    if not grads:
+        return
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)  # type: ignore[operator]
+    for grad in grads:
+        grad.mul_(factor)
+
+
+@no_grad()
+def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                    foreach: bool | None = None) -> Tensor:
+    """Clip the norm of all gradients together, and give what it was."""
+    listed = _listed(parameters)
+    if isinstance(parameters, types.GeneratorType) and not listed:
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=user_stacklevel())
+    total_norm = get_total_norm(_grads(listed), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(listed, max_norm, total_norm, foreach)
+    return total_norm
+
+
+def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                   foreach: bool | None = None) -> Tensor:
+    """The old name of `clip_grad_norm_`."""
+    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+                  FutureWarning, stacklevel=user_stacklevel())
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
+@no_grad()
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Clip every element of every gradient to [-clip_value, clip_value]."""
+    clip_value = float(clip_value)
+    for grad in _grads(_listed(parameters)):
+        grad.clamp_(min=-clip_value, max=clip_value)

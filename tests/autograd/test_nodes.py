@@ -1,0 +1,354 @@
+"""grad_fn as torch's users see it: names, next_functions, metadata, calling a node, GradientEdge, saved values."""
+
+import gc
+import weakref
+
+import pytest
+import torch
+from parity import collect, parity, same
+
+import whygrad
+
+PROGRAMS = []
+program = collect(PROGRAMS)
+
+
+def leaf(torch, *values):
+    return torch.tensor(values or [1.0, 2.0], requires_grad=True)
+
+
+def swap(torch):
+    class Swap(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return b * 1, a * 1
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return h, g
+
+    return Swap
+
+
+@program
+def names_and_neighbours(torch):
+    x = leaf(torch)
+    y = x * 2
+    z = (y * y.exp()).sum()
+    node = z.grad_fn
+    seen = []
+    while node is not None:
+        seen.append((type(node).__name__, node.name(), node.next_functions))
+        node = node.next_functions[0][0] if node.next_functions else None
+    return seen, x.grad_fn, torch.ones(2).grad_fn, y.grad_fn is y.grad_fn, y.grad_fn == y.grad_fn, {y.grad_fn: 1}[y.grad_fn]
+
+
+@program
+def scalars_and_constants_have_no_neighbour(torch):
+    x = leaf(torch)
+    return [(x * 2).grad_fn.next_functions, (x + 2).grad_fn.next_functions, (x * torch.ones(2)).grad_fn.next_functions,
+            (torch.ones(2) * x).grad_fn.next_functions]
+
+
+@program
+def accumulate_grad(torch):
+    x, w = leaf(torch), leaf(torch)
+    y, z = x * w, x + 1
+    a, b = y.grad_fn.next_functions[0][0], z.grad_fn.next_functions[0][0]
+    return (a is b, a.variable is x, a.name(), a.next_functions, a._sequence_nr(), a.metadata, repr(a).split(" at ")[0],
+            y.grad_fn.next_functions[1][0].variable is w)
+
+
+@program
+def a_promoted_argument_is_not_seen(torch):
+    x = leaf(torch)
+    w = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    y = (x * 2) * w
+    y.sum().backward()
+    return y.dtype, y.grad_fn.next_functions, x.grad, w.grad
+
+
+@program
+def metadata(torch):
+    y = leaf(torch) * 2
+    y.grad_fn.metadata["key"] = "value"
+    return y.grad_fn.metadata, (y * 2).grad_fn.metadata
+
+
+@program
+def nodes_take_no_attributes(torch):
+    (leaf(torch) * 2).grad_fn.foo = 1
+
+
+@program
+def unknown_attributes(torch):
+    return (leaf(torch) * 2).grad_fn.foo
+
+
+@program
+def sequence_numbers_count_up(torch):
+    x = leaf(torch)
+    a = x * 2
+    b = a * 2
+    c = x.exp()
+    return [n.grad_fn._sequence_nr() - a.grad_fn._sequence_nr() for n in (a, b, c)]
+
+
+@program
+def output_numbers(torch):
+    a, b = leaf(torch).unbind()
+    c, d = swap(torch).apply(a, b)
+    return (a.output_nr, b.output_nr, a.grad_fn is b.grad_fn, c.output_nr, d.output_nr, (c * d).grad_fn.next_functions,
+            leaf(torch).output_nr)
+
+
+@program
+def isinstance_and_issubclass(torch):
+    Node = torch.autograd.graph.Node
+    y = leaf(torch) * 2
+    node, accumulate = y.grad_fn, y.grad_fn.next_functions[0][0]
+    F = swap(torch)
+    ctx = F.apply(y, y)[0].grad_fn
+    return ([isinstance(n, Node) for n in (node, accumulate, ctx, 3, y)],
+            [issubclass(c, Node) for c in (type(node), type(accumulate), type(ctx), torch.autograd.function.BackwardCFunction, F,
+                                           torch.autograd.function.FunctionCtx, int, Node)],
+            [Node in c.__mro__ for c in (type(node), type(ctx))])
+
+
+def call(name, run):
+    def program(torch):
+        return run(torch, leaf(torch))
+
+    program.__name__ = f"call_{name}"
+    return program
+
+
+PROGRAMS += [
+    call("mul", lambda torch, x: (x * x).grad_fn(torch.ones(2))),
+    call("mul_with_two", lambda torch, x: (x * x).grad_fn(torch.ones(2), torch.ones(2))),
+    call("mul_with_none", lambda torch, x: (x * x).grad_fn(None)),
+    call("mul_with_a_number", lambda torch, x: (x * x).grad_fn(3)),
+    call("sum", lambda torch, x: x.sum().grad_fn(torch.ones(()))),
+    call("with_keywords", lambda torch, x: x.sum().grad_fn(g=torch.ones(()))),
+    call("unbind", lambda torch, x: x.unbind()[0].grad_fn(torch.ones(()), None)),
+    call("a_ctx", lambda torch, x: swap(torch).apply(x, x)[0].grad_fn.apply(torch.ones(2), torch.zeros(2))),
+]
+
+
+@program
+def call_without_grad_mode(torch):
+    y = leaf(torch) * 3
+    with torch.no_grad():
+        return y.grad_fn(torch.ones(2))
+
+
+@program
+def call_accumulate_grad(torch):
+    x = leaf(torch)
+    node = x.sum().grad_fn.next_functions[0][0]
+    result = node(torch.ones(2))
+    with torch.no_grad():
+        node(torch.ones(2) * 2)
+    return result, x.grad
+
+
+@program
+def call_accumulates_no_hooks(torch):
+    log = []
+    y = leaf(torch) * 2
+    y.register_hook(lambda g: log.append("tensor"))
+    y.grad_fn.register_hook(lambda i, o: log.append("node"))
+    y.grad_fn(torch.ones(2))
+    return log
+
+
+@program
+def edges_as_inputs(torch):
+    x = leaf(torch)
+    y = x * 2
+    edge = torch.autograd.graph.get_gradient_edge
+    z = (y * y).sum()
+    return (torch.autograd.grad(z, [edge(y), x], retain_graph=True), torch.autograd.grad(z, edge(x), retain_graph=True),
+            torch.autograd.grad(z, {"e": edge(y)}, retain_graph=True), edge(x).node.variable is x, edge(y).node is y.grad_fn,
+            edge(y).output_nr, len(edge(y)))
+
+
+@program
+def edges_as_outputs(torch):
+    x = leaf(torch)
+    y = x * 2
+    edge = torch.autograd.graph.get_gradient_edge(y)
+    scalar = torch.autograd.graph.get_gradient_edge((y * y).sum())
+    first = torch.autograd.grad(edge, x, torch.ones(2), retain_graph=True)
+    torch.autograd.backward(scalar, retain_graph=True)
+    torch.autograd.backward([edge], [torch.ones(2)])
+    return first, x.grad
+
+
+@program
+def edges_outlive_their_tensor(torch):
+    x = leaf(torch)
+    y = swap(torch).apply(x * 2, x * 3)[1]
+    edge = torch.autograd.graph.get_gradient_edge(y)
+    del y
+    gc.collect()
+    return torch.autograd.grad(edge, x, torch.ones(2)), edge.output_nr
+
+
+@program
+def edges_of_several_outputs(torch):
+    x = leaf(torch)
+    a, b = (x * 2).unbind()
+    edge = torch.autograd.graph.GradientEdge(a.grad_fn, 1)
+    return torch.autograd.grad(a * b, [edge, x])
+
+
+@program
+def edges_taken_before_an_in_place_change(torch):
+    x = leaf(torch)
+    y = x * 2
+    before = torch.autograd.graph.get_gradient_edge(y)
+    y.mul_(3)
+    after = torch.autograd.graph.get_gradient_edge(y)
+    return torch.autograd.grad(y.sum(), [before, after, x])
+
+
+def edge_error(name, run):
+    def program(torch):
+        x = leaf(torch)
+        return run(torch, x, torch.autograd.graph.get_gradient_edge(x * 2))
+
+    program.__name__ = f"edge_{name}"
+    return program
+
+
+PROGRAMS += [
+    edge_error("needs_a_scalar", lambda torch, x, e: torch.autograd.grad(e, x)),
+    edge_error("has_another_shape", lambda torch, x, e: torch.autograd.grad(e, x, torch.ones(3))),
+    edge_error("has_another_dtype", lambda torch, x, e: torch.autograd.grad(e, x, torch.ones(2, dtype=torch.complex64))),
+    edge_error("is_not_used", lambda torch, x, e: torch.autograd.grad(x.sum(), e)),
+    edge_error("cannot_be_materialized", lambda torch, x, e: torch.autograd.grad(x.sum(), e, materialize_grads=True)),
+    edge_error("of_an_untracked_tensor", lambda torch, x, e: torch.autograd.graph.get_gradient_edge(torch.ones(2))),
+    edge_error("of_a_number", lambda torch, x, e: torch.autograd.graph.get_gradient_edge(3)),
+    edge_error("not_a_node", lambda torch, x, e: torch.autograd.grad(x.sum(), [e.node])),
+]
+
+
+@program
+def backward_with_edges(torch):
+    x = leaf(torch)
+    y = x * 2
+    edge = torch.autograd.graph.get_gradient_edge
+    (y * y).sum().backward(inputs=[edge(y)], retain_graph=True)
+    first = x.grad
+    (y * y).sum().backward(inputs=edge(x))
+    return first, x.grad, y.retains_grad
+
+
+@program
+def increment_version(torch):
+    a, b = torch.ones(2), torch.ones(2)
+    torch.autograd.graph.increment_version(a)
+    torch.autograd.graph.increment_version([a, b])
+    x = leaf(torch)
+    y = (x * a).sum()
+    torch.autograd.graph.increment_version(a)
+    return a._version, b._version, y.backward()
+
+
+@program
+def saved_values(torch):
+    x, w = leaf(torch), leaf(torch, 3.0, 4.0)
+    product, exponential, total = x * w, x.exp(), x.sum(0, keepdim=True)
+    return (product.grad_fn._saved_self is x, product.grad_fn._saved_other is w, exponential.grad_fn._saved_result,
+            exponential.grad_fn._saved_result is exponential, exponential.grad_fn._saved_result.grad_fn is exponential.grad_fn,
+            total.grad_fn._saved_dim, total.grad_fn._saved_keepdim, total.grad_fn._saved_self_sym_sizes,
+            (x * 2).grad_fn._saved_self, (x * 2).grad_fn._saved_other, (x ** 3).grad_fn._saved_exponent)
+
+
+@program
+def saved_values_that_do_not_exist(torch):
+    return (leaf(torch) * 2).grad_fn._saved_nothing
+
+
+@program
+def saved_values_after_backward(torch):
+    x = leaf(torch)
+    y = x * x
+    y.sum().backward()
+    return y.grad_fn._saved_self
+
+
+@program
+def raw_saved_values(torch):
+    x = leaf(torch)
+    y = x * x
+    log = []
+    saved = y.grad_fn._raw_saved_self
+    saved.register_hooks(lambda t: (log.append(("pack", t)), t * 2)[1], lambda t: (log.append("unpack"), t)[1])
+    y.sum().backward()
+    return log, x.grad, type(saved).__name__
+
+
+@program
+def raw_saved_values_twice(torch):
+    y = leaf(torch).exp()
+    saved = y.grad_fn._raw_saved_result
+    saved.register_hooks(lambda t: t, lambda t: t)
+    saved.register_hooks(lambda t: t, lambda t: t)
+
+
+@program
+def raw_saved_values_after_backward(torch):
+    y = leaf(torch).exp()
+    saved = y.grad_fn._raw_saved_result
+    y.sum().backward()
+    saved.register_hooks(lambda t: t, lambda t: t)
+
+
+@program
+def raw_saved_values_of_nothing(torch):
+    y = leaf(torch) * 2
+    y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+
+
+@program
+def a_saved_tensor_is_not_made_by_hand(torch):
+    torch.autograd.SavedTensor()
+
+
+@parity(PROGRAMS)
+def test_nodes(program):
+    same(program)
+
+
+def test_nodes_live_as_long_as_they_are_held():
+    x = leaf(whygrad)
+    y = x * 2
+    node = y.grad_fn
+    alive = weakref.ref(node)
+    del y
+    assert node.next_functions[0][0].variable is x
+    del node
+    assert alive() is None
+
+
+def test_an_accumulate_grad_looked_at_lives_with_the_graph():
+    """As in torch, its hooks work although nobody else holds it, and are gone with the graph."""
+    for module in (torch, whygrad):
+        log = []
+        x = leaf(module)
+        y = x * 2
+        y.grad_fn.next_functions[0][0].register_hook(lambda i, o, log=log: log.append("called"))
+        y.sum().backward()
+        del y
+        (x * 2).sum().backward()
+        assert log == ["called"]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_shape_of_an_output_is_known_where_it_matters(number):
+    y = leaf(whygrad).unbind()[number] * 3
+    with pytest.raises(NotImplementedError, match="get_gradient_edge"):
+        _ = y.grad_fn._input_metadata
+    assert whygrad.autograd.graph.get_gradient_edge(y).node._input_metadata[0].shape == []
