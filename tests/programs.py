@@ -202,12 +202,14 @@ def start(T: Any) -> list[Any]:
 
 def describe(t: Any) -> tuple[Any, ...]:
     """Everything about a variable that a user can see, but for its numbers."""
-    return (str(t.dtype), tuple(t.shape), t.requires_grad, t.is_leaf, t._version, _safe_node_name(t))
+    return (str(t.dtype), tuple(t.shape), t.requires_grad, t._version, _or_error(lambda: t.is_leaf),
+            _or_error(lambda: node_name(t)))
 
 
-def _safe_node_name(t: Any) -> str:
+def _or_error(read: Callable[[], Any]) -> str:
+    """A view whose base was changed may refuse to tell."""
     try:
-        return str(node_name(t))
+        return str(read())
     except RuntimeError as error:
         return str(error)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import torch
 from oracle import assert_same, check, node_name, outcome, pair, same_error
 
 import whygrad
+from whygrad.backends import raw
+from whygrad.functional.linalg import linear as our_linear
+from whygrad.ops.table import TABLE
 
 rng = np.random.default_rng(11)
 
@@ -91,8 +95,8 @@ def test_matrix_with_batch() -> None:
     check(lambda lib, a, b: a @ b, [normal(2, 3), normal(5, 3, 4)], check_node=False)
 
 
-@pytest.mark.parametrize("name", ["mm", "bmm", "mv", "dot", "vdot", "matmul 3 2", "matmul broadcast", "matmul 1 2", "addmm vector",
-                                  "tensordot 2", "trace", "inner 3 2"])
+@pytest.mark.parametrize("name", ["mm", "bmm", "mv", "dot", "vdot", "matmul 3 2", "matmul broadcast", "matmul 1 2",
+                                  "addmm vector", "tensordot 2", "trace", "inner 3 2"])
 def test_complex(name: str) -> None:
     function, shapes = PRODUCTS[name]
     check(function, [normal(*shape) + 1j * normal(*shape) for shape in shapes], rtol=1e-8)
@@ -117,9 +121,7 @@ LINEAR = {
 
 
 def linear(lib: Any, *args: Any) -> Any:
-    from whygrad.functional.linalg import linear
-
-    return torch.nn.functional.linear(*args) if lib is torch else linear(*args)
+    return (torch.nn.functional.linear if lib is torch else our_linear)(*args)
 
 
 @pytest.mark.parametrize("name", LINEAR)
@@ -134,7 +136,8 @@ def test_linear_gives_only_what_is_wanted() -> None:
     y = linear(whygrad, x, w, b)
     assert node_name(y) == "AddmmBackward0"
     y.sum().backward()
-    assert x.grad is None and b.grad is None
+    assert x.grad is None
+    assert b.grad is None
     np.testing.assert_allclose(w.grad._array, np.ones((4, 5)) @ x._array)
 
 
@@ -200,12 +203,13 @@ def test_einsum_other_forms() -> None:
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64", "float16", "float32"])
 def test_dtypes(dtype: str) -> None:
     a, b, v = [np.arange(n).reshape(shape).astype(dtype) for n, shape in ((6, (2, 3)), (12, (3, 4)), (3, (3,)))]
-    for name, arguments in (("mm", (a, b)), ("matmul", (a, b)), ("mv", (a, v)), ("dot", (v, v)), ("outer", (v, v)), ("trace", (a,)),
-                            ("addmm", (b[:2], a, b)), ("matmul", (a[None], b)), ("matmul", (a[None], v)), ("matmul", (a[None], b[None])),
-                            ("addr", (a, v[:2], v)), ("addmv", (v[:2], a, v)), ("baddbmm", (b[:2], a[None], b[None]))):
+    for name, *arguments in (("mm", a, b), ("matmul", a, b), ("mv", a, v), ("dot", v, v), ("outer", v, v), ("trace", a),
+                             ("addmm", b[:2], a, b), ("matmul", a[None], b), ("matmul", a[None], v),
+                             ("matmul", a[None], b[None]), ("addr", a, v[:2], v), ("addmv", v[:2], a, v),
+                             ("baddbmm", b[:2], a[None], b[None])):
         pairs = [pair(x) for x in arguments]
-        theirs = outcome(lambda: getattr(torch, name)(*[p[0] for p in pairs]))
-        ours = outcome(lambda: getattr(whygrad, name)(*[p[1] for p in pairs]))
+        theirs = outcome(partial(getattr(torch, name), *[p[0] for p in pairs]))
+        ours = outcome(partial(getattr(whygrad, name), *[p[1] for p in pairs]))
         assert theirs[0] == ours[0], (name, theirs, ours)
         if theirs[0] == "value":
             assert_same(theirs[1], ours[1], name)
@@ -234,7 +238,8 @@ def test_out() -> None:
         assert_same(expected, out[1])
 
 
-F, V, B, D, I = normal(2, 3).astype(np.float32), normal(3).astype(np.float32), normal(4, 2, 3).astype(np.float32), normal(2, 3), np.arange(6).reshape(2, 3)
+OPERANDS = (normal(2, 3).astype(np.float32), normal(3).astype(np.float32), normal(4, 2, 3).astype(np.float32),
+            normal(2, 3), np.arange(6).reshape(2, 3))
 
 ERRORS = [
     lambda lib, f, v, b, d, i: f.mm(f),
@@ -343,8 +348,19 @@ ERRORS = [
 
 @pytest.mark.parametrize("number", range(len(ERRORS)))
 def test_errors(number: int) -> None:
-    pairs = [pair(x) for x in (F, V, B, D, I)]
-    same_error(lambda: ERRORS[number](torch, *[p[0] for p in pairs]), lambda: ERRORS[number](whygrad, *[p[1] for p in pairs]))
+    pairs = [pair(x) for x in OPERANDS]
+    same_error(lambda: ERRORS[number](torch, *[p[0] for p in pairs]),
+               lambda: ERRORS[number](whygrad, *[p[1] for p in pairs]))
+
+
+def test_definitions() -> None:
+    """The quick function of the backend does what the row's definition says."""
+    for name, shapes, statics in (("linear", [(5, 3), (4, 3), (4,)], {}),
+                                  ("linear_folded", [(2, 5, 3), (4, 3), (4,)], {}),
+                                  ("matmul_folded", [(2, 5, 3), (3, 4)], {}),
+                                  ("addmm", [(4,), (5, 3), (3, 4)], {"beta": 2, "alpha": 3})):
+        arrays = [normal(*shape) for shape in shapes]
+        np.testing.assert_allclose(getattr(raw, name)(*arrays, **statics), TABLE[name].forward(raw, *arrays, **statics))
 
 
 def test_saved_only_for_who_needs_it() -> None:

@@ -2,6 +2,7 @@
 
 import whygrad.autograd.calls
 from whygrad import _protocol, dtypes, layouts, legacy, linalg, random, return_types
+from whygrad._lazy import attribute as __getattr__
 from whygrad._methods import install
 from whygrad._tensor import Size, Tensor
 from whygrad.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled

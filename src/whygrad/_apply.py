@@ -219,7 +219,7 @@ def make_node(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], static
     node = new(layout.node_class(layout.node_name(statics)))
     node.edges = tuple(nodes)
     node.seq = next_sequence_number()
-    node.cuts = None if None not in nodes else tuple([x._cause if isinstance(x, Tensor) else () for x in inputs])
+    node.cuts = None if all([n is not None for n in nodes]) else tuple([x._cause if isinstance(x, Tensor) else () for x in inputs])
     node.extra = None
     node.site_code, node.lasti = why.site()
     node.saved, node.static = _saved_values(layout, inputs, arrays, statics, outs, out_counters, tracked)

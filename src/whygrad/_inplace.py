@@ -30,14 +30,25 @@ def run_inplace(row_name: str, target: Tensor, *inputs: Any, **statics: Any) -> 
         # torch's order: memory, then shapes, then dtypes.
         check_overlap(target._array, inputs)
         check_shape(target._array, inputs)
-        dtype = result_dtype(*inputs)
-        if dtype is not target.dtype:
-            check_castable(dtype, target.dtype)
-        promoted = promote(row_name, *inputs, dtype=dtype)
-        if dtype is not target.dtype:
-            promoted = [_with_own_gradient_dtype(x) for x in promoted]
+        if not _fits_as_it_is(target._array.dtype, inputs):
+            dtype = result_dtype(*inputs)
+            promoted = promote(row_name, *inputs, dtype=dtype)
+            if dtype is not target.dtype:
+                check_castable(dtype, target.dtype)
+                promoted = [_with_own_gradient_dtype(x) for x in promoted]
     position = next(i for i, x in enumerate(inputs) if x is target)
     return _perform(layout_of(row, kinds_of(inputs)), target, position, tuple(promoted), {**row.static_defaults, **statics})
+
+
+def _fits_as_it_is(dtype: np.dtype, inputs: tuple[Any, ...]) -> bool:
+    """Whether promotion would change nothing."""
+    for x in inputs:
+        if isinstance(x, Tensor):
+            if x._array.dtype is not dtype:
+                return False
+        elif x is not None and not ((type(x) is float or type(x) is int) and dtype.kind in "fc"):
+            return False
+    return True
 
 
 def _with_own_gradient_dtype(x: Any) -> Any:

@@ -254,8 +254,8 @@ def grad_fn(t: Tensor) -> Any:
     if view.node is None and not base.requires_grad:
         return None
     if view.version != t._counter[0]:
-        if view.creation == "inference":
-            raise RuntimeError(errors.INFERENCE_VIEW_OUTDATED)
+        if view.creation:
+            raise errors.forbidden_view_write(t, indirect=True)
         view.node = AsStrided(source(base), view.steps)
         view.version = t._counter[0]
     return view.node

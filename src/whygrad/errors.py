@@ -33,10 +33,6 @@ _CLARIFY = ("Given that this use case is ambiguous and error-prone, it is forbid
             "both the view and the inplace either both inside the {block} block (if you don't want the inplace to be "
             "tracked) or both outside (if you want the inplace to be tracked).")
 
-INFERENCE_VIEW_OUTDATED = (
-    "A view was created in inference mode and its base or another view of its base has been modified inplace in normal "
-    "mode. " + _CLARIFY.format(block="inference_mode"))
-
 CHANGE_NON_LEAF = ("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
                    "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
 CHANGE_NON_LEAF_TRUE = "you can only change requires_grad flags of leaf variables."
@@ -110,7 +106,7 @@ def stale_value(node: Node, value: Any, counter: list[Any], version: int, produc
 
 def op_name(node: Node) -> str:
     """A node's name as torch's messages have it: without "Backward0"."""
-    name, _, number = type(node).__name__.partition("Backward")
+    name, _, number = type(node).__name__.rpartition("Backward")
     return name + number.lstrip("0")
 
 
@@ -177,18 +173,18 @@ _VIEW_REASONS = {
 }
 
 
-def forbidden_view_write(t: Any) -> RuntimeError:
-    """An in-place write into a view that must not be written to."""
+def forbidden_view_write(t: Any, *, indirect: bool = False) -> RuntimeError:
+    """An in-place write into a view that must not be written to; or (indirect) into its base, which makes it outdated."""
     from whygrad.autograd.node import row_node
 
     view = t._view
-    mode = "in inference mode and is being modified inplace in normal mode." if view.creation == "inference" else (
-        "in no_grad mode and is being modified inplace with grad mode enabled.")
+    modified = "its base or another view of its base has been modified inplace" if indirect else "is being modified inplace"
+    mode = (f"in inference mode and {modified} in normal mode." if view.creation == "inference" else
+            f"in no_grad mode and {modified} with grad mode enabled.")
     if view.node is None:
         start = f"A view was created {mode}"
     else:
         node, number = row_node(view.node)
         start = f"Output {number} of {op_name(node)} is a view"
-        start += f" of a view which was created {mode}" if view.creation in ("no_grad", "inference") else (
-            " and is being modified inplace.")
+        start += f" of a view which was created {mode}" if view.creation in ("no_grad", "inference") else f" and {modified}."
     return RuntimeError(start + _VIEW_REASONS[view.creation])

@@ -12,7 +12,7 @@ def _return_type(name: str, fields: str) -> type[Any]:
         return f"torch.return_types.{name}(\n{values})"
 
     members = {"__slots__": (), "__module__": "torch.return_types", "__repr__": __repr__}
-    return type(name, (namedtuple(name, fields),), members)
+    return type(name, (namedtuple(name, fields),), members)  # noqa: PYI024
 
 
 max = _return_type("max", "values indices")

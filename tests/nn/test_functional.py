@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from oracle import assert_same, check, pair, same_error
 
 import whygrad
 import whygrad.nn.functional
-from oracle import assert_same, check, pair, same_error
 
 rng = np.random.default_rng(0)
 
@@ -57,7 +57,6 @@ CASES: dict[str, Any] = {
     "huber weight": (lambda F, a, b, w: F.huber_loss(a, b, weight=w), f(4, 5), f(4, 5), p(4, 5)),
     "nll": (lambda F, x, t: F.nll_loss(x, t), f(4, 5), i(5, 4)),
     "nll 1-dim": (lambda F, x, t: F.nll_loss(x, t), f(5), np.array(3)),
-    "nll 1-dim, one target": (lambda F, x, t: F.nll_loss(x, t, reduction="none"), f(5), np.array([3])),
     "nll 3-dim": (lambda F, x, t: F.nll_loss(x, t), f(2, 5, 3), i(5, 2, 3)),
     "nll ignored": (lambda F, x, t: F.nll_loss(x, t), f(4, 5), IGNORED),
     "nll ignored none": (lambda F, x, t: F.nll_loss(x, t, reduction="none"), f(4, 5), IGNORED),
@@ -144,7 +143,9 @@ CASES: dict[str, Any] = {
 @pytest.mark.parametrize("name", CASES)
 def test_value_and_derivatives(name: str) -> None:
     function, *arrays = CASES[name]
-    check(lambda module, *tensors: function(module.nn.functional, *tensors), arrays, order=1 if "mixed" in name else 2)
+    # Torch's second derivative of binary_cross_entropy adds a small number to the divisor.
+    check(lambda module, *tensors: function(module.nn.functional, *tensors), arrays, order=1 if "mixed" in name else 2,
+          rtol=1e-8 if "binary" in name else None)
 
 
 def constant(module: Any, array: np.ndarray) -> Any:
@@ -318,6 +319,14 @@ def test_running_statistics() -> None:
         module.nn.functional.instance_norm(constant(module, x), mean, var)
         into += [mean, var]
     assert_same(theirs, ours)
+
+
+def test_one_target_in_a_vector() -> None:
+    def loss(module: Any) -> Any:
+        return module.nn.functional.nll_loss(module.ones(5, requires_grad=True), module.tensor([3]), reduction="none")
+
+    assert_same(loss(torch), loss(whygrad))
+    same_error(lambda: loss(torch).backward(), lambda: loss(whygrad).backward())
 
 
 def test_one_hot() -> None:

@@ -40,12 +40,14 @@ _backward_number = itertools.count(1).__next__
 class Backward:
     """One run, as the nodes it freed and the leaves it reached remember it."""
 
-    __slots__ = ("callbacks", "causes", "create_graph", "number", "root", "site", "targets")
+    __slots__ = ("callbacks", "causes", "create_graph", "depth", "number", "root", "site", "targets")
 
     def __init__(self, create_graph: bool, root: Target) -> None:
         self.number = _backward_number()
         self.site = why.site()
         self.create_graph = create_graph
+        # How many backwards in this one's thread wait for it: a hook or a custom backward may start another.
+        self.depth = 0
         # Weak: to remember a backward must not keep its graph.
         self.root = weakref.ref(root)
         # Every gradient this pass computes without recording has this cause.
@@ -98,6 +100,8 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool,
     outer_mode = modes.grad
     outer_off = modes.off_name, modes.off_site
     outer = modes.running
+    if outer is not None:
+        this.depth = outer.depth + 1
     modes.running = this
     if outer_mode != create_graph:
         # Hooks and custom backwards run in this mode.
@@ -106,7 +110,10 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool,
         refresh()
     token = silence()
     try:
-        _walk(this, roots, keep, captures, deposit_captured)
+        if this.depth < DEEPEST:
+            _walk(this, roots, keep, captures, deposit_captured)
+        else:
+            _walk_in_a_new_thread(this, roots, keep, captures, deposit_captured)
         while this.callbacks:
             this.callbacks.pop(0)()
     finally:
@@ -117,6 +124,35 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool,
             modes.grad = outer_mode
             modes.off_name, modes.off_site = outer_off
             refresh()
+
+
+# A backward inside this many others gets a fresh Python stack.
+DEEPEST = 40
+
+
+def _walk_in_a_new_thread(this: Backward, *arguments: Any) -> None:
+    """Like torch, do not let backwards that start backwards exhaust the stack."""
+    state = dict(modes.__dict__)
+    failure: list[BaseException] = []
+
+    def walk() -> None:
+        modes.__dict__.update(state)
+        refresh()
+        silence()
+        this.depth = 0
+        try:
+            _walk(this, *arguments)
+        except BaseException as error:
+            failure.append(error)
+        finally:
+            modes.__dict__.clear()
+            refresh()
+
+    thread = threading.Thread(target=walk)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
 
 
 def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captures: dict[Target, Any] | None,

@@ -65,21 +65,23 @@ class FunctionCtx:
 class BackwardCFunction(NodeInterface, FunctionCtx):
     """The ctx of one application; `<Class>Backward` is a subclass of it."""
 
-    __slots__ = ("__dict__", "__weakref__", "_cleared", "_is_pure_view", "_materialize_non_diff_grads", "_node", "_saved",
-                 "dirty_tensors", "materialize_grads", "needs_input_grad", "non_differentiable", "saved_for_forward",
-                 "to_save")
+    __slots__ = ("__dict__", "__weakref__", "_node", "_saved", "needs_input_grad")
 
     _forward_cls: ClassVar[Any]
+    # What `forward` may set. `apply` takes it off again when it has acted on it.
+    to_save: Any = None
+    saved_for_forward: Any = None
+    dirty_tensors: Any = None
+    non_differentiable: Any = None
+    materialize_grads = True
+    _materialize_non_diff_grads = True
+    _is_pure_view = False
+    _cleared = False
 
     def __init__(self, node: CustomNode, needs_input_grad: tuple[bool, ...]) -> None:
         self._node = weakref.ref(node)
         self._saved: tuple[SavedTensor | None, ...] | None = ()
-        self._cleared = False
-        self._is_pure_view = False
-        self._materialize_non_diff_grads = True
         self.needs_input_grad = needs_input_grad
-        self.materialize_grads = True
-        self.to_save = self.saved_for_forward = self.dirty_tensors = self.non_differentiable = None
 
     def _itself(self) -> CustomNode:
         node = self._node()
@@ -138,13 +140,37 @@ class CustomNode(Node):
 
     `outputs` is (shape, dtype, differentiable) of each output, None for one that is not a Tensor; `arguments` is the
     position among the edges of each argument, None for one that is not a Tensor; `inputs` is (shape, dtype) at each edge.
+    Not `recorded` means that nobody can want a gradient: then the node is only there for the ctx, and dies with `apply`.
     """
 
-    __slots__ = ("arguments", "ctx", "inputs", "outputs", "ports")
+    __slots__ = ("arguments", "ctx", "inputs", "outputs", "ports", "recorded")
     # Missing gradients become zeros: backward runs in any case.
     takes_none = True
 
     ctx: BackwardCFunction
+
+    def __init__(self, function: type[Function], args: tuple[Any, ...]) -> None:
+        edges: list[Any] = []
+        inputs, arguments, needed = [], [], []
+        for a in args:
+            if isinstance(a, Tensor):
+                edge = source(a) if a._node is None and a._lookup else a._node
+                arguments.append(len(edges))
+                edges.append(edge)
+                inputs.append((a._array.shape, a._array.dtype))
+                needed.append(edge is not None)
+            else:
+                arguments.append(None)
+                needed.append(False)
+        self.recorded = modes.grad and not modes.inference and True in needed
+        self.edges = tuple(edges) if self.recorded else ()
+        self.inputs, self.arguments = inputs, arguments
+        self.outputs = []
+        self.ctx = function._backward_cls(self, tuple(needed))
+        self.cuts = None if None not in edges else tuple([a._cause for a in args if isinstance(a, Tensor)])
+        self.shapes = self.extra = None
+        self.seq = next_sequence_number()
+        self.site_code, self.lasti = why.site()
 
     def shown(self) -> NodeInterface:
         return self.ctx
@@ -156,6 +182,17 @@ class CustomNode(Node):
     @saved.setter
     def saved(self, value: Any) -> None:
         self.ctx._saved = value
+
+    def save(self, results: tuple[Any, ...]) -> None:
+        """Keep what was given to `save_for_backward`, now that the outputs are known."""
+        outputs = {id(t): i for i, t in enumerate(results) if isinstance(t, Tensor) and self.outputs[i][2]}
+        kept: list[SavedTensor | None] = []
+        for i, t in enumerate(self.ctx.to_save or ()):
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
+            kept.append(None if t is None else save(t, self, outputs.get(id(t))))
+        self.ctx._saved = tuple(kept)
+        self.ctx.__dict__.pop("to_save", None)
 
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         return self._run(g, edges, False)
@@ -185,7 +222,7 @@ class CustomNode(Node):
                                    "the corresponding forward input was not a Variable")
             if not isinstance(result, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(result).__name__})")
-            if edges[edge_index] is not None:
+            if edges[edge_index] is not None or self.extra is not None:  # hooks see all that was returned
                 grads[edge_index] = self._fitted(result, edge_index, create_graph)
         return tuple(grads)
 
@@ -292,15 +329,45 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             args, kwargs = bound.args, bound.kwargs
         if kwargs:
             args = _as_positional(cls.forward, args, kwargs, 0 if separate else 1)
-        application = _Application(cls, args)
-        with _NoGradForward(cls):
+        node = cls._node_cls(cls, args)
+        ctx = node.ctx
+        if special.anomaly and node.recorded:
+            from whygrad.autograd.anomaly import keep_trace
+            keep_trace(node)
+        outer = modes.grad, modes.off_name, modes.off_site
+        if outer[0]:
+            # Explanations should name the Function as the reason why values made inside have no history.
+            modes.grad, modes.off_name, modes.off_site = False, f"{cls.__name__}.forward", node.site
+            refresh()
+        try:
             if separate:
                 raw = cls.forward(*args)
-                cls.setup_context(application.ctx, args, raw)
+                cls.setup_context(ctx, args, raw)
             else:
-                raw = cls.forward(application.ctx, *args)
-        results = application.wrap_outputs(raw if isinstance(raw, tuple) else (raw,))
-        return results if isinstance(raw, tuple) else results[0]
+                raw = cls.forward(ctx, *args)
+        finally:
+            if outer[0]:
+                modes.grad, modes.off_name, modes.off_site = outer
+                refresh()
+        if type(raw) is Tensor and node.recorded and raw._view is None and _is_ordinary(ctx, raw, args):
+            # The usual case, and `_Outputs` in a few lines: one fresh result.
+            array = raw._array
+            node.outputs = [(array.shape, array.dtype, True)]
+            raw._node = node
+            raw._lookup = False
+            raw._cause = ()
+            if ctx.to_save is not None:
+                node.save((raw,))
+            return raw
+        several = isinstance(raw, tuple)
+        results = _Outputs(node, args).with_history(raw if several else (raw,))
+        return results if several else results[0]
+
+
+def _is_ordinary(ctx: BackwardCFunction, raw: Tensor, args: tuple[Any, ...]) -> bool:
+    """True for a fresh floating point result of which nothing special was said."""
+    return (raw._array.dtype.kind == "f" and ctx.dirty_tensors is None and ctx.non_differentiable is None
+            and not ctx._is_pure_view and not any([raw is a for a in args]))
 
 
 def _as_positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], skip: int) -> tuple[Any, ...]:
@@ -319,72 +386,36 @@ def _as_positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     return (*args, *[kwargs[name] for name in names[len(args):last + 1]])
 
 
-class _NoGradForward:
-    """`forward` runs with recording off; explanations should name the Function as the reason."""
+class _Outputs:
+    """What `forward` returned, on its way to the user: with history, and never the very object of an unmodified input."""
 
-    def __init__(self, cls: type) -> None:
-        self.name = f"{cls.__name__}.forward"
+    def __init__(self, node: CustomNode, args: tuple[Any, ...]) -> None:
+        self.node = node
+        self.ctx = node.ctx
+        self.tensors = [a for a in args if isinstance(a, Tensor)]
 
-    def __enter__(self) -> None:
-        self.outer = modes.grad, modes.off_name, modes.off_site
-        if modes.grad:
-            modes.grad = False
-            modes.off_name, modes.off_site = self.name, why.site()
-            refresh()
-
-    def __exit__(self, *exc: object) -> None:
-        if modes.grad != self.outer[0]:
-            modes.grad, modes.off_name, modes.off_site = self.outer
-            refresh()
-
-
-class _Application:
-    """One call of `apply`: from the arguments to outputs with history."""
-
-    def __init__(self, cls: type[Function], args: tuple[Any, ...]) -> None:
-        tensors = [a for a in args if isinstance(a, Tensor)]
-        self.node: CustomNode = object.__new__(cls._node_cls)
-        self.ctx: Any = cls._backward_cls(self.node, tuple([isinstance(a, Tensor) and a.requires_grad for a in args]))
-        self.tensors = tensors
-        self.separate = cls.setup_context is not Function.setup_context
-        self.recorded = modes.grad and not modes.inference and any(self.ctx.needs_input_grad)
-        node = self.node
-        node.ctx = self.ctx
-        node.edges = tuple([source(t) for t in tensors]) if self.recorded else ()
-        node.inputs = [(t._array.shape, t._array.dtype) for t in tensors]
-        positions = iter(range(len(tensors)))
-        node.arguments = tuple([next(positions) if isinstance(a, Tensor) else None for a in args])
-        node.outputs = []
-        node.ports = {}
-        node.cuts = None if None not in node.edges else tuple([t._cause for t in tensors])
-        node.shapes = node.extra = None
-        node.seq = next_sequence_number()
-        node.site_code, node.lasti = why.site()
-        if special.anomaly and self.recorded:
-            from whygrad.autograd.anomaly import keep_trace
-            keep_trace(node)
-
-    def wrap_outputs(self, raw: tuple[Any, ...]) -> tuple[Any, ...]:
+    def with_history(self, raw: tuple[Any, ...]) -> tuple[Any, ...]:
         ctx, node = self.ctx, self.node
         dirty = self._dirty_ids()
         fixed = self._non_differentiable_ids()
-        tensors = [t for t in raw if isinstance(t, Tensor)]
-        node.outputs = [(t._array.shape, t._array.dtype, self.recorded and id(t) not in fixed and t._array.dtype.kind in "fcV")
+        node.outputs = [(t._array.shape, t._array.dtype, node.recorded and id(t) not in fixed and t._array.dtype.kind in "fcV")
                         if isinstance(t, Tensor) else None for t in raw]
         if len(raw) > 1:
             node.shapes = node.outputs
+            node.ports = {}
         if ctx._is_pure_view and (len(self.tensors) != 1 or len(raw) != 1):
             raise RuntimeError("Pure view custom Function can only have one input Tensor and one output Tensor. Open an issue if "
                                "you need to support more.")
-        results = tuple([t if output is None else self._with_history(t, i, id(t) in dirty, output[2])
+        results = tuple([t if output is None else self._one(t, i, id(t) in dirty, output[2])
                          for i, (t, output) in enumerate(zip(raw, node.outputs, strict=True))])
-        if not dirty <= {id(t) for t in tensors}:
+        if not dirty <= {id(t) for t in raw}:
             raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs "
                                "that are modified inplace must all be outputs of the Function.")
         self._forbid_writing_views(raw, results, dirty)
-        if self.recorded:
-            self._save(results)
-        ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = None
+        if node.recorded:
+            node.save(results)
+        for name in ("to_save", "dirty_tensors", "non_differentiable"):
+            ctx.__dict__.pop(name, None)
         return results
 
     def _dirty_ids(self) -> set[int]:
@@ -400,8 +431,7 @@ class _Application:
                 raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
         return {id(t) for t in self.ctx.non_differentiable or ()}
 
-    def _with_history(self, t: Tensor, index: int, modified: bool, differentiable: bool) -> Tensor:
-        """An output as it is returned: with its place in the graph, never the very object of an unmodified input."""
+    def _one(self, t: Tensor, index: int, modified: bool, differentiable: bool) -> Tensor:
         is_input = any([t is x for x in self.tensors])
         if not differentiable:
             return self._without_history(t, is_input, modified)
@@ -426,7 +456,7 @@ class _Application:
                 result._cause = self._cause_of_cut(t)
                 return result
             return t if modified else _view_of_itself(t)
-        if self.recorded:
+        if self.node.recorded:
             if t.requires_grad and t._view is None:
                 t._node = None
                 t._lookup = False
@@ -434,7 +464,7 @@ class _Application:
         return t
 
     def _cause_of_cut(self, t: Tensor) -> why.Causes:
-        if not self.recorded:
+        if not self.node.recorded:
             return cut(t, "grad-mode-off", modes.off_name)
         name = self.ctx._forward_cls.__name__
         reason = (f"{name} marked this output as non-differentiable" if t._array.dtype.kind in "fcV" else
@@ -467,15 +497,6 @@ class _Application:
                 result._view.creation = "multi"
             elif id(given) not in dirty and not self.ctx._is_pure_view:
                 result._view.creation = "custom"
-
-    def _save(self, results: tuple[Any, ...]) -> None:
-        saved: list[SavedTensor | None] = []
-        outputs = {id(t): i for i, t in enumerate(results) if isinstance(t, Tensor) and self.node.outputs[i][2]}
-        for i, t in enumerate(self.ctx.to_save or ()):
-            if t is not None and not isinstance(t, Tensor):
-                raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
-            saved.append(None if t is None else save(t, self.node, outputs.get(id(t))))
-        self.ctx._saved = tuple(saved)
 
 
 IN_PLACE_ON_VIEW = (

@@ -12,6 +12,12 @@ from whygrad.backends.quiet import quiet
 
 _whygrad_internal_ = True
 
+try:
+    # The ufunc behind np.clip: unlike np.maximum it is vectorised for a constant, and it has no wrapper.
+    from numpy._core.umath import clip  # type: ignore[attr-defined]
+except ImportError:
+    clip = np.clip
+
 SQRT_HALF = math.sqrt(0.5)
 SQRT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 CUBIC = 0.044715
@@ -19,10 +25,12 @@ CUBIC = 0.044715
 # NumPy is quicker with an array of no dimensions than with a Python number.
 ZERO = {np.dtype(d): np.zeros((), d) for d in ("f2", "f4", "f8", "i8", "i4", "i2", "i1", "u1")}
 ONE = {np.dtype(d): np.ones((), d) for d in ("f2", "f4", "f8")}
+INFINITY = {np.dtype(d): np.full((), np.inf, d) for d in ("f4", "f8")}
 
 
 def relu(x: Any) -> Any:
-    return np.maximum(x, ZERO.get(x.dtype, 0))
+    dtype = x.dtype
+    return clip(x, ZERO[dtype], INFINITY[dtype]) if dtype in INFINITY else np.maximum(x, 0)
 
 
 def threshold_backward(grad: Any, x: Any, *, threshold: Any) -> Any:
@@ -37,18 +45,35 @@ def leaky_relu(x: Any, *, slope: float) -> Any:
     return np.where(x > 0, x, x * slope)
 
 
+def _one_plus_exp_of_minus(x: Any) -> Any:
+    result = np.asarray(np.negative(x))
+    np.exp(result, out=result)
+    result += ONE.get(result.dtype, 1)
+    return result
+
+
 @quiet
 def sigmoid(x: Any) -> Any:
-    result = np.asarray(np.exp(np.negative(x)))
-    result += ONE.get(result.dtype, 1)
+    result = _one_plus_exp_of_minus(x)
     return np.reciprocal(result, out=result)
 
 
 @quiet
 def silu(x: Any) -> Any:
-    result = np.asarray(np.exp(np.negative(x)))
-    result += ONE.get(result.dtype, 1)
+    result = _one_plus_exp_of_minus(x)
     return np.divide(x, result, out=result)
+
+
+@quiet
+def silu_backward(grad: Any, x: Any) -> Any:
+    s = _one_plus_exp_of_minus(x)
+    np.reciprocal(s, out=s)
+    result = np.asarray(1 - s)
+    result *= x
+    result += 1
+    result *= s
+    result *= grad
+    return result
 
 
 @quiet

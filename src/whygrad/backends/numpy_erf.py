@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+
 _whygrad_internal_ = True
 
 # Highest power first, as Horner's rule wants them.
@@ -40,8 +41,6 @@ ERF_AT_ONE = 8.45062911510467529297e-01
 SINGLE = tuple(np.array(c, np.float32) for c in (
     1.41852681e-07, -5.66848407e-06, 8.76373826e-05, -6.19784816e-04, -1.91830606e-04, 1.02769056e-01, 1.12837927))
 SIXTEEN = np.array(16, np.float32)
-# A block of this many elements stays in the cache from the first to the last step.
-BLOCK = 1 << 14
 
 
 def erf(x: Any) -> Any:
@@ -73,22 +72,14 @@ def quotient(pair: Any, x: np.ndarray) -> np.ndarray:
 
 
 def _single(x: np.ndarray) -> np.ndarray:
-    flat = x.reshape(-1)
-    result = np.empty_like(flat)
-    for start in range(0, flat.size, BLOCK):
-        _single_block(flat[start:start + BLOCK], result[start:start + BLOCK])
-    return result.reshape(x.shape)
-
-
-def _single_block(x: np.ndarray, out: np.ndarray) -> None:
     square = np.minimum(x * x, SIXTEEN)
-    np.multiply(square, SINGLE[0], out=out)
+    result = np.asarray(square * SINGLE[0])
     for c in SINGLE[1:-1]:
-        out += c
-        out *= square
-    out += SINGLE[-1]
-    out *= x
-    np.tanh(out, out=out)
+        result += c
+        result *= square
+    result += SINGLE[-1]
+    result *= x
+    return np.tanh(result, out=result)
 
 
 def _piecewise(x: np.ndarray, complement: bool) -> np.ndarray:

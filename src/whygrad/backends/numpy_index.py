@@ -56,6 +56,11 @@ def combine_at(x: np.ndarray, subscript: list[Any], values: Any, ufunc: np.ufunc
         ufunc.at(x, tuple(subscript), values)
 
 
+def arrays_of(index: np.ndarray, axes: tuple[int, ...]) -> Any:
+    """One array for each of the axes."""
+    return (index,) if len(axes) == 1 else index
+
+
 def open_subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> list[Any]:
     """An array for each axis: the index for those it is for, a plain range for the others.
 
@@ -64,7 +69,8 @@ def open_subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> li
     rest = [axis for axis in range(len(shape)) if axis not in axes]
     adjacent = axes[-1] - axes[0] == len(axes) - 1
     before = axes[0] if adjacent else 0
-    places = dict(zip(axes, index, strict=True))
+    places = dict(zip(axes, arrays_of(index, axes), strict=True))
+    dims = places[axes[0]].ndim
     after_index = (1,) * (len(rest) - before)
     result: list[Any] = []
     for axis, n in enumerate(shape):
@@ -72,7 +78,7 @@ def open_subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> li
             result.append(places[axis].reshape(places[axis].shape + after_index))
         else:
             position = rest.index(axis)
-            following = len(rest) - position - 1 + (index.ndim - 1 if position < before else 0)
+            following = len(rest) - position - 1 + (dims if position < before else 0)
             result.append(np.arange(n).reshape((n,) + (1,) * following))
     return result
 
@@ -80,14 +86,14 @@ def open_subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> li
 def subscript(index: np.ndarray, axes: tuple[int, ...]) -> tuple[Any, ...]:
     """What NumPy wants between the brackets."""
     key: list[Any] = [slice(None)] * (axes[-1] + 1)
-    for axis, places in zip(axes, index, strict=True):
+    for axis, places in zip(axes, arrays_of(index, axes), strict=True):
         key[axis] = places
     return tuple(key)
 
 
 def index(x: Any, index: Any, *, axes: tuple[int, ...]) -> Any:
     if len(axes) == 1:
-        return x.take(index[0], axes[0])
+        return x.take(index, axes[0])
     return np.ascontiguousarray(x[subscript(index, axes)])
 
 
@@ -160,14 +166,14 @@ def index_select(x: Any, index: Any, *, axis: int) -> Any:
 
 
 def index_select_backward(x: Any, index: Any, *, shape: Shape, axis: int) -> Any:
-    return index_backward(x, index.reshape(1, -1), shape=shape, axes=(axis,)) if shape else x.copy()
+    return index_backward(x, index.reshape(-1), shape=shape, axes=(axis,)) if shape else x.copy()
 
 
 @changed_copy
 def index_add(x: Any, index: Any, source: Any, *, axis: int, alpha: Any = 1) -> None:
     values = source if alpha == 1 else source * alpha
     x, values = (a.reshape(1) if not a.ndim else a for a in (x, values))
-    combine_at(x, open_subscript(x.shape, index.reshape(1, -1), (axis,)), values, np.add)
+    combine_at(x, open_subscript(x.shape, index.reshape(-1), (axis,)), values, np.add)
 
 
 @changed_copy

@@ -217,8 +217,8 @@ def places(geometry: Geometry) -> np.ndarray:
     return result
 
 
-def restride(x: Any, *, source: Geometry, target: Geometry, shared: Geometry) -> Any:
-    read, written, counted = places(target), places(source), places(shared)
+def restride(x: Any, *, origin: Geometry, target: Geometry, shared: Geometry) -> Any:
+    read, written, counted = places(target), places(origin), places(shared)
     extent = 1 + max([int(p.max()) for p in (read, written) if p.size], default=0)
     memory = add_at(np.zeros(extent, x.dtype), written.ravel(), x.ravel())
     sharers = np.bincount(counted.ravel(), minlength=extent)[:extent]

@@ -59,7 +59,7 @@ def mse_loss(a: Any, b: Any, *, reduction: str) -> Any:
 def _class_index(shape: tuple[int, ...], target: Any) -> Any:
     """Index of the number that `target` picks for each sample. Classes lie on axis 1, or are all of a 1-dim shape."""
     if len(shape) == 1:
-        return target
+        return target.reshape(())
     if len(shape) == 2:
         return np.arange(shape[0]), target
     grid = np.ogrid[tuple([slice(n) for n in target.shape])]
@@ -107,6 +107,9 @@ def nll_loss(x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: 
 @quiet
 def nll_loss_backward(x: Any, target: Any, weight: Any, *, shape: tuple[int, ...], ignore_index: int, reduction: str,
                       spatial: bool) -> Any:
+    if len(shape) == 1 and target.ndim:
+        # The forward takes one target in a vector; torch's backward does not.
+        raise RuntimeError(f"size mismatch (got input: {list(shape)}, target: {list(target.shape)})")
     usable, ignored = _usable(target, shape[min(1, len(shape) - 1)], ignore_index)
     each, total = _weights(usable, ignored, weight, x.dtype)
     share = -x / total if reduction == "mean" else -x

@@ -14,6 +14,14 @@ _whygrad_internal_ = True
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
+# Called as (x, axis, dtype, out, keepdims): on small arrays keywords would cost as much as the sum.
+add_reduce: Any = np.add.reduce
+multiply_reduce: Any = np.multiply.reduce
+maximum_reduce: Any = np.maximum.reduce
+minimum_reduce: Any = np.minimum.reduce
+and_reduce: Any = np.logical_and.reduce
+or_reduce: Any = np.logical_or.reduce
+
 
 def is_half(dtype: Any) -> bool:
     """float16, and the bfloat16 of ml_dtypes (whose kind is V)."""
@@ -38,19 +46,19 @@ def count(x: Any, axis: Any) -> int:
 def sum(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     dtype = x.dtype
     if dtype is FLOAT32 or dtype is FLOAT64:
-        return np.add.reduce(x, axis, None, None, keepdims)
+        return add_reduce(x, axis, None, None, keepdims)
     if is_half(dtype):
-        return np.add.reduce(x, axis, np.float32, None, keepdims).astype(dtype)
+        return add_reduce(x, axis, np.float32, None, keepdims).astype(dtype)
     if dtype.kind == "b" and axis is None and not keepdims:
         return np.int64(np.count_nonzero(x))
-    return np.add.reduce(x, axis, np.int64 if dtype.kind == "b" else dtype, None, keepdims)
+    return add_reduce(x, axis, np.int64 if dtype.kind == "b" else dtype, None, keepdims)
 
 
 def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     n = count(x, axis)
     if is_half(x.dtype):
-        return (np.add.reduce(x, axis, np.float32, None, keepdims) / np.float32(n)).astype(x.dtype)
-    total = np.add.reduce(x, axis, None, None, keepdims)
+        return (add_reduce(x, axis, np.float32, None, keepdims) / np.float32(n)).astype(x.dtype)
+    total = add_reduce(x, axis, None, None, keepdims)
     return total / n if n else total * math.nan
 
 
@@ -61,10 +69,15 @@ sum_all, mean_all = sum, mean
 @quiet
 def var(x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
     distance = x - mean(x, axis=axis, keepdims=True)
+    if x.dtype.kind == "c":
+        distance = np.abs(distance)
     distance *= distance
-    total = np.add.reduce(distance, axis, None, None, keepdims)
+    total = add_reduce(distance, axis, None, None, keepdims)
     freedom = count(x, axis) - correction
     return total / freedom if freedom > 0 else total * math.inf
+
+
+var_complex = var
 
 
 @quiet
@@ -73,11 +86,11 @@ def std(x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
 
 
 def amax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.maximum.reduce(x, axis, None, None, keepdims)
+    return maximum_reduce(x, axis, None, None, keepdims)
 
 
 def amin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.minimum.reduce(x, axis, None, None, keepdims)
+    return minimum_reduce(x, axis, None, None, keepdims)
 
 
 max, min = amax, amin
@@ -107,7 +120,7 @@ def _median_along(skip_nan: bool) -> Callable[..., Any]:
         if not x.ndim:
             return x.copy(), np.zeros((), np.int64)
         order = np.argsort(x, axis, "stable")  # NaNs come last
-        missing = np.add.reduce(x != x, axis=axis, keepdims=True)
+        missing = add_reduce(x != x, axis=axis, keepdims=True)
         numbers = x.shape[axis] - missing
         middle = np.maximum(numbers - 1, 0) // 2
         if not skip_nan:
@@ -136,7 +149,7 @@ def shares(x: Any, extreme: Any, *, axis: Any, find_nan: bool) -> Any:
     if find_nan:
         found |= (x != x) & (extreme != extreme)
     weights = found.astype(x.dtype)
-    ties = np.add.reduce(weights, axis=axis, keepdims=True)
+    ties = add_reduce(weights, axis=axis, keepdims=True)
     return weights if np.all(ties == 1) else weights / ties
 
 
@@ -162,12 +175,12 @@ def _lanes(x: Any, index: Any, axis: int) -> Any:
 
 
 def all(x: Any, *, axis: Any, keepdims: bool) -> Any:
-    result = np.logical_and.reduce(x, axis, np.bool_, None, keepdims)
+    result = and_reduce(x, axis, np.bool_, None, keepdims)
     return result.astype(np.uint8) if x.dtype == np.uint8 else result
 
 
 def any(x: Any, *, axis: Any, keepdims: bool) -> Any:
-    result = np.logical_or.reduce(x, axis, np.bool_, None, keepdims)
+    result = or_reduce(x, axis, np.bool_, None, keepdims)
     return result.astype(np.uint8) if x.dtype == np.uint8 else result
 
 
@@ -179,10 +192,10 @@ def count_nonzero(x: Any, *, axis: Any, keepdims: bool) -> Any:
 @quiet
 def logsumexp(x: Any, *, axis: Any, keepdims: bool) -> Any:
     if not count(x, axis):
-        return np.log(np.add.reduce(x, axis=axis, keepdims=keepdims))
-    highest = np.maximum.reduce(x.real, axis=axis, keepdims=True)
+        return np.log(add_reduce(x, axis=axis, keepdims=keepdims))
+    highest = maximum_reduce(x.real, axis=axis, keepdims=True)
     highest = np.where(np.isinf(highest), 0, highest).astype(x.real.dtype)
-    total = np.log(np.add.reduce(np.exp(x - highest), axis=axis, keepdims=keepdims))
+    total = np.log(add_reduce(np.exp(x - highest), axis=axis, keepdims=keepdims))
     return total + (highest if keepdims else highest.reshape(np.shape(total)))
 
 
@@ -190,17 +203,17 @@ def logsumexp(x: Any, *, axis: Any, keepdims: bool) -> Any:
 @quiet
 def vector_norm(x: Any, *, ord: float, axis: Any = None, keepdims: bool = False) -> Any:
     if ord == 2:
-        return np.sqrt(np.add.reduce(x * x, axis, None, None, keepdims))
+        return np.sqrt(add_reduce(x * x, axis, None, None, keepdims))
     if ord == 0:
-        return np.add.reduce((x != 0).astype(x.dtype), axis, None, None, keepdims)
+        return add_reduce((x != 0).astype(x.dtype), axis, None, None, keepdims)
     size = np.abs(x)
     if ord == math.inf:
         return amax(size, axis=axis, keepdims=keepdims)
     if ord == -math.inf:
         return amin(size, axis=axis, keepdims=keepdims)
     if ord == 1:
-        return np.add.reduce(size, axis, None, None, keepdims)
-    return np.add.reduce(size ** ord, axis, None, None, keepdims) ** (1 / ord)
+        return add_reduce(size, axis, None, None, keepdims)
+    return add_reduce(size ** ord, axis, None, None, keepdims) ** (1 / ord)
 
 
 @in_float32
@@ -221,7 +234,7 @@ def cumprod(x: Any, *, axis: int) -> Any:
 @in_float32
 @quiet
 def prod(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.multiply.reduce(x, axis, x.dtype, None, keepdims)
+    return multiply_reduce(x, axis, x.dtype, None, keepdims)
 
 
 @quiet
@@ -238,7 +251,7 @@ def product_before(x: Any, *, axis: int, reverse: bool = False) -> Any:
 
 @quiet
 def product_of_others(x: Any, *, axis: int) -> Any:
-    total = np.multiply.reduce(x, axis=axis, keepdims=True)
+    total = multiply_reduce(x, axis=axis, keepdims=True)
     if not total.all():
         return product_before(x, axis=axis) * product_before(x, axis=axis, reverse=True)
     return total / x

@@ -95,7 +95,10 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
             result = apply(scaled, a, b, alpha=as_number(alpha, dtype, name))
         return with_out(name, result, out, input, other)
 
-    def written(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    def written(self: Any, other: Any, *, alpha: Any = ONE) -> Any:
+        if alpha is ONE and isinstance(other, Tensor) and other._array.dtype is self._array.dtype and (
+                self._array.dtype.kind in ready):
+            return run_inplace(name, self, self, other)
         a, b, alpha, dtype = operands(f"{name}_", self, other, alpha)
         if alpha == 1:
             return run_inplace(name, a, a, b)

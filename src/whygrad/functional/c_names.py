@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from whygrad import dtypes
 
-_C_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "bool": "bool",
+_C_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+            "bool": "bool",
             "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
             "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
 

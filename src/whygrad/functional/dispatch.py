@@ -186,6 +186,9 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = Takes(), to
         return with_out(name, apply(row, *promote(name, a, b, dtype=dtype)), out, input, other)
 
     def written(self: Any, other: Any) -> Any:
+        if (isinstance(other, Tensor) and isinstance(self, Tensor) and other._array.dtype is self._array.dtype
+                and self._array.dtype.kind in ready):
+            return run_inplace(row.name, self, self, other)
         a, b = operands(f"{name}_", self, other)
         dtype = result_dtype(a, b)
         if to_float:

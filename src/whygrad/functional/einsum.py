@@ -45,8 +45,8 @@ def einsum(*args: Any) -> Tensor:
 def _read_arguments(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
     """The equation and the operands, from `("ij->i", x)`, `("ij->i", [x])` or `(x, [0, 1], [0])`."""
     if len(args) < 2:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and "
-                         "its subscripts list")
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand "
+                         "and its subscripts list")
     if isinstance(args[0], Tensor):
         inputs = ",".join([_letters(subscripts) for subscripts in args[1::2]])
         if len(args) % 2:
@@ -84,11 +84,11 @@ def _read_equation(equation: str, shapes: tuple[Labels, ...]) -> tuple[list[Labe
         start += len(part) + 1
         ndim = len(shape)
         if "..." not in part and named != ndim:
-            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) does not match the number "
-                               f"of dimensions ({ndim}) for operand {i} and no ellipsis was given")
+            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) does not match the "
+                               f"number of dimensions ({ndim}) for operand {i} and no ellipsis was given")
         if named > ndim:
-            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) is more than the number of "
-                               f"dimensions ({ndim}) for operand {i}")
+            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) is more than the number "
+                               f"of dimensions ({ndim}) for operand {i}")
         widths.append(ndim - named)
     inputs = [_labels(part, width) for part, width in zip(parts, widths, strict=True)]
     output = _explicit_output(right, len(left) + 2, inputs, max(widths)) if arrow else _implicit_output(inputs)
@@ -103,8 +103,8 @@ def _explicit_output(part: str, start: int, inputs: list[Labels], width: int) ->
         if label >= 0 and output.count(label) > 1:
             raise RuntimeError(f"einsum(): output subscript {LETTERS[label]} appears more than once in the output")
         if label >= 0 and not _occurs(label, inputs):
-            raise RuntimeError(f"einsum(): output subscript {LETTERS[label]} does not appear in the equation for any input "
-                               "operand")
+            raise RuntimeError(f"einsum(): output subscript {LETTERS[label]} does not appear in the equation for any "
+                               "input operand")
     return output
 
 
@@ -121,8 +121,8 @@ def _check_subscripts(part: str, start: int, where: str, complaints: tuple[str, 
         elif character in LETTERS:
             named += 1
         elif character != " ":
-            raise RuntimeError(f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts "
-                               "must be in [a-zA-Z]")
+            raise RuntimeError(f"einsum(): invalid subscript given at index {start + i} in the equation string, "
+                               "subscripts must be in [a-zA-Z]")
         i += 1
     return named
 
@@ -158,8 +158,8 @@ def _sizes(inputs: list[Labels], shapes: tuple[Labels, ...]) -> dict[int, int]:
             if seen == 1:
                 sizes[label] = n
             elif n not in (1, seen):
-                raise RuntimeError(f"einsum(): subscript {name} has size {n} for operand {i} which does not broadcast with "
-                                   f"previously seen size {seen}")
+                raise RuntimeError(f"einsum(): subscript {name} has size {n} for operand {i} which does not broadcast "
+                                   f"with previously seen size {seen}")
     return sizes
 
 

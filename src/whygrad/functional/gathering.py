@@ -11,6 +11,7 @@ from whygrad._apply import apply
 from whygrad._inplace import broadcast_shapes, check_overlap
 from whygrad._tensor import Tensor, wrap
 from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
+from whygrad.functional.fresh import warn_once
 from whygrad.functional.indexing import as_index, combine, index_put_at, put_value
 from whygrad.functional.joining import unbind
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
@@ -103,8 +104,7 @@ def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None
     own[axis] = wanted[axis] = 1
     common = list(broadcast_shapes(tuple(own), tuple(wanted)))
     common[axis] = n
-    if tuple(common) != input._array.shape or True:
-        input = rows.expand(input, shape=tuple(common))
+    input = rows.expand(input, shape=tuple(common))
     common[axis] = indices._array.shape[axis]
     return gather(input, axis, expand_to(_wrapped(indices, n), tuple(common)), out=out)
 
@@ -115,6 +115,14 @@ def _wrapped(indices: Tensor, n: int) -> Tensor:
     return wrap(array % n) if array.size and (array.min() < 0 or array.max() >= n) else indices
 
 
+def _check_disjoint(self: Tensor, inputs: Any) -> None:
+    """What is written from may not lie in the memory that is written to."""
+    if any([isinstance(x, Tensor) and x._array is self._array for x in inputs]):
+        raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                           "memory location. Please clone() the tensor before performing the operation.")
+    check_overlap(self._array, inputs)
+
+
 def _scatter_arguments(name: str, self: Tensor, dim: Any, index: Any, src: Any, value: Any, reduce: Any) -> Any:
     src = value if src is None else src
     if not isinstance(src, Tensor) and not isinstance(src, (int, float, complex)):
@@ -122,6 +130,10 @@ def _scatter_arguments(name: str, self: Tensor, dim: Any, index: Any, src: Any, 
     if reduce is not None and reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if isinstance(src, Tensor):
+        if reduce is not None:
+            warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
+                      "release. Use torch.scatter_reduce instead for more reduction options. (Triggered internally at "
+                      "/__w/pytorch/pytorch/aten/src/ATen/native/TensorAdvancedIndexing.cpp:225.)")
         if src._array.dtype != self._array.dtype:
             raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     else:
@@ -141,7 +153,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
 @public(function=False)
 def scatter_(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Tensor:
     inputs, statics = _scatter_arguments("scatter_", self, dim, index, src, value, reduce)
-    check_overlap(self._array, inputs[1:])
+    _check_disjoint(self, inputs[1:])
     return run_inplace("scatter", self, self, *inputs, **statics)
 
 
@@ -283,7 +295,7 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
             shape = broadcast_shapes(inputs[0]._array.shape, self._array.shape)
             if shape != self._array.shape:
                 raise RuntimeError(f"output with shape {list(self._array.shape)} doesn't match the broadcast shape {list(shape)}")
-        check_overlap(self._array, inputs[1:])
+        _check_disjoint(self, inputs[1:])
         return run_inplace(name, self, self, *inputs, **statics)
 
     changed.__name__ = changed.__qualname__ = name

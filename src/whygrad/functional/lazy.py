@@ -15,8 +15,8 @@ def lazily_compiled(name: str, kinds: str, namespace: dict[str, Any] | None = No
                     variable: str = "") -> Callable[..., Any]:
     """The function that applies a row to arguments of these kinds (see `_apply`).
 
-    If it is kept as a global `variable` (`_name` if not given) of `namespace`, the first call puts the compiled function
-    there, and no later call comes through here.
+    If it is kept as a global `variable` (`_name` if not given) of `namespace`, the first call puts the compiled
+    function there, and no later call comes through here.
     """
     function: Callable[..., Any] | None = None
 

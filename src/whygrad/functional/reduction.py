@@ -11,6 +11,7 @@ import numpy as np
 
 from whygrad import dtypes, return_types
 from whygrad._tensor import Tensor, wrap
+from whygrad.backends import raw
 from whygrad.functional.arguments import (
     invalid_combination,
     is_integer,
@@ -82,15 +83,16 @@ def widened(function: str, input: Any, dtype: Any) -> Tensor:
     return cast(input, dtypes.int64.numpy) if dtype is None and input._array.dtype.kind in "biu" else input
 
 
-_sum, _sum_all, _mean, _mean_all = [lazily_compiled(name, "t", globals()) for name in (
-    "sum", "sum_all", "mean", "mean_all")]
+_sum, _sum_all, _mean, _mean_all, _nansum, _prod, _aminmax, _count_nonzero, _logsumexp, _vector_norm = [
+    lazily_compiled(name, "t", globals()) for name in (
+        "sum", "sum_all", "mean", "mean_all", "nansum", "prod", "aminmax", "count_nonzero", "logsumexp", "vector_norm")]
 
 
 # The two that every program spends time in take NumPy's names without a wrapper.
 
 @public()
-def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, axis: Dims = None,
-        keepdims: bool = False) -> Tensor:
+def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None,
+        axis: Dims = None, keepdims: bool = False) -> Tensor:
     """The sum of all elements, or over the given dims."""
     if axis is not None:
         dim = axis
@@ -108,13 +110,13 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any
     x = widened("nansum", input, dtype)
     if x._array.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
-    result = row("nansum")(x, axis=read_axes("nansum", x, dim), keepdims=keepdim)
+    result = _nansum(x, axis=read_axes("nansum", x, dim), keepdims=keepdim)
     return with_out("nansum", result, out, input)
 
 
 @public()
-def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, axis: Dims = None,
-         keepdims: bool = False) -> Tensor:
+def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None,
+         axis: Dims = None, keepdims: bool = False) -> Tensor:
     """The mean of all elements, or over the given dims."""
     if axis is not None:
         dim = axis
@@ -122,8 +124,8 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
     keepdim = keepdim or keepdims
     if x._array.dtype.kind in "biu":
         which = "Input" if dtype is None else "Optional"
-        raise RuntimeError(f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex "
-                           f"dtype. Got: {x.dtype.scalar_name}")
+        raise RuntimeError(f"mean(): could not infer output dtype. {which} dtype must be either a floating point or "
+                           f"complex dtype. Got: {x.dtype.scalar_name}")
     result = _mean_all(x) if dim is None and not keepdim else _mean(x, axis=read_axes("mean", x, dim), keepdims=keepdim)
     return result if out is None else with_out("mean", result, out, input)
 
@@ -137,9 +139,9 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: An
         raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
                            f"{x.dtype.scalar_name}")
     if dtype is not None and read_dtype("nanmean", dtype, x.dtype).category < 2:
-        raise RuntimeError("nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex "
-                           f"dtype. Got: {read_dtype('nanmean', dtype, x.dtype).scalar_name}")
-    numbers = np.add.reduce(x._array == x._array, axis=read_axes("nanmean", x, dim), keepdims=keepdim, dtype=np.int64)
+        raise RuntimeError("nanmean(): could not infer output dtype. Optional dtype must be either a floating point or "
+                           f"complex dtype. Got: {read_dtype('nanmean', dtype, x.dtype).scalar_name}")
+    numbers = raw.sum(x._array == x._array, axis=read_axes("nanmean", x, dim), keepdims=keepdim)
     return with_out("nanmean", run("div", nansum(x, dim, keepdim, dtype=dtype), wrap(np.asarray(numbers))), out, input)
 
 
@@ -151,18 +153,19 @@ def prod(input: Tensor, dim: Any = ..., keepdim: bool = False, *, dtype: Any = N
     if dim is ...:
         if keepdim:
             raise invalid_combination("prod", keepdim=keepdim)
-        return with_out("prod", row("prod")(x), out, input)
+        return with_out("prod", _prod(x), out, input)
     if not is_integer(dim):
         raise invalid_combination("prod", dim)
-    return with_out("prod", row("prod")(x, axis=read_axes("prod", x, dim), keepdims=keepdim), out, input)
+    return with_out("prod", _prod(x, axis=read_axes("prod", x, dim), keepdims=keepdim), out, input)
 
 
-_FREEDOM = ("(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided "
-            "by output numel). (Triggered internally at /pytorch/aten/src/ATen/native/ReduceOps.cpp:1861.)")
+_FREEDOM = ("(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+            "divided by output numel). (Triggered internally at /pytorch/aten/src/ATen/native/ReduceOps.cpp:1861.)")
 
 
 def _spread(name: str) -> Callable[..., Any]:
     """var, std, var_mean or std_mean."""
+    of_reals = row(name)
 
     def spread(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
                correction: float | None = None, out: Any = None) -> Any:
@@ -184,15 +187,14 @@ def _spread(name: str) -> Callable[..., Any]:
         statics = {"axis": axes, "keepdims": keepdim, "correction": correction}
         if x._array.dtype.kind == "c":
             return with_out(name, _complex_spread(name, x, statics), out, input)
-        result = row(name)(x, **statics)
+        result = of_reals(x, **statics)
         return tuple(result) if "mean" in name else with_out(name, result, out, input)
 
     return spread
 
 
 def _complex_spread(name: str, x: Tensor, statics: dict[str, Any]) -> Any:
-    parts = [row("var")(part, **statics) for part in (x.real, x.imag)]  # type: ignore[attr-defined]
-    total = run("add", *parts)
+    total = row("var_complex")(x, **statics)
     if name.startswith("std"):
         total = run("sqrt", total)
     return (total, _mean(x, axis=statics["axis"], keepdims=statics["keepdims"])) if "mean" in name else total
@@ -227,8 +229,8 @@ def check_not_empty(function: str, x: Tensor, axes: tuple[int, ...]) -> None:
 
 
 def _specify_dim(function: str) -> RuntimeError:
-    return RuntimeError(f"{function}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-                        "with the 'dim' argument.")
+    return RuntimeError(f"{function}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                        "reduction dim with the 'dim' argument.")
 
 
 def _extreme(name: str, binary: str) -> Callable[..., Any]:
@@ -236,7 +238,8 @@ def _extreme(name: str, binary: str) -> Callable[..., Any]:
     of_all, along = row(name), row(f"{name}_along")
     result_type = getattr(return_types, name)
 
-    def extreme(input: Tensor, dim: Any = ..., keepdim: bool | None = None, *, other: Any = None, out: Any = None) -> Any:
+    def extreme(input: Tensor, dim: Any = ..., keepdim: bool | None = None, *, other: Any = None,
+                out: Any = None) -> Any:
         x = read_tensor(name, input)
         if isinstance(dim, Tensor) and other is None:
             dim, other = ..., dim
@@ -284,7 +287,8 @@ def _extreme_over_dims(name: str) -> Callable[..., Any]:
 
 
 amax = _publish("amax", _extreme_over_dims("amax"), "The largest element over the given dims; ties share the gradient.")
-amin = _publish("amin", _extreme_over_dims("amin"), "The smallest element over the given dims; ties share the gradient.")
+amin = _publish("amin", _extreme_over_dims("amin"),
+                "The smallest element over the given dims; ties share the gradient.")
 
 
 @public()
@@ -297,19 +301,21 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
     if axes is not None:
         check_not_empty("aminmax:", x, axes)
     elif not x._array.size:
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
-    results = row("aminmax")(x, axis=axes, keepdims=keepdim)
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+                           "identity.")
+    results = _aminmax(x, axis=axes, keepdims=keepdim)
     return _with_two_outs("aminmax", return_types.aminmax(*results), out, input)
 
 
 def _position(name: str) -> Callable[..., Any]:
     position = row(name)
 
-    def extreme(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
+    def position_of(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
         x = read_tensor(name, input)
         axis = None if dim is None else read_axis(name, x, dim)
         if x._array.dtype.kind in "bc":
-            raise RuntimeError(f"{name}(): does not support {'bool' if x._array.dtype.kind == 'b' else 'complex'} input")
+            kind = "bool" if x._array.dtype.kind == "b" else "complex"
+            raise RuntimeError(f"{name}(): does not support {kind} input")
         check_ordered(x, f"{name}_cpu")
         if axis is not None:
             check_not_empty(f"{name}():", x, (axis,))
@@ -317,7 +323,7 @@ def _position(name: str) -> Callable[..., Any]:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         return with_out(name, position(x, axis=axis, keepdims=keepdim), out, input)
 
-    return extreme
+    return position_of
 
 
 argmax = _publish("argmax", _position("argmax"), "Where the largest element is; the first one of several.")
@@ -371,7 +377,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """How many elements are not zero."""
     x = read_tensor("count_nonzero", input)
     axes = read_axes("count_nonzero", x, dim)
-    return row("count_nonzero")(x, axis=axes, keepdims=False)
+    return _count_nonzero(x, axis=axes, keepdims=False)
 
 
 @public()
@@ -385,7 +391,7 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Any = Non
         x = cast(x, dtypes.get_default_dtype().numpy)
     if x._array.dtype.kind == "c":
         raise NotImplementedError("logsumexp of complex numbers is not supported")
-    return with_out("logsumexp", row("logsumexp")(x, axis=read_axes("logsumexp", x, dim), keepdims=keepdim), out, input)
+    return with_out("logsumexp", _logsumexp(x, axis=read_axes("logsumexp", x, dim), keepdims=keepdim), out, input)
 
 
 def _running(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -431,35 +437,39 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = Fal
     computed = in_dtype("linalg_vector_norm", input, dtype)
     if computed._array.dtype.kind == "c":
         computed = FUNCTIONS["abs"](computed)
-    return with_out("linalg_vector_norm", row("vector_norm")(computed, ord=ord, axis=axes, keepdims=keepdim), out, input)
+    result = _vector_norm(computed, ord=ord, axis=axes, keepdims=keepdim)
+    return with_out("linalg_vector_norm", result, out, input)
 
 
 def _check_norm_dtype(given: dtypes.dtype, wanted: dtypes.dtype) -> None:
     if wanted.category < 2:
-        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {wanted.scalar_name}")
+        raise RuntimeError("linalg.vector_norm: dtype should be floating point or complex, but got "
+                           f"{wanted.scalar_name}")
     if given.is_complex != wanted.is_complex:
         kind = "complex" if given.is_complex else "real"
-        raise RuntimeError(f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {wanted.scalar_name}")
+        raise RuntimeError(f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got "
+                           f"{wanted.scalar_name}")
     if dtypes.promote_types(given, wanted) is not wanted:
-        raise RuntimeError(f"linalg.vector_norm: the dtype of the input ({given.scalar_name}) should be convertible without "
-                           f"narrowing to the specified dtype ({wanted.scalar_name})")
+        raise RuntimeError(f"linalg.vector_norm: the dtype of the input ({given.scalar_name}) should be convertible "
+                           f"without narrowing to the specified dtype ({wanted.scalar_name})")
 
 
 def _check_norm_of_nothing(shape: tuple[int, ...], ord: float, axes: tuple[int, ...] | None) -> None:
     if axes is None:
         if 0 in shape:
-            raise RuntimeError(f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the operation does "
-                               "not have an identity")
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the "
+                               "operation does not have an identity")
         return
     for axis in axes:
         if shape and not shape[axis]:
-            raise RuntimeError(f"linalg.vector_norm cannot compute the {ord:g} norm on the dimension {axis}because this dimension "
-                               "is empty and the operation does not have an identity")
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {ord:g} norm on the dimension {axis}because "
+                               "this dimension is empty and the operation does not have an identity")
 
 
 @public()
 @numpy_names
-def norm(input: Tensor, p: Any = "fro", dim: Dims = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Tensor:
+def norm(input: Tensor, p: Any = "fro", dim: Dims = None, keepdim: bool = False, out: Any = None,
+         dtype: Any = None) -> Tensor:
     """The norm of a vector, or of all elements of a tensor."""
     dims = [dim] if isinstance(dim, int) else dim
     if not isinstance(p, str):

@@ -219,7 +219,8 @@ def _pairs(container: str, values: Iterable[Any]) -> Iterator[tuple[str, Any]]:
         if not isinstance(pair, Iterable):
             raise TypeError(f"{container} update sequence element #{i} should be Iterable; is{type(pair).__name__}")
         if len(pair) != 2:  # type: ignore[arg-type]
-            raise ValueError(f"{container} update sequence element #{i} has length {len(pair)}; 2 is required")  # type: ignore[arg-type]
+            raise ValueError(f"{container} update sequence element #{i} has length {len(pair)}; 2 is "
+                             "required")  # type: ignore[arg-type]
         key, value = pair
         yield key, value
 

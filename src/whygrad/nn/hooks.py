@@ -46,12 +46,12 @@ class GlobalHooks:
 everywhere = GlobalHooks()
 
 
-def add_hook(registry: Registry, hook: Any, *, prepend: bool = False, **flags: tuple[Registry, bool]) -> RemovableHandle:
+def add_hook(registry: Registry, hook: Any, *flags: tuple[Registry, bool], prepend: bool = False) -> RemovableHandle:
     """Register a hook; each flag is a registry that remembers the hook's id if the flag is set."""
-    handle = RemovableHandle(registry, **{name: flagged for name, (flagged, _) in flags.items()})
+    handle = RemovableHandle(registry, extra_dict=[flagged for flagged, _ in flags])
     registry[handle.id] = hook
-    for flagged, value in flags.values():
-        if value:
+    for flagged, is_set in flags:
+        if is_set:
             flagged[handle.id] = True
     if prepend:
         registry.move_to_end(handle.id, last=False)
@@ -66,8 +66,8 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False,
                                  always_call: bool = False) -> RemovableHandle:
     """`hook(module, args, output)` after every module's forward."""
-    return add_hook(everywhere.forward, hook, with_kwargs=(everywhere.forward_with_kwargs, with_kwargs),
-                    always_call=(everywhere.forward_always, always_call))
+    return add_hook(everywhere.forward, hook, (everywhere.forward_with_kwargs, with_kwargs),
+                    (everywhere.forward_always, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -78,8 +78,8 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, grad_input, grad_output)` after every module's backward."""
     if everywhere.backward_is_full is False:
-        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please "
-                           "use only one of them.")
+        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
+                           "Please use only one of them.")
     everywhere.backward_is_full = True
     return add_hook(everywhere.backward, hook)
 
@@ -87,8 +87,8 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """The older kind of backward hook: it sees the last node of the module only."""
     if everywhere.backward_is_full is True:
-        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please "
-                           "use only one of them.")
+        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
+                           "Please use only one of them.")
     everywhere.backward_is_full = False
     return add_hook(everywhere.backward, hook)
 
@@ -169,8 +169,8 @@ class HookedCall:
         self._after_forward()
         if border is not None:
             if not isinstance(self.result, (Tensor, tuple)):
-                warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-                              f"received {type(self.result)}", stacklevel=user_stacklevel())
+                warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
+                              f"but received {type(self.result)}", stacklevel=user_stacklevel())
             self.result = border.leave(self.result)
         if plain:
             hook_last_node(self.module, plain, self.args, self.result)
@@ -184,8 +184,8 @@ class HookedCall:
                 if changed is None:
                     continue
                 if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
-                                       f"{changed}.")
+                    raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), but "
+                                       f"got {changed}.")
                 self.args, self.kwargs = changed
             else:
                 changed = hook(module, self.args)
@@ -217,8 +217,9 @@ class HookedCall:
                 try:
                     self._call_forward_hook(key, hook)
                 except Exception as error:
-                    warnings.warn(f"{whose} forward hook with ``always_call=True`` raised an exception that was silenced as "
-                                  f"another error was raised in forward: {error}", stacklevel=user_stacklevel())
+                    warnings.warn(f"{whose} forward hook with ``always_call=True`` raised an exception that was "
+                                  "silenced as another error was raised in forward: "
+                                  f"{error}", stacklevel=user_stacklevel())
 
 
 def backward_hooks(module: Module) -> tuple[list[Any], list[Any]]:
@@ -251,24 +252,24 @@ def _partial_view(args: Any, result: Any, node: Any) -> str | None:
     """What a hook on the last node alone will not see, as torch words it."""
     results = (result,) if isinstance(result, Tensor) else result
     if not (isinstance(results, tuple) and all(isinstance(r, Tensor) for r in results)):
-        return ("Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
-                "deprecated and will be removed in future versions. This hook will be missing some of the grad_output. "
-                "Please use register_full_backward_hook to get the documented behavior.")
+        return ("Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors "
+                "is deprecated and will be removed in future versions. This hook will be missing some of the "
+                "grad_output. Please use register_full_backward_hook to get the documented behavior.")
     if not all(isinstance(x, Tensor) for x in args):
-        return ("Using non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of Tensors "
-                "is deprecated and will be removed in future versions. This hook will be missing some of the grad_input. "
-                "Please use register_full_backward_hook to get the documented behavior.")
+        return ("Using non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of "
+                "Tensors is deprecated and will be removed in future versions. This hook will be missing some of the "
+                "grad_input. Please use register_full_backward_hook to get the documented behavior.")
     nodes = {r.grad_fn for r in results if r.grad_fn is not None}
     if not nodes or (len(nodes) == 1 and node not in nodes):
-        return ("Using a non-full backward hook when outputs are nested in python data structure is deprecated and will be "
-                "removed in future versions. This hook will be missing some grad_output.")
+        return ("Using a non-full backward hook when outputs are nested in python data structure is deprecated and "
+                "will be removed in future versions. This hook will be missing some grad_output.")
     if len(nodes) > 1:
-        return ("Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated and "
-                "will be removed in future versions. This hook will be missing some grad_output. Please use "
+        return ("Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated "
+                "and will be removed in future versions. This hook will be missing some grad_output. Please use "
                 "register_full_backward_hook to get the documented behavior.")
     if {x.grad_fn for x in args if x.grad_fn is not None} != {following for following, _ in node.next_functions}:
-        return ("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be "
-                "removed in future versions. This hook will be missing some grad_input. Please use "
+        return ("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and "
+                "will be removed in future versions. This hook will be missing some grad_input. Please use "
                 "register_full_backward_hook to get the documented behavior.")
     return None
 
@@ -309,8 +310,8 @@ class BackwardBorder:
             if changed is None:
                 continue
             if len(changed) != self.output_count:
-                raise RuntimeError(f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, but "
-                                   f"expected {self.output_count}")
+                raise RuntimeError(f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, "
+                                   f"but expected {self.output_count}")
             self.grad_outputs = changed
         passed_on = self.grad_outputs
         if self.input_positions is None:
@@ -319,14 +320,14 @@ class BackwardBorder:
 
     def _without_inputs(self) -> None:
         """No input requires grad, so the node at the inputs does not exist."""
-        warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since no "
-                      "inputs require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch."
-                      "nn.Module.register_full_backward_hook for more details.", stacklevel=user_stacklevel())
+        warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since "
+                      "no inputs require gradients. See "
+                      "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for more details.", stacklevel=user_stacklevel())
         for hook in self.hooks:
             changed = hook(self.module, (None,) * self.input_count, self.grad_outputs)
             if changed is not None and not (isinstance(changed, tuple) and all(g is None for g in changed)):
-                raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None or "
-                                   "None for all gradients.")
+                raise RuntimeError("Backward hook for Modules where no input requires gradient should always return "
+                                   "None or None for all gradients.")
         self.grad_outputs = None
 
     def _at_inputs(self, grad_input: tuple[Any, ...], _: Any) -> Any:

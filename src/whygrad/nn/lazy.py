@@ -40,13 +40,13 @@ class Uninitialized:
 
     @property
     def shape(self) -> Any:
-        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-                           "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
-                           "`forward` to initialize the parameters before accessing their attributes.")
+        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens "
+                           "in `load_state_dict` when trying to load an uninitialized parameter into an initialized "
+                           "one. Call `forward` to initialize the parameters before accessing their attributes.")
 
     def share_memory_(self) -> Any:
-        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
-                           "parameters before calling `module.share_memory()`.")
+        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize "
+                           "the parameters before calling `module.share_memory()`.")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"

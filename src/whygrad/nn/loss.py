@@ -9,6 +9,7 @@ from whygrad.nn import functional as F
 from whygrad.nn.functional.reduction import legacy_reduction
 from whygrad.nn.made import keep, module_of
 from whygrad.nn.module import Module
+from whygrad.nn.shape import PairwiseDistance
 
 _whygrad_internal_ = True
 
@@ -97,6 +98,19 @@ MultiMarginLoss = _loss("MultiMarginLoss", F.multi_margin_loss, _check_multi_mar
 CosineEmbeddingLoss = _loss("CosineEmbeddingLoss", F.cosine_embedding_loss, margin=0.0, **REDUCED)
 TripletMarginLoss = _loss("TripletMarginLoss", F.triplet_margin_loss, _check_margin("TripletMarginLoss"), margin=1.0, p=2.0,
                           eps=1e-6, swap=False, **REDUCED)
-TripletMarginWithDistanceLoss = _loss(
-    "TripletMarginWithDistanceLoss", F.triplet_margin_with_distance_loss, _check_margin("TripletMarginWithDistanceLoss"),
-    keyword_only=True, distance_function=None, margin=1.0, swap=False, reduction="mean")
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """`TripletMarginLoss` with a distance of your own."""
+
+    def __init__(self, *, distance_function: Callable[..., Any] | None = None, margin: float = 1.0, swap: bool = False,
+                 reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+        _check_margin("TripletMarginWithDistanceLoss")(margin)
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self.margin = margin
+        self.swap = swap
+
+    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
+        return F.triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=self.distance_function,
+                                                   margin=self.margin, swap=self.swap, reduction=self.reduction)

@@ -15,7 +15,7 @@ REQUIRED = inspect.Parameter.empty
 
 
 def module_of(name: str, module: str, function: Callable[..., Any], parameters: dict[str, Any], *,
-              base: type[Module] = Module, start: Callable[..., None] = Module.__init__,
+              start: Callable[..., None], base: type[Module] = Module,
               passed: tuple[str, ...] | None = None, keyword_only: bool = False, **members: Any) -> Any:
     """A Module whose constructor takes `parameters` and whose forward hands them to `function`.
 
@@ -41,10 +41,13 @@ def module_of(name: str, module: str, function: Callable[..., Any], parameters: 
         def forward(self: Any, *inputs: Any) -> Any:
             return function(*inputs, **{key: getattr(self, key) for key in names})
 
-    __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *signature.parameters.values()])
-    made = type(name, (base,), {"__module__": module, "__qualname__": name, "__doc__": function.__doc__,
-                                "__init__": __init__, "forward": forward, **members})
+    members.update(__module__=module, __qualname__=name, __doc__=function.__doc__, forward=forward)
+    if parameters:
+        self_parameter = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[self_parameter, *signature.parameters.values()])
+        members["__init__"] = __init__
+    made = type(name, (base,), members)
     for key, member in vars(made).items():
         if inspect.isfunction(member):
             member.__qualname__ = f"{name}.{key}"

@@ -57,9 +57,11 @@ class Module(StateDictMethods):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
             if kwargs:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                                f"'{next(iter(kwargs))}'")
             if args:
-                raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+                raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} "
+                                "were given")
         # Past `__setattr__`, which sorts values into these very registries.
         self.__dict__.update({name: OrderedDict() for name in HOOK_REGISTRIES}, training=True, _parameters={}, _buffers={},
                              _non_persistent_buffers_set=set(), _is_full_backward_hook=None, _modules={})
@@ -103,8 +105,8 @@ class Module(StateDictMethods):
             self._modules[name] = on_registration(everywhere.module_registration, self, name, None)
         elif isinstance(value, Buffer) or name in members.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
-                raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or "
-                                "None expected)")
+                raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor "
+                                "or None expected)")
             persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
             self.register_buffer(name, value, persistent)
         else:
@@ -141,12 +143,12 @@ class Module(StateDictMethods):
         self._check_name(name, "parameter", self._parameters)
         if param is not None:
             if not isinstance(param, Parameter):
-                raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
-                                "required)")
+                raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter "
+                                "or None required)")
             if param.grad_fn is not None:
-                raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
-                                 f"explicitly. To express '{name}' as a function of another Tensor, compute the value in the "
-                                 "forward() method.")
+                raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "
+                                 "the value in the forward() method.")
             param = on_registration(everywhere.parameter_registration, self, name, param)
         self._parameters[name] = param
 
@@ -156,7 +158,8 @@ class Module(StateDictMethods):
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name(name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None "
+                            "required)")
         self._buffers[name] = on_registration(everywhere.buffer_registration, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -376,10 +379,11 @@ class Module(StateDictMethods):
                 raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got desired "
                                 f"dtype={dtype}")
             if dtype.is_complex:
-                warnings.warn("Complex modules are a new feature under active development whose design may change, and some "
-                              "modules might not work as expected when using complex tensors as parameters or buffers. Please "
-                              "file an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a "
-                              "complex module does not work as expected.", stacklevel=user_stacklevel())
+                warnings.warn("Complex modules are a new feature under active development whose design may change, and "
+                              "some modules might not work as expected when using complex tensors as parameters or "
+                              "buffers. Please file an issue at "
+                              "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex "
+                              "module does not work as expected.", stacklevel=user_stacklevel())
         # Integers move with the device only.
         only_device = [None if isinstance(x, dtypes.dtype) else x.device if isinstance(x, Tensor) else x for x in args]
         device = kwargs.get("device", next((x for x in only_device if x is not None and not isinstance(x, bool)), None))
@@ -388,15 +392,13 @@ class Module(StateDictMethods):
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
                                   with_kwargs: bool = False) -> RemovableHandle:
         """`hook(module, args)` (or `hook(module, args, kwargs)`) before forward; it may return other arguments."""
-        return add_hook(self._forward_pre_hooks, hook, prepend=prepend,
-                        with_kwargs=(self._forward_pre_hooks_with_kwargs, with_kwargs))
+        return add_hook(self._forward_pre_hooks, hook, (self._forward_pre_hooks_with_kwargs, with_kwargs), prepend=prepend)
 
     def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:
         """`hook(module, args, output)` after forward; it may return another output."""
-        return add_hook(self._forward_hooks, hook, prepend=prepend,
-                        with_kwargs=(self._forward_hooks_with_kwargs, with_kwargs),
-                        always_call=(self._forward_hooks_always_called, always_call))
+        return add_hook(self._forward_hooks, hook, (self._forward_hooks_with_kwargs, with_kwargs),
+                        (self._forward_hooks_always_called, always_call), prepend=prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """`hook(module, grad_output)` before the module's backward; it may return other gradients."""
@@ -414,8 +416,8 @@ class Module(StateDictMethods):
 
     def _set_backward_hook_kind(self, full: bool) -> None:
         if self._is_full_backward_hook is (not full):
-            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use "
-                               "only one of them.")
+            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. "
+                               "Please use only one of them.")
         self._is_full_backward_hook = full
 
     def _get_name(self) -> str:

@@ -222,10 +222,11 @@ class _InstanceNorm(_NormBase):
         channels = input.shape[channel_dim]
         if channels != self.num_features:
             if self.affine:
-                raise ValueError(f"expected input's size at dim={channel_dim} to match num_features ({self.num_features}), but "
-                                 f"got: {channels}.")
-            warnings.warn(f"input's size at dim={channel_dim} does not match num_features. You can silence this warning by not "
-                          "passing in num_features, which is not used because affine=False", stacklevel=user_stacklevel())
+                raise ValueError(f"expected input's size at dim={channel_dim} to match num_features "
+                                 f"({self.num_features}), but got: {channels}.")
+            warnings.warn(f"input's size at dim={channel_dim} does not match num_features. You can silence this "
+                          "warning by not passing in num_features, which is not used because "
+                          "affine=False", stacklevel=user_stacklevel())
         if alone:
             return self._normalized(input.unsqueeze(0)).squeeze(0)
         return self._normalized(input)

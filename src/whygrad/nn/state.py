@@ -44,8 +44,9 @@ class StateDictMethods:
     def state_dict(self: Any, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """All parameters and persistent buffers by dotted name."""
         if args:
-            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/main/"
-                          "generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.", FutureWarning,
+            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to "
+                          "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for "
+                          "details.", FutureWarning,
                           stacklevel=user_stacklevel())
             given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
             destination = given["destination"] if destination is None else destination
@@ -106,9 +107,9 @@ class StateDictMethods:
             incompatible = IncompatibleKeys(missing, unexpected)
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, incompatible) is not None:
-                    raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
-                                         "return new values, if incompatible_keys need to be modified, it should be done "
-                                         "inplace.")
+                    raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not "
+                                         "expected to return new values, if incompatible_keys need to be modified, it "
+                                         "should be done inplace.")
 
         load(self, state, "")
         if strict:
@@ -158,8 +159,8 @@ class StateDictMethods:
             if own.ndim == 0 and given.shape == (1,):
                 given = given[0]  # type: ignore[index]  # checkpoints of old had no 0-dim tensors
             if given.shape != own.shape:
-                return (f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
-                        f"current model is {own.shape}.")
+                return (f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape "
+                        f"in current model is {own.shape}.")
         try:
             with no_grad():
                 if not assign:
@@ -178,18 +179,20 @@ class StateDictMethods:
 
     def get_extra_state(self) -> Any:
         """Override to put anything else into the state dict."""
-        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called. Please file an issue "
-                           "at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug.")
+        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called. Please file "
+                           "an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to "
+                           "report this bug.")
 
     def set_extra_state(self, state: Any) -> None:
         """Override together with `get_extra_state`."""
-        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called. Please file an issue "
-                           "at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug.")
+        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called. Please file "
+                           "an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to "
+                           "report this bug.")
 
     def _register_state_dict_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
         if getattr(hook, "_from_public_api", False):
-            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered "
-                               "via register_state_dict_post_hook")
+            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously "
+                               "registered via register_state_dict_post_hook")
         return add_hook(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self: Any, hook: Any) -> RemovableHandle:

@@ -137,14 +137,21 @@ def log_sigmoid_backward(xp, grad, x):
     return grad * xp.sigmoid(-x)
 
 
-@elementwise(x=lambda xp, g, x: silu_rule(xp, g, x))
+@elementwise(x=lambda xp, g, x: xp.silu_backward(g, x))
 def silu(xp, x):
-    return xp.silu(x)
+    return x * xp.sigmoid(x)
 
 
-def silu_rule(xp, g, x):
+@elementwise(grad=lambda xp, g, x: xp.silu_backward(g, x),
+             x=lambda xp, g, grad, x: g * grad * silu_curvature(xp, x))
+def silu_backward(xp, grad, x):
     s = xp.sigmoid(x)
-    return g * s * (1 + x * (1 - s))
+    return grad * s * (1 + x * (1 - s))
+
+
+def silu_curvature(xp, x):
+    s = xp.sigmoid(x)
+    return s * (1 - s) * (2 + x * (1 - 2 * s))
 
 
 @elementwise(x=lambda xp, g, x: mish_rule(xp, g, x))

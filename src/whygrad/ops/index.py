@@ -1,7 +1,7 @@
 """Reading and writing at positions that are data: index tensors and masks.
 
-Positions arrive checked, non-negative and as int64. `index` is one array for several axes of `x`: its first axis
-counts them, and `axes` names them. An adjoint of a read adds into zeros, because a position may occur twice.
+Positions arrive checked, non-negative and as int64. Where `axes` names several axes of `x`, `index` is one array for
+all of them, and its first axis counts them. An adjoint of a read adds into zeros: a position may occur twice.
 """
 
 from whygrad.ops.table import NoGrad, op
@@ -97,17 +97,17 @@ def index_select_backward(xp, x, index, *, shape, axis):
 
 @op(x=lambda g: g,
     index=POSITIONS,
-    source=lambda xp, g, index, source_shape, axis, alpha:
-    xp.reshape(xp.index_select(g, index, axis=axis), shape=source_shape) * alpha)
-def index_add(xp, x, index, source, *, axis, alpha=1):
-    return xp.index_add(x, index, source, axis=axis, alpha=alpha)
+    src=lambda xp, g, index, src_shape, axis, alpha:
+    xp.reshape(xp.index_select(g, index, axis=axis), shape=src_shape) * alpha)
+def index_add(xp, x, index, src, *, axis, alpha=1):
+    return xp.index_add(x, index, src, axis=axis, alpha=alpha)
 
 
 @op(x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
     index=POSITIONS,
-    source=lambda xp, g, index, source_shape, axis: xp.reshape(xp.index_select(g, index, axis=axis), shape=source_shape))
-def index_copy(xp, x, index, source, *, axis):
-    return xp.index_copy(x, index, source, axis=axis)
+    src=lambda xp, g, index, src_shape, axis: xp.reshape(xp.index_select(g, index, axis=axis), shape=src_shape))
+def index_copy(xp, x, index, src, *, axis):
+    return xp.index_copy(x, index, src, axis=axis)
 
 
 @op(node=lambda kinds, statics: "IndexFillBackward1" if kinds[2] == "t" else "IndexFillBackward0",
@@ -141,10 +141,10 @@ def masked_select_backward(xp, x, mask, *, shape):
 
 @op(x=lambda xp, g, mask: xp.masked_fill(g, mask, 0),
     mask=MASK,
-    source=lambda xp, g, mask, source_shape: xp.masked_scatter_backward(g, mask, shape=source_shape))
-def masked_scatter(xp, x, mask, source):
-    """Where the mask is true, the elements of `source` in order."""
-    return xp.masked_scatter(x, mask, source)
+    src=lambda xp, g, mask, src_shape: xp.masked_scatter_backward(g, mask, shape=src_shape))
+def masked_scatter(xp, x, mask, src):
+    """Where the mask is true, the elements of `src` in order."""
+    return xp.masked_scatter(x, mask, src)
 
 
 @op(x=lambda xp, g, x_shape, mask: xp.masked_place(g, mask, shape=x_shape),

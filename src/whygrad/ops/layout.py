@@ -133,19 +133,19 @@ def unfold_backward(xp, x, *, shape, axis, size, step):
     return xp.unfold_backward(x, shape=shape, axis=axis, size=size, step=step)
 
 
-@view(x=lambda xp, g, geometry, x_geometry: xp.restride(g, source=geometry, target=x_geometry, shared=x_geometry))
+@view(x=lambda xp, g, geometry, x_geometry: xp.restride(g, origin=geometry, target=x_geometry, shared=x_geometry))
 def as_strided(xp, x, *, geometry, x_geometry):
     """Any layout over the same memory. A geometry is (shape, strides, offset), counted in elements."""
     return xp.as_strided(x, geometry=geometry, x_geometry=x_geometry)
 
 
-@op(x=lambda xp, g, source, target, shared: xp.restride(g, source=target, target=source, shared=shared))
-def restride(xp, x, *, source, target, shared):
-    """Add `x` into memory laid out as `source`, then read it as `target`: the adjoint of `as_strided`, and its own.
+@op(x=lambda xp, g, origin, target, shared: xp.restride(g, origin=target, target=origin, shared=shared))
+def restride(xp, x, *, origin, target, shared):
+    """Add `x` into memory laid out as `origin`, then read it as `target`: the adjoint of `as_strided`, and its own.
 
     Where several elements of `shared` lie on one place of memory, each of them gets an equal part.
     """
-    return xp.restride(x, source=source, target=target, shared=shared)
+    return xp.restride(x, origin=origin, target=target, shared=shared)
 
 
 def _pieces(xp, g, shapes, axis):

@@ -144,7 +144,12 @@ declare_sum_with_product(
     lambda xp, g, b: xp.matmul(g, transposed(xp, b)), lambda xp, g, a: xp.matmul(transposed(xp, a), g))
 
 
-@op(node=lambda kinds, statics: "ViewBackward0" if set(statics["a_labels"]) - set(statics["out_labels"]) else "MulBackward0",
+def contract_node(kinds, statics):
+    summed = set(statics["a_labels"]) - set(statics["out_labels"])
+    return "ViewBackward0" if summed else "MulBackward0"
+
+
+@op(node=contract_node,
     a=lambda xp, g, b, a_labels, b_labels, out_labels: xp.contract(
         g, b, a_labels=out_labels, b_labels=b_labels, out_labels=a_labels),
     b=lambda xp, g, a, a_labels, b_labels, out_labels: xp.contract(

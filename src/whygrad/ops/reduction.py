@@ -84,6 +84,12 @@ def var(xp, x, *, axis, keepdims, correction):
     return total / freedom if freedom > 0 else total * math.inf
 
 
+@op(node="VarBackward0",
+    x=lambda xp, g, x, axis, keepdims, correction: xp.conj(var_rule(xp, g, x, axis, keepdims, correction)))
+def var_complex(xp, x, *, axis, keepdims, correction):
+    return xp.var_complex(x, axis=axis, keepdims=keepdims, correction=correction)
+
+
 @op(x=std_rule)
 def std(xp, x, *, axis, keepdims, correction):
     return xp.sqrt(xp.var(x, axis=axis, keepdims=keepdims, correction=correction))
@@ -251,7 +257,7 @@ def cumsum(xp, x, *, axis, reverse=False):
 @op(a=lambda xp, g, a, out, axis, reverse: out * xp.scan(a, g, axis=axis, reverse=not reverse),
     b=lambda xp, g, a, axis, reverse: xp.scan(a, g, axis=axis, reverse=not reverse))
 def scan(xp, a, b, *, axis, reverse):
-    """s[0] = 0, s[i + 1] = a[i] * s[i] + b[i] along an axis, or against it. Its derivative is the same, the other way."""
+    """s[0] = 0, s[i + 1] = a[i] * s[i] + b[i] along an axis, or against it. The derivative runs the other way."""
     return xp.scan(a, b, axis=axis, reverse=reverse)
 
 

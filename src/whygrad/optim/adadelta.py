@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from whygrad._tensor import Tensor
-from whygrad.optim.elementwise import Elementwise, Numbers, check_lr, check_nonnegative
+from whygrad.optim.elementwise import Elementwise, Numbers
+from whygrad.optim.options import check_lr, check_nonnegative
 
 _whygrad_internal_ = True
 

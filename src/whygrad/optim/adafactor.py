@@ -10,7 +10,8 @@ import numpy as np
 
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
-from whygrad.optim.elementwise import Stepping, as_number, check_lr, lerp_, scalar
+from whygrad.optim.elementwise import Stepping, lerp_, scalar
+from whygrad.optim.options import as_number
 
 _whygrad_internal_ = True
 
@@ -21,10 +22,10 @@ class Adafactor(Stepping):
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
                  eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,
                  foreach: bool | None = None, maximize: bool = False) -> None:
-        if not (isinstance(lr, Tensor) or lr >= 0.0):
-            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
-        check_lr(lr)
-        for wrong, text in ((not beta2_decay <= 0.0, f"beta2_decay should be <= 0 but is: {beta2_decay}"),
+        if isinstance(lr, Tensor) and lr._array.size != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        for wrong, text in ((not as_number(lr) >= 0.0, f"Learning rate should be >= 0 but is: {lr}"),
+                            (not beta2_decay <= 0.0, f"beta2_decay should be <= 0 but is: {beta2_decay}"),
                             (eps[0] is not None and not eps[0] >= 0.0, f"epsilon1 should be >= 0 but is: {eps[0]}"),
                             (not eps[1] >= 0.0, f"epsilon2 should be >= 0 but is: {eps[1]}"),
                             (not d >= 1.0, f"Clipping threshold d should be >= 1 but is: {d}"),

@@ -6,17 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from whygrad._tensor import Tensor
-from whygrad.optim.elementwise import (
-    Elementwise,
-    Numbers,
-    as_number,
-    check_betas,
-    check_fused,
-    check_lr,
-    check_nonnegative,
-    lerp_,
-)
-from whygrad.optim.optimizer import to_scalar
+from whygrad.optim.elementwise import Elementwise, Numbers, lerp_
+from whygrad.optim.options import as_number, check_betas, check_fused, check_lr, check_nonnegative, to_scalar
 
 _whygrad_internal_ = True
 

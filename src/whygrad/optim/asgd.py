@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from whygrad._tensor import Tensor
-from whygrad.optim.elementwise import Elementwise, Numbers, as_number, check_lr, check_nonnegative
+from whygrad.optim.elementwise import Elementwise, Numbers
+from whygrad.optim.options import as_number, check_lr, check_nonnegative
 
 _whygrad_internal_ = True
 

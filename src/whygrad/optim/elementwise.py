@@ -19,11 +19,12 @@ from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import enable_grad
 from whygrad.functional.run import FUNCTIONS
 from whygrad.optim.optimizer import Optimizer
+from whygrad.optim.options import as_number, with_numbers
 
 _whygrad_internal_ = True
 
-# Elements of a block: a parameter, its gradient and buffers, and a few temporaries together stay in the L2 cache.
-BLOCK = 32768
+# Elements of a block: few enough for the cache, and enough that NumPy reuses the memory of temporaries (from 256 KB).
+BLOCK = 131072
 
 Numbers = dict[str, Any]
 
@@ -83,23 +84,30 @@ class Elementwise(Stepping):
 
     def step_group(self, group: dict[str, Any]) -> None:
         differentiable = group.get("differentiable", False)
-        numbers = {key: value if differentiable else as_number(value)
-                   for key, value in group.items() if key != "params"}
-        names = self.buffers(group)
+        numbers = group if differentiable else with_numbers(group)
         run = on_tensors if differentiable else on_arrays
+        names = self.buffers(group)
+        special = group.get("capturable") or group.get("fused")
         for p in group["params"]:
             grad = p.grad
             if grad is None:
                 continue
-            if group.get("fused"):
-                check_floating(p)
+            if special:
+                self.check_device(p, group)
             state = self.state[p] if names else {}
             if not state:
                 self.initialize(p, state, group)
-            if group.get("capturable"):
-                raise AssertionError(f"If capturable=True, {self.capturable_tensors} must be on supported devices: "
-                                     f"{list(self.capturable_devices)}.")
             run(self.update, p, grad, self.advance(p, state, numbers), [state[name] for name in names])
+
+    def check_device(self, p: Tensor, group: dict[str, Any]) -> None:
+        """Some options make sense on other devices, or for some dtypes only."""
+        if group.get("capturable"):
+            raise AssertionError(f"If capturable=True, {self.capturable_tensors} must be on supported devices: "
+                                 f"{list(self.capturable_devices)}.")
+        if group.get("fused") and p._array.dtype.kind == "c":
+            raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported "
+                               "devices: ['mps', 'cuda', 'xpu', 'hpu', 'cpu', 'mtia', 'privateuseone'] but "
+                               f"{p.dtype} and {p.device.type}")
 
     def initialize(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         """The state of a parameter that is met for the first time."""
@@ -107,7 +115,9 @@ class Elementwise(Stepping):
             state[name] = scalar(self.first_value(name, group))
         for name in self.buffers(group):
             value = as_number(self.first_value(name, group))
-            state[name] = wrap(np.full_like(p._array, complex(value, value) if p._array.dtype.kind == "c" else value))
+            if p._array.dtype.kind == "c":
+                value = complex(value, value)
+            state[name] = wrap(np.full_like(p._array, value))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -120,11 +130,12 @@ class Elementwise(Stepping):
 
 def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
     arrays = [p._array, grad._array, *[b._array for b in buffers]]
-    if p._array.dtype.kind == "c":
+    kind = p._array.dtype.kind
+    if kind == "c":
         # Real and imaginary part are two parameters.
         _in_blocks(update, [a.real for a in arrays], numbers)
         _in_blocks(update, [a.imag for a in arrays], numbers)
-    elif p._array.dtype.kind == "V":
+    elif kind == "V":
         # bfloat16: NumPy would compute in float32 anyhow, and then refuse to write the result back.
         wide = [a.astype(np.float32) for a in arrays]
         _in_blocks(update, wide, numbers)
@@ -139,11 +150,11 @@ def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Num
 def _in_blocks(update: Callable[..., None], arrays: list[np.ndarray], numbers: Numbers) -> None:
     size = arrays[0].size
     if size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
-        _decay_and_update(update, ARRAYS, *arrays, numbers=numbers)
+        _decay_and_update(update, ARRAYS, numbers, *arrays)
         return
     flat = [a.reshape(-1) for a in arrays]
     for start in range(0, size, BLOCK):
-        _decay_and_update(update, ARRAYS, *[a[start:start + BLOCK] for a in flat], numbers=numbers)
+        _decay_and_update(update, ARRAYS, numbers, *[a[start:start + BLOCK] for a in flat])
 
 
 def on_tensors(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
@@ -155,12 +166,12 @@ def on_tensors(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Nu
         # The backward may need values that the next step would overwrite, so it gets copies of its own.
         changed: list[Any] = [p, *buffers]
         copies = [t.clone() for t in changed]
-        _decay_and_update(update, xp, copies[0], grad, *copies[1:], numbers=numbers)
+        _decay_and_update(update, xp, numbers, copies[0], grad, *copies[1:])
         for t, result in zip(changed, copies, strict=True):
             t.copy_(result)
 
 
-def _decay_and_update(update: Callable[..., None], xp: Any, p: Any, g: Any, *buffers: Any, numbers: Numbers) -> None:
+def _decay_and_update(update: Callable[..., None], xp: Any, numbers: Numbers, p: Any, g: Any, *buffers: Any) -> None:
     if numbers["maximize"]:
         g = -g
     weight_decay = numbers.get("weight_decay", 0)
@@ -184,49 +195,3 @@ def scalar(value: Any) -> Tensor:
     """A number of the state: in the default dtype, unless that is narrower than float32."""
     wide = dtypes.get_default_dtype() is dtypes.float64
     return wrap(np.array(as_number(value), np.float64 if wide else np.float32))
-
-
-def as_number(option: Any) -> Any:
-    """Options may be 1-element tensors."""
-    if isinstance(option, Tensor):
-        return option._array.item()
-    if isinstance(option, tuple):
-        return tuple([as_number(x) for x in option])
-    return option
-
-
-def check_floating(p: Tensor) -> None:
-    if p._array.dtype.kind == "c":
-        raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported devices: "
-                           "['mps', 'cuda', 'xpu', 'hpu', 'cpu', 'mtia', 'privateuseone'] but "
-                           f"{p.dtype} and {p.device.type}")
-
-
-def check_lr(lr: Any, nan: bool = False) -> None:
-    if isinstance(lr, Tensor) and lr._array.size != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    check_nonnegative(nan, lr=lr)
-
-
-_WORDS = {"lr": "learning rate", "eps": "epsilon value"}
-
-
-def check_nonnegative(nan: bool = False, /, **options: Any) -> None:
-    """Refuse negative options, and NaN unless `nan`."""
-    for name, value in options.items():
-        number = as_number(value)
-        if number < 0.0 if nan else not 0.0 <= number:  # noqa: SIM300 (the message for a string names both sides)
-            raise ValueError(f"Invalid {_WORDS.get(name, name + ' value')}: {value}")
-
-
-def check_betas(betas: Any) -> None:
-    for i in (0, 1):
-        if not 0.0 <= as_number(betas[i]) < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
-
-
-def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
-    if fused and differentiable:
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if fused and foreach:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

@@ -13,8 +13,8 @@ import numpy as np
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import enable_grad
-from whygrad.optim.elementwise import as_number, check_lr
 from whygrad.optim.optimizer import Optimizer
+from whygrad.optim.options import as_number, check_lr
 
 _whygrad_internal_ = True
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
-from whygrad.optim.elementwise import Stepping, as_number, lerp_
+from whygrad.optim.elementwise import Stepping, lerp_
+from whygrad.optim.options import as_number
 
 _whygrad_internal_ = True
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from whygrad._tensor import Tensor
-from whygrad.optim.elementwise import Elementwise, Numbers, check_betas, check_lr, check_nonnegative, lerp_
+from whygrad.optim.elementwise import Elementwise, Numbers, lerp_
+from whygrad.optim.options import check_betas, check_lr, check_nonnegative
 
 _whygrad_internal_ = True
 

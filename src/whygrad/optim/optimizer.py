@@ -281,11 +281,6 @@ def typename(value: Any) -> str:
     return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"
 
 
-def to_scalar(option: Any) -> Any:
-    """Options may be 1-element tensors: as a 0-dim one."""
-    return option.squeeze() if isinstance(option, Tensor) and option.ndim else option  # type: ignore[attr-defined]
-
-
 def _register(registry: OrderedDict[int, Any], hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
     handle = register(registry, hook)
     if prepend:

@@ -12,7 +12,8 @@ from typing import Any
 
 from whygrad import errors
 from whygrad._tensor import Tensor
-from whygrad.optim.optimizer import Optimizer, to_scalar
+from whygrad.optim.optimizer import Optimizer
+from whygrad.optim.options import to_scalar
 
 _whygrad_internal_ = True
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from whygrad._tensor import Tensor, wrap
-from whygrad.optim.elementwise import Elementwise, Numbers, check_fused, check_lr, check_nonnegative
+from whygrad.optim.elementwise import Elementwise, Numbers
+from whygrad.optim.options import check_fused, check_lr, check_nonnegative
 
 _whygrad_internal_ = True
 
@@ -37,7 +38,9 @@ class SGD(Elementwise):
         """Nothing yet: a checkpoint may hold None where the buffer belongs."""
 
     def advance(self, p: Tensor, state: dict[str, Any], numbers: Numbers) -> Numbers:
-        first = numbers["momentum"] != 0 and state.get("momentum_buffer") is None
+        if numbers["momentum"] == 0:
+            return numbers
+        first = state.get("momentum_buffer") is None
         if first:
             state["momentum_buffer"] = wrap(np.zeros_like(p._array))
         return {**numbers, "first": first}

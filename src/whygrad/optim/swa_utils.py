@@ -12,8 +12,8 @@ import numpy as np
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.nn.module import Module
-from whygrad.optim.elementwise import as_number
 from whygrad.optim.optimizer import Optimizer
+from whygrad.optim.options import as_number
 from whygrad.optim.scheduler import LRScheduler, Rates, one_for_each_group
 
 _whygrad_internal_ = True

@@ -1,8 +1,30 @@
 """torch.nn.functional: layers and losses as functions."""
 
 from whygrad.functional.activation import (
-    celu, celu_, elu, elu_, gelu, hardsigmoid, hardswish, hardtanh, hardtanh_, leaky_relu, leaky_relu_, logsigmoid, mish,
-    relu, relu6, relu_, selu, selu_, silu, softplus, softsign, tanhshrink, threshold, threshold_,
+    celu,
+    celu_,
+    elu,
+    elu_,
+    gelu,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    hardtanh_,
+    leaky_relu,
+    leaky_relu_,
+    logsigmoid,
+    mish,
+    relu,
+    relu6,
+    relu_,
+    selu,
+    selu_,
+    silu,
+    softplus,
+    softsign,
+    tanhshrink,
+    threshold,
+    threshold_,
 )
 from whygrad.functional.distance import cosine_similarity, pairwise_distance
 from whygrad.functional.linalg import linear
@@ -10,16 +32,45 @@ from whygrad.functional.rearrange import pad
 from whygrad.nn.functional.activation import glu, hardshrink, prelu, rrelu, softshrink
 from whygrad.nn.functional.bilinear import bilinear
 from whygrad.nn.functional.losses import (
-    binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss, cross_entropy, gaussian_nll_loss,
-    hinge_embedding_loss, huber_loss, kl_div, l1_loss, margin_ranking_loss, mse_loss, multi_margin_loss,
-    multilabel_margin_loss, multilabel_soft_margin_loss, nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss,
-    triplet_margin_loss, triplet_margin_with_distance_loss,
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cross_entropy,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
 )
 from whygrad.nn.functional.normalization import (
-    batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize, rms_norm,
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    normalize,
+    rms_norm,
 )
 from whygrad.nn.functional.regularization import (
-    alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, embedding, feature_alpha_dropout, one_hot,
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    embedding,
+    feature_alpha_dropout,
+    one_hot,
 )
 from whygrad.nn.functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
 from whygrad.nn.torch_functions import torch

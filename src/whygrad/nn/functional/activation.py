@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad import dtypes
 from whygrad._apply import apply
 from whygrad._tensor import wrap
 from whygrad.functional.dims import normalize_dim
@@ -29,7 +30,8 @@ def glu(input: Any, dim: int = -1) -> Any:
 def prelu(input: Any, weight: Any) -> Any:
     """Leaky ReLU whose slope is `weight`: one number, or one for each channel."""
     if input.dtype is not weight.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and {weight.dtype.scalar_name}")
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and "
+                           f"{weight.dtype.scalar_name}")
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     count = weight._array.size
@@ -38,8 +40,8 @@ def prelu(input: Any, weight: Any) -> Any:
             raise RuntimeError("Not allow zero-dim input tensor.")
         channels = input.shape[1] if input.ndim > 1 else 1
         if channels != count:
-            raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and "
-                               f"channel size = {channels}.")
+            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                               f"{count} and channel size = {channels}.")
     if weight.ndim and input.ndim != 1:
         shape = [1] * input.ndim
         if input.ndim > 1:
@@ -69,6 +71,8 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """x moved towards 0 by `lambd`, at most to 0."""
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    most = dtypes.finfo(input.dtype).max
+    if not 0 <= lambd <= most:
+        raise RuntimeError(f"lambda must be in range [0, {most:g}] for input dtype {input.dtype.scalar_name}, but "
+                           f"found {lambd:g}")
     return apply(TABLE["softshrink"], input, bound=lambd)

@@ -19,8 +19,8 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {m} and {n}")
     for i, given in ((1, input1), (2, input2)):
         if given.shape[-1] != weight.shape[i]:
-            raise RuntimeError(f"bilinear(): input{i} size does not match weight size: got {given.shape[-1]} but expected "
-                               f"{weight.shape[i]}")
+            raise RuntimeError(f"bilinear(): input{i} size does not match weight size: got {given.shape[-1]} but "
+                               f"expected {weight.shape[i]}")
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected "
                            f"{weight.shape[0]}")

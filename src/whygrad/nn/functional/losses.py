@@ -44,8 +44,9 @@ def matched(input: Any, target: Any) -> tuple[Any, Any]:
         wrong = target if isinstance(input, Tensor) else input
         raise AttributeError(f"'{type(wrong).__name__}' object has no attribute 'size'") from None
     if a.shape != b.shape:
-        warnings.warn(f"Using a target size ({Size(b.shape)}) that is different to the input size ({Size(a.shape)}). This "
-                      "will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+        warnings.warn(f"Using a target size ({Size(b.shape)}) that is different to the input size ({Size(a.shape)}). "
+                      "This will likely lead to incorrect results due to broadcasting. Please ensure they have the "
+                      "same size.",
                       stacklevel=user_stacklevel())
         input, target = torch.broadcast_tensors(input, target)
     if a.dtype is not b.dtype:
@@ -61,8 +62,8 @@ def _check_floating(input: Any, kernel: str) -> None:
 def check_constant(function: str, argument: str, given: Any) -> None:
     """Refuse an argument that requires grad where torch has no derivative for it."""
     if given is not None and given.requires_grad and is_grad_enabled():
-        raise RuntimeError(f"The function '{function}' is not differentiable with respect to argument '{argument}'. This input "
-                           "cannot have requires_grad True.")
+        raise RuntimeError(f"The function '{function}' is not differentiable with respect to argument '{argument}'. "
+                           "This input cannot have requires_grad True.")
 
 
 def mse_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
@@ -168,8 +169,8 @@ def _check_nll(input: Any, target: Any, weight: Any) -> None:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
     classes = shape[min(1, len(shape) - 1)]
     if weight is not None and weight._array.shape != (classes,):
-        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
-                           f"tensor of shape: {list(weight._array.shape)}")
+        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got "
+                           f"weight tensor of shape: {list(weight._array.shape)}")
     if weight is not None:
         check_constant("nll_loss2d_forward" if len(shape) > 2 else "nll_loss_forward", "weight", weight)
         if weight.dtype is not input.dtype:
@@ -197,13 +198,15 @@ def cross_entropy(input: Any, target: Any, weight: Any = None, size_average: boo
 def _cross_entropy_of_probabilities(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int,
                                     label_smoothing: float, class_dim: int) -> Any:
     if target._array.dtype.kind not in "fVc":
-        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}")
+        raise RuntimeError("Expected floating point type for target with class probabilities, got "
+                           f"{target.dtype.scalar_name}")
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
     classes = input._array.shape[class_dim]
     if weight is not None and weight._array.shape != (classes,):
         raise RuntimeError("cross_entropy: weight tensor should be defined either for all "
-                           f"{classes} classes or no classes but got weight tensor of shape: {list(weight._array.shape)}")
+                           f"{classes} classes or no classes but got weight tensor of shape: "
+                           f"{list(weight._array.shape)}")
     log_probabilities = log_softmax(input, class_dim)
     if label_smoothing > 0.0:
         if label_smoothing > 1.0:
@@ -282,9 +285,10 @@ def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bo
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
     elif reduction == "mean":
-        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
-                      "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to "
-                      "behave the same as 'batchmean' in the next major release.", stacklevel=user_stacklevel())
+        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support "
+                      "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
+                      "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
+                      "release.", stacklevel=user_stacklevel())
     elif reduction == "batchmean":
         batch_mean, reduction = True, "sum"
     reduction = reduction_of(reduction)
@@ -423,8 +427,9 @@ def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
-                           f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of "
+                           f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
+                           f"{negative.ndim}D inputs")
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -440,8 +445,9 @@ def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any,
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
-                           f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of "
+                           f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
+                           f"{negative.ndim}D inputs")
     distance = pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

@@ -26,8 +26,8 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out:
 def _trailing_axes(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any) -> tuple[int, ...]:
     shape = tuple(normalized_shape)
     if not shape:
-        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
-                           f"got normalized_shape = {list(shape)}")
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+                           f"element, but got normalized_shape = {list(shape)}")
     for given, name in ((weight, "weight"), (bias, "bias")):
         if given is not None and given._array.shape != shape:
             raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
@@ -35,8 +35,8 @@ def _trailing_axes(input: Any, normalized_shape: Sequence[int], weight: Any, bia
     found = input._array.shape
     if found[-len(shape):] != shape:
         expected = ", ".join(["*", *map(str, shape)])
-        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got input of "
-                           f"size{list(found)}")
+        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got "
+                           f"input of size{list(found)}")
     return tuple(range(len(found) - len(shape), len(found)))
 
 
@@ -127,8 +127,8 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
                            f"{list(shape)} and num_groups={num_groups}")
     for given, name in ((weight, "weight"), (bias, "bias")):
         if given is not None and given._array.shape != (shape[1],):
-            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
-                               f"of shape {list(given._array.shape)} and input of shape {list(shape)}")
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but "
+                               f"got {name} of shape {list(given._array.shape)} and input of shape {list(shape)}")
     return apply(TABLE["group_norm"], input, weight, bias, groups=num_groups, eps=eps)
 
 

@@ -90,9 +90,9 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     """Dropout of whole channels of (N, C, L) or (C, L)."""
     _check_probability(p)
     if input.ndim not in (2, 3):
-        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists "
-                           "to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
-                           "optional batch dimension (i.e. 2D or 3D inputs).")
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that "
+                           "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a "
+                           "channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs).")
     return _drop_in_batch(input, p, training, inplace, batched=input.ndim == 3)
 
 
@@ -102,10 +102,11 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     if input.ndim not in (3, 4):
         _warn_dimensions("dropout2d", input.ndim, 2, "3D or 4D")
     if input.ndim == 3:
-        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
-                      "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change "
-                      "in a future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To "
-                      "maintain the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
+        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior "
+                      "is desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior "
+                      "will change in a future release to interpret the input as one without a batch dimension, i.e. "
+                      "shape (C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using "
+                      "dropout1d instead.",
                       stacklevel=user_stacklevel())
     return _drop(input, p, training, inplace, by_channel=True)
 
@@ -119,10 +120,11 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 
 def _warn_dimensions(name: str, ndim: int, spatial: int, expected: str) -> None:
-    warnings.warn(f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future "
-                  f"release. To retain the behavior and silence this warning, please use dropout instead. Note that {name} "
-                  f"exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, "
-                  f"and an optional batch dimension (i.e. {expected} inputs).", stacklevel=user_stacklevel())
+    warnings.warn(f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a "
+                  "future release. To retain the behavior and silence this warning, please use dropout instead. Note "
+                  f"that {name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a "
+                  f"channel dimension, and an optional batch dimension (i.e. {expected} "
+                  "inputs).", stacklevel=user_stacklevel())
 
 
 def _drop_in_batch(input: Any, p: float, training: bool, inplace: bool, batched: bool) -> Any:
@@ -139,8 +141,8 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm:
     if sparse:
         raise NotImplementedError("torch.nn.functional.embedding: sparse=True is not supported")
     if input._array.dtype.kind != "i" or input._array.dtype.itemsize < 4:
-        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but "
-                           f"got {input.type()} instead (while checking arguments for embedding)")
+        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+                           f"Int; but got {input.type()} instead (while checking arguments for embedding)")
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     rows = weight._array.shape[0]

@@ -1,7 +1,11 @@
 """torch.nn.utils: gradient clipping, and parameters as one vector."""
 
 from whygrad.nn.utils.clip_grad import (
-    clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm,
+    clip_grad_norm,
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
 )
 from whygrad.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
 

@@ -39,9 +39,9 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
     norms = torch.stack([apply(TABLE["vector_norm"], t, ord=norm_type) for t in listed])
     total: Any = apply(TABLE["vector_norm"], norms, ord=norm_type)
     if error_if_nonfinite and not torch.isfinite(total):
-        raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
-                           "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-                           "`error_if_nonfinite=False`")
+        raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
+                           "cannot be clipped. To disable this error and scale the gradients by the non-finite norm "
+                           "anyway, set `error_if_nonfinite=False`")
     total_norm: Tensor = total
     return total_norm
 
@@ -63,7 +63,8 @@ def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0
     """Clip the norm of all gradients together, and give what it was."""
     listed = _listed(parameters)
     if isinstance(parameters, types.GeneratorType) and not listed:
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=user_stacklevel())
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will "
+                      "occur.", stacklevel=user_stacklevel())
     total_norm = get_total_norm(_grads(listed), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(listed, max_norm, total_norm, foreach)
     return total_norm
@@ -82,4 +83,4 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     """Clip every element of every gradient to [-clip_value, clip_value]."""
     clip_value = float(clip_value)
     for grad in _grads(_listed(parameters)):
-        grad.clamp_(min=-clip_value, max=clip_value)
+        grad.clamp_min_(-clip_value).clamp_max_(clip_value)

@@ -1,0 +1,59 @@
+"""What `import whygrad` does not load until it is asked for: `whygrad.<name>` for the names below."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+_whygrad_internal_ = True
+
+_NAMES = {
+    **dict.fromkeys(("save", "load"), "io"),
+    **dict.fromkeys(("compile",), "compiler"),
+    **dict.fromkeys(("autocast", "is_autocast_enabled", "is_autocast_cpu_enabled", "get_autocast_dtype",
+                     "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "is_autocast_available", "clear_autocast_cache",
+                     "is_autocast_cache_enabled"), "amp"),
+    **dict.fromkeys(("OutOfMemoryError",), "cuda"),
+    **dict.fromkeys((
+        "are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
+        "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
+        "is_deterministic_algorithms_warn_only_enabled", "is_vulkan_available", "is_warn_always_enabled",
+        "set_default_device", "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
+        "set_num_interop_threads", "set_num_threads", "set_warn_always", "use_deterministic_algorithms"), "_switches"),
+}
+
+_MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "io", "jit", "multiprocessing",
+                      "nn", "optim", "special", "testing", "utils", "version"})
+_RENAMED = {"serialization": "io"}
+
+
+def attribute(name: str) -> Any:
+    """The package's `__getattr__`."""
+    if name in _NAMES:
+        value = getattr(import_module(f"whygrad.{_NAMES[name]}"), name)
+    elif name in _MODULES or name in _RENAMED:
+        try:
+            value = import_module(f"whygrad.{_RENAMED.get(name, name)}")
+        except ModuleNotFoundError as error:
+            raise AttributeError(f"module 'torch' has no attribute {name!r}: {error}") from None
+    elif name.startswith("__"):
+        raise AttributeError(f"module 'whygrad' has no attribute {name!r}")
+    else:
+        return _missing_attribute(name)
+    setattr(sys.modules["whygrad"], name, value)
+    return value
+
+
+def _missing_attribute(name: str) -> Any:
+    """A module that torch has: a stand-in. Anything else: an error, at once or (for `from torch import x`) when used."""
+    from whygrad._missing import is_import_from, is_missing_module, is_prepared, missing
+
+    if is_missing_module(f"torch.{name}"):
+        from whygrad.alias import load_module
+
+        return load_module(f"torch.{name}")
+    frame = sys._getframe(2)
+    if is_import_from(frame) and not is_prepared(frame):
+        return missing(f"torch.{name}")
+    raise AttributeError(f"module 'torch' has no attribute {name!r}: whygrad does not have it")

@@ -1,0 +1,107 @@
+"""Stand-ins for the parts of torch that are not here: they can be imported and named, and raise when they are used."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Callable
+from types import FrameType, ModuleType
+from typing import Any
+
+_whygrad_internal_ = True
+
+
+class Missing(type):
+    """The class of every stand-in. A stand-in is a class itself, so that `isinstance` and `class X(...)` work with it."""
+
+    _full_name: str
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"{cls._full_name} is not available in whygrad")
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return missing(f"{cls._full_name}.{name}")
+
+    def __repr__(cls) -> str:
+        return f"<{cls._full_name}: not available in whygrad>"
+
+
+def missing(full_name: str) -> Missing:
+    return Missing(full_name.rpartition(".")[2], (), {"_full_name": full_name, "__module__": full_name.rpartition(".")[0]})
+
+
+class MissingModule(ModuleType):
+    """A module of torch that is not here. What it would hold is a stand-in, or one of the known answers."""
+
+    __path__: list[str] = []  # it may have submodules
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, f"{name} is not available in whygrad: its parts raise when they are used.")
+        for function, value in ANSWERS.get(name, {}).items():
+            setattr(self, function, answer(function, value))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        frame = sys._getframe(1)
+        if is_import_from(frame) and is_prepared(frame):
+            raise AttributeError(f"whygrad does not have {self.__name__}.{name}")
+        return missing(f"{self.__name__}.{name}")
+
+
+def answer(name: str, value: Any) -> Callable[..., Any]:
+    """A function that always says the same."""
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return value
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+# What programs ask before they use such a module.
+ANSWERS: dict[str, dict[str, Any]] = {
+    "torch.distributed": {"is_available": False, "is_initialized": False, "is_torchelastic_launched": False,
+                          "is_nccl_available": False, "is_gloo_available": False, "is_mpi_available": False},
+    "torch.xpu": {"is_available": False, "device_count": 0, "manual_seed": None, "manual_seed_all": None},
+    "torch.mps": {"is_available": False, "device_count": 0},
+    "torch.mtia": {"is_available": False, "device_count": 0},
+    "torch.accelerator": {"is_available": False, "device_count": 0, "current_accelerator": None},
+    "torch.cpu": {"is_available": True, "device_count": 1, "synchronize": None, "current_device": "cpu"},
+}
+
+# Modules of torch 2.13 that are not here; so are all modules below them.
+MODULES = frozenset(f"torch.{name}" for name in """
+    _C _custom_ops _decomp _dispatch _dynamo _export _functorch _guards _higher_order_ops _inductor _jit_internal _library _logging
+    _lowrank _meta_registrations _ops _prims _refs _subclasses _utils _vmap_internals accelerator ao autograd.profiler
+    autograd.profiler_util contrib cpu cuda.comm cuda.graphs cuda.memory cuda.nccl cuda.nvtx cuda.profiler cuda.random cuda.sparse
+    cuda.streams cuda.tunable distributed export futures fx hub library masked monitor mps mtia nested nn.attention nn.intrinsic
+    nn.parallel nn.qat nn.quantizable nn.quantized nn.utils.fusion nn.utils.prune nn.utils.stateless onnx overrides package
+    profiler quantization signal sparse storage torch_version types utils._python_dispatch utils._pytree utils.backend_registration
+    utils.benchmark utils.bottleneck utils.bundled_inputs utils.collect_env utils.cpp_extension utils.data.datapipes
+    utils.data.distributed utils.data.graph utils.deterministic utils.file_baton utils.flop_counter utils.jit
+    utils.mobile_optimizer utils.model_zoo utils.show_pickle utils.tensorboard utils.throughput_benchmark xpu
+""".split())
+
+
+def is_missing_module(full_name: str) -> bool:
+    while full_name:
+        if full_name in MODULES:
+            return True
+        full_name = full_name.rpartition(".")[0]
+    return False
+
+
+def is_import_from(frame: FrameType | None) -> bool:
+    """Whether the frame stands at the naming half of `from x import y`."""
+    return frame is not None and frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == dis.opmap["IMPORT_FROM"]
+
+
+def is_prepared(frame: FrameType | None) -> bool:
+    """Whether the line that `frame` stands at is inside a `try` block: such a program has something else in mind."""
+    if frame is None:
+        return False
+    entries = dis.Bytecode(frame.f_code).exception_entries  # type: ignore[attr-defined]
+    # Entries with `lasti` are those of `with` blocks and of the handlers themselves.
+    return any(entry.start <= frame.f_lasti < entry.end and not entry.lasti for entry in entries)

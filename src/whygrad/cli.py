@@ -1,0 +1,146 @@
+"""The command `whygrad`. `whygrad run script.py` runs a PyTorch program, unchanged, on whygrad.
+
+Everything before the name of the script is for whygrad (an option's value follows `=`), everything behind it for the script.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable
+from types import CodeType, ModuleType, TracebackType
+from typing import Any, NamedTuple, NoReturn
+
+_whygrad_internal_ = True
+
+RUN_USAGE = "whygrad run [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
+
+
+class Program(NamedTuple):
+    """What to run: how = "script", "-m", "-c" or "-" (standard input)."""
+
+    how: str
+    target: str
+    arguments: list[str]
+
+
+def main(arguments: list[str] | None = None) -> int | None:
+    """The entry of the console script and of `python -m whygrad`."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser = argparse.ArgumentParser(prog="whygrad", description="PyTorch's autograd on NumPy, which can always tell you why.")
+    parser.add_argument("--version", action="version", version=f"whygrad {_version()}")
+    parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, on whygrad")
+    options = parser.parse_args(arguments[:1])
+    return COMMANDS[options.command](arguments[1:])
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("whygrad")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+def run_parser() -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(prog="whygrad run", usage=RUN_USAGE,
+                                   description="Run a PyTorch program on whygrad: `import torch` gives whygrad.",
+                                   epilog="Exit code, standard streams and signals are those of the program.")
+
+
+def split(arguments: list[str]) -> tuple[list[str], Program | None]:
+    """Our own options, and the program with its arguments."""
+    for i, argument in enumerate(arguments):
+        if argument in ("-m", "-c"):
+            target = arguments[i + 1:i + 2]
+            return arguments[:i], Program(argument, target[0], arguments[i + 2:]) if target else None
+        if argument == "-" or not argument.startswith("-"):
+            return arguments[:i], Program("-" if argument == "-" else "script", argument, arguments[i + 1:])
+    return arguments, None
+
+
+def run(arguments: list[str]) -> int | None:
+    """`whygrad run`."""
+    own, program = split(arguments)
+    parser = run_parser()
+    parser.parse_args(own)
+    if program is None:
+        parser.error("which program? Give a script, -m module, -c code or - (standard input)")
+    from whygrad import alias
+
+    alias.install()
+    execute(program)
+    return None
+
+
+COMMANDS: dict[str, Callable[[list[str]], int | None]] = {"run": run}
+
+
+def execute(program: Program) -> None:
+    """Run it as `python` would, in a fresh `__main__`."""
+    import runpy
+
+    module = ModuleType("__main__")
+    vars(module).update(__builtins__=__builtins__, __annotations__={}, __spec__=None)
+    sys.modules["__main__"] = module
+    sys.argv[:] = [program.target if program.how in ("script", "-") else program.how, *program.arguments]
+    try:
+        if program.how == "-m":
+            _set_first_path(os.getcwd())
+            runpy._run_module_as_main(program.target)  # type: ignore[attr-defined]
+        elif program.how == "script" and not os.path.isfile(program.target) and os.path.exists(program.target):
+            _set_first_path(os.path.abspath(program.target))  # a folder with a __main__.py
+            runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
+        else:
+            exec(_code(program, module), vars(module))
+    except BaseException as error:
+        _hide_our_frames(error.__traceback__)
+        raise
+
+
+def _code(program: Program, module: ModuleType) -> CodeType:
+    if program.how == "-c":
+        _set_first_path("")
+        return compile(program.target, "<string>", "exec", dont_inherit=True)
+    if program.how == "-":
+        _set_first_path("")
+        return compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True)
+    path = os.path.abspath(program.target)
+    try:
+        with io.open_code(path) as file:
+            source = file.read()
+    except OSError as error:
+        _fail(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}")
+    _set_first_path(os.path.dirname(os.path.realpath(path)))
+    from importlib.machinery import SourceFileLoader
+
+    vars(module).update(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
+    return compile(source, path, "exec", dont_inherit=True)
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"whygrad: {message}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def _set_first_path(path: str) -> None:
+    """Python put our own place first; the program expects its own."""
+    if sys.flags.safe_path:
+        return
+    sys.path[0] = path
+
+
+def _hide_our_frames(traceback: TracebackType | None) -> None:
+    """When Python reports the exception, the traceback begins in the program."""
+    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+        traceback = traceback.tb_next
+    report = sys.excepthook
+    first = traceback
+
+    def report_from_the_program(kind: type[BaseException], error: BaseException, _: Any) -> None:
+        report(kind, error.with_traceback(first), first)
+
+    sys.excepthook = report_from_the_program

@@ -1,0 +1,44 @@
+"""torch.multiprocessing: Python's own. Tensors are copied on their way between processes, not shared."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from multiprocessing import *  # noqa: F403
+from multiprocessing import get_context
+from typing import Any
+
+_whygrad_internal_ = True
+
+__all__ = [*multiprocessing.__all__, "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn"]
+
+
+def get_all_sharing_strategies() -> set[str]:
+    return {"file_descriptor", "file_system"}
+
+
+def get_sharing_strategy() -> str:
+    return "file_descriptor"
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    if new_strategy not in get_all_sharing_strategies():
+        raise AssertionError(f"new_strategy {new_strategy!r} is not one of {get_all_sharing_strategies()}")
+
+
+def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
+          start_method: str = "spawn") -> Any:
+    """Run `fn(i, *args)` in `nprocs` processes; with `join`, raise if one of them fails."""
+    context = get_context(start_method)
+    processes = [context.Process(target=fn, args=(i, *args), daemon=daemon) for i in range(nprocs)]  # type: ignore[attr-defined]
+    for process in processes:
+        process.start()
+    if not join:
+        return processes
+    for i, process in enumerate(processes):
+        process.join()
+        if process.exitcode:
+            for other in processes:
+                other.terminate()
+            raise RuntimeError(f"process {i} terminated with exit code {process.exitcode}")
+    return None

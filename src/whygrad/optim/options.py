@@ -1,0 +1,60 @@
+"""Options of optimizers: their checks, with torch's messages, and tensors among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad._tensor import Tensor
+
+_whygrad_internal_ = True
+
+
+def to_scalar(option: Any) -> Any:
+    """Options may be 1-element tensors: as a 0-dim one."""
+    return option.squeeze() if isinstance(option, Tensor) and option.ndim else option  # type: ignore[attr-defined]
+
+
+def with_numbers(group: dict[str, Any]) -> dict[str, Any]:
+    """The options of a group, with numbers for those that may be tensors."""
+    tensors = {name: group[name] for name in ("lr", "weight_decay", "betas")
+               if isinstance(group.get(name), Tensor | tuple)}
+    return {**group, **{name: as_number(value) for name, value in tensors.items()}} if tensors else group
+
+
+def as_number(option: Any) -> Any:
+    """Options may be 1-element tensors."""
+    if isinstance(option, Tensor):
+        return option._array.item()
+    if isinstance(option, tuple):
+        return tuple([as_number(x) for x in option])
+    return option
+
+
+def check_lr(lr: Any, nan: bool = False) -> None:
+    if isinstance(lr, Tensor) and lr._array.size != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    check_nonnegative(nan, lr=lr)
+
+
+_WORDS = {"lr": "learning rate", "eps": "epsilon value"}
+
+
+def check_nonnegative(nan: bool = False, /, **options: Any) -> None:
+    """Refuse negative options, and NaN unless `nan`."""
+    for name, value in options.items():
+        number = as_number(value)
+        if number < 0.0 if nan else not 0.0 <= number:  # noqa: SIM300 (the message for a string names both sides)
+            raise ValueError(f"Invalid {_WORDS.get(name, name + ' value')}: {value}")
+
+
+def check_betas(betas: Any) -> None:
+    for i in (0, 1):
+        if not 0.0 <= as_number(betas[i]) < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
+
+
+def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

@@ -1,0 +1,492 @@
+"""backward() and grad(): arguments, errors, what ends up in `.grad`, higher orders, re-entrant calls, deep graphs."""
+
+import gc
+import random
+import weakref
+from collections import OrderedDict
+
+import pytest
+import torch
+from parity import collect, parity, same
+
+import whygrad
+
+PROGRAMS = []
+program = collect(PROGRAMS)
+
+
+def leaf(torch, *values):
+    return torch.tensor(values or [1.0, 2.0], requires_grad=True)
+
+
+@program
+def accumulation(torch):
+    x = leaf(torch)
+    (x * x).sum().backward()
+    first = x.grad
+    (x * 3).sum().backward()
+    return first is x.grad, x.grad
+
+
+@program
+def accumulation_with_a_graph(torch):
+    x = leaf(torch)
+    (x * x * x).sum().backward(create_graph=True)
+    first = x.grad
+    kept = first.detach().clone()
+    (x * x).sum().backward(create_graph=True)
+    second, = torch.autograd.grad(x.grad.sum(), x)
+    return first is x.grad, first, kept, x.grad, second, first.grad_fn.next_functions
+
+
+@program
+def a_gradient_that_needs_no_graph(torch):
+    x = leaf(torch)
+    (x * 2).sum().backward(create_graph=True)
+    return x.grad
+
+
+@program
+def several_roots(torch):
+    x = leaf(torch)
+    y = x * 2
+    z = y * y
+    torch.autograd.backward([y, z.sum(), z.sum(), y.sum()], [torch.ones(2), None, torch.tensor(2.0), None])
+    return x.grad
+
+
+@program
+def a_leaf_as_root(torch):
+    x, s = leaf(torch), torch.tensor(2.0, requires_grad=True)
+    g = torch.ones(2)
+    x.backward(g)
+    s.backward()
+    g.mul_(5)
+    return x.grad, s.grad, torch.autograd.grad(x, x, torch.ones(2) * 3)
+
+
+@program
+def a_result_as_root_and_input(torch):
+    y = leaf(torch) * 2
+    return torch.autograd.grad(y, y, torch.ones(2) * 3)
+
+
+@program
+def limited_to_inputs(torch):
+    x, w = leaf(torch), leaf(torch)
+    y = x * w
+    z = (y * y).sum()
+    z.backward(inputs=[x], retain_graph=True)
+    seen = [x.grad.clone(), w.grad]
+    z.backward(inputs=y, retain_graph=True)
+    seen += [y.grad.clone(), y.retains_grad, w.grad]
+    z.backward(inputs=(x, y), retain_graph=True)
+    z.backward(inputs={"a": x}, retain_graph=True)
+    z.backward(inputs=[x, x], retain_graph=True)
+    z.backward(inputs=[leaf(torch)])
+    return seen, x.grad, y.grad
+
+
+@program
+def nodes_off_the_path_do_not_run(torch):
+    log = []
+
+    class Watched(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, name):
+            ctx.mark = name
+            return a * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            log.append(ctx.mark)
+            return g, None
+
+    x, w = leaf(torch), leaf(torch)
+    a, b = Watched.apply(x, "a"), Watched.apply(w, "b")
+    c = Watched.apply(a * b, "c")
+    torch.autograd.grad(c.sum(), x, retain_graph=True)
+    torch.autograd.grad(c.sum(), a, retain_graph=True)
+    c.sum().backward(inputs=[w])
+    return log
+
+
+@program
+def a_captured_node_is_not_freed(torch):
+    x = leaf(torch)
+    y = x * x
+    torch.autograd.grad((y * y).sum(), y)
+    return torch.autograd.grad(y.sum(), x)
+
+
+@program
+def dict_inputs(torch):
+    x, w = leaf(torch), leaf(torch)
+    result = torch.autograd.grad((x * w).sum(), {"x": x, 3: w})
+    return type(result).__name__, result
+
+
+@program
+def unused_inputs(torch):
+    x, w = leaf(torch), leaf(torch)
+    return (torch.autograd.grad(x.sum(), [x, w], allow_unused=True), torch.autograd.grad(x.sum(), [x, w], materialize_grads=True),
+            torch.autograd.grad((x * x).sum(), [x, w], materialize_grads=True, create_graph=True))
+
+
+def error(name, run):
+    def program(torch):
+        return run(torch, leaf(torch))
+
+    program.__name__ = name
+    return program
+
+
+def complex_sum(torch, x):
+    return (x * torch.tensor([1j, 1j])).sum()
+
+
+PROGRAMS += [error(name, run) for name, run in {
+    "unused_at_0": lambda torch, x: torch.autograd.grad(x.sum(), leaf(torch)),
+    "unused_at_1": lambda torch, x: torch.autograd.grad(x.sum(), [x, leaf(torch)]),
+    "unused_in_a_dict": lambda torch, x: torch.autograd.grad(x.sum(), {"a": x, "b": leaf(torch)}),
+    "untracked_input": lambda torch, x: torch.autograd.grad(x.sum(), [x, torch.ones(2)], allow_unused=True),
+    "untracked_input_of_backward": lambda torch, x: x.sum().backward(inputs=[torch.ones(2)]),
+    "number_as_input": lambda torch, x: torch.autograd.grad(x.sum(), [3]),
+    "text_as_input": lambda torch, x: torch.autograd.grad(x.sum(), "ab"),
+    "no_inputs": lambda torch, x: torch.autograd.grad(x.sum(), []),
+    "no_inputs_of_backward": lambda torch, x: x.sum().backward(inputs=[]),
+    "ordered_dict": lambda torch, x: torch.autograd.grad(x.sum(), OrderedDict(x=x)),
+    "ordered_dict_of_backward": lambda torch, x: x.sum().backward(inputs=OrderedDict(x=x)),
+    "materialize_without_unused": lambda torch, x: torch.autograd.grad(x.sum(), x, allow_unused=False, materialize_grads=True),
+    "not_a_scalar": lambda torch, x: (x * 2).backward(),
+    "not_a_scalar_in_a_list": lambda torch, x: torch.autograd.backward([x * 2, x.sum()], [None, None]),
+    "not_real": lambda torch, x: complex_sum(torch, x).backward(),
+    "untracked": lambda torch, x: torch.ones(()).backward(),
+    "untracked_second": lambda torch, x: torch.autograd.backward([x.sum(), torch.ones(())]),
+    "untracked_not_a_scalar": lambda torch, x: torch.autograd.backward([torch.ones(3)]),
+    "untracked_with_a_gradient": lambda torch, x: torch.ones(2).backward(torch.ones(2)),
+    "gradient_of_another_shape": lambda torch, x: torch.autograd.grad(x * 2, x, torch.ones(3)),
+    "gradient_of_another_rank": lambda torch, x: torch.autograd.grad((x * 2).view(1, 2), x, torch.ones(2)),
+    "gradient_that_is_complex": lambda torch, x: torch.autograd.grad(x.sum(), x, torch.tensor(1j)),
+    "gradient_that_is_not_complex": lambda torch, x: torch.autograd.grad(complex_sum(torch, x), x, torch.tensor(1.0)),
+    "gradient_that_is_a_number": lambda torch, x: torch.autograd.grad(x.sum(), x, 3),
+    "gradients_that_are_numbers": lambda torch, x: torch.autograd.grad(x.sum(), x, [3]),
+    "gradient_that_is_text": lambda torch, x: torch.autograd.backward(x.sum(), "a"),
+    "too_few_gradients": lambda torch, x: torch.autograd.grad([x.sum(), x.sum()], x, [torch.tensor(1.0)]),
+    "no_gradients": lambda torch, x: torch.autograd.grad([x.sum()], x, []),
+    "more_gradients_than_roots": lambda torch, x: torch.autograd.grad([x.sum()], x, [torch.tensor(1.0)] * 2),
+    "no_roots": lambda torch, x: torch.autograd.backward([]),
+    "no_roots_of_grad": lambda torch, x: torch.autograd.grad([], x),
+    "number_as_root": lambda torch, x: torch.autograd.grad(3, x),
+    "numbers_as_roots": lambda torch, x: torch.autograd.grad([3], x),
+    "old_name_of_gradients": lambda torch, x: torch.autograd.backward(x.sum(), grad_variables=[torch.tensor(1.0)]),
+    "both_names_of_gradients": lambda torch, x: torch.autograd.backward(x.sum(), torch.tensor(1.0), grad_variables=[None]),
+    "only_inputs": lambda torch, x: torch.autograd.grad(x.sum(), x, only_inputs=False),
+    "double_gradient": lambda torch, x: torch.autograd.grad(x.sum(), x, torch.ones((), dtype=torch.float64)),
+    "integer_gradient": lambda torch, x: torch.autograd.grad(x.sum(), x, torch.ones((), dtype=torch.int64)),
+    "batched": lambda torch, x: torch.autograd.grad(x * x, x, torch.tensor([[1.0, 0.0], [0.0, 3.0]]), is_grads_batched=True),
+    "batched_wrong": lambda torch, x: torch.autograd.grad(x * x, x, torch.ones(2), is_grads_batched=True),
+}.items()]
+
+
+@program
+def walked_twice(torch):
+    y = (leaf(torch) * leaf(torch)).sum()
+    y.backward()
+    y.backward()
+
+
+@program
+def walked_twice_where_nothing_is_saved(torch):
+    x = leaf(torch)
+    y = (x + 1).sum()
+    y.backward()
+    y.backward()
+    return x.grad
+
+
+@program
+def walked_twice_on_purpose(torch):
+    x = leaf(torch)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward(retain_graph=1)
+    y.backward()
+    return x.grad
+
+
+@program
+def create_graph_keeps_the_graph(torch):
+    x = leaf(torch)
+    y = (x * x).sum()
+    torch.autograd.grad(y, x, create_graph=True)
+    torch.autograd.grad(y, x, create_graph=True, retain_graph=False)
+    return torch.autograd.grad(y, x)
+
+
+@program
+def third_derivative(torch):
+    x = leaf(torch)
+    y = (x * x * x * x).sum()
+    results = []
+    for _ in range(4):
+        y, = torch.autograd.grad(y.sum(), x, create_graph=True)
+        results.append(y.detach())
+    return results
+
+
+@program
+def hessian_vector_product(torch):
+    x, v = leaf(torch), torch.tensor([3.0, -1.0])
+    first, = torch.autograd.grad(((x * x).sum() * x.exp()).sum(), x, create_graph=True)
+    by_grad, = torch.autograd.grad(first, x, v, retain_graph=True)
+    (first * v).sum().backward()
+    return by_grad, x.grad
+
+
+@program
+def gradients_of_gradients_of_the_weights_of_a_root(torch):
+    x, w = leaf(torch), leaf(torch)
+    first, = torch.autograd.grad(x * x, x, w, create_graph=True)
+    plain, = torch.autograd.grad(x * x, x, w)
+    return first, torch.autograd.grad(first.sum(), [x, w]), plain
+
+
+@program
+def in_shards(torch):
+    x = leaf(torch)
+    a, b = x * 2, x.exp()
+    first = torch.autograd.grad((a * b).sum(), [a, b])
+    torch.autograd.backward([a, b], first)
+    return x.grad
+
+
+@program
+def variables(torch):
+    x = leaf(torch)
+    Variable = torch.autograd.Variable
+    alias = Variable(x, requires_grad=True)
+    return (alias is x, alias, Variable(x), isinstance(x, Variable), isinstance(3, Variable),
+            torch.autograd.variable.Variable is Variable, Variable(torch.ones(2), volatile=True), Variable(3))
+
+
+@program
+def the_old_function_variable(torch):
+    torch.autograd.variable(3)
+
+
+@program
+def frozen_after_forward(torch):
+    x, w = leaf(torch), leaf(torch)
+    y = (x * w).sum()
+    x.requires_grad_(False)
+    y.backward()
+    return x.grad, w.grad
+
+
+@program
+def grads_of_other_dtypes_are_cast(torch):
+    x = leaf(torch)
+    w = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    (x * w).sum().backward()
+    return x.grad, w.grad
+
+
+@program
+def gradients_are_the_users_own(torch):
+    x, w = leaf(torch), leaf(torch)
+    g = torch.ones(2)
+    (x + w).backward(g)
+    g.mul_(9)
+    x.grad.mul_(5)
+    y = x + 0
+    (y + w).sum().backward()
+    x.grad.add_(1)
+    return x.grad, w.grad, g
+
+
+@program
+def an_expanded_gradient_is_written(torch):
+    x = leaf(torch)
+    x.sum().backward()
+    x.grad.mul_(3)
+    x.sum().backward()
+    return x.grad, x.grad.stride()
+
+
+@program
+def layout_of_grad(torch):
+    a = torch.ones(2, 3).t().requires_grad_()
+    b = torch.ones(1, 3).expand(2, 3).requires_grad_()
+    (a * a).sum().backward()
+    (b * b).sum().backward()
+    return a.grad.stride(), b.grad.stride(), a.grad, b.grad
+
+
+@program
+def empty_tensors(torch):
+    x = torch.ones(0, 3, requires_grad=True)
+    (x * 2).sum().backward()
+    (x * 2).sum().backward()
+    return x.grad
+
+
+@program
+def mode_during_backward(torch):
+    seen = []
+
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append((torch.is_grad_enabled(), g.requires_grad))
+            return g * 2
+
+    x = leaf(torch)
+    y = F.apply(x)
+    y.sum().backward(retain_graph=True)
+    with torch.no_grad():
+        y.sum()
+        torch.autograd.grad(y, x, torch.ones(2), retain_graph=True)
+        torch.autograd.grad(y, x, torch.ones(2), create_graph=True)
+    torch.autograd.grad(y, x, torch.ones(2, requires_grad=True), create_graph=True)
+    return seen, torch.is_grad_enabled()
+
+
+def reentrant(torch, depth, log):
+    """A Function whose backward runs a backward of its own, `depth` deep."""
+    class Deep(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, level):
+            ctx.level = level
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            log.append(ctx.level)
+            if ctx.level < depth:
+                with torch.enable_grad():
+                    inner = torch.ones(2, requires_grad=True)
+                    Deep.apply(inner, ctx.level + 1).sum().backward()
+                    return g * inner.grad * 2, None
+            return g * 3, None
+
+    return Deep
+
+
+@program
+def reentrant_backward(torch):
+    log = []
+    x = leaf(torch)
+    Deep = reentrant(torch, 5, log)
+    (Deep.apply(x, 0) * Deep.apply(x, 4)).sum().backward()
+    return x.grad, log, torch.is_grad_enabled()
+
+
+@program
+def reentrant_error(torch):
+    class Fail(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            with torch.enable_grad():
+                leaf(torch).sum().backward(torch.ones(3))
+
+    Fail.apply(leaf(torch)).sum().backward()
+
+
+@program
+def order_of_execution(torch):
+    """Newest first among the ready nodes; a leaf is served as soon as its last contribution is in."""
+    log = []
+
+    def watch(t, name):
+        t.grad_fn.register_hook(lambda i, o: log.append(name))
+        return t
+
+    x, w = leaf(torch), leaf(torch)
+    x.register_post_accumulate_grad_hook(lambda p: log.append("x"))
+    w.register_post_accumulate_grad_hook(lambda p: log.append("w"))
+    a = watch(x * 2, "a")
+    b = watch(w * 3, "b")
+    c = watch(a * b, "c")
+    d = watch(a + 1, "d")
+    e = watch(b.exp(), "e")
+    watch((c + d + e).sum(), "root").backward()
+    return log
+
+
+@parity(PROGRAMS)
+def test_calls(program):
+    same(program)
+
+
+def test_deep_reentrant_backward():
+    log = []
+    reentrant(whygrad, 500, log).apply(leaf(whygrad), 0).sum().backward()
+    assert log == list(range(501))
+    assert whygrad.is_grad_enabled()
+
+
+@pytest.mark.parametrize("module", [torch, whygrad], ids=["torch", "whygrad"])
+def test_a_chain_of_many_nodes_is_walked_and_freed(module):
+    x = module.ones(1, requires_grad=True)
+    y = x
+    for _ in range(300_000):
+        y = y + x
+    y.backward()
+    assert x.grad.item() == 300_001
+    alive = weakref.ref(y)
+    del y
+    assert alive() is None
+
+
+def test_a_chain_of_functions_is_walked_and_freed():
+    class Id(whygrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    x = leaf(whygrad)
+    y = x
+    for _ in range(50_000):
+        y = Id.apply(y)
+    y.sum().backward()
+    del y
+    gc.collect()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_random_graphs_have_torchs_gradients():
+    """Deep and wide random graphs, walked with and without create_graph, with some inputs and with all."""
+    for seed in range(40):
+        def run(module, seed=seed):
+            choose = random.Random(seed)
+            leaves = [module.tensor([choose.uniform(0.5, 1.0)], dtype=module.float64, requires_grad=True) for _ in range(4)]
+            values = list(leaves)
+            for _ in range(choose.randrange(5, 60)):
+                a, b = choose.choice(values), choose.choice(values[-6:])
+                values.append([lambda: a * b * 0.9, lambda: a + b * 0.3, lambda: (a * 0.5).exp() * 0.4][choose.randrange(3)]())
+            loss = sum(values[-3:], values[0])
+            wanted = leaves + choose.sample(values, 3)
+            first = module.autograd.grad(loss, wanted, allow_unused=True, create_graph=True)
+            again = module.autograd.grad(loss, wanted, allow_unused=True, retain_graph=True)
+            total = sum([g for g in first if g is not None])
+            second = module.autograd.grad(total, leaves, allow_unused=True, retain_graph=True) if total.requires_grad else ()
+            loss.backward()
+            found = [*first, *again, *second, *[t.grad for t in leaves]]
+            return [None if g is None else g.item() for g in found]
+
+        ours, theirs = run(whygrad), run(torch)
+        assert [g is None for g in ours] == [g is None for g in theirs]
+        assert [g for g in ours if g is not None] == pytest.approx([g for g in theirs if g is not None], rel=1e-9)
