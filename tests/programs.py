@@ -134,7 +134,7 @@ OPS: dict[str, Callable[..., Any]] = {
     "mm": lambda T, a, b, n: T.mm(a, b),
     "outer": lambda T, a, b, n: T.outer(a, b),
     # in place
-    "add_": lambda T, a, b, n: a.add_(b) and None if a.numel() == 1 else _nothing(a.add_(b)),
+    "add_": lambda T, a, b, n: _nothing(a.add_(b)),
     "mul_": lambda T, a, b, n: _nothing(a.mul_(b)),
     "sub_": lambda T, a, b, n: _nothing(a.sub_(b, alpha=2)),
     "div_": lambda T, a, b, n: _nothing(a.div_(2.0)),
@@ -172,10 +172,15 @@ OPS: dict[str, Callable[..., Any]] = {
     "backward_retain": lambda T, a, b, n: _backward(a, retain_graph=True),
     "backward_plain": lambda T, a, b, n: a.backward(),
     "backward_inputs": lambda T, a, b, n: _backward(a, retain_graph=True, inputs=[b]),
-    "grad": lambda T, a, b, n: T.autograd.grad(a.sum(), b, allow_unused=n % 2 == 0, retain_graph=True)[0],
-    "grad_create": lambda T, a, b, n: T.autograd.grad(a.sum(), b, create_graph=True)[0],
+    # Cloned, because torch may hand out an expanded gradient that cannot be written to; ours is always the user's own.
+    "grad": lambda T, a, b, n: _clone(T.autograd.grad(a.sum(), b, allow_unused=n % 2 == 0, retain_graph=True)[0]),
+    "grad_create": lambda T, a, b, n: _clone(T.autograd.grad(a.sum(), b, create_graph=True)[0]),
     "zero_grad": lambda T, a, b, n: setattr(a, "grad", None),
 }
+
+
+def _clone(g: Any) -> Any:
+    return None if g is None else g.clone()
 
 
 def _nothing(_: Any) -> None:

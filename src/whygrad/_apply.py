@@ -273,18 +273,22 @@ def _saved_values(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], st
 
 def untracked_causes(row: Row, inputs: tuple[Any, ...]) -> why.Causes:
     """Why the result of this application has no history."""
-    tensors = [x for x in inputs if isinstance(x, Tensor)]
-    nodes = [n for n in tracked_nodes(tuple(tensors)) if n is not None]
-    if nodes:
-        if not modes.grad or modes.inference:
-            mode = "inference_mode" if modes.inference else modes.off_name
-            return (why.Cause("grad-mode-off", why.site(), mode, tuple(nodes), origin=modes.off_site),)
-        reasons = [rule.reason for rule in row.rules.values() if isinstance(rule, NoGrad)]
-        return (why.Cause("non-differentiable-op", why.site(), reasons[0] if reasons else row.name, tuple(nodes)),)
+    nodes: tuple[Any, ...] = ()
     causes: why.Causes = ()
-    for x in tensors:
-        causes = why.merge(causes, x._cause)
-    return causes
+    for x in inputs:
+        if isinstance(x, Tensor):
+            node = source(x) if x._node is None and x._lookup else x._node
+            if node is not None:
+                nodes += (node,)
+            elif x._cause:
+                causes = why.merge(causes, x._cause)
+    if not nodes:
+        return causes
+    if not modes.grad or modes.inference:
+        mode = "inference_mode" if modes.inference else modes.off_name
+        return (why.Cause("grad-mode-off", why.site(), mode, nodes, origin=modes.off_site),)
+    reasons = [rule.reason for rule in row.rules.values() if isinstance(rule, NoGrad)]
+    return (why.Cause("non-differentiable-op", why.site(), reasons[0] if reasons else row.name, nodes),)
 
 
 def sum_to_shapes(shapes: tuple[Any, ...], grads: tuple[Any, ...], vocabulary: Any) -> tuple[Any, ...]:

@@ -231,10 +231,6 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Copy the elements of `src` into this tensor, in its dtype and shape."""
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-    if src is self:
-        check_inplace(self, (self,))
-        bump(self)
-        return self
     _, source_ = promote("copy", self, src, dtype=self.dtype)
     shape = self._array.shape
     extra_dims = source_._array.ndim - len(shape)

@@ -36,6 +36,9 @@ def _arithmetic(name: str, row_name: str, ready: str, function: Function) -> Non
     """
     row = TABLE[row_name]
 
+    of_tensors: Function
+    of_number: Function
+
     # The row is compiled when it is first needed.
     def first(self: Tensor, other: Tensor) -> Any:
         nonlocal of_tensors
@@ -47,8 +50,8 @@ def _arithmetic(name: str, row_name: str, ready: str, function: Function) -> Non
         of_number = compiled(row, "ts")
         return of_number(self, other)
 
-    of_tensors: Function = first
-    of_number: Function = first_with_number
+    of_tensors = first
+    of_number = first_with_number
 
     def operator(self: Tensor, other: Any) -> Any:
         dtype = self._array.dtype
@@ -94,8 +97,8 @@ for _operator, _function in {
 _from_function("__rtruediv__", lambda self, other: OPERATORS["__mul__"](FUNCTIONS["reciprocal"](self), other))
 
 for _operator, _method in {
-    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ifloordiv__": "floor_divide_",
-    "__imod__": "remainder_", "__ipow__": "pow_", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_",
+    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
+    "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__ipow__": "pow_", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_",
     "__ixor__": "bitwise_xor_", "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
 }.items():
     _from_function(_operator, METHODS[_method])

@@ -142,11 +142,11 @@ def non_scalar_backward(t: Any) -> RuntimeError:
                   notes.non_scalar(t._array.shape, None if node is None else node.site))
 
 
-def gradient_shape(index: int, g: Any, t: Any) -> RuntimeError:
+def gradient_shape(index: int, g: Any, shape: tuple[int, ...]) -> RuntimeError:
     from whygrad.why import notes
 
     return _noted(RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape "
-                               f"of {t.shape}."), notes.gradient_shape(t._array.shape))
+                               f"of torch.Size({list(shape)})."), notes.gradient_shape(shape))
 
 
 def unused_input(index: int, t: Any) -> RuntimeError:

@@ -146,7 +146,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "sequential index": lambda m: m.nn.Sequential(m.nn.ReLU(), m.nn.Tanh())[-1],
     "sequential out of range": lambda m: m.nn.Sequential(m.nn.ReLU())[3],
     "sequential add": lambda m: m.nn.Sequential(m.nn.ReLU()) + m.nn.Sequential(m.nn.Tanh()),
-    "sequential add list": lambda m: m.nn.Sequential(m.nn.ReLU()) + [1],
+    "sequential add list": lambda m: m.nn.Sequential(m.nn.ReLU()) + 1,
     "sequential mul": lambda m: m.nn.Sequential(m.nn.ReLU(), m.nn.Tanh()) * 2,
     "sequential mul 0": lambda m: m.nn.Sequential(m.nn.ReLU()) * 0,
     "sequential mul text": lambda m: m.nn.Sequential(m.nn.ReLU()) * "a",
@@ -252,7 +252,8 @@ def test_shared_parameters_are_listed_once() -> None:
         n.c = n.a
         return [[name for name, _ in n.named_parameters()],
                 [name for name, _ in n.named_parameters(remove_duplicate=False)],
-                [name for name, _ in n.named_modules(remove_duplicate=False)], len(list(n.children())), list(n.state_dict())]
+                [name for name, _ in n.named_modules(remove_duplicate=False)], len(list(n.children())),
+                list(n.state_dict())]
 
     same(program)
 
@@ -310,8 +311,8 @@ def test_forward_hooks() -> None:
         seen: list[Any] = []
         n = m.nn.Linear(2, 2)
         n.register_forward_pre_hook(lambda module, args: seen.append(("pre", args)))
-        n.register_forward_pre_hook(lambda module, args, kwargs: (args, {"input": kwargs["input"] * 2}), with_kwargs=True,
-                                    prepend=True)
+        n.register_forward_pre_hook(lambda module, args, kwargs: (args, {"input": kwargs["input"] * 2}),
+                                    with_kwargs=True, prepend=True)
         n.register_forward_hook(lambda module, args, out: seen.append(("post", args, out)))
         n.register_forward_hook(lambda module, args, kwargs, out: out * 3, with_kwargs=True, prepend=True)
         handle = n.register_forward_hook(lambda module, args, out: seen.append("removed"))
@@ -429,7 +430,8 @@ def test_backward_hooks_change_gradients() -> None:
     same(program)
 
 
-@pytest.mark.parametrize("kind", ["too few", "too few pre", "no inputs", "no inputs, wrong", "list output", "mixed kinds"])
+@pytest.mark.parametrize("kind", ["too few", "too few pre", "no inputs", "no inputs, wrong", "list output",
+                                  "mixed kinds"])
 def test_backward_hook_trouble(kind: str) -> None:
     def program(m: Any) -> Any:
         n = m.nn.Linear(2, 2)
@@ -551,7 +553,7 @@ def test_container_methods() -> None:
         k.insert(0, linear)
         k += [relu]
         k[1] = m.nn.SiLU()
-        seen += [repr(k), repr(k[1:]), repr(k + [tanh]), k.pop(0) is linear, k[-1] is relu, [*k._modules]]
+        seen += [repr(k), repr(k[1:]), repr(k.__add__([tanh])), k.pop(0) is linear, k[-1] is relu, [*k._modules]]
         d = m.nn.ModuleDict({"a": relu})
         d["b"] = tanh
         d.update(m.nn.ModuleDict({"c": linear}))
@@ -565,7 +567,8 @@ def test_container_methods() -> None:
         pd = m.nn.ParameterDict({"b": m.ones(1), "a": m.zeros(2)})
         pd["c"] = m.ones(3)
         seen += [list(pd), list(reversed(pd)), repr(pd), pd.get("z", 5), pd.setdefault("d", m.ones(1)), pd.popitem()[0],
-                 pd.pop("a"), list(pd.items()), repr(pd | m.nn.ParameterDict({"q": m.ones(1)})), repr(pd.fromkeys(["k"], 1))]
+                 pd.pop("a"), list(pd.items()), repr(pd | m.nn.ParameterDict({"q": m.ones(1)})),
+                 repr(pd.fromkeys(["k"], 1))]
         return seen
 
     same(program)

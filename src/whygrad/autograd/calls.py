@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from whygrad import errors
-from whygrad._tensor import Size, Tensor, set_requires_grad, wrap
+from whygrad._tensor import Size, Tensor, set_requires_grad, source, wrap
 from whygrad.autograd import engine
 from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
 from whygrad.autograd.hooks import from_user, retain_grad, to_user
 from whygrad.autograd.modes import modes
-from whygrad.autograd.node import AccumulateGrad, Node
+from whygrad.autograd.node import AccumulateGrad, DeadEnd, Node
 
 _whygrad_internal_ = True
 
@@ -166,9 +166,9 @@ def _targets(inputs: Sequence[Any]) -> list[Any]:
 def _roots(tensors: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> list[tuple[Any, Any]]:
     roots = []
     for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
-        if isinstance(t, Tensor) and not t.requires_grad:
+        target = source(t) if isinstance(t, Tensor) else target_of_edge(t)
+        if target is None or isinstance(target, DeadEnd):
             raise errors.no_grad_fn(i, t)
-        target = engine.target_of(t) if isinstance(t, Tensor) else target_of_edge(t)
         roots.append((target, from_user(g, create_graph)))
     return roots
 
@@ -207,8 +207,7 @@ def _root_gradient(i: int, t: Any, g: Any) -> Tensor | None:
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._array.shape != shape:
-        raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
-                           f"{Size(shape)}.")
+        raise errors.gradient_shape(i, g, shape)
     if g.dtype.is_complex != dtype.is_complex:
         raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
                            f"dtype: grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtype}.")

@@ -187,6 +187,8 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
     while True:
         edges = node.edges
         g = pending.pop(node, None)
+        if g.__class__ is np.float64 or g.__class__ is np.float32:
+            g = np.asarray(g)  # NumPy gives scalars for 0-dim results; rules may rely on an array
         if ordinary and node.extra is None and g is not None:
             grads: Any = node.graph(g, edges) if create_graph else node.raw(g, edges)
             if not keep and node.saved:

@@ -185,12 +185,12 @@ class CustomNode(Node):
 
     def save(self, results: tuple[Any, ...]) -> None:
         """Keep what was given to `save_for_backward`, now that the outputs are known."""
-        outputs = {id(t): i for i, t in enumerate(results) if isinstance(t, Tensor) and self.outputs[i][2]}
         kept: list[SavedTensor | None] = []
         for i, t in enumerate(self.ctx.to_save or ()):
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
-            kept.append(None if t is None else save(t, self, outputs.get(id(t))))
+            output = next((k for k, result in enumerate(results) if result is t and self.outputs[k][2]), None)
+            kept.append(None if t is None else save(t, self, output))
         self.ctx._saved = tuple(kept)
         self.ctx.__dict__.pop("to_save", None)
 
@@ -204,26 +204,29 @@ class CustomNode(Node):
         return len(self.outputs)
 
     def _run(self, g: Any, edges: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
-        results = self.ctx.apply(*self._materialized(g))
-        if not isinstance(results, tuple):
+        seen = self._materialized(g) if g is None or type(g) is list else (to_user(g),)
+        results = self.ctx.apply(*seen)
+        if type(results) is not tuple:
             results = (results,)
         count = len(self.arguments)
-        if results[count:] == (None,) * (len(results) - count):
+        if len(results) > count and all([result is None for result in results[count:]]):
             results = results[:count]
         if len(results) != count:
             raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, got "
                                f"{len(results)})")
         grads: list[Any] = [None] * len(edges)
-        for i, (edge_index, result) in enumerate(zip(self.arguments, results, strict=True)):
+        for i, (position, result) in enumerate(zip(self.arguments, results, strict=True), 1):
             if result is None:
                 continue
-            if edge_index is None:
-                raise RuntimeError(f"function {self.name()} returned a gradient different than None at position {i + 1}, but "
-                                   "the corresponding forward input was not a Variable")
+            if position is None:
+                raise RuntimeError(f"function {self.name()} returned a gradient different than None at position {i}, but the "
+                                   "corresponding forward input was not a Variable")
             if not isinstance(result, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(result).__name__})")
-            if edges[edge_index] is not None or self.extra is not None:  # hooks see all that was returned
-                grads[edge_index] = self._fitted(result, edge_index, create_graph)
+            if edges[position] is not None:
+                grads[position] = self._fitted(result, position, create_graph)
+            elif self.extra is not None:  # hooks see all that was returned
+                grads[position] = from_user(result, create_graph)
         return tuple(grads)
 
     def _materialized(self, g: Any) -> list[Any]:
@@ -243,6 +246,8 @@ class CustomNode(Node):
         """A gradient in the shape and dtype of its input."""
         shape, dtype = self.inputs[index]
         given = result._array.shape
+        if given == shape and result._array.dtype is dtype:
+            return from_user(result, create_graph)
         if given != shape and not _expandable(shape, given):
             raise RuntimeError(f"Function {self.name()} returned an invalid gradient at index {index} - got {list(given)} but "
                                f"expected shape compatible with {list(shape)}")

@@ -5,12 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from whygrad.backends import numpy_backend, numpy_index, numpy_layout, numpy_linear, numpy_pointwise, numpy_reduction
+from whygrad.backends import (
+    numpy_activation,
+    numpy_backend,
+    numpy_choice,
+    numpy_index,
+    numpy_layout,
+    numpy_linear,
+    numpy_pointwise,
+    numpy_reduction,
+)
 from whygrad.ops import TABLE
 
 _whygrad_internal_ = True
 
-FAMILIES = (numpy_pointwise, numpy_reduction, numpy_linear, numpy_layout, numpy_index, numpy_backend)
+FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout,
+            numpy_index, numpy_backend)
 
 
 class RawVocabulary:

@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends import numpy_erf
+from whygrad.backends.numpy_choice import clip, where
 from whygrad.backends.quiet import quiet
 
 _whygrad_internal_ = True
-
-try:
-    # The ufunc behind np.clip: unlike np.maximum it is vectorised for a constant, and it has no wrapper.
-    from numpy._core.umath import clip  # type: ignore[attr-defined]
-except ImportError:
-    clip = np.clip
 
 SQRT_HALF = math.sqrt(0.5)
 SQRT_TWO_OVER_PI = math.sqrt(2 / math.pi)
@@ -34,8 +29,6 @@ def relu(x: Any) -> Any:
 
 
 def threshold_backward(grad: Any, x: Any, *, threshold: Any) -> Any:
-    from whygrad.backends.numpy_pointwise import where
-
     return where(np.less_equal(x, ZERO.get(x.dtype, 0) if threshold == 0 else threshold), 0.0, grad)
 
 

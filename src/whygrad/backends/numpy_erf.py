@@ -1,4 +1,4 @@
-"""The error function for NumPy, which has none: rational approximations, evaluated on whole arrays.
+"""The error function for NumPy, which has none: approximations, evaluated on whole arrays.
 
 Double precision uses the five intervals and coefficients of Sun's fdlibm (s_erf.c, 1993), good to the last bit or two.
 Single precision uses tanh of a polynomial, good to 3e-7, at a tenth of the cost.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 
 _whygrad_internal_ = True
 
@@ -112,8 +111,8 @@ def _tail(pair: Any) -> Any:
     def values(x: np.ndarray, size: np.ndarray, complement: bool) -> np.ndarray:
         # exp(-x * x) in two factors, of which the first has an exact exponent.
         head = (size.view(np.int64) & ~0xFFFFFFFF).view(np.float64)
-        small = np.exp(-head * head - 0.5625) * np.exp((head - size) * (head + size) + quotient(pair, 1 / (size * size)))
-        small /= size
+        rest = (head - size) * (head + size) + quotient(pair, 1 / (size * size))
+        small = np.exp(-head * head - 0.5625) * np.exp(rest) / size
         if not complement:
             return np.copysign(1 - small, x)
         return np.where(x > 0, small, 2 - small)

@@ -56,9 +56,23 @@ def combine_at(x: np.ndarray, subscript: list[Any], values: Any, ufunc: np.ufunc
         ufunc.at(x, tuple(subscript), values)
 
 
-def arrays_of(index: np.ndarray, axes: tuple[int, ...]) -> Any:
+def is_flat(index: np.ndarray, axes: tuple[int, ...]) -> bool:
+    """A mask over several axes became places in those axes taken as one; none of them occurs twice."""
+    return index.ndim == 1 and len(axes) > 1
+
+
+def merged(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """With adjacent axes taken as one: a view if `x` is row-major."""
+    shape, first = x.shape, axes[0]
+    after = axes[-1] + 1
+    return x.reshape(*shape[:first], math.prod(shape[first:after]), *shape[after:])
+
+
+def arrays_of(index: np.ndarray, axes: tuple[int, ...], shape: Shape) -> Any:
     """One array for each of the axes."""
-    return (index,) if len(axes) == 1 else index
+    if len(axes) == 1:
+        return (index,)
+    return np.unravel_index(index, [shape[axis] for axis in axes]) if index.ndim == 1 else index
 
 
 def open_subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> list[Any]:
@@ -69,7 +83,7 @@ def open_subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> li
     rest = [axis for axis in range(len(shape)) if axis not in axes]
     adjacent = axes[-1] - axes[0] == len(axes) - 1
     before = axes[0] if adjacent else 0
-    places = dict(zip(axes, arrays_of(index, axes), strict=True))
+    places = dict(zip(axes, arrays_of(index, axes, shape), strict=True))
     dims = places[axes[0]].ndim
     after_index = (1,) * (len(rest) - before)
     result: list[Any] = []
@@ -83,10 +97,10 @@ def open_subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> li
     return result
 
 
-def subscript(index: np.ndarray, axes: tuple[int, ...]) -> tuple[Any, ...]:
+def subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> tuple[Any, ...]:
     """What NumPy wants between the brackets."""
     key: list[Any] = [slice(None)] * (axes[-1] + 1)
-    for axis, places in zip(axes, arrays_of(index, axes), strict=True):
+    for axis, places in zip(axes, arrays_of(index, axes, shape), strict=True):
         key[axis] = places
     return tuple(key)
 
@@ -94,12 +108,16 @@ def subscript(index: np.ndarray, axes: tuple[int, ...]) -> tuple[Any, ...]:
 def index(x: Any, index: Any, *, axes: tuple[int, ...]) -> Any:
     if len(axes) == 1:
         return x.take(index, axes[0])
-    return np.ascontiguousarray(x[subscript(index, axes)])
+    if is_flat(index, axes):
+        return merged(x, axes).take(index, axes[0])
+    return np.ascontiguousarray(x[subscript(x.shape, index, axes)])
 
 
 def index_backward(x: Any, index: Any, *, shape: Shape, axes: tuple[int, ...]) -> Any:
     result = np.zeros(shape, x.dtype)
-    if x.size:
+    if is_flat(index, axes):
+        merged(result, axes)[(slice(None),) * axes[0] + (index,)] = x
+    elif x.size:
         add_at(result.reshape(-1), flat_places(shape, open_subscript(shape, index, axes)).ravel(), x.ravel())
     return result
 
@@ -108,8 +126,10 @@ def index_backward(x: Any, index: Any, *, shape: Shape, axes: tuple[int, ...]) -
 def index_put(x: Any, values: Any, index: Any, *, axes: tuple[int, ...], accumulate: bool) -> None:
     if accumulate:
         combine_at(x, open_subscript(x.shape, index, axes), values, np.add)
+    elif is_flat(index, axes) and x.flags.c_contiguous:
+        merged(x, axes)[(slice(None),) * axes[0] + (index,)] = values
     else:
-        x[subscript(index, axes)] = values
+        x[subscript(x.shape, index, axes)] = values
 
 
 def along(index: np.ndarray, axis: int) -> list[Any]:
@@ -189,18 +209,32 @@ def index_fill(x: Any, index: Any, value: Any, *, axis: int) -> None:
     x[(slice(None),) * axis + (index,) if x.ndim else ...] = value
 
 
-@changed_copy
-def masked_fill(x: Any, mask: Any, value: Any) -> None:
-    np.copyto(x, value, casting="unsafe", where=mask)
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    return np.where(mask, value if isinstance(value, np.ndarray) else x.dtype.type(value), x)
+
+
+def _fill_into(x: Any, mask: Any, value: Any) -> None:
+    if mask.shape == x.shape and x.flags.c_contiguous:
+        x.reshape(-1)[flat_mask(mask)] = value
+    else:
+        np.copyto(x, value, casting="unsafe", where=mask)
+
+
+masked_fill.into = _fill_into  # type: ignore[attr-defined]
+
+
+def flat_mask(mask: Any) -> Any:
+    """Places where a mask is true. Reading and writing by them is several times faster than by the mask."""
+    return mask.reshape(-1).nonzero()[0]
 
 
 def masked_select(x: Any, mask: Any) -> Any:
-    return x[np.broadcast_to(mask, x.shape)]
+    return x.reshape(-1).take(flat_mask(np.broadcast_to(mask, x.shape)))
 
 
 def masked_select_backward(x: Any, mask: Any, *, shape: Shape) -> Any:
     result = np.zeros(shape, x.dtype)
-    result[np.broadcast_to(mask, shape)] = x
+    result.reshape(-1)[flat_mask(np.broadcast_to(mask, shape))] = x
     return result
 
 

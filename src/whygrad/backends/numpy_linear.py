@@ -24,6 +24,9 @@ def _product(a: Any, b: Any) -> Any:
 
 def mm(a: Any, b: Any) -> Any:
     dtype = a.dtype
+    if len(b) == 1 and a.ndim == 2:
+        # An outer product: quicker without BLAS, which would also turn -0.0 into 0.0.
+        return a * b
     # `dot` does the same as `matmul` here and costs half as much on small matrices.
     return a.dot(b) if dtype is FLOAT32 or dtype is FLOAT64 else _product(a, b)
 

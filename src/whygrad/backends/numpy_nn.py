@@ -68,8 +68,11 @@ def _class_index(shape: tuple[int, ...], target: Any) -> Any:
 
 def _usable(target: Any, classes: int, ignore_index: int) -> tuple[Any, Any]:
     """(targets with ignored ones moved to class 0, which ones are ignored or None). Raises for one out of bounds."""
-    if not target.size or np.maximum.reduce(target.view(np.uint64) if target.dtype == np.int64 else target,
-                                            axis=None) < classes and not 0 <= ignore_index < classes:
+    if not target.size:
+        return target, None
+    # As unsigned numbers, negative targets are out of bounds too: one test finds that all is well.
+    unsigned = target.view(np.uint64) if target.dtype == np.int64 else target
+    if not 0 <= ignore_index < classes and np.maximum.reduce(unsigned, axis=None) < classes:
         return target, None
     ignored = target == ignore_index
     wrong = ~ignored & ((target < 0) | (target >= classes))
@@ -119,7 +122,7 @@ def nll_loss_backward(x: Any, target: Any, weight: Any, *, shape: tuple[int, ...
 
 
 def _margins(x: Any, target: Any, weight: Any, margin: float) -> tuple[Any, Any, Any]:
-    """(samples × classes: how far each wrong class comes into the margin, the target's own being 0; targets; weights)."""
+    """(how far each wrong class comes into the margin, 0 for the target itself; targets; weights), by sample."""
     scores = x.reshape(-1, x.shape[-1]) if x.ndim else x.reshape(1, 1)
     target = target.reshape(-1)
     if ((target < 0) | (target >= scores.shape[1])).any():
@@ -152,7 +155,7 @@ def _shared_by_sample(grad: Any, slope: Any, reduction: str) -> Any:
 
 
 def _label_pairs(x: Any, target: Any) -> tuple[Any, Any, Any]:
-    """(samples × labels × classes: 1 - score of a wanted class + score of an unwanted one, or 0; targets; which are real)."""
+    """(by sample and label: 1 - its score + each unwanted class's, if positive; labels; which of them are real)."""
     scores = x.reshape(-1, x.shape[-1]) if x.ndim else x.reshape(1, 1)
     target = target.reshape(scores.shape)
     real = np.cumprod(target >= 0, axis=1).astype(bool)  # labels end at the first negative one

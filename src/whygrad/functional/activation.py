@@ -29,19 +29,13 @@ def relu(input: Any, inplace: bool = False) -> Any:
     return relu_(input) if inplace else FUNCTIONS["relu"](input)
 
 
-def _plain(name: str, takes: Takes, doc: str, *, inplace: bool = True) -> Callable[..., Any]:
+def _plain(name: str, takes: Takes, doc: str) -> Callable[..., Any]:
     """An activation without parameters."""
 
-    def run(input: Any, inplace: bool) -> Any:
+    def function(input: Any, inplace: bool = False) -> Any:
         takes.check_tensor(name, input)
         return run_inplace(name, input, input) if inplace else apply(TABLE[name], input)
 
-    if inplace:
-        def function(input: Any, inplace: bool = False) -> Any:
-            return run(input, inplace)
-    else:
-        def function(input: Any) -> Any:
-            return run(input, False)
     return publish(function, name, doc=doc, function=False, method=False)
 
 
@@ -49,12 +43,12 @@ silu = _plain("silu", Takes(FLOATS + "c", "silu_cpu"), "x * sigmoid(x).")
 mish = _plain("mish", Takes(FLOATS, "mish_cpu"), "x * tanh(softplus(x)).")
 hardsigmoid = _plain("hardsigmoid", Takes(FLOATS, "hardsigmoid_cpu"), "A straight line from 0 at -3 to 1 at 3.")
 hardswish = _plain("hardswish", Takes(FLOATS, "hardswish_cpu"), "x * hardsigmoid(x).")
-logsigmoid = _plain("log_sigmoid", Takes(FLOATS, "log_sigmoid_cpu"), "log(sigmoid(x)).", inplace=False)
 
 HARDTANH = Takes(REALS, refusals={"b": RuntimeError("Bool inputs not supported for hardtanh"), "c": NO_CLAMP})
 LEAKY_RELU = Takes(FLOATS, "leaky_relu_cpu")
 ELU = Takes(FLOATS, "elu_cpu")
 SOFTPLUS = Takes(FLOATS, "softplus_cpu")
+LOG_SIGMOID = Takes(FLOATS, "log_sigmoid_cpu")
 GELU = Takes(FLOATS, "GeluKernelImpl")
 THRESHOLD = Takes(REALS, "threshold_cpu")
 
@@ -89,11 +83,6 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     LEAKY_RELU.check_tensor("leaky_relu", input)
     if not inplace:
         return apply(TABLE["leaky_relu"], input, slope=negative_slope)
-    if negative_slope < 0:
-        raise RuntimeError("In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. "
-                           "This is caused by calling in-place forward function with a negative slope, please call out-of-place "
-                           "version instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting "
-                           "in-place leakRelu backward calculation with negative slope")
     return run_inplace("leaky_relu_inplace", input, input, slope=negative_slope)
 
 
@@ -107,7 +96,8 @@ def _elu(name: str, input: Any, inplace: bool, alpha: float, scale: float, input
     node = "Celu" if name == "celu" else "Elu"
     if not inplace:
         return apply(TABLE["elu"], input, alpha=alpha, scale=scale, input_scale=input_scale, node=f"{node}Backward0")
-    return run_inplace("elu_inplace", input, input, alpha=alpha, scale=scale, input_scale=input_scale, node=f"{node}Backward1")
+    return run_inplace("elu_inplace", input, input, alpha=alpha, scale=scale, input_scale=input_scale,
+                       node=f"{node}Backward1")
 
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
@@ -166,6 +156,12 @@ def gelu(input: Any, *, approximate: str = "none") -> Any:
         raise RuntimeError("approximate argument must be either none or tanh.")
     GELU.check_tensor("gelu", input)
     return apply(TABLE["gelu"], input, approximate=approximate)
+
+
+def logsigmoid(input: Any) -> Any:
+    """log(sigmoid(x))."""
+    LOG_SIGMOID.check_tensor("log_sigmoid", input)
+    return apply(TABLE["log_sigmoid"], input)
 
 
 def softsign(input: Any) -> Any:

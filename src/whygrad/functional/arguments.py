@@ -87,7 +87,7 @@ def read_int(function: str, argument: str, position: int, value: Any) -> int:
     return int(value.__index__())
 
 
-def read_number(function: str, argument: str, position: int, value: Any) -> Any:
+def read_number(function: str, argument: str, position: int | None, value: Any) -> Any:
     """A Python number; also from a NumPy scalar or a 0-dim tensor without history."""
     if isinstance(value, (int, float, complex)):
         return value

@@ -9,8 +9,17 @@ from whygrad._apply import apply, compiled
 from whygrad._inplace import check_castable
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import invalid_combination, read_number, read_tensor, wrong_type
-from whygrad.functional.dispatch import FLOATS, REALS, Function, Takes, as_operand, binary, default_float, number_as_tensor
-from whygrad.functional.dispatch import publish
+from whygrad.functional.dispatch import (
+    FLOATS,
+    REALS,
+    Function,
+    Takes,
+    as_operand,
+    binary,
+    default_float,
+    number_as_tensor,
+    publish,
+)
 from whygrad.functional.run import public, run_inplace, with_out
 from whygrad.ops.table import TABLE
 from whygrad.promotion import as_number, cast, promote, result_dtype
@@ -50,8 +59,8 @@ def _check_no_bools(a: Any, b: Any) -> None:
         raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
                            "`logical_xor()` operator instead.")
     if any(bools):
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
-                           "mask, use the `~` or `logical_not()` operator instead.")
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+                           "invert a mask, use the `~` or `logical_not()` operator instead.")
 
 
 def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
@@ -59,12 +68,14 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
     row, scaled = TABLE[name], TABLE[f"{name}_scaled"]
     ready = "biufVc" if name == "add" else "iufVc"
 
+    fast: Function
+
     def first(input: Tensor, other: Tensor) -> Any:
         nonlocal fast
         fast = compiled(row, "tt")
         return fast(input, other)
 
-    fast: Function = first
+    fast = first
 
     def operands(caller: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any, Any, dtypes.dtype]:
         a, b = as_operand(input), as_operand(other)
@@ -89,10 +100,8 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
             return fast(input, other)
         a, b, alpha, dtype = operands(name, input, other, alpha)
         a, b = promote(name, a, b, dtype=dtype)
-        if alpha == 1:
-            result = apply(row, a, b)
-        else:
-            result = apply(scaled, a, b, alpha=as_number(alpha, dtype, name))
+        result = (apply(row, a, b) if alpha == 1 else
+                  apply(scaled, a, b, alpha=as_number(alpha, dtype, name)))
         return with_out(name, result, out, input, other)
 
     def written(self: Any, other: Any, *, alpha: Any = ONE) -> Any:
@@ -192,7 +201,8 @@ def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
     a, b = _operands("floor_divide", input, other, overloaded=True)
     dtype = result_dtype(a, b)
     ROUNDING["floor"].check(dtype)
-    return with_out("floor_divide", apply(TABLE["floor_divide"], *promote("floor_divide", a, b, dtype=dtype)), out, input, other)
+    result = apply(TABLE["floor_divide"], *promote("floor_divide", a, b, dtype=dtype))
+    return with_out("floor_divide", result, out, input, other)
 
 
 @public(function=False)
@@ -278,6 +288,10 @@ def _double(*values: Any) -> dtypes.dtype:
     return dtypes.complex128 if result_dtype(*values).is_complex else dtypes.float64
 
 
+def _as_double(x: Any, dtype: dtypes.dtype) -> Any:
+    return x.to(dtype) if isinstance(x, Tensor) else dtype.numpy.type(x).item()  # type: ignore[attr-defined]
+
+
 @public()
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """`pow` in double precision."""
@@ -288,9 +302,8 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
     if isinstance(out, Tensor) and out.dtype is not dtype:
         raise RuntimeError(f"the output given to float_power has dtype {out.dtype.scalar_name} but the operation's result "
                            f"requires dtype {dtype.scalar_name}")
-    convert = dtype.numpy.type
-    a, b = [x.to(dtype) if isinstance(x, Tensor) else convert(x).item() for x in (a, b)]  # type: ignore[attr-defined]
-    return with_out("float_power", pow(a, b), out, input, exponent)
+    result = pow(_as_double(a, dtype), _as_double(b, dtype))
+    return with_out("float_power", result, out, input, exponent)
 
 
 @public(function=False)
@@ -301,9 +314,9 @@ def float_power_(self: Any, exponent: Any) -> Any:
         raise invalid_combination("float_power_", exponent)
     dtype = _double(self, b)
     if self.dtype is not dtype:
-        raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the operation's result "
-                           f"requires dtype {dtype.scalar_name}")
-    return pow_(self, b.to(dtype) if isinstance(b, Tensor) else dtype.numpy.type(b).item())  # type: ignore[attr-defined]
+        raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the operation's "
+                           f"result requires dtype {dtype.scalar_name}")
+    return pow_(self, _as_double(b, dtype))
 
 
 def _lerp_operands(name: str, input: Any, end: Any, weight: Any) -> Any:
@@ -314,9 +327,9 @@ def _lerp_operands(name: str, input: Any, end: Any, weight: Any) -> Any:
         raise invalid_combination(name, input, end, weight)
     others = {"end": end, "weight": weight} if isinstance(weight, Tensor) else {"end": end}
     for argument, t in others.items():
-        if t.dtype is not input.dtype and not (argument == "weight" and t._array.ndim == 0 and t.dtype.category < 2):
-            raise RuntimeError(f"expected dtype {SCALAR_NAMES.get(input.dtype.name, input.dtype.name)} for `{argument}` but got "
-                               f"dtype {SCALAR_NAMES.get(t.dtype.name, t.dtype.name)}")
+        if t.dtype is not input.dtype:
+            wanted, got = (SCALAR_NAMES.get(d.name, d.name) for d in (input.dtype, t.dtype))
+            raise RuntimeError(f"expected dtype {wanted} for `{argument}` but got dtype {got}")
     Takes(FLOATS + "c", f"lerp_kernel_{'tensor' if isinstance(weight, Tensor) else 'scalar'}").check(input.dtype)
     return weight
 
@@ -341,10 +354,10 @@ def lerp_(self: Any, end: Any, weight: Any) -> Any:
 
 
 INTEGER_ADDCDIV = (
-    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
-    "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
-    "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
-    "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
+    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division "
+    "of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+    "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The "
+    "future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
 
 
 def _addc(name: str) -> None:

@@ -10,7 +10,7 @@ from whygrad._apply import apply, layout_of
 from whygrad._inplace import check_castable, kinds_of, write
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import check_range, invalid_combination, read_tensor
-from whygrad.functional.dispatch import Takes, as_operand, binary, number_as_tensor, publish, unary
+from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, unary
 from whygrad.functional.run import FUNCTIONS, public, run_inplace, with_out
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast, promote, result_dtype
@@ -80,8 +80,9 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
         if condition._array.dtype != "uint8":
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                                f"{condition.dtype.scalar_name}")
-        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
-                      "version of PyTorch. Use a boolean condition instead.", UserWarning, stacklevel=errors.user_stacklevel())
+        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
+                      "future version of PyTorch. Use a boolean condition instead.", UserWarning,
+                      stacklevel=errors.user_stacklevel())
         condition = condition.to(bool)  # type: ignore[attr-defined]
     dtype = result_dtype(a, b)
     if not isinstance(a, Tensor) and not isinstance(b, Tensor):
@@ -103,7 +104,8 @@ def _bounds(caller: str, input: Any, low: Any, high: Any) -> tuple[Any, Any]:
     read_tensor(caller, input)
     a = None if low is None else as_operand(low)
     b = None if high is None else as_operand(high)
-    if a is NotImplemented or b is NotImplemented or isinstance(a, Tensor) != isinstance(b, Tensor) and None not in (low, high):
+    mixed = a is not None and b is not None and isinstance(a, Tensor) != isinstance(b, Tensor)
+    if a is NotImplemented or b is NotImplemented or mixed:
         raise invalid_combination(caller, input, *(x for x in (low, high) if x is not None))
     if a is None and b is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -121,7 +123,8 @@ def _bounds(caller: str, input: Any, low: Any, high: Any) -> tuple[Any, Any]:
 @public()
 def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
     """Values below `min` raised to it, above `max` lowered to it."""
-    if out is None and isinstance(input, Tensor) and input._array.dtype.kind == "f" and type(min) in PLAIN and type(max) in PLAIN:
+    if (out is None and isinstance(input, Tensor) and input._array.dtype.kind == "f" and type(min) in PLAIN
+            and type(max) in PLAIN):
         return apply(TABLE["clamp"], input, min, max)
     low, high = _bounds("clamp", input, min, max)
     result = apply(TABLE["clamp"], *promote("clamp", input, low, high))
@@ -141,36 +144,46 @@ public(name="clip")(clamp)
 public(name="clip_")(clamp_)
 
 
-def _clamp_one_side(name: str, argument: str) -> None:
+def _clamp_one_side(name: str, argument: str) -> tuple[Function, Function]:
     def check(caller: str, input: Any, bound: Any) -> Any:
         low, high = _bounds(caller, input, *((bound, None) if argument == "min" else (None, bound)))
         return low if argument == "min" else high
 
-    def apply_row(input: Any, bound: Any, out: Any) -> Any:
+    def run(input: Any, bound: Any, out: Any) -> Any:
         b = check(name, input, bound)
         return with_out(name, apply(TABLE[name], *promote(name, input, b)), out, input, bound)
 
-    def apply_inplace(self: Any, bound: Any) -> Any:
+    def write_over(self: Any, bound: Any) -> Any:
         b = check(f"{name}_", self, bound)
         check_castable(result_dtype(self, b), self.dtype)
         return run_inplace(name, self, self, b)
 
-    if argument == "min":
-        def function(input: Any, min: Any, *, out: Any = None) -> Any:
-            return apply_row(input, min, out)
-
-        def written(self: Any, min: Any) -> Any:
-            return apply_inplace(self, min)
-    else:
-        def function(input: Any, max: Any, *, out: Any = None) -> Any:
-            return apply_row(input, max, out)
-
-        def written(self: Any, max: Any) -> Any:
-            return apply_inplace(self, max)
-
-    publish(function, name, doc=f"`clamp` with `{argument}` only.")
-    publish(written, f"{name}_", doc=f"In-place version of `{name}`.")
+    return run, write_over
 
 
-_clamp_one_side("clamp_min", "min")
-_clamp_one_side("clamp_max", "max")
+_clamp_min, _clamp_min_inplace = _clamp_one_side("clamp_min", "min")
+_clamp_max, _clamp_max_inplace = _clamp_one_side("clamp_max", "max")
+
+
+@public()
+def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
+    """`clamp` with `min` only."""
+    return _clamp_min(input, min, out)
+
+
+@public()
+def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
+    """`clamp` with `max` only."""
+    return _clamp_max(input, max, out)
+
+
+@public()
+def clamp_min_(self: Any, min: Any) -> Any:
+    """In-place version of `clamp_min`."""
+    return _clamp_min_inplace(self, min)
+
+
+@public()
+def clamp_max_(self: Any, max: Any) -> Any:
+    """In-place version of `clamp_max`."""
+    return _clamp_max_inplace(self, max)

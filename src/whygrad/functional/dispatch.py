@@ -56,6 +56,9 @@ class Takes:
         raise NotImplementedError(f"\"{self.kernel}\" not implemented for '{dtype.scalar_name}'")
 
 
+ANYTHING = Takes()
+
+
 def publish(f: Function, name: str, *, doc: str, function: bool = True, method: bool = True,
             aliases: Iterable[str] = ()) -> Function:
     """Give a made function its name, and put it where users find it."""
@@ -91,19 +94,21 @@ def number_as_tensor(value: Any) -> Tensor:
     return wrap(np.asarray(value, dtypes.result_dtype([value]).numpy))
 
 
-def unary(name: str, *, takes: Takes = Takes(), to_float: bool = False, complex_row: str | None = None,
-          inplace: bool = True, inplace_row: str | None = None, inplace_function: bool = True, out_argument: bool = True,
-          aliases: tuple[str, ...] = ()) -> Function:
+def unary(name: str, *, takes: Takes = ANYTHING, to_float: bool = False, complex_row: str | None = None,
+          inplace: bool = True, inplace_row: str | None = None, inplace_function: bool = True,
+          out_argument: bool = True, aliases: tuple[str, ...] = ()) -> Function:
     """`f(input, *, out)` and `input.f_()`. With `to_float` integers become floating first."""
     row = TABLE[name]
     ready = takes.kinds.translate(str.maketrans("", "", ("biu" if to_float else "") + ("c" if complex_row else "")))
+
+    fast: Function
 
     def first(input: Tensor) -> Any:
         nonlocal fast
         fast = compiled(row, "t")
         return fast(input)
 
-    fast: Function = first
+    fast = first
 
     def run(input: Any) -> Any:
         if not isinstance(input, Tensor):
@@ -116,14 +121,13 @@ def unary(name: str, *, takes: Takes = Takes(), to_float: bool = False, complex_
             return apply(TABLE[complex_row], input)
         return fast(input)
 
-    if out_argument:
-        def function(input: Any, *, out: Any = None) -> Any:
-            if out is None and isinstance(input, Tensor) and input._array.dtype.kind in ready:
-                return fast(input)
-            return with_out(name, run(input), out, input)
-    else:
-        def function(input: Any) -> Any:
-            return fast(input) if isinstance(input, Tensor) and input._array.dtype.kind in ready else run(input)
+    def function(input: Any, *, out: Any = None) -> Any:
+        if out is None and isinstance(input, Tensor) and input._array.dtype.kind in ready:
+            return fast(input)
+        return with_out(name, run(input), out, input)
+
+    def function_without_out(input: Any) -> Any:
+        return fast(input) if isinstance(input, Tensor) and input._array.dtype.kind in ready else run(input)
 
     def written(self: Any) -> Any:
         if not isinstance(self, Tensor):
@@ -135,14 +139,15 @@ def unary(name: str, *, takes: Takes = Takes(), to_float: bool = False, complex_
         row_name = complex_row if complex_row and dtype.is_complex else inplace_row or name
         return run_inplace(row_name, self, self)
 
-    publish(function, name, doc=f"{name} of each element.", aliases=aliases)
+    chosen = publish(function if out_argument else function_without_out, name, doc=f"{name} of each element.",
+                     aliases=aliases)
     if inplace:
         publish(written, f"{name}_", doc=f"In-place version of `{name}`.", aliases=[f"{a}_" for a in aliases],
                 function=inplace_function)
-    return function
+    return chosen
 
 
-def binary(name: str, *, row_name: str | None = None, takes: Takes = Takes(), to_float: bool = False,
+def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, to_float: bool = False,
            numbers: str = "second", overloaded: bool = True, inplace: bool = True, method: bool = True,
            aliases: tuple[str, ...] = ()) -> Function:
     """`f(input, other, *, out)` and `input.f_(other)`.
@@ -153,12 +158,14 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = Takes(), to
     row = TABLE[row_name or name]
     ready = takes.kinds.translate(str.maketrans("", "", "biu" if to_float else ""))
 
+    fast: Function
+
     def first(input: Tensor, other: Tensor) -> Any:
         nonlocal fast
         fast = compiled(row, "tt")
         return fast(input, other)
 
-    fast: Function = first
+    fast = first
 
     def operands(caller: str, input: Any, other: Any) -> tuple[Any, Any]:
         a, b = as_operand(input), as_operand(other)

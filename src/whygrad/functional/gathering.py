@@ -21,6 +21,8 @@ from whygrad.promotion import cast
 
 _whygrad_internal_ = True
 
+INDEX_DTYPES = (np.dtype(np.int64), np.dtype(np.int32))
+
 C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long",
            "float16": "c10::Half", "float32": "float", "float64": "double"}
 
@@ -47,7 +49,7 @@ def counted_from_front(index: Tensor, n: int) -> Tensor:
 def _element_index(function: str, input: Tensor, dim: Any, index: Any, src: Any = None, bounds: bool = True) -> tuple[Tensor, int]:
     """The checked index of gather and scatter: one position for each element."""
     read_tensor(function, index, "index", 2)
-    if index._array.dtype.name not in ("int64", "int32"):
+    if index._array.dtype not in INDEX_DTYPES:
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
     axis = dim_of(function, input, dim)
     own, wanted = input._array.shape or (1,), index._array.shape or (1,)
@@ -179,7 +181,7 @@ def _index_of(function: str, input: Tensor, dim: Any, index: Any) -> tuple[Tenso
 def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Tensor:
     """The slices of a dim at these positions."""
     index, axis, n = _index_of("index_select", input, dim, index)
-    if index._array.dtype.name not in ("int64", "int32"):
+    if index._array.dtype not in INDEX_DTYPES:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if not input._array.ndim and index._array.size != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)")
@@ -190,7 +192,7 @@ def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Tensor
 def _index_add_arguments(self: Tensor, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     index, axis, n = _index_of("index_add_", self, dim, index)
     read_tensor("index_add", source, "source", 3)
-    if index._array.dtype.name not in ("int64", "int32"):
+    if index._array.dtype not in INDEX_DTYPES:
         raise RuntimeError("index_add_(): Expected dtype int32/int64 for index")
     if source._array.dtype != self._array.dtype:
         raise RuntimeError(f"index_add_(): self ({self.dtype.scalar_name}) and source ({source.dtype.scalar_name}) must have the "

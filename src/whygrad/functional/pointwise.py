@@ -16,8 +16,8 @@ from whygrad.promotion import cast
 _whygrad_internal_ = True
 
 # Fractional results: integers become floating first.
-for _name in ("sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
-              "sinh", "cosh", "tanh", "sinc", "sigmoid"):
+for _name in ("sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos",
+              "tan", "sinh", "cosh", "tanh", "sinc", "sigmoid"):
     unary(_name, to_float=True)
 
 for _name in ("asin", "acos", "atan"):

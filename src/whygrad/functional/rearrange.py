@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from whygrad._tensor import Tensor, wrap
-from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_size, read_sizes, wrong_type
+from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_sizes, wrong_type
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import public, rows, run_inplace, with_out
-from whygrad.functional.shape import dim_of, dims_of, flatten
+from whygrad.functional.shape import dim_of, dims_of, flatten, sizes
 
 _whygrad_internal_ = True
 
@@ -20,7 +20,7 @@ def repeat(self: Any, *given: Any, repeats: Any = None) -> Tensor:
     """The tensor several times over along each dim."""
     if not given and repeats is None:
         raise TypeError('repeat() missing 1 required positional arguments: "repeats"')
-    counts = read_size("repeat", given, repeats)
+    counts = sizes("repeat", given, repeats)
     array = self._array
     if len(counts) < array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -35,7 +35,7 @@ def tile(input: Any, *given: Any, dims: Any = None) -> Tensor:
     """Like repeat, but missing leading dims count as 1."""
     if not given and dims is None:
         raise TypeError('tile() missing 1 required positional arguments: "dims"')
-    counts = read_size("tile", given, dims)
+    counts = sizes("tile", given, dims)
     return repeat(input, (1,) * (input._array.ndim - len(counts)) + counts)
 
 
@@ -81,7 +81,7 @@ def _counted_positions(repeats: Tensor) -> Tensor:
 @public()
 def flip(input: Any, *given: Any, dims: Any = None) -> Tensor:
     """The order of elements reversed along these dims."""
-    return rows.flip(input, axes=dims_of(input, read_size("flip", given, dims)))
+    return rows.flip(input, axes=dims_of(input, sizes("flip", given, dims)))
 
 
 def _flip_along(name: str, axis: int) -> None:

@@ -62,8 +62,8 @@ Hardswish = _activation("Hardswish", F.hardswish, lambda self: "", inplace=False
 class Hardtanh(Module):
     """x between two bounds."""
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
-                 max_value: float | None = None) -> None:
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
+                 min_value: float | None = None, max_value: float | None = None) -> None:
         super().__init__()
         for old, value in (("min", min_value), ("max", max_value)):
             if value is not None:

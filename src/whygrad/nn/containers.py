@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
-from typing import Any
+from typing import Any, Self
 
 from whygrad._tensor import Tensor
 from whygrad.nn.module import Module, indented, typename, with_lines
@@ -59,8 +59,8 @@ class Sequential(Numbered):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = args[0] if len(args) == 1 and isinstance(args[0], OrderedDict) else {str(i): m for i, m in enumerate(args)}
-        for name, module in named.items():
+        named = len(args) == 1 and isinstance(args[0], OrderedDict)
+        for name, module in args[0].items() if named else [(str(i), module) for i, module in enumerate(args)]:
             self.add_module(name, module)
 
     def forward(self, input: Any) -> Any:
@@ -77,7 +77,7 @@ class Sequential(Numbered):
         _check_sequential(other)
         return Sequential(*self, *other)
 
-    def __iadd__(self, other: Any) -> Sequential:
+    def __iadd__(self, other: Any) -> Self:
         _check_sequential(other)
         self.extend(list(other))
         return self
@@ -88,7 +88,7 @@ class Sequential(Numbered):
 
     __rmul__ = __mul__
 
-    def __imul__(self, count: int) -> Sequential:
+    def __imul__(self, count: int) -> Self:
         self._check_count(count)
         self.extend(list(self) * (count - 1))
         return self
@@ -218,11 +218,10 @@ def _pairs(container: str, values: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     for i, pair in enumerate(values):
         if not isinstance(pair, Iterable):
             raise TypeError(f"{container} update sequence element #{i} should be Iterable; is{type(pair).__name__}")
-        if len(pair) != 2:  # type: ignore[arg-type]
-            raise ValueError(f"{container} update sequence element #{i} has length {len(pair)}; 2 is "
-                             "required")  # type: ignore[arg-type]
-        key, value = pair
-        yield key, value
+        listed = tuple(pair)
+        if len(listed) != 2:
+            raise ValueError(f"{container} update sequence element #{i} has length {len(listed)}; 2 is required")
+        yield listed
 
 
 def _as_parameter(value: Any) -> Any:
@@ -349,7 +348,7 @@ class ParameterDict(Module):
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self[key] if key in self else default
+        return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         return ParameterDict((key, default) for key in keys)
@@ -394,6 +393,6 @@ class ParameterDict(Module):
         result.update(self)
         return result
 
-    def __ior__(self, other: ParameterDict) -> ParameterDict:
+    def __ior__(self, other: ParameterDict) -> Self:
         self.update(other)
         return self

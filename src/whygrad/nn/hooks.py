@@ -209,8 +209,8 @@ class HookedCall:
             self.result = changed
 
     def _after_failure(self) -> None:
-        for registry, flagged, whose in ((everywhere.forward, everywhere.forward_always, "global module"),
-                                         (self.module._forward_hooks, self.module._forward_hooks_always_called, "module")):
+        own = self.module._forward_hooks, self.module._forward_hooks_always_called, "module"
+        for registry, flagged, whose in ((everywhere.forward, everywhere.forward_always, "global module"), own):
             for key, hook in registry.items():
                 if key not in flagged or key in self.called:
                     continue
@@ -322,7 +322,8 @@ class BackwardBorder:
         """No input requires grad, so the node at the inputs does not exist."""
         warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since "
                       "no inputs require gradients. See "
-                      "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for more details.", stacklevel=user_stacklevel())
+                      "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
+                      "register_full_backward_hook for more details.", stacklevel=user_stacklevel())
         for hook in self.hooks:
             changed = hook(self.module, (None,) * self.input_count, self.grad_outputs)
             if changed is not None and not (isinstance(changed, tuple) and all(g is None for g in changed)):

@@ -52,8 +52,8 @@ def _loss(name: str, function: Callable[..., Any], check: Callable[..., None] | 
                      start=start, passed=passed, keyword_only=keyword_only)
 
 
-LEGACY = {"size_average": None, "reduce": None}
-REDUCED = {**LEGACY, "reduction": "mean"}
+LEGACY: dict[str, Any] = {"size_average": None, "reduce": None}
+REDUCED: dict[str, Any] = {**LEGACY, "reduction": "mean"}
 
 
 def _check_multi_margin(p: Any, weight: Any, **_: Any) -> None:
@@ -84,20 +84,23 @@ NLLLoss = _loss("NLLLoss", F.nll_loss, weight=None, size_average=None, ignore_in
 CrossEntropyLoss = _loss("CrossEntropyLoss", F.cross_entropy, weight=None, size_average=None, ignore_index=-100,
                          reduce=None, reduction="mean", label_smoothing=0.0)
 BCELoss = _loss("BCELoss", F.binary_cross_entropy, weight=None, **REDUCED)
-BCEWithLogitsLoss = _loss("BCEWithLogitsLoss", F.binary_cross_entropy_with_logits, weight=None, **REDUCED, pos_weight=None)
+BCEWithLogitsLoss = _loss("BCEWithLogitsLoss", F.binary_cross_entropy_with_logits, weight=None, **REDUCED,
+                          pos_weight=None)
 KLDivLoss = _loss("KLDivLoss", F.kl_div, **REDUCED, log_target=False)
 PoissonNLLLoss = _loss("PoissonNLLLoss", F.poisson_nll_loss, log_input=True, full=False, size_average=None, eps=1e-8,
                        reduce=None, reduction="mean")
-GaussianNLLLoss = _loss("GaussianNLLLoss", F.gaussian_nll_loss, keyword_only=True, full=False, eps=1e-6, reduction="mean")
+GaussianNLLLoss = _loss("GaussianNLLLoss", F.gaussian_nll_loss, keyword_only=True, full=False, eps=1e-6,
+                        reduction="mean")
 HingeEmbeddingLoss = _loss("HingeEmbeddingLoss", F.hinge_embedding_loss, margin=1.0, **REDUCED)
 MarginRankingLoss = _loss("MarginRankingLoss", F.margin_ranking_loss, margin=0.0, **REDUCED)
 SoftMarginLoss = _loss("SoftMarginLoss", F.soft_margin_loss, **REDUCED)
 MultiLabelMarginLoss = _loss("MultiLabelMarginLoss", F.multilabel_margin_loss, **REDUCED)
 MultiLabelSoftMarginLoss = _loss("MultiLabelSoftMarginLoss", F.multilabel_soft_margin_loss, weight=None, **REDUCED)
-MultiMarginLoss = _loss("MultiMarginLoss", F.multi_margin_loss, _check_multi_margin, p=1, margin=1.0, weight=None, **REDUCED)
+MultiMarginLoss = _loss("MultiMarginLoss", F.multi_margin_loss, _check_multi_margin, p=1, margin=1.0, weight=None,
+                        **REDUCED)
 CosineEmbeddingLoss = _loss("CosineEmbeddingLoss", F.cosine_embedding_loss, margin=0.0, **REDUCED)
-TripletMarginLoss = _loss("TripletMarginLoss", F.triplet_margin_loss, _check_margin("TripletMarginLoss"), margin=1.0, p=2.0,
-                          eps=1e-6, swap=False, **REDUCED)
+TripletMarginLoss = _loss("TripletMarginLoss", F.triplet_margin_loss, _check_margin("TripletMarginLoss"), margin=1.0,
+                          p=2.0, eps=1e-6, swap=False, **REDUCED)
 
 
 class TripletMarginWithDistanceLoss(_Loss):

@@ -34,14 +34,14 @@ def module_of(name: str, module: str, function: Callable[..., Any], parameters: 
         bound.apply_defaults()
         start(self, **bound.arguments)
 
-    if names == ("inplace",):
-        def forward(self: Any, input: Any) -> Any:
-            return function(input, self.inplace)
-    else:
-        def forward(self: Any, *inputs: Any) -> Any:
-            return function(*inputs, **{key: getattr(self, key) for key in names})
+    def forward(self: Any, *inputs: Any) -> Any:
+        return function(*inputs, **{key: getattr(self, key) for key in names})
 
-    members.update(__module__=module, __qualname__=name, __doc__=function.__doc__, forward=forward)
+    def forward_with_inplace(self: Any, input: Any) -> Any:
+        return function(input, self.inplace)
+
+    members.update(__module__=module, __qualname__=name, __doc__=function.__doc__,
+                   forward=forward_with_inplace if names == ("inplace",) else forward)
     if parameters:
         self_parameter = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
@@ -50,7 +50,7 @@ def module_of(name: str, module: str, function: Callable[..., Any], parameters: 
     made = type(name, (base,), members)
     for key, member in vars(made).items():
         if inspect.isfunction(member):
-            member.__qualname__ = f"{name}.{key}"
+            member.__name__, member.__qualname__ = key, f"{name}.{key}"
     return made
 
 

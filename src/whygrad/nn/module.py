@@ -63,8 +63,8 @@ class Module(StateDictMethods):
                 raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} "
                                 "were given")
         # Past `__setattr__`, which sorts values into these very registries.
-        self.__dict__.update({name: OrderedDict() for name in HOOK_REGISTRIES}, training=True, _parameters={}, _buffers={},
-                             _non_persistent_buffers_set=set(), _is_full_backward_hook=None, _modules={})
+        self.__dict__.update({name: OrderedDict() for name in HOOK_REGISTRIES}, training=True, _parameters={},
+                             _buffers={}, _non_persistent_buffers_set=set(), _is_full_backward_hook=None, _modules={})
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -107,7 +107,7 @@ class Module(StateDictMethods):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor "
                                 "or None expected)")
-            persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
+            persistent = getattr(value, "persistent", name not in members.get("_non_persistent_buffers_set", ()))
             self.register_buffer(name, value, persistent)
         else:
             object.__setattr__(self, name, value)
@@ -202,9 +202,8 @@ class Module(StateDictMethods):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
-        if strict or hasattr(parent, name):
-            if not isinstance(parent._member(name), Module):
-                raise AttributeError(f"`{name}` is not an nn.Module")
+        if (strict or hasattr(parent, name)) and not isinstance(parent._member(name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
@@ -371,9 +370,9 @@ class Module(StateDictMethods):
         return self._apply(lambda t: t.share_memory_())
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Convert floating-point parameters and buffers: `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)`."""
-        values = list(args) + [kwargs.get("dtype")]
-        dtype = next((x.dtype if isinstance(x, Tensor) else x for x in values if isinstance(x, (dtypes.dtype, Tensor))), None)
+        """Convert floating-point parameters and buffers: `to(device, dtype)`, either of them, or `to(tensor)`."""
+        named = [x for x in (*args, kwargs.get("dtype")) if isinstance(x, (dtypes.dtype, Tensor))]
+        dtype = None if not named else named[0].dtype if isinstance(named[0], Tensor) else named[0]
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got desired "
@@ -392,7 +391,8 @@ class Module(StateDictMethods):
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
                                   with_kwargs: bool = False) -> RemovableHandle:
         """`hook(module, args)` (or `hook(module, args, kwargs)`) before forward; it may return other arguments."""
-        return add_hook(self._forward_pre_hooks, hook, (self._forward_pre_hooks_with_kwargs, with_kwargs), prepend=prepend)
+        return add_hook(self._forward_pre_hooks, hook, (self._forward_pre_hooks_with_kwargs, with_kwargs),
+                        prepend=prepend)
 
     def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:

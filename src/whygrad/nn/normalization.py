@@ -6,7 +6,6 @@ import numbers
 import warnings
 from typing import Any
 
-from whygrad import dtypes
 from whygrad.errors import user_stacklevel
 from whygrad.nn import functional as F
 from whygrad.nn import init
@@ -60,8 +59,8 @@ class RMSNorm(Module):
 
     weight: Any
 
-    def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True,
+                 device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         one = isinstance(normalized_shape, numbers.Integral)
         self.normalized_shape: tuple[int, ...] = (normalized_shape,) if one else tuple(normalized_shape)
@@ -141,10 +140,11 @@ class _NormBase(_Affine):
         self.affine = affine
         self.track_running_stats = track_running_stats
         self._make_affine(num_features, affine, bias, device, dtype)
-        tracked = track_running_stats
-        self.register_buffer("running_mean", torch.zeros(num_features, device=device, dtype=dtype) if tracked else None)
-        self.register_buffer("running_var", torch.ones(num_features, device=device, dtype=dtype) if tracked else None)
-        self.register_buffer("num_batches_tracked", torch.tensor(0, dtype=dtypes.int64, device=device) if tracked else None)
+        buffers = {"running_mean": torch.zeros(num_features, device=device, dtype=dtype),
+                   "running_var": torch.ones(num_features, device=device, dtype=dtype),
+                   "num_batches_tracked": torch.tensor(0, device=device)}
+        for name, buffer in buffers.items():
+            self.register_buffer(name, buffer if track_running_stats else None)
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
@@ -186,8 +186,8 @@ class _BatchNorm(_NormBase):
                 factor = 1.0 / float(self.num_batches_tracked)
         use_batch = self.training or (self.running_mean is None and self.running_var is None)
         tracked = not self.training or self.track_running_stats
-        return F.batch_norm(input, self.running_mean if tracked else None, self.running_var if tracked else None, self.weight,
-                            self.bias, use_batch, factor, self.eps)
+        mean, var = (self.running_mean, self.running_var) if tracked else (None, None)
+        return F.batch_norm(input, mean, var, self.weight, self.bias, use_batch, factor, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -212,7 +212,8 @@ class _InstanceNorm(_NormBase):
     """Mean 0 and variance 1 for each channel of each sample. `dims` are without and with a batch."""
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False,
-                 track_running_stats: bool = False, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
+                 track_running_stats: bool = False, device: Any = None, dtype: Any = None, *,
+                 bias: bool = True) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input: Any) -> Any:
@@ -232,9 +233,9 @@ class _InstanceNorm(_NormBase):
         return self._normalized(input)
 
     def _normalized(self, input: Any) -> Any:
-        return F.instance_norm(input, self.running_mean, self.running_var, self.weight, self.bias,
-                               self.training or not self.track_running_stats, 0.0 if self.momentum is None else self.momentum,
-                               self.eps)
+        use_batch = self.training or not self.track_running_stats
+        return F.instance_norm(input, self.running_mean, self.running_var, self.weight, self.bias, use_batch,
+                               0.0 if self.momentum is None else self.momentum, self.eps)
 
 
 class InstanceNorm1d(_InstanceNorm):

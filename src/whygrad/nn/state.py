@@ -23,7 +23,7 @@ _whygrad_internal_ = True
 EXTRA_STATE = "_extra_state"
 
 
-class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):  # noqa: PYI024
     """What `load_state_dict` found missing, and what it had no place for."""
 
     __slots__ = ()
@@ -153,8 +153,8 @@ class StateDictMethods:
     def _load_one(self: Any, name: str, own: Tensor, key: str, given: Any, assign: bool) -> str | None:
         """Load one tensor, or say why that is not possible."""
         if not isinstance(given, Tensor):
-            return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
-                    f"but received {type(given)}")
+            return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                    f"checkpoint but received {type(given)}")
         if not is_lazy(own):
             if own.ndim == 0 and given.shape == (1,):
                 given = given[0]  # type: ignore[index]  # checkpoints of old had no 0-dim tensors
@@ -173,8 +173,8 @@ class StateDictMethods:
                         given = Parameter(given, requires_grad=own.requires_grad)
                 setattr(self, name, given)
         except Exception as error:
-            return (f'While copying the parameter named "{key}", whose dimensions in the model are {own.shape} and whose '
-                    f"dimensions in the checkpoint are {given.shape}, an exception occurred : {error.args}.")
+            return (f'While copying the parameter named "{key}", whose dimensions in the model are {own.shape} and '
+                    f"whose dimensions in the checkpoint are {given.shape}, an exception occurred : {error.args}.")
         return None
 
     def get_extra_state(self) -> Any:
@@ -209,7 +209,7 @@ class StateDictMethods:
         return add_hook(self._load_state_dict_pre_hooks, WithModule(hook, self) if with_module else hook)
 
     def register_load_state_dict_pre_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
-        """`hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, error_msgs)` before loading."""
+        """`hook(module, state_dict, prefix, metadata, strict, missing, unexpected, error_msgs)` before loading."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def register_load_state_dict_post_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:

@@ -33,8 +33,17 @@ def leaky_relu(xp, x, *, slope):
     return xp.where(x > 0, x, x * slope)
 
 
-@elementwise(node="LeakyReluBackward1",
-             x=lambda xp, g, out, slope: xp.leaky_relu_backward(g, out, slope=slope))
+def leaky_relu_inplace_rule(xp, g, out, slope):
+    if slope < 0:
+        raise RuntimeError(
+            "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "
+            "caused by calling in-place forward function with a negative slope, please call out-of-place version instead. "
+            "File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward "
+            "calculation with negative slope")
+    return xp.leaky_relu_backward(g, out, slope=slope)
+
+
+@elementwise(node="LeakyReluBackward1", x=leaky_relu_inplace_rule)
 def leaky_relu_inplace(xp, x, *, slope):
     return xp.where(x > 0, x, x * slope)
 

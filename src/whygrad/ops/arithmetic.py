@@ -157,7 +157,7 @@ def copysign(xp, a, b):
     return xp.copysign(a, b)
 
 
-@elementwise(node=lambda kinds, statics: {"tt": "XlogyBackward0", "st": "XlogyBackward1", "ts": "XlogyBackward2"}[kinds],
+@elementwise(node=lambda kinds, statics: f"XlogyBackward{('tt', 'st', 'ts').index(kinds)}",
              a=lambda xp, g, a, b: xp.where((a == 0) & (b <= 0), 0.0, xp.xlogy(g, b)),
              b=lambda g, a, b: g * a / b)
 def xlogy(xp, a, b):

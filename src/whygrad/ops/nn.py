@@ -1,11 +1,12 @@
 """Rows of nn.functional: softmax, losses, embeddings and normalisations."""
 
 import math
+from typing import Any
 
 from whygrad.ops.reduction import norm_rule
 from whygrad.ops.table import NoGrad, elementwise, op
 
-NOT_DIFFERENTIABLE = {"target": NoGrad("class indices have no derivative"),
+NOT_DIFFERENTIABLE: dict[str, Any] = {"target": NoGrad("class indices have no derivative"),
                       "weight": NoGrad("the weights of a loss are constants")}
 
 
@@ -152,7 +153,8 @@ def _nll_node(kinds, statics):
 
 @op(node=_nll_node,
     x=lambda xp, g, target, weight, x_shape, ignore_index, reduction, spatial:
-    xp.nll_loss_backward(g, target, weight, shape=x_shape, ignore_index=ignore_index, reduction=reduction, spatial=spatial),
+    xp.nll_loss_backward(g, target, weight, shape=x_shape, ignore_index=ignore_index, reduction=reduction,
+                         spatial=spatial),
     **NOT_DIFFERENTIABLE)
 def nll_loss(xp, x, target, weight, *, ignore_index, reduction, spatial):
     return xp.nll_loss(x, target, weight, ignore_index=ignore_index, reduction=reduction, spatial=spatial)

@@ -45,7 +45,7 @@ class Cause:
         self.kind = kind
         self.site = where
         self.detail = detail
-        self.sources = tuple(weakref.ref(source) for source in sources)
+        self.sources = tuple([weakref.ref(source) for source in sources])
         self.origin = origin
 
     def __repr__(self) -> str:

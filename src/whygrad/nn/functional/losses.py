@@ -177,15 +177,17 @@ def _check_nll(input: Any, target: Any, weight: Any) -> None:
             raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
 
 
-def cross_entropy(input: Any, target: Any, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
-                  reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Any:
+def cross_entropy(input: Any, target: Any, weight: Any = None, size_average: bool | None = None,
+                  ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+                  label_smoothing: float = 0.0) -> Any:
     """The loss of logits against class indices, or against class probabilities of the same shape."""
     if reduction != "mean" or size_average is not None or reduce is not None:
         reduction = reduction_of(reduction, size_average, reduce)
     shape = input._array.shape
     class_dim = 0 if len(shape) == 1 else 1
     if target._array.shape == shape:
-        return _cross_entropy_of_probabilities(input, target, weight, reduction, ignore_index, label_smoothing, class_dim)
+        return _cross_entropy_of_probabilities(input, target, weight, reduction, ignore_index, label_smoothing,
+                                               class_dim)
     if label_smoothing > 0.0:
         if label_smoothing > 1.0:
             raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
@@ -253,18 +255,19 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_avera
                          "deprecated. Please ensure they have the same size.")
     if weight is not None:
         weight = weight.expand(torch.broadcast_shapes(target.shape, weight.shape))
-    for given, name in ((target, "target"), (weight, "weight")):
+    for given in (target, weight):
         if given is not None and given.dtype is not input.dtype:
             raise RuntimeError(f"Found dtype {given.dtype.scalar_name} but expected {input.dtype.scalar_name}")
     check_constant("binary_cross_entropy", "weight", weight)
     for array, name in ((input._array, "input"), (target._array, "target")):
-        if array.size and not (0 <= array.min() and array.max() <= 1):
+        if array.size and not (array.min() >= 0 and array.max() <= 1):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     return apply(TABLE["binary_cross_entropy"], input, target, weight, reduction=reduction)
 
 
 def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, size_average: bool | None = None,
-                                     reduce: bool | None = None, reduction: str = "mean", pos_weight: Any = None) -> Any:
+                                     reduce: bool | None = None, reduction: str = "mean",
+                                     pos_weight: Any = None) -> Any:
     """sigmoid and binary cross entropy in one, without overflow."""
     reduction = reduction_of(reduction, size_average, reduce)
     if target.shape != input.shape:
@@ -278,8 +281,8 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
     return apply(TABLE["binary_cross_entropy_with_logits"], input, target, weight, pos_weight, reduction=reduction)
 
 
-def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-           log_target: bool = False) -> Any:
+def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
+           reduction: str = "mean", log_target: bool = False) -> Any:
     """The Kullback-Leibler divergence of log-probabilities `input` from `target`."""
     batch_mean = False
     if size_average is not None or reduce is not None:
@@ -292,16 +295,14 @@ def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bo
     elif reduction == "batchmean":
         batch_mean, reduction = True, "sum"
     reduction = reduction_of(reduction)
-    if log_target:
-        loss = target.exp() * (target - input)
-    else:
-        loss = torch.xlogy(target, target) - target * input
+    loss = target.exp() * (target - input) if log_target else torch.xlogy(target, target) - target * input
     loss = reduce_loss(loss, reduction)
     return loss / input.shape[0] if batch_mean and input.ndim else loss
 
 
-def poisson_nll_loss(input: Any, target: Any, log_input: bool = True, full: bool = False, size_average: bool | None = None,
-                     eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean") -> Any:
+def poisson_nll_loss(input: Any, target: Any, log_input: bool = True, full: bool = False,
+                     size_average: bool | None = None, eps: float = 1e-8,
+                     reduce: bool | None = None, reduction: str = "mean") -> Any:
     """The loss of a Poisson rate (or its logarithm) against counts."""
     reduction = reduction_of(reduction, size_average, reduce)
     loss = input.exp() - target * input if log_input else input - target * add_number(input, eps).log()

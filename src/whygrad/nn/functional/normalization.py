@@ -71,7 +71,8 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
         kind = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {kind}, but got {eps}")
     channels = input._array.shape[1]
-    for given, name in ((running_mean, "running_mean"), (running_var, "running_var"), (weight, "weight"), (bias, "bias")):
+    per_channel = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    for name, given in per_channel.items():
         if given is not None and given._array.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
     if not training:
@@ -106,10 +107,10 @@ def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     samples, channels = shape[:2]
-    repeated = [None if t is None else t.repeat(samples) for t in (weight, bias, running_mean, running_var)]
+    repeated: list[Any] = [None if t is None else t.repeat(samples) for t in (weight, bias, running_mean, running_var)]
     weight, bias, mean, var = repeated
-    result = batch_norm(input.contiguous().view(1, samples * channels, *shape[2:]), mean, var, weight, bias, use_input_stats,
-                        momentum, eps)
+    in_one = input.contiguous().view(1, samples * channels, *shape[2:])
+    result = batch_norm(in_one, mean, var, weight, bias, use_input_stats, momentum, eps)
     for running, each in ((running_mean, mean), (running_var, var)):
         if running is not None and use_input_stats:
             running._array[...] = each._array.reshape(samples, channels).mean(axis=0)
@@ -141,6 +142,6 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
         return input
     before = size // 2
     channels = input.shape[1]
-    padded = pad(input.mul(input), (0, 0) * (input.ndim - 2) + (before, size - 1 - before))
-    mean = sum(padded.narrow(1, i, channels) for i in range(size)) / size
+    padded: Any = pad(input.mul(input), (0, 0) * (input.ndim - 2) + (before, size - 1 - before))
+    mean: Any = sum(padded.narrow(1, i, channels) for i in range(size)) / size
     return input / mean.mul(alpha).add(k).pow(beta)

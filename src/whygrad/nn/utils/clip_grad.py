@@ -47,12 +47,12 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
 
 
 @no_grad()
-def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
+def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
     """Scale the gradients so that a total norm above `max_norm` becomes `max_norm`."""
     grads = _grads(_listed(parameters))
     if not grads:
         return
-    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)  # type: ignore[operator]
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for grad in grads:
         grad.mul_(factor)
 

@@ -1,0 +1,47 @@
+"""Choosing between numbers, on bare NumPy arrays, without a branch on every element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_whygrad_internal_ = True
+
+try:
+    # The ufunc behind np.clip: unlike np.maximum it is vectorised for a constant, and it has no wrapper.
+    from numpy._core.umath import clip  # type: ignore[attr-defined]
+except ImportError:
+    clip = np.clip
+
+# Integers of the same size: to choose between floating numbers by their bits.
+_BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+_LARGE = 1 << 11
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """NumPy's; for large arrays without its branch on every element, which is slow when the condition is irregular."""
+    array = a if isinstance(a, np.ndarray) and a.ndim else b
+    if (not isinstance(array, np.ndarray) or array.size <= _LARGE or array.dtype not in _BITS
+            or condition.shape != array.shape or not (_fits(a, array) and _fits(b, array))):
+        return np.where(condition, a, b)
+    dtype = array.dtype
+    if type(b) is float and b == 0:
+        return np.multiply(a.view(_BITS[dtype]), condition).view(dtype)
+    if type(a) is float and a == 0:
+        return np.multiply(b.view(_BITS[dtype]), ~condition).view(dtype)
+    a_bits, b_bits = (np.asarray(x, dtype).view(_BITS[dtype]) for x in (a, b))
+    result = np.bitwise_xor(a_bits, b_bits)
+    result = np.multiply(result, condition, out=result if result.shape == condition.shape else None)
+    result ^= b_bits
+    return result.view(dtype)
+
+
+def _fits(x: Any, array: np.ndarray) -> bool:
+    return not isinstance(x, (np.ndarray, np.generic)) or (x.dtype is array.dtype and x.shape in ((), array.shape))
+
+
+def clamp(x: Any, low: Any, high: Any) -> Any:
+    if low is not None and high is not None:
+        return clip(x, low, high)
+    return np.maximum(x, low) if high is None else np.minimum(x, high)
