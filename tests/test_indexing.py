@@ -473,6 +473,7 @@ v.masked_fill(v > 0, v)
 v.masked_fill(m[:, :3] > 0, 1)
 v.masked_fill(v > 0, "a")
 v.masked_fill(L(1, 0, 0, 1).to(torch.uint8), 1)
+v.masked_fill(L(1, 0, 0, 1), 1)
 v.masked_fill(v > 0, 1j)
 v.detach().masked_fill_(m > 0, 1)
 v.masked_select(v)
@@ -524,7 +525,8 @@ y = v.expand(3, 4); y[[0]] = 1
 """.strip().split("\n"))
 def test_errors_of_writes(text: str) -> None:
     def run(lib: Any, x: Any, v: Any) -> None:
-        exec(text, {"torch": lib, "np": np, "L": lambda *values: lib.tensor(np.array(values)), "x": x, "y": x * 1, "v": v})
+        places = lambda *values: lib.tensor(np.array(values))
+        exec(text, {"torch": lib, "np": np, "L": places, "x": x, "y": x * 1, "v": v})
 
     (theirs_x, ours_x), (theirs_v, ours_v) = pair(ARRAYS["x"], True), pair(ARRAYS["v"], True)
     same_error(lambda: run(torch, theirs_x, theirs_v), lambda: run(whygrad, ours_x, ours_v))
@@ -551,37 +553,47 @@ def test_saved_indices_are_watched_and_freed(text: str) -> None:
 
     (theirs_x, ours_x), (theirs_v, ours_v) = pair(ARRAYS["x"], True), pair(ARRAYS["v"], True)
     # Of several index tensors torch names the one that was changed.
-    same_error(lambda: run(torch, theirs_x, theirs_v), lambda: run(whygrad, ours_x, ours_v), text="L(1, 1)" not in text)
+    compare_text = "L(1, 1)" not in text
+    same_error(lambda: run(torch, theirs_x, theirs_v), lambda: run(whygrad, ours_x, ours_v), text=compare_text)
 
 
 SHAPE = (3, 4, 2)
 
 
-@st.composite
-def keys(draw: st.DrawFn) -> str:
-    """A key as source text, so that each library makes its own tensors from it."""
-    places = st.integers(-5, 5)
-    bounds = st.one_of(st.none(), st.integers(-5, 5)).map(lambda n: "" if n is None else str(n))
-    slices = st.builds(lambda a, b, c: f"{a}:{b}:{c}", bounds, bounds, st.sampled_from(["", "", "1", "2", "3"]))
-    good = st.integers(-2, 1)
-    lists = st.lists(good, max_size=3).map(str)
-    nested = st.lists(st.lists(good, min_size=2, max_size=2), min_size=1, max_size=2).map(str)
-    tensors = st.one_of(st.lists(good, min_size=1, max_size=3), st.lists(st.lists(good, min_size=2, max_size=2), min_size=1,
-                                                                         max_size=2)).map(lambda n: f"L(*{n})")
-    zero_dim = good.map(lambda n: f"torch.tensor({n})")
-    length = st.sampled_from([2, 3, 4])
-    mask = length.flatmap(lambda n: st.lists(st.booleans(), min_size=n, max_size=n)).map(lambda m: f"L(*{m})")
-    wide_mask = st.sampled_from([(3, 4), (4, 2)]).flatmap(
-        lambda s: st.lists(st.lists(st.booleans(), min_size=s[1], max_size=s[1]), min_size=s[0], max_size=s[0])
-    ).map(lambda m: f"L(*{m})")
-    part = st.one_of(good.map(str), places.map(str), slices, slices, st.just("None"), st.just("..."), lists, nested, tensors, zero_dim,
-                     mask, wide_mask, st.sampled_from(["True", "False", "torch.tensor(True)", "np.array([1, 0])", "np.int32(1)"]))
-    parts = draw(st.lists(part, min_size=1, max_size=4).filter(lambda p: p.count("...") <= 1))
-    return ", ".join(parts)
+PLACE = st.integers(-2, 1)
+PAIR = st.lists(PLACE, min_size=2, max_size=2)
+PLACES = st.lists(PLACE, min_size=1, max_size=3) | st.lists(PAIR, min_size=1, max_size=2)
+BOUND = st.sampled_from(["", *map(str, range(-5, 6))])
+
+
+def masks(*shape: int) -> st.SearchStrategy[Any]:
+    one: st.SearchStrategy[Any] = st.booleans()
+    for n in reversed(shape):
+        one = st.lists(one, min_size=n, max_size=n)
+    return one
+
+
+PARTS = st.one_of(
+    PLACE.map(str),
+    st.integers(-5, 5).map(str),
+    st.builds("{}:{}:{}".format, BOUND, BOUND, st.sampled_from(["", "", "1", "2", "3"])),
+    st.builds("{}:{}".format, BOUND, BOUND),
+    st.just("None"),
+    st.just("..."),
+    st.lists(PLACE, max_size=3).map(str),
+    PLACES.map(str),
+    PLACES.map("L(*{})".format),
+    PLACE.map("torch.tensor({})".format),
+    st.one_of(masks(2), masks(3), masks(4), masks(3, 4), masks(4, 2)).map("L(*{})".format),
+    st.sampled_from(["True", "False", "torch.tensor(True)", "np.array([1, 0])", "np.int32(1)"]),
+)
+# A key as source text, so that each library makes its own tensors from it.
+KEYS = st.lists(PARTS, min_size=1, max_size=4).filter(lambda parts: parts.count("...") <= 1).map(", ".join)
+VALUES = st.sampled_from(["2.5", "w", "w[:1]", "w[0]", "x[0].detach()", "torch.ones(1, 1, 1, 1, dtype=torch.float64)"])
 
 
 @settings(max_examples=300, deadline=None)
-@given(key=keys())
+@given(key=KEYS)
 def test_any_key_reads_like_torch(key: str) -> None:
     theirs_leaf, ours_leaf = pair(np.arange(24.0).reshape(SHAPE), requires_grad=True)
     text = f"x[{key}]"
@@ -601,7 +613,7 @@ def test_any_key_reads_like_torch(key: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(key=keys(), value=st.sampled_from(["2.5", "w", "w[:1]", "w[0]", "x[0].detach()", "torch.ones(1, 1, 1, 1, dtype=torch.float64)"]))
+@given(key=KEYS, value=VALUES)
 def test_any_key_writes_like_torch(key: str, value: str) -> None:
     base = np.arange(24.0).reshape(SHAPE)
     theirs_leaf, ours_leaf = pair(base, requires_grad=True)
@@ -612,7 +624,6 @@ def test_any_key_writes_like_torch(key: str, value: str) -> None:
         exec(f"y[{key}] = {value}", scope)
         return scope["y"]
 
-    # Which of several writes to one place stays is not defined.
     theirs, ours = outcome(lambda: run(torch, theirs_leaf, theirs_w)), outcome(lambda: run(whygrad, ours_leaf, ours_w))
     assert theirs[0] == ours[0], (theirs, ours)
     if theirs[0] == "error":

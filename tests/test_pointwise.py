@@ -28,8 +28,9 @@ COMPLEX = np.array([1.5 + 0.5j, -0.4 + 0.8j, 0.3 - 1.2j])
 
 # name: where the function is smooth, or has the corners that matter.
 UNARY = {
-    **dict.fromkeys(("neg", "negative", "exp", "exp2", "expm1", "sin", "cos", "tan", "atan", "arctan", "sinh", "cosh", "tanh",
-                     "asinh", "arcsinh", "erf", "erfc", "sigmoid", "square", "deg2rad", "rad2deg", "frac"), PLAIN),
+    **dict.fromkeys(("neg", "negative", "exp", "exp2", "expm1", "sin", "cos", "tan", "atan", "arctan", "sinh", "cosh",
+                     "tanh", "asinh", "arcsinh", "erf", "erfc", "sigmoid", "square", "deg2rad", "rad2deg",
+                     "frac"), PLAIN),
     **dict.fromkeys(("abs", "absolute", "sign", "sgn", "floor", "ceil", "round", "trunc", "fix", "relu", "selu", "celu",
                      "nan_to_num", "positive", "sinc"), ZEROS),
     **dict.fromkeys(("sqrt", "rsqrt", "reciprocal", "log", "log2", "log10", "log1p"), POSITIVE),
@@ -37,8 +38,9 @@ UNARY = {
     **dict.fromkeys(("acosh", "arccosh"), ABOVE_ONE),
 }
 TESTS = ("isnan", "isinf", "isfinite", "isposinf", "isneginf", "isreal", "signbit", "logical_not")
-HOLOMORPHIC = ("neg", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-               "cosh", "tanh", "asinh", "acosh", "atanh", "sqrt", "rsqrt", "reciprocal", "square", "sigmoid", "sinc")
+HOLOMORPHIC = ("neg", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos",
+               "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sqrt", "rsqrt", "reciprocal", "square",
+               "sigmoid", "sinc")
 NO_INPLACE_METHOD = ("positive", "selu", "celu")
 
 
@@ -90,8 +92,9 @@ def compare_outcomes(theirs: Any, ours: Any, where: str) -> None:
 
 ACTIVATIONS: dict[str, list[dict[str, Any]]] = {
     "relu": [{}], "relu6": [{}], "leaky_relu": [{}, {"negative_slope": 0.3}], "elu": [{}, {"alpha": 0.7}], "selu": [{}],
-    "celu": [{}, {"alpha": 1.75}], "softplus": [{}, {"beta": 2, "threshold": 3}], "gelu": [{}, {"approximate": "tanh"}],
-    "silu": [{}], "hardtanh": [{}, {"min_val": -0.3, "max_val": 1.0}], "hardsigmoid": [{}], "hardswish": [{}], "mish": [{}],
+    "celu": [{}, {"alpha": 1.75}], "softplus": [{}, {"beta": 2, "threshold": 3}], "silu": [{}], "hardswish": [{}],
+    "gelu": [{}, {"approximate": "tanh"}], "hardtanh": [{}, {"min_val": -0.3, "max_val": 1.0}], "hardsigmoid": [{}],
+    "mish": [{}],
     "softsign": [{}], "logsigmoid": [{}], "tanhshrink": [{}], "threshold": [{"threshold": 0.5, "value": -2.0}],
 }
 ACTIVATION_CASES = [(name, options) for name, cases in ACTIVATIONS.items() for options in cases]
@@ -105,14 +108,16 @@ def activate(ns: Any, name: str, x: Any, **options: Any) -> Any:
 @pytest.mark.parametrize(("name", "options"), ACTIVATION_CASES)
 def test_activations(name: str, options: dict[str, Any], dtype: Any) -> None:
     # torch's hardsigmoid has no second derivative, and a slope of float32(1 / 6) for every dtype.
-    order, rtol = (1, 1e-7) if name == "hardsigmoid" and dtype is F64 else (1, None) if name == "hardsigmoid" else (2, None)
+    order = 1 if name == "hardsigmoid" else 2
+    rtol = 1e-7 if name == "hardsigmoid" and dtype is F64 else None
     for values in (PLAIN, ZEROS, np.array([-50.0, -20.5, 19.5, 21.0, 60.0]), np.array(0.7)):
         check(lambda ns, x: activate(ns, name, x, **options), [values.astype(dtype)], order=order, rtol=rtol)
 
 
 @pytest.mark.parametrize(("name", "options"), ACTIVATION_CASES)
 def test_activations_of_special_values(name: str, options: dict[str, Any]) -> None:
-    values = [-INF, NAN] if (name, options) == ("gelu", {}) else [INF, -INF, NAN]  # torch's gelu(inf) in float32 is NaN
+    # torch's gelu(inf) is NaN, in float32 only.
+    values = [-INF, NAN] if (name, options) == ("gelu", {}) else [INF, -INF, NAN]
     check(lambda ns, x: activate(ns, name, x, **options), [np.array(values, F32)], order=1)
 
 
@@ -121,13 +126,13 @@ def test_activation_dtypes(name: str) -> None:
     for dtype in (np.bool_, np.uint8, np.int64, np.float16, np.complex64):
         theirs, ours = pair(np.array([0, 1, 3]).astype(dtype))
         options = ACTIVATIONS[name][0] if name != "threshold" else {"threshold": 1, "value": 2}
-        a = outcome(lambda: activate(torch, name, theirs, **options))
-        b = outcome(lambda: activate(whygrad, name, ours, **options))
+        a, b = (outcome(lambda ns=ns, x=x, options=options: activate(ns, name, x, **options))
+                for ns, x in ((torch, theirs), (whygrad, ours)))
         compare_outcomes(a, b, f"{name} of {dtype.__name__}")
 
 
-@pytest.mark.parametrize("name", ["relu", "relu6", "leaky_relu", "elu", "selu", "celu", "silu", "hardtanh", "hardsigmoid",
-                                  "hardswish", "mish", "threshold"])
+@pytest.mark.parametrize("name", ["relu", "relu6", "leaky_relu", "elu", "selu", "celu", "silu", "hardtanh",
+                                  "hardsigmoid", "hardswish", "mish", "threshold"])
 def test_activations_in_place(name: str) -> None:
     options = ACTIVATIONS[name][-1]
 
@@ -232,8 +237,8 @@ def test_operators_with_a_number_first(name: str) -> None:
 
 def test_operators_refuse_what_they_do_not_know() -> None:
     theirs, ours = pair(A)
-    for operation in (lambda x: x + "a", lambda x: "a" + x, lambda x: x * None, lambda x: x - [1], lambda x: x < "a", lambda x: ~x,
-                      lambda x: x / "a", lambda x: x ** "a", lambda x: 1 - (x > 0)):
+    for operation in (lambda x: x + "a", lambda x: "a" + x, lambda x: x * None, lambda x: x - [1], lambda x: x < "a",
+                      lambda x: ~x, lambda x: x / "a", lambda x: x ** "a", lambda x: 1 - (x > 0)):
         same_error(lambda f=operation: f(theirs), lambda f=operation: f(ours))
     assert (ours == None) is False  # noqa: E711
     assert (ours != "a") is True
@@ -286,7 +291,7 @@ EXPONENTS = np.array([0.0, 1.0, 2.0, 0.5, 3.0, -1.0, -0.5, -2.0, 2.5])
 
 
 @pytest.mark.parametrize("dtype", [F32, F64])
-@pytest.mark.parametrize("exponent", EXPONENTS.tolist() + [0, 1, 2, 3, -1])
+@pytest.mark.parametrize("exponent", [*EXPONENTS.tolist(), 0, 1, 2, 3, -1])
 def test_pow_of_tensor_to_number(exponent: Any, dtype: Any) -> None:
     check(lambda ns, x: x ** exponent, [POSITIVE.astype(dtype)])
     check(lambda ns, x: ns.pow(x, exponent), [POWERS.astype(dtype)], order=1)
@@ -357,7 +362,8 @@ def test_clamp(low: Any, high: Any) -> None:
 
 
 def test_clamp_to_tensors() -> None:
-    x, low, high = np.array([-2.0, 0.0, 1.0, 2.0, 3.0]), np.array([-1.0, 0.0, 2.0, 1.0, 4.0]), np.array([1.0, 0.0, 1.0, 2.0, 3.5])
+    x = np.array([-2.0, 0.0, 1.0, 2.0, 3.0])
+    low, high = np.array([-1.0, 0.0, 2.0, 1.0, 4.0]), np.array([1.0, 0.0, 1.0, 2.0, 3.5])
     check(lambda ns, x, a, b: ns.clamp(x, a, b), [x, low, high])
     check(lambda ns, x, a: ns.clamp(x, a), [x, low])
     check(lambda ns, x, b: ns.clamp(x, max=b), [x, high])
@@ -382,6 +388,19 @@ def test_where() -> None:
     check(lambda ns, c, a: ns.where(c, a, 2.5), [mask, np.arange(6).reshape(2, 3)])
 
 
+def test_large_arrays_are_chosen_from_by_their_bits() -> None:
+    rng = np.random.default_rng(0)
+    for dtype in (F32, F64):
+        x, y = rng.normal(size=(2, 70, 40)).astype(dtype)
+        x[0, :6] = INF, -INF, NAN, 0.0, -0.0, 1e30
+        check(lambda ns, a, b: ns.where(a > 0, a, b), [x, y])
+        check(lambda ns, a: ns.where(a > 0, a, -2.5), [x])
+        check(lambda ns, a, b: ns.where((a > 0).t(), a.t(), b.t()), [x, y])
+        for call in (lambda ns, a: ns.relu(a) * ns.relu(a), lambda ns, a: ns.clamp(a, -1, 1) * a,
+                     lambda ns, a: ns.maximum(a, ns.zeros_like(a)) * a):
+            check(call, [x], order=1)  # gradients with inf and nan in them
+
+
 def test_lerp() -> None:
     for weight in (0.0, 0.3, 0.5, 1.0, 1.7):
         check(lambda ns, a, b, w=weight: ns.lerp(a, b, w), [A, B])
@@ -394,7 +413,8 @@ def test_lerp() -> None:
 @pytest.mark.parametrize("value", [1, 0.5, -2])
 def test_addc(name: str, value: Any) -> None:
     check(lambda ns, x, a, b: getattr(ns, name)(x, a, b, value=value), [A, B, ROW])
-    check(lambda ns, x, a, b: getattr(ns, name)(x, a, b, value=value), [ROW.astype(F32), A.astype(F32), np.array(2.0, F32)])
+    single = [ROW.astype(F32), A.astype(F32), np.array(2.0, F32)]
+    check(lambda ns, x, a, b: getattr(ns, name)(x, a, b, value=value), single)
     check(lambda ns, x, a, b: getattr(x * 1, f"{name}_")(a, b, value=value), [A, B, ROW], order=1)
 
 
@@ -421,24 +441,26 @@ def test_comparisons(name: str) -> None:
     check(lambda ns, a: getattr(a, name)(2), [np.array([1, 2, 3], np.uint8)])
     check(lambda ns, a: getattr(ns, name)(a, -1), [np.array([1, 255], np.uint8)])
     check(lambda ns, a: getattr(a * 1, f"{name}_")(2.0), [np.array([1.0, 2.0, 3.0])], order=1)
-    check(lambda ns, a, b: getattr(a * 1, f"{name}_")(b), [np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])], order=1)
+    check(lambda ns, a, b: getattr(a * 1, f"{name}_")(b), [A, B], order=1)
     check(lambda ns, a: getattr(a, f"{name}_")(1.5), [np.array([1, 2])])
 
 
 DTYPES = (np.bool_, np.uint8, np.int8, np.int64, np.float16, F32, np.complex64)
-MATRIX = ("add", "sub", "mul", "div", "floor_divide", "remainder", "fmod", "pow", "atan2", "maximum", "minimum", "fmax", "fmin",
-          "hypot", "copysign", "xlogy", "logaddexp", "logaddexp2", "eq", "lt", "logical_and", "logical_or", "logical_xor",
-          "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "float_power", "rsub")
+MATRIX = ("add", "sub", "rsub", "mul", "div", "floor_divide", "remainder", "fmod", "pow", "float_power", "atan2",
+          "maximum", "minimum", "fmax", "fmin", "hypot", "copysign", "xlogy", "logaddexp", "logaddexp2", "eq", "lt",
+          "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
+          "bitwise_right_shift")
 
 
 @pytest.mark.parametrize("name", MATRIX)
 def test_dtype_matrix(name: str) -> None:
-    operands = [np.array([1, 2, 3]).astype(d) for d in DTYPES] + [np.array(2, np.int64), np.array(2.5), True, 2, 2.5, 2j]
+    operands = [*(np.array([1, 2, 3]).astype(d) for d in DTYPES), np.array(2), np.array(2.5), True, 2, 2.5, 2j]
     for left, right in itertools.product(operands, operands):
         if not (isinstance(left, np.ndarray) or isinstance(right, np.ndarray)):
             continue
         x, y = (pair(v) if isinstance(v, np.ndarray) else (v, v) for v in (left, right))
-        a, b = outcome(lambda x=x, y=y: getattr(torch, name)(x[0], y[0])), outcome(lambda x=x, y=y: getattr(whygrad, name)(x[1], y[1]))
+        a = outcome(lambda x=x, y=y: getattr(torch, name)(x[0], y[0]))
+        b = outcome(lambda x=x, y=y: getattr(whygrad, name)(x[1], y[1]))
         if "ComplexHalf" in str(a[1]) or "complex32" in str(b[1]):
             continue  # NumPy has no such type
         compare_outcomes(a, b, f"{name}({describe(left)}, {describe(right)})")
@@ -465,7 +487,7 @@ def test_unary_in_place(name: str) -> None:
         assert y._version == 1
         return y
 
-    check(both, [UNARY[name]], order=0 if name.removeprefix("arc").lstrip("a") in ("sinh", "cosh", "tanh") and "a" == name[0] else 1)
+    check(both, [UNARY[name]], order=0 if name.startswith("a") and name.endswith("h") else 1)
     theirs, ours = pair(np.array([1, 2]))
     compare_outcomes(outcome(lambda: getattr(theirs, f"{name}_")()), outcome(lambda: getattr(ours, f"{name}_")()), name)
 
@@ -479,7 +501,8 @@ def test_inplace_without_derivative(name: str) -> None:
     same_error(lambda: run(torch), lambda: run(whygrad))
 
 
-@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "remainder", "fmod", "atan2", "hypot", "copysign", "xlogy", "pow"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "remainder", "fmod", "atan2", "hypot", "copysign",
+                                  "xlogy", "pow"])
 def test_binary_in_place(name: str) -> None:
     def call(ns: Any, a: Any, b: Any) -> Any:
         y = a * 1
@@ -498,7 +521,7 @@ def test_binary_in_place(name: str) -> None:
         x, y = pair(left), pair(right) if isinstance(right, np.ndarray) else (right, right)
         first = outcome(lambda x=x, y=y: getattr(x[0], f"{name}_")(y[0]))
         second = outcome(lambda x=x, y=y: getattr(x[1], f"{name}_")(y[1]))
-        if right == "a" if isinstance(right, str) else False:
+        if isinstance(right, str):
             assert first[1][0] == second[1][0]
         else:
             compare_outcomes(first, second, f"{name}_ of {describe(left)}, {describe(right)}")
@@ -519,7 +542,8 @@ def test_augmented_assignment() -> None:
     check(run, [A])
 
 
-@pytest.mark.parametrize("name", ["exp", "add", "mul", "div", "eq", "clamp", "where", "pow", "maximum", "logical_not", "threshold"])
+@pytest.mark.parametrize("name", ["exp", "add", "mul", "div", "eq", "clamp", "where", "pow", "maximum", "logical_not",
+                                  "threshold"])
 def test_out(name: str) -> None:
     arguments: dict[str, Any] = {"exp": [A], "logical_not": [A], "clamp": [A, 0.0, 1.0], "where": [A > 0, A, B],
                                  "pow": [np.abs(A), 2.0], "threshold": [A, 0.5, 1.0]}
@@ -533,7 +557,8 @@ def test_out(name: str) -> None:
     for out in ([1], "a"):
         given = [pair(a) if isinstance(a, np.ndarray) else (a, a) for a in arguments.get(name, [A, B])]
         same_error(lambda out=out, given=given: getattr(torch, name)(*(g[0] for g in given), out=out),
-                   lambda out=out, given=given: getattr(whygrad, name)(*(g[1] for g in given), out=out), text=name in ("exp", "add"))
+                   lambda out=out, given=given: getattr(whygrad, name)(*(g[1] for g in given), out=out),
+                   text=name in ("exp", "add"))
     theirs, ours = pair(A, requires_grad=True)
     if name in ("exp", "add"):
         rest = () if name == "exp" else (1,)
@@ -586,7 +611,8 @@ ERRORS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors(name: str) -> None:
-    theirs, ours = zip(pair(np.array([1.0, 2.0], F32)), pair(np.array([1, 2])), pair(np.array([True, False])), strict=True)
+    arrays = (np.array([1.0, 2.0], F32), np.array([1, 2]), np.array([True, False]))
+    theirs, ours = zip(*(pair(a) for a in arrays), strict=True)
     a = outcome(lambda: ERRORS[name](torch, *theirs))
     assert a[0] == "error", a
     same_error(lambda: ERRORS[name](torch, *theirs), lambda: ERRORS[name](whygrad, *ours), text=name != "relu inplace")
@@ -613,8 +639,8 @@ def test_saved_values(name: str, change: str) -> None:
     same_error(lambda: run(torch), lambda: run(whygrad), text=change == "result")
 
 
-@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "remainder", "pow", "atan2", "maximum", "hypot", "lerp", "addcmul", "where",
-                                  "clamp"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "remainder", "pow", "atan2", "maximum", "hypot", "lerp",
+                                  "addcmul", "where", "clamp"])
 @pytest.mark.parametrize("requires", [(True, True), (True, False), (False, True)])
 @pytest.mark.parametrize("changed", [0, 1, 2])
 def test_saved_values_of_binary(name: str, requires: tuple[bool, bool], changed: int) -> None:

@@ -203,6 +203,11 @@ x.split([1, 3], 2)
 torch.split(x, [0, 4], dim=-1)
 x.split_with_sizes((2, 2), 2)
 x.chunk(3, 2)
+x.unsafe_chunk(3, 2)
+x.unsafe_split(3, 2)
+x.unsafe_split_with_sizes([1, 3], 2)
+torch.cartesian_prod(v, m[0, :2])
+torch.view_as_complex(m.view(3, 2, 2)).abs()
 torch.chunk(x, 2, dim=1)
 x.tensor_split(3, 2)
 x.tensor_split((1, 3), 2)
@@ -293,9 +298,28 @@ def test_values_derivatives_and_nodes(text: str) -> None:
     check(squared, [ARRAYS[name] for name in names], order=2)
 
 
-@pytest.mark.parametrize("text", ["z.view(6)", "z.T.reshape(6)", "z.t()", "z.H", "z.mH", "z.expand(2, 2, 3)", "z[0]", "z[:, 1:]",
-                                  "torch.cat([z, z])", "z.repeat(2, 1)", "z.diagonal()", "z.as_strided((2, 2), (1, 1))",
-                                  "pad(z, (1, 1), mode='reflect')", "z.flip(0)", "z.unfold(1, 2, 1)"])
+@pytest.mark.parametrize("text", """
+z.view(6)
+z.T.reshape(6)
+z.t()
+z.H
+z.mH
+z.expand(2, 2, 3)
+z[0]
+z[:, 1:]
+torch.cat([z, z])
+z.repeat(2, 1)
+z.diagonal()
+z.as_strided((2, 2), (1, 1))
+pad(z, (1, 1), mode='reflect')
+z.flip(0)
+z.unfold(1, 2, 1)
+torch.view_as_real(z)
+torch.view_as_real(z.T)
+torch.view_as_real(z[0, 1])
+torch.view_as_complex(torch.view_as_real(z))
+torch.view_as_complex(torch.view_as_real(z).transpose(0, 1))
+""".strip().split("\n"))
 def test_complex(text: str) -> None:
     check(lambda lib, z: evaluate(text, lib, {"z": z}), [ARRAYS["z"]], order=1)
 
@@ -473,6 +497,15 @@ pad(x, (1, 1, 1, 1, 1, 1), mode="reflect")
 pad(v, (1, 1), mode="replicate")
 pad(x, (-5, 0), mode="replicate")
 x.as_strided((2, 2), (100, 1))
+x.resize_(2)
+torch.cartesian_prod()
+torch.cartesian_prod(m)
+torch.view_as_real(x)
+torch.view_as_complex(x)
+torch.view_as_complex(s)
+torch.view_as_complex(z)
+torch.view_as_complex(x[..., ::2])
+torch.view_as_complex(x.view(8, 3)[:, :2])
 x.as_strided((2, 2), (1,))
 x.as_strided((2, 2), (-1, 1))
 x.as_strided((2, 2), (1, 1), -1)
@@ -527,6 +560,10 @@ torch.broadcast_shapes()
 x.view(torch.int64).dtype
 x.float().view(torch.float64).shape
 x.view(torch.int8).shape
+x.clone().resize_(3, 4)
+x.clone().resize_((1, 2))._version
+x[1:].resize_(2, 3)
+x.mT.resize_as_(m).stride()
 """.strip().split("\n"))
 def test_what_a_tensor_says(text: str) -> None:
     theirs_in, ours_in = make(text, requires_grad=False)
@@ -577,9 +614,10 @@ def test_in_place_view_leaves_other_views_alone() -> None:
         assert y.stride() == (1, 2)
 
 
-def test_multi_views_refuse_writes_and_slices_take_them() -> None:
-    for text in ("x.split(1)[0]", "x.unbind()[0]", "x.chunk(2)[0]", "x.tensor_split(2)[0]", "x.narrow(0, 0, 1)"):
-        theirs, ours = (a * 1 for a in pair(ARRAYS["x"], requires_grad=True))
-        same_error(lambda: evaluate(text, torch, {"x": theirs}).mul_(2),  # noqa: B023
-                   lambda: evaluate(text, whygrad, {"x": ours}).mul_(2))  # noqa: B023
-        assert node_name(theirs) == node_name(ours)
+@pytest.mark.parametrize("text", ["x.split(1)[0]", "x.unsafe_split(1)[0]", "x.unbind()[0]", "x.chunk(2)[0]", "x.tensor_split(2)[0]",
+                                  "x.narrow(0, 0, 1)"])
+def test_multi_views_refuse_writes_and_slices_take_them(text: str) -> None:
+    theirs, ours = (a * 1 for a in pair(ARRAYS["x"], requires_grad=True))
+    same_error(lambda: evaluate(text, torch, {"x": theirs}).mul_(2),
+               lambda: evaluate(text, whygrad, {"x": ours}).mul_(2))
+    assert node_name(theirs) == node_name(ours)

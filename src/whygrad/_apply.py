@@ -43,6 +43,12 @@ class Layout:
                 self.rules[name] = rule
         named = rule_names(self.rules.values())
         self.saved = [name for name in (*row.inputs, *row.output_names) if name in named]
+        # Arguments that are Python numbers or None: saved, but they have no version.
+        self.numbers = {name for name, kind in zip(row.inputs, kinds, strict=True) if kind == "s"}
+        self.wanted_by = {name: [x for x, rule in self.rules.items() if name in rule.names] for name in self.saved}
+        # True if it can happen that nothing has to be saved.
+        self.may_save_nothing = not self.saved or any(
+            not set(rule.names).intersection(self.saved) for rule in self.rules.values())
         self.static = [name for name in row.statics if name in named]
         self.static += [f"{name}_shape" for name in row.inputs if f"{name}_shape" in named]
         self.classes: dict[str, type[Node]] = {}
@@ -65,10 +71,6 @@ class Layout:
     def node_name(self, statics: dict[str, Any]) -> str:
         node = self.row.node
         return node if isinstance(node, str) else node(self.kinds, statics)
-
-    def wanted_by(self, saved_name: str) -> list[str]:
-        """The arguments whose rules name this value."""
-        return [name for name, rule in self.rules.items() if saved_name in rule.names]
 
 
 _layouts: dict[tuple[str, str], Layout] = {}
@@ -243,7 +245,7 @@ def _saved_values(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], st
     saved: list[Any] = []
     needed = False
     for name in layout.saved:
-        if not tracked.intersection(layout.wanted_by(name)):
+        if not tracked.intersection(layout.wanted_by[name]):
             saved += (None, None, None)
             continue
         needed = True
@@ -433,7 +435,8 @@ def apply_source(layout: Layout) -> str:
               *_cuts_lines(row, tensors, differentiable),
               "    node.seq = next_sequence_number()",
               "    node.extra = None",
-              "    frame = getframe(1)",
+              # Whoever calls a compiled row is one of us: the user's frame is further out.
+              "    frame = getframe(2)",
               "    while '_whygrad_internal_' in frame.f_globals and frame.f_back is not None: frame = frame.f_back",
               "    node.site_code = frame.f_code",
               "    node.lasti = frame.f_lasti",
@@ -457,7 +460,7 @@ def _saved_lines(layout: Layout, array: dict[str, str], differentiable: list[str
     parts = []
     conditions = set()
     for name in layout.saved:
-        wanted_by = layout.wanted_by(name)
+        wanted_by = layout.wanted_by[name]
         condition = None
         if len(wanted_by) < len(differentiable):
             condition = " or ".join(f"{x}_n is not None" for x in wanted_by)
@@ -506,7 +509,7 @@ def _unpack_lines(layout: Layout) -> list[str]:
         names = ", ".join(f"{name}, {name}_c, {name}_v" for name in layout.saved)
         lines += ["    saved = node.saved",
                   "    if type(saved) is not tuple: saved = open_saved(node)",
-                  f"    if saved: {names} = saved"]
+                  f"    {'if saved: ' if layout.may_save_nothing else ''}{names} = saved"]
     if layout.static:
         lines.append(f"    {', '.join(layout.static)}, = node.static")
     return lines
@@ -516,15 +519,14 @@ def _check_lines(layout: Layout, rule: Rule, indent: str) -> list[str]:
     """Raise if a saved value that this rule uses was changed in place since."""
     lines = []
     for name in layout.saved:
-        if name not in rule.names:
+        if name not in rule.names or name in layout.numbers:
             continue
         if layout.row.variadic:
             lines += [f"{indent}changed = variadic_stale({name}_c, {name}_v)",
                       f"{indent}if changed is not None: raise stale(node, '{name}', {name}[changed], {name}_c[changed], "
                       f"{name}_v[changed], changed)"]
         else:
-            lines.append(f"{indent}if {name}_c is not None and {name}_c[0] != {name}_v: "
-                         f"raise stale(node, '{name}', {name}, {name}_c, {name}_v)")
+            lines.append(f"{indent}if {name}_c[0] != {name}_v: raise stale(node, '{name}', {name}, {name}_c, {name}_v)")
     return lines
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def _fix_versions(layout: Layout, node: Node, position: int, copied: bool) -> No
         if name == "out" and saved[3 * i] is not None:
             saved[3 * i + 2] += 1
         elif copied and name == layout.row.inputs[position]:
-            saved[3 * i + 1] = saved[3 * i + 2] = None
+            saved[3 * i + 1], saved[3 * i + 2] = [0], 0
     node.saved = tuple(saved)
 
 
@@ -131,7 +132,7 @@ def bump(target: Tensor) -> None:
     counter = target._counter
     if type(counter) is not InferenceCounter:
         counter[0] += 1
-        counter[1:] = (why.site(),)
+        counter[1:2] = (why.site(),)
 
 
 def rebase(target: Tensor, node: Node, position: int = 0) -> None:
@@ -142,6 +143,7 @@ def rebase(target: Tensor, node: Node, position: int = 0) -> None:
         target._node = node
         target._lookup = False
         target._cause = ()
+        target._counter[2:] = (weakref.ref(node),)
         if target._meta is not None and target._meta.retains_grad:
             # retain_grad() follows the tensor to its newest value.
             extra(node).retained = extra(old).retained

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from whygrad._apply import compiled
 from whygrad._tensor import Tensor
 from whygrad.functional.dispatch import Function, as_operand
@@ -11,6 +13,8 @@ from whygrad.functional.run import FUNCTIONS, METHODS
 from whygrad.ops.table import TABLE
 
 _whygrad_internal_ = True
+
+FLOAT32 = np.dtype(np.float32)
 
 OPERATORS: dict[str, Function] = {}
 
@@ -56,9 +60,9 @@ def _arithmetic(name: str, row_name: str, ready: str, function: Function) -> Non
     def operator(self: Tensor, other: Any) -> Any:
         dtype = self._array.dtype
         if isinstance(other, Tensor):
-            if other._array.dtype is dtype and dtype.kind in ready:
+            if other._array.dtype is dtype and (dtype is FLOAT32 or dtype.kind in ready):
                 return of_tensors(self, other)
-        elif (type(other) is float or type(other) is int) and dtype.kind in "fc":
+        elif (type(other) is float or type(other) is int) and (dtype is FLOAT32 or dtype.kind in "fc"):
             return of_number(self, other)
         elif as_operand(other) is NotImplemented:
             return NotImplemented
@@ -98,8 +102,9 @@ _from_function("__rtruediv__", lambda self, other: OPERATORS["__mul__"](FUNCTION
 
 for _operator, _method in {
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
-    "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__ipow__": "pow_", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_",
-    "__ixor__": "bitwise_xor_", "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
+    "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__ipow__": "pow_", "__iand__": "bitwise_and_",
+    "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_", "__ilshift__": "bitwise_left_shift_",
+    "__irshift__": "bitwise_right_shift_",
 }.items():
     _from_function(_operator, METHODS[_method])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, layouts, printing
+from whygrad import dtypes, errors, layouts, printing
 from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd.node import row_node
 from whygrad.functional.arguments import fits
@@ -175,6 +175,10 @@ def _set_grad_dtype(self: Tensor, value: Any) -> None:
         raise RuntimeError("grad_dtype can only be set on leaf tensors.")
     if value is not None and not isinstance(value, dtypes.dtype):
         raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
+    if value is not None and self._grad is not None and self._grad.dtype is not value:
+        raise RuntimeError(f"Cannot set grad_dtype to '{value.scalar_name}' because there is already a gradient with dtype "
+                           f"'{errors.cpp_name(self._grad.dtype)}'. Please clear the gradient (.grad = None) before changing "
+                           "grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype.")
     self.meta.grad_dtype = value
 
 

@@ -119,7 +119,8 @@ class Tensor:
     # True if `_node` alone does not tell where a gradient goes: a leaf that requires grad, or a view.
     _lookup: bool
     _grad: Tensor | None
-    # [version, site of the last in-place write]: shared by all tensors on the same storage.
+    # [version, site of the last in-place write, node of the last recorded one (weak)]: shared by all tensors on the same
+    # storage, and no longer than needed.
     _counter: list[Any]
     _view: View | None
     _meta: Meta | None
@@ -181,6 +182,18 @@ class Tensor:
     @grad.deleter
     def grad(self) -> None:
         self._grad = None
+
+    @property
+    def _backward_hooks(self) -> dict[int, Any] | None:
+        """The hooks registered on this tensor."""
+        node = grad_fn(self)
+        if node is None:
+            return self._meta.hooks or None if self._meta is not None else None
+        return node.extra.tensor_hooks or None if node.extra is not None else None
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self) -> None:
+        raise RuntimeError("Deletion of _backwards_hooks not allowed!")
 
     @property
     def retains_grad(self) -> bool:
@@ -316,7 +329,8 @@ def check_assigned_grad(t: Tensor, value: Any) -> None:
         raise RuntimeError(errors.grad_dtype_mismatch(value.dtype, wanted))
     if value._array.shape != t._array.shape:
         raise RuntimeError(
-            "assigned grad has data of a different size")
+            f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size '{list(t._array.shape)}'. "
+            "Please ensure that the gradient and the tensor are the same size")
 
 
 class AsStrided(Node):

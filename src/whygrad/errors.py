@@ -54,8 +54,20 @@ def warn_non_leaf_grad() -> None:
     warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=user_stacklevel())
 
 
+# What C++ calls the dtypes, as some of torch's messages do.
+CPP_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+             "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "int64": "long int", "int32": "int",
+             "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
+             "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int"}
+
+
+def cpp_name(dtype: Any) -> str:
+    name = str(dtype).removeprefix("torch.")
+    return CPP_NAMES.get(name, name)
+
+
 def grad_dtype_mismatch(given: Any, wanted: Any) -> str:
-    return (f"attempting to assign a gradient with dtype '{str(given).removeprefix('torch.')}' to a tensor with grad_dtype "
+    return (f"attempting to assign a gradient with dtype '{cpp_name(given)}' to a tensor with grad_dtype "
             f"'{wanted.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
             "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
             "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.")
@@ -81,17 +93,24 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
     if name in row.output_names:
         return stale_value(node, value, counter, version, node, row.output_names.index(name))
     i = row.inputs.index(name) if position is None else position
-    return stale_value(node, value, counter, version, *row_node(node.edges[i]))
+    producer, number = row_node(node.edges[i])
+    rewritten = counter[2]() if len(counter) > 2 else None
+    if rewritten is None:
+        return stale_value(node, value, counter, version, producer, number)
+    # torch names what computed the tensor last: the write, or the way from the written base to its view.
+    is_view = hasattr(producer, "steps") or hasattr(producer, "layout") and producer.layout.row.view
+    return stale_value(node, value, counter, version, "AsStrided" if is_view else rewritten, 0)
 
 
 def stale_value(node: Node, value: Any, counter: list[Any], version: int, producer: Any, number: int) -> RuntimeError:
-    """A value that `node` saved, output `number` of `producer` (if that is a node), was changed in place since."""
+    """A value that `node` saved, output `number` of `producer` (a node, its name, or else not told), was changed since."""
     from whygrad import dtypes
     from whygrad.autograd.modes import special
     from whygrad.autograd.node import Node as NodeClass
     from whygrad.why import notes
 
-    origin = f", which is output {number} of {op_name(producer)}," if isinstance(producer, NodeClass) else ""
+    name = op_name(producer) if isinstance(producer, NodeClass) else producer if isinstance(producer, str) else None
+    origin = "" if name is None else f", which is output {number} of {name},"
     kind = dtypes.FROM_NUMPY[value.dtype].tensor_type
     sizes = ", ".join(map(str, value.shape))
     hint = ("the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
@@ -106,8 +125,8 @@ def stale_value(node: Node, value: Any, counter: list[Any], version: int, produc
 
 def op_name(node: Node) -> str:
     """A node's name as torch's messages have it: without "Backward0"."""
-    name, _, number = type(node).__name__.rpartition("Backward")
-    return name + number.lstrip("0")
+    name, backward, number = type(node).__name__.rpartition("Backward")
+    return name + number.lstrip("0") if backward else node.name()
 
 
 CREATE_GRAPH_CYCLE = (

@@ -14,6 +14,7 @@ from whygrad.autograd.function import Function
 from whygrad.autograd.grad_mode import (
     _unsafe_preserve_version_counter,
     enable_grad,
+    enforce_grad_layout_policy,
     inference_mode,
     is_multithreading_enabled,
     no_grad,
@@ -24,7 +25,7 @@ from whygrad.autograd.saved_hooks import SavedTensor
 from whygrad.autograd.variable import Variable
 
 __all__ = ["Function", "SavedTensor", "Variable", "_unsafe_preserve_version_counter", "anomaly_mode", "backward",
-           "detect_anomaly", "enable_grad", "function", "grad", "grad_mode", "graph", "inference_mode",
+           "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "function", "grad", "grad_mode", "graph", "inference_mode",
            "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
            "variable"]
 

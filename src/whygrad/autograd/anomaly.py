@@ -50,8 +50,8 @@ class detect_anomaly:
         self.prev = is_anomaly_enabled()
         self.check_nan = check_nan
         self.prev_check_nan = _check_nan
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
-                      "debugging.", stacklevel=errors.user_stacklevel())
+        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
+                      "enabled for debugging.", stacklevel=errors.user_stacklevel())
 
     def __enter__(self) -> None:
         set_anomaly_enabled(True, self.check_nan)
@@ -110,8 +110,8 @@ def _show_traces(node: Node) -> None:
     """The forward traceback of the node, then of the nodes in whose backward it was made."""
     trace = node.metadata.get("traceback_")
     if trace is None:
-        _warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward "
-              "pass for more information.")
+        _warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
+              "forward pass for more information.")
         return
     _warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(trace)}")
     parent = node.metadata.get("parent_")

@@ -26,8 +26,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning,
                       stacklevel=errors.user_stacklevel())
         if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please "
-                               "only use `grad_tensors`.")
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                               "`backward()`. Please only use `grad_tensors`.")
         grad_tensors = grad_variables
     given = None if inputs is None else _inputs_tuple(inputs, "backward")
     roots_of = _as_tuple(tensors)
@@ -63,8 +63,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     roots_of = _as_tuple(outputs)
     given = _inputs_tuple(inputs, "grad")
     if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
-                      "other parts of the graph, please use torch.autograd.backward.", FutureWarning,
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+                      "gradient for other parts of the graph, please use torch.autograd.backward.", FutureWarning,
                       stacklevel=errors.user_stacklevel())
     keep = bool(create_graph if retain_graph is None else retain_graph)
 
@@ -116,10 +116,10 @@ def _check_batches(roots_of: tuple[Any, ...], batches: tuple[Any, ...]) -> None:
             raise RuntimeError("Batched grads are not supported with GradientEdge")
         if g is not None and g._array.shape[1:] != t._array.shape:
             raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
-                "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
-                f"detected: grad_output[{i}] has a shape of {Size(g._array.shape[1:])} and output[{i}] has a shape of "
-                f"{t.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using vmap.")
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(g._array.shape[1:])} and "
+                f"output[{i}] has a shape of {t.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using vmap.")
 
 
 def _zeros(given: Any, create_graph: bool) -> Tensor:
@@ -140,8 +140,8 @@ def _inputs_tuple(inputs: Any, function: str) -> tuple[Any, ...]:
     if type(inputs) is dict:
         given = tuple(inputs.values())
     elif isinstance(inputs, Mapping):
-        raise TypeError(f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types "
-                        "are not supported.")
+        raise TypeError(f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other "
+                        "Mapping types are not supported.")
     else:
         given = _as_tuple(inputs)
     if not given:
@@ -209,8 +209,8 @@ def _root_gradient(i: int, t: Any, g: Any) -> Tensor | None:
     if g._array.shape != shape:
         raise errors.gradient_shape(i, g, shape)
     if g.dtype.is_complex != dtype.is_complex:
-        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
-                           f"dtype: grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtype}.")
+        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. "
+                           f"Mismatch in dtype: grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtype}.")
     if g.dtype is not dtype:
         g = g.to(dtype)  # type: ignore[attr-defined]
     return g

@@ -22,9 +22,11 @@ import numpy as np
 
 from whygrad._tensor import Tensor, grad_fn, wrap
 from whygrad.autograd import hooks
+from whygrad.autograd.grad_mode import enforce_grad_layout_policy
 from whygrad.autograd.modes import modes, refresh, special
 from whygrad.autograd.node import Node, cast_array
 from whygrad.backends.quiet import restore, silence
+from whygrad.dtypes import FROM_NUMPY
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -348,12 +350,19 @@ def accumulate(leaf: Tensor, g: Any) -> None:
         _deposit(leaf, g, Backward(False, leaf), 0)
 
 
+def grad_dtype(leaf: Tensor, g: Any) -> np.dtype:
+    """The dtype in which a leaf wants its gradient: its own, or what `leaf.grad_dtype` says (None: as it comes)."""
+    wanted = ... if leaf._meta is None else leaf._meta.grad_dtype
+    return leaf._array.dtype if wanted is ... else g.dtype if wanted is None else wanted.numpy
+
+
 def _deposit(leaf: Tensor, g: Any, this: Backward, references: int) -> None:
     if not leaf.requires_grad:
         return  # frozen since the forward
     array = leaf._array
-    if g.dtype is not array.dtype:
-        g = cast_array(g, array.dtype)
+    dtype = array.dtype if leaf._meta is None or leaf._meta.grad_dtype is ... else grad_dtype(leaf, g)
+    if g.dtype is not dtype:
+        g = cast_array(g, dtype)
     if g.shape != array.shape:
         raise RuntimeError(f"internal error: gradient of shape {g.shape} for a leaf of shape {array.shape}")
     if array.dtype.kind == "c":
@@ -363,7 +372,7 @@ def _deposit(leaf: Tensor, g: Any, this: Backward, references: int) -> None:
         if grad is None:
             ours = (type(g) is np.ndarray and getrefcount(g) <= references and g.base is None
                     and g.strides == array.strides)
-            leaf._grad = grad = wrap(g if ours else owned_copy(g, array))
+            leaf._grad = grad = wrap(g if ours else owned_copy(g, array) if enforce_grad_layout_policy.enabled else g.copy("K"))
             grad._cause = this.causes
         else:
             np.add(grad._array, g, out=grad._array)
@@ -373,8 +382,9 @@ def _deposit(leaf: Tensor, g: Any, this: Backward, references: int) -> None:
 def _deposit_recorded(leaf: Tensor, g: Tensor) -> None:
     if not leaf.requires_grad:
         return
-    if g._array.dtype is not leaf._array.dtype:
-        g = g.to(leaf.dtype)  # type: ignore[attr-defined]
+    dtype = grad_dtype(leaf, g._array)
+    if g._array.dtype != dtype:
+        g = g.to(FROM_NUMPY[dtype])  # type: ignore[attr-defined]
     if leaf._array.dtype.kind == "c":
         g = g.conj()  # type: ignore[attr-defined]
     with _accumulating:
@@ -391,7 +401,7 @@ def _recorded_copy(g: Tensor, like: np.ndarray) -> Tensor:
         return wrap(owned_copy(g._array, like))
     from whygrad._inplace import copy_
 
-    return copy_(wrap(np.empty_like(like)), g)
+    return copy_(wrap(np.empty_like(like, dtype=g._array.dtype)), g)
 
 
 def owned_copy(g: Any, like: np.ndarray) -> np.ndarray:

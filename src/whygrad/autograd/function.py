@@ -39,8 +39,8 @@ class FunctionCtx:
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         for tensor in tensors:
             if not (isinstance(tensor, Tensor) or tensor is None):
-                raise AssertionError("save_for_forward expects all arguments to be tensors; you should save non-tensors as "
-                                     "attributes on ctx.")
+                raise AssertionError("save_for_forward expects all arguments to be tensors; you should save "
+                                     "non-tensors as attributes on ctx.")
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
@@ -58,8 +58,8 @@ class FunctionCtx:
         self.materialize_grads = value
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        warnings.warn("`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
-                      "calls to `set_()` are not tracked", FutureWarning, stacklevel=errors.user_stacklevel())
+        warnings.warn("`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. "
+                      "Note that calls to `set_()` are not tracked", FutureWarning, stacklevel=errors.user_stacklevel())
 
 
 class BackwardCFunction(NodeInterface, FunctionCtx):
@@ -98,8 +98,8 @@ class BackwardCFunction(NodeInterface, FunctionCtx):
         """What was given to `save_for_backward`."""
         if self._saved is None:
             if self._cleared:
-                raise RuntimeError("saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on "
-                                   "the autograd.Function. Either access saved_tensors only once, or set "
+                raise RuntimeError("saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is "
+                                   "set on the autograd.Function. Either access saved_tensors only once, or set "
                                    "clear_saved_tensors_on_access=False.")
             raise errors.graph_freed(self._itself())
         tensors = tuple([None if saved is None else saved.unpack() for saved in self._saved])
@@ -123,8 +123,8 @@ class BackwardCFunction(NodeInterface, FunctionCtx):
     def _user_backward(self) -> Callable[..., Any]:
         backward, vjp = self._forward_cls.backward, self._forward_cls.vjp
         if backward is not Function.backward and vjp is not Function.vjp:
-            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-                               "implement one of them.")
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                               "should only implement one of them.")
         chosen: Callable[..., Any] = backward if vjp is Function.vjp else vjp
         return chosen
 
@@ -157,7 +157,7 @@ class CustomNode(Node):
                 edge = source(a) if a._node is None and a._lookup else a._node
                 arguments.append(len(edges))
                 edges.append(edge)
-                inputs.append((a._array.shape, a._array.dtype))
+                inputs.append((a._array.shape, a._array.dtype if a._meta is None else _wanted_dtype(a)))
                 needed.append(edge is not None)
             else:
                 arguments.append(None)
@@ -212,15 +212,15 @@ class CustomNode(Node):
         if len(results) > count and all([result is None for result in results[count:]]):
             results = results[:count]
         if len(results) != count:
-            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, got "
-                               f"{len(results)})")
+            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, "
+                               f"got {len(results)})")
         grads: list[Any] = [None] * len(edges)
         for i, (position, result) in enumerate(zip(self.arguments, results, strict=True), 1):
             if result is None:
                 continue
             if position is None:
-                raise RuntimeError(f"function {self.name()} returned a gradient different than None at position {i}, but the "
-                                   "corresponding forward input was not a Variable")
+                raise RuntimeError(f"function {self.name()} returned a gradient different than None at position {i}, "
+                                   "but the corresponding forward input was not a Variable")
             if not isinstance(result, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(result).__name__})")
             if edges[position] is not None:
@@ -249,12 +249,14 @@ class CustomNode(Node):
         if given == shape and result._array.dtype is dtype:
             return from_user(result, create_graph)
         if given != shape and not _expandable(shape, given):
-            raise RuntimeError(f"Function {self.name()} returned an invalid gradient at index {index} - got {list(given)} but "
-                               f"expected shape compatible with {list(shape)}")
+            raise RuntimeError(f"Function {self.name()} returned an invalid gradient at index {index} - got "
+                               f"{list(given)} but expected shape compatible with {list(shape)}")
+        if dtype is None:
+            dtype = result._array.dtype
         if result._array.dtype.kind == "c" and dtype.kind != "c":
-            raise RuntimeError("Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, "
-                               "but got false.  (Could this error message be improved?  If so, please report an enhancement "
-                               "request to PyTorch.)")
+            raise RuntimeError("Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) "
+                               "to be true, but got false.  (Could this error message be improved?  If so, please "
+                               "report an enhancement request to PyTorch.)")
         g = from_user(result, create_graph)
         if given != shape:
             vocabulary: Any = backends.tensor if create_graph else backends.raw
@@ -262,6 +264,12 @@ class CustomNode(Node):
         if result._array.dtype != dtype:
             g = g.to(dtype) if create_graph else g.astype(dtype)
         return g
+
+
+def _wanted_dtype(t: Tensor) -> np.dtype | None:
+    """The dtype for a gradient of `t`; None if any will do."""
+    wanted = ... if t._meta is None else t._meta.grad_dtype
+    return t._array.dtype if wanted is ... else None if wanted is None else wanted.numpy
 
 
 def _expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
@@ -290,13 +298,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     _node_cls: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
-                      "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
-                      "version of PyTorch.", DeprecationWarning, stacklevel=errors.user_stacklevel())
+        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you "
+                      "should invoke them on the class itself. Instantiating an autograd function will raise an error "
+                      "in a future version of PyTorch.", DeprecationWarning, stacklevel=errors.user_stacklevel())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
-                           "function with static forward method. (Example: "
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use "
+                           "new-style autograd function with static forward method. (Example: "
                            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
 
     @staticmethod
@@ -309,20 +317,20 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use "
-                                  "it with backward mode AD.")
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom "
+                                  "autograd.Function to use it with backward mode AD.")
 
     vjp = backward
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode "
-                                  "AD.")
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
+                                  "forward mode AD.")
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
-                                  "generate_vmap_rule=True.")
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod "
+                                  "or set generate_vmap_rule=True.")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -409,13 +417,13 @@ class _Outputs:
             node.shapes = node.outputs
             node.ports = {}
         if ctx._is_pure_view and (len(self.tensors) != 1 or len(raw) != 1):
-            raise RuntimeError("Pure view custom Function can only have one input Tensor and one output Tensor. Open an issue if "
-                               "you need to support more.")
+            raise RuntimeError("Pure view custom Function can only have one input Tensor and one output Tensor. Open "
+                               "an issue if you need to support more.")
         results = tuple([t if output is None else self._one(t, i, id(t) in dirty, output[2])
                          for i, (t, output) in enumerate(zip(raw, node.outputs, strict=True))])
         if not dirty <= {id(t) for t in raw}:
-            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs "
-                               "that are modified inplace must all be outputs of the Function.")
+            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
+                               "The inputs that are modified inplace must all be outputs of the Function.")
         self._forbid_writing_views(raw, results, dirty)
         if node.recorded:
             node.save(results)
@@ -481,8 +489,8 @@ class _Outputs:
         if t.requires_grad and grad_fn(t) is None:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if not is_input:
-            warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
-                          "should be passed to ctx.mark_dirty(). (Triggered internally at "
+            warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
+                          "mutated should be passed to ctx.mark_dirty(). (Triggered internally at "
                           "/__w/pytorch/pytorch/torch/csrc/autograd/custom_function.cpp:320.)", UserWarning,
                           stacklevel=errors.user_stacklevel())
         position = next((i for i, x in enumerate(self.tensors) if x is t), 0)
@@ -505,11 +513,11 @@ class _Outputs:
 
 
 IN_PLACE_ON_VIEW = (
-    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
-    "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
-    ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one doing "
-    "the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
-    "https://discuss.pytorch.org/ if you need help to do this change.")
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+    "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
+    "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
+    "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
+    "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change.")
 
 
 def _view_of_itself(t: Tensor) -> Tensor:

@@ -38,9 +38,9 @@ class DecoratorContextManager:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
-            warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
-                          "functions or methods. To preserve the current behavior of class decoration, you can directly "
-                          "decorate the `__init__` method and nothing else.", FutureWarning,
+            warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only "
+                          "decorate functions or methods. To preserve the current behavior of class decoration, you "
+                          "can directly decorate the `__init__` method and nothing else.", FutureWarning,
                           stacklevel=errors.user_stacklevel())
             cls = function
 
@@ -230,6 +230,13 @@ class _Policy(DecoratorContextManager):
 
 class set_multithreading_enabled(_Policy):
     """Kept for programs that ask: one backward walk never uses more than one Python thread."""
+
+
+class enforce_grad_layout_policy(_Policy):
+    """Off: `.grad` may keep the memory layout that backward produced, instead of the leaf's."""
+
+    def __init__(self, enable: bool = True) -> None:
+        super().__init__(enable)
 
 
 def is_multithreading_enabled() -> bool:

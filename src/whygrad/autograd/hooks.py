@@ -108,8 +108,8 @@ def _check_tuple(hook: Any, old: tuple[Any, ...], new: Any) -> None:
     if not isinstance(new, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
     if len(new) != len(old):
-        raise RuntimeError(f"hook '{getattr(hook, '__name__', '<unknown>')}' has returned an incorrect number of values (got "
-                           f"{len(new)}, but expected {len(old)})")
+        raise RuntimeError(f"hook '{getattr(hook, '__name__', '<unknown>')}' has returned an incorrect number of "
+                           f"values (got {len(new)}, but expected {len(old)})")
     for a, b in zip(old, new, strict=True):
         _check(hook, a, b)
 

@@ -60,8 +60,8 @@ class NodeInterface:
         if node.extra is not None and node.extra.outputs is not None:
             known = node.extra.outputs
         if known is None:
-            raise NotImplementedError(f"{self.name()}._input_metadata: the shape of this node's output is not kept; it is known "
-                                      "after torch.autograd.graph.get_gradient_edge(tensor)")
+            raise NotImplementedError(f"{self.name()}._input_metadata: the shape of this node's output is not kept; it "
+                                      "is known after torch.autograd.graph.get_gradient_edge(tensor)")
         return tuple([OutputMetadata(shape, dtype) for shape, dtype in known])
 
     def _sequence_nr(self) -> int:

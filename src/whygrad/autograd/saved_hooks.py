@@ -86,18 +86,18 @@ class SavedTensor:
     def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         """Put this one saved tensor behind a pair of hooks."""
         if not (callable(pack_hook) and callable(unpack_hook)):
-            raise TypeError("register_hooks(): incompatible function arguments. The following argument types are supported:\n"
-                            "    1. (self: torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: "
-                            f"collections.abc.Callable) -> None\n\nInvoked with: {self!r}, {pack_hook!r}, {unpack_hook!r}")
+            raise TypeError("register_hooks(): incompatible function arguments. The following argument types are "
+                            "supported:\n    1. (self: torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, "
+                            f"arg1: collections.abc.Callable) -> None\n\nInvoked with: {self!r}, {pack_hook!r}, {unpack_hook!r}")
         node = self._node()
         if node is None or node.saved is None:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
-                "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
-                "the graph a second time or if you need to access saved variables after calling backward.")
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
+                "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "
+                "to backward through the graph a second time or if you need to access saved variables after calling backward.")
         if self._hooks is not None:
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair "
-                               "of hooks is allowed at a time.")
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only "
+                               "one pair of hooks is allowed at a time.")
         if self._array is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         tensor = wrap(self._array)
@@ -112,9 +112,9 @@ class SavedTensor:
             packed = pack_hook(tensor)
         if tensor._counter[0] != version:
             raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
-                "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need "
-                "to perform in-place operations on the input to a pack hook.")
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
+                "issue if you need to perform in-place operations on the input to a pack hook.")
         self._hooks = pack_hook, unpack_hook
         self._packed = packed
         self._array = self._original = None
@@ -124,7 +124,8 @@ class SavedTensor:
         if self._hooks is None:
             return self._array, self._counter, self._version
         tensor = self.unpack()
-        return tensor if recorded else tensor._array, None, None
+        # What a hook gives back is fresh: a counter that nobody counts.
+        return tensor if recorded else tensor._array, [0], 0
 
     def unpack(self) -> Any:
         """The tensor, with its place in the graph; checked that nobody has written into it since."""

@@ -12,6 +12,7 @@ from whygrad.backends import (
     numpy_index,
     numpy_layout,
     numpy_linear,
+    numpy_nn,
     numpy_pointwise,
     numpy_reduction,
 )
@@ -20,7 +21,7 @@ from whygrad.ops import TABLE
 _whygrad_internal_ = True
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout,
-            numpy_index, numpy_backend)
+            numpy_index, numpy_nn, numpy_backend)
 
 
 class RawVocabulary:

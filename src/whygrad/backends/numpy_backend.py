@@ -7,10 +7,6 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.numpy_convert import complex, to_copy
-from whygrad.backends.numpy_nn import (
-    embedding, embedding_backward, log_softmax, mse_loss, multi_margin_loss, multi_margin_loss_backward,
-    multilabel_margin_loss, multilabel_margin_loss_backward, nll_loss, nll_loss_backward, softmax, trilinear,
-)
 
 _whygrad_internal_ = True
 

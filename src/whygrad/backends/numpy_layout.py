@@ -57,6 +57,16 @@ def reshape(x: Any, *, shape: Shape) -> Any:
     return x.reshape(shape)
 
 
+def view_as_real(x: Any) -> Any:
+    parts = np.dtype(f"f{x.itemsize // 2}")
+    return numpy_as_strided(x.reshape(-1)[:1].view(parts) if x.flags.c_contiguous else x[..., None].view(parts),
+                            (*x.shape, 2), (*x.strides, parts.itemsize))
+
+
+def view_as_complex(x: Any) -> Any:
+    return x.view(np.dtype(f"c{x.itemsize * 2}"))[..., 0]
+
+
 def clone(x: Any, *, order: Any = "K") -> Any:
     if order == "channels last":
         return np.moveaxis(np.moveaxis(x, 1, -1).copy(), -1, 1)
@@ -134,7 +144,7 @@ def select_backward(x: Any, *, shape: Shape, axis: int, index: int) -> Any:
     return result
 
 
-def slice(x: Any, *, axis: int, start: int, stop: int, step: int = 1) -> Any:  # noqa: A001
+def slice(x: Any, *, axis: int, start: int, stop: int, step: int = 1) -> Any:
     part = span(start, stop, step)
     return x[part] if axis == 0 else x[(everything,) * axis + (part,)]
 

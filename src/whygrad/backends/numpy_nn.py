@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,10 @@ def _in_float(function: Any) -> Any:
 def softmax(x: Any, axis: Any) -> Any:
     if not x.size:
         return x.copy()
-    powers = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True))
-    return np.divide(powers, np.add.reduce(powers, axis=axis, keepdims=True), out=powers if x.ndim else None)
+    powers = np.asarray(x - np.maximum.reduce(x, axis=axis, keepdims=True))
+    np.exp(powers, out=powers)
+    powers /= np.add.reduce(powers, axis=axis, keepdims=True)
+    return powers
 
 
 @_in_float
@@ -39,7 +42,8 @@ def log_softmax(x: Any, axis: Any) -> Any:
         return x.copy()
     shifted = np.asarray(x - np.maximum.reduce(x, axis=axis, keepdims=True))
     total = np.add.reduce(np.exp(shifted), axis=axis, keepdims=True)
-    return np.subtract(shifted, np.log(total), out=shifted)
+    shifted -= np.log(total)
+    return shifted
 
 
 def mse_loss(a: Any, b: Any, *, reduction: str) -> Any:
@@ -188,7 +192,7 @@ def embedding(table: Any, index: Any, *, padding_idx: int, by_frequency: bool) -
         low, high = np.minimum.reduce(index, axis=None), np.maximum.reduce(index, axis=None)
         if low < 0 or high >= len(table):
             raise IndexError("index out of range in self")
-    return table[index]
+    return table.take(index, axis=0)
 
 
 def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_frequency: bool) -> Any:
@@ -197,17 +201,62 @@ def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_fr
     result = np.zeros((rows, width), x.dtype)
     if not len(flat):
         return result
-    grads = x.reshape(-1, width)
-    # Equal indices side by side, then one sum for each run.
-    order = np.argsort(flat, kind="stable")
-    ordered = flat[order]
-    starts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1))
-    sums = np.add.reduceat(grads[order], starts, axis=0)
+    _add_rows(result, flat, x.reshape(-1, width))
     if by_frequency:
-        sums /= np.diff(np.append(starts, len(flat)))[:, None].astype(x.dtype)
-    result[ordered[starts]] = sums
+        result /= np.maximum(np.bincount(flat, minlength=rows), 1)[:, None].astype(x.dtype)
     if padding_idx >= 0:
         result[padding_idx] = 0
+    return result
+
+
+def _add_rows(result: Any, index: Any, rows: Any) -> None:
+    """`result[index[i]] += rows[i]` for all i, where an index may come up several times."""
+    left = np.argsort(index, kind="stable")
+    # Many different indices: first add one row for each of them, then the second for each that has one, and so on.
+    for _ in range(8 if rows.size > 8192 else 0):
+        first = _starts(index[left])
+        once = left[first]
+        result[index[once]] += rows[once]
+        left = left[~first]
+        if not len(left):
+            return
+    # Few indices with many rows each: one sum for each run of equal indices.
+    starts = np.flatnonzero(_starts(index[left]))
+    result[index[left[starts]]] += np.add.reduceat(rows[left], starts, axis=0)
+
+
+def _starts(ordered: Any) -> Any:
+    """Where a run of equal numbers begins."""
+    first = np.empty(len(ordered), np.bool_)
+    first[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return first
+
+
+def moments(x: Any, axis: Any) -> tuple[Any, Any, Any]:
+    """(x minus its mean, its mean, its mean square after that), over `axis`, which is kept with length 1."""
+    count = x.dtype.type(math.prod([x.shape[i] for i in axis]))
+    mean = np.add.reduce(x, axis=axis, keepdims=True) / count
+    centred = x - mean
+    return centred, mean, np.add.reduce(centred * centred, axis=axis, keepdims=True) / count
+
+
+@quiet
+def standardized(x: Any, *, axis: Any, eps: float) -> tuple[Any, Any]:
+    centred, _, square = moments(x, axis)
+    scale = 1 / np.sqrt(square + eps)
+    centred *= scale
+    return centred, scale
+
+
+def standardized_backward(g: Any, x: Any, *, axis: Any, eps: float) -> Any:
+    y, scale = standardized(x, axis=axis, eps=eps)
+    count = x.dtype.type(math.prod([x.shape[i] for i in axis]))
+    along = np.add.reduce(g * y, axis=axis, keepdims=True) / count
+    result = g - np.add.reduce(g, axis=axis, keepdims=True) / count
+    y *= along
+    result -= y
+    result *= scale
     return result
 
 

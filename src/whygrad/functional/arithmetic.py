@@ -300,8 +300,8 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
         raise invalid_combination("float_power", input, exponent)
     dtype = _double(a, b)
     if isinstance(out, Tensor) and out.dtype is not dtype:
-        raise RuntimeError(f"the output given to float_power has dtype {out.dtype.scalar_name} but the operation's result "
-                           f"requires dtype {dtype.scalar_name}")
+        raise RuntimeError(f"the output given to float_power has dtype {out.dtype.scalar_name} but the operation's "
+                           f"result requires dtype {dtype.scalar_name}")
     result = pow(_as_double(a, dtype), _as_double(b, dtype))
     return with_out("float_power", result, out, input, exponent)
 
@@ -354,11 +354,11 @@ def lerp_(self: Any, end: Any, weight: Any) -> Any:
 
 
 INTEGER_ADDCDIV = (
-    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division "
-    "of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
-    "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The "
-    "future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
-
+    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+    "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+    "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
+    "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
+    "tensor2), for all dtypes.")
 
 def _addc(name: str) -> None:
     """`addcmul` and `addcdiv`: input + value * (tensor1 and tensor2 combined)."""

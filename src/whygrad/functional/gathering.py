@@ -11,6 +11,7 @@ from whygrad._apply import apply
 from whygrad._inplace import broadcast_shapes, check_overlap
 from whygrad._tensor import Tensor, wrap
 from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
+from whygrad.functional.c_names import c_name
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.indexing import as_index, combine, index_put_at, put_value
 from whygrad.functional.joining import unbind
@@ -22,9 +23,6 @@ from whygrad.promotion import cast
 _whygrad_internal_ = True
 
 INDEX_DTYPES = (np.dtype(np.int64), np.dtype(np.int32))
-
-C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long",
-           "float16": "c10::Half", "float32": "float", "float64": "double"}
 
 
 def positions(index: Tensor) -> Tensor:
@@ -46,7 +44,7 @@ def counted_from_front(index: Tensor, n: int) -> Tensor:
     return result
 
 
-def _element_index(function: str, input: Tensor, dim: Any, index: Any, src: Any = None, bounds: bool = True) -> tuple[Tensor, int]:
+def _element_index(function: str, input: Tensor, dim: Any, index: Any, src: Any = None) -> tuple[Tensor, int]:
     """The checked index of gather and scatter: one position for each element."""
     read_tensor(function, index, "index", 2)
     if index._array.dtype not in INDEX_DTYPES:
@@ -61,8 +59,8 @@ def _element_index(function: str, input: Tensor, dim: Any, index: Any, src: Any 
         elif function == "gather":
             for d, (m, n) in enumerate(zip(wanted, own, strict=True)):
                 if d != axis and m > n:
-                    raise RuntimeError(f"Size does not match at dimension {d} expected index {list(wanted)} to be no larger than "
-                                       f"self {list(own)} apart from dimension {axis}")
+                    raise RuntimeError(f"Size does not match at dimension {d} expected index {list(wanted)} to be no "
+                                       f"larger than self {list(own)} apart from dimension {axis}")
     n = own[axis]
     check_bounds(index, n, lambda i: RuntimeError(f"index {i} is out of bounds for dimension {axis} with size {n}"))
     return positions(index), axis
@@ -75,12 +73,13 @@ def _check_scatter_shapes(index: tuple[int, ...], own: tuple[int, ...], src: Any
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if given is not None and len(wanted) != len(given or (1,)):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    fits = all([m <= n for d, (m, n) in enumerate(zip(wanted, room, strict=True)) if d != axis])
+    fits = all(m <= n for d, (m, n) in enumerate(zip(wanted, room, strict=True)) if d != axis)
     if given is not None:
-        fits = fits and all([m <= n for m, n in zip(wanted, given or (1,), strict=True)])
+        fits = fits and all(m <= n for m, n in zip(wanted, given or (1,), strict=True))
     if not fits:
         end = "" if given is None else f" and to be no larger size than src {list(given)}"
-        raise RuntimeError(f"Expected index {list(index)} to be no larger than self {list(own)} apart from dimension {axis}{end}")
+        raise RuntimeError(f"Expected index {list(index)} to be no larger than self {list(own)} apart from dimension "
+                           f"{axis}{end}")
 
 
 @public()
@@ -94,12 +93,14 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False, out: 
 def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None) -> Tensor:
     """gather, with broadcasting of both; without `dim`, of the flattened tensors."""
     if indices._array.dtype != np.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
+        raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got "
+                           f"{indices.dtype.scalar_name}")
     if dim is None:
         return gather(flatten(input), 0, flatten(_wrapped(indices, input._array.size)), out=out)
     if input._array.ndim != indices._array.ndim:
-        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-                           f"{input._array.ndim} dimensions for input, and {indices._array.ndim} dimensions for indices")
+        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
+                           f"got {input._array.ndim} dimensions for input, and {indices._array.ndim} dimensions for "
+                           "indices")
     axis = dim_of("take_along_dim", input, dim, position=2)
     own, wanted = list(input._array.shape), list(indices._array.shape)
     n = own[axis]
@@ -119,9 +120,9 @@ def _wrapped(indices: Tensor, n: int) -> Tensor:
 
 def _check_disjoint(self: Tensor, inputs: Any) -> None:
     """What is written from may not lie in the memory that is written to."""
-    if any([isinstance(x, Tensor) and x._array is self._array for x in inputs]):
-        raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                           "memory location. Please clone() the tensor before performing the operation.")
+    if any(isinstance(x, Tensor) and x._array is self._array for x in inputs):
+        raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer "
+                           "to a single memory location. Please clone() the tensor before performing the operation.")
     check_overlap(self._array, inputs)
 
 
@@ -133,9 +134,9 @@ def _scatter_arguments(name: str, self: Tensor, dim: Any, index: Any, src: Any, 
         raise RuntimeError("reduce argument must be either add or multiply.")
     if isinstance(src, Tensor):
         if reduce is not None:
-            warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
-                      "release. Use torch.scatter_reduce instead for more reduction options. (Triggered internally at "
-                      "/__w/pytorch/pytorch/aten/src/ATen/native/TensorAdvancedIndexing.cpp:225.)")
+            warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a "
+                      "future PyTorch release. Use torch.scatter_reduce instead for more reduction options. (Triggered "
+                      "internally at /__w/pytorch/pytorch/aten/src/ATen/native/TensorAdvancedIndexing.cpp:225.)")
         if src._array.dtype != self._array.dtype:
             raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     else:
@@ -146,7 +147,8 @@ def _scatter_arguments(name: str, self: Tensor, dim: Any, index: Any, src: Any, 
 
 
 @public()
-def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None, out: Any = None) -> Tensor:
+def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None,
+            out: Any = None) -> Tensor:
     """A copy with the elements of `src`, or one value, written at `index` along a dim."""
     inputs, statics = _scatter_arguments("scatter", input, dim, index, src, value, reduce)
     return with_out("scatter", apply(TABLE["scatter"], input, *inputs, **statics), out, input)
@@ -195,16 +197,16 @@ def _index_add_arguments(self: Tensor, dim: Any, index: Any, source: Any, *, alp
     if index._array.dtype not in INDEX_DTYPES:
         raise RuntimeError("index_add_(): Expected dtype int32/int64 for index")
     if source._array.dtype != self._array.dtype:
-        raise RuntimeError(f"index_add_(): self ({self.dtype.scalar_name}) and source ({source.dtype.scalar_name}) must have the "
-                           "same scalar type")
+        raise RuntimeError(f"index_add_(): self ({self.dtype.scalar_name}) and source ({source.dtype.scalar_name}) "
+                           "must have the same scalar type")
     own, given = self._array.shape, source._array.shape
     if len(own) != len(given) or own[:axis] + own[axis + 1:] != given[:axis] + given[axis + 1:]:
-        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-                           f"{list(own)} source.shape = {list(given)}")
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+                           f"self.shape = {list(own)} source.shape = {list(given)}")
     length = given[axis] if given else 1
     if index._array.size != length:
-        raise RuntimeError(f"index_add_(): Number of indices ({index._array.size}) should be equal to source.size(dim): ({length}), "
-                           f"for dim: {axis}")
+        raise RuntimeError(f"index_add_(): Number of indices ({index._array.size}) should be equal to "
+                           f"source.size(dim): ({length}), for dim: {axis}")
     check_bounds(index, n, lambda i: IndexError("index out of range in self"))
     return (positions(index), source), {"axis": axis, "alpha": alpha}
 
@@ -220,13 +222,15 @@ def _index_copy_arguments(self: Tensor, dim: Any, index: Any, source: Any) -> An
                            f"{self.dtype.scalar_name} and (source) {source.dtype.scalar_name}")
     outer, given_outer = own[:axis] + own[axis + 1:], given[:axis] + given[axis + 1:]
     if len(given) == len(own) and outer != given_outer:
-        raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-                           f"{' '.join(map(str, outer))} at dimension {axis} and source slice shape: "
+        raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes. Destination slice "
+                           f"shape: {' '.join(map(str, outer))} at dimension {axis} and source slice shape: "
                            f"{' '.join(map(str, given_outer))} at dimension {axis}.")
     length = given[axis] if given else 1
     if index._array.size != length:
-        raise IndexError(f"index_copy_(): Number of indices ({index._array.size}) should be equal to source.size(dim) ({length})")
-    check_bounds(index, n, lambda i: IndexError(f"index_copy_(): index {i} is out of bounds for dimension {axis} with size {n}"))
+        raise IndexError(f"index_copy_(): Number of indices ({index._array.size}) should be equal to source.size(dim) "
+                         f"({length})")
+    check_bounds(index, n, lambda i: IndexError(f"index_copy_(): index {i} is out of bounds for dimension {axis} with "
+                                                f"size {n}"))
     return (index, source), {"axis": axis}
 
 
@@ -237,7 +241,8 @@ def _index_fill_arguments(self: Tensor, dim: Any, index: Any, value: Any) -> Any
     if isinstance(value, complex) and self._array.dtype.kind != "c":
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     value = _fill_value("index_fill", self, value)
-    check_bounds(index, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {axis} with size {n}"), lowest=-n)
+    check_bounds(index, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {axis} with size "
+                                                f"{n}"), lowest=-n)
     return (counted_from_front(index, n), value), {"axis": axis}
 
 
@@ -245,12 +250,13 @@ def _fill_value(name: str, self: Tensor, value: Any) -> Any:
     """A number or 0-dim tensor in the dtype of `self`."""
     if isinstance(value, Tensor):
         if value._array.ndim:
-            raise RuntimeError(f"{name}_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} "
-                               "dimension(s).")
+            raise RuntimeError(f"{name}_ only supports a 0-dimensional value tensor, but got tensor with "
+                               f"{value._array.ndim} dimension(s).")
         return cast(value, self._array.dtype)
     if not isinstance(value, (int, float, complex)):
         raise invalid_combination(name, value)
-    check_range(value, self.dtype)
+    if not (type(value) is float and self._array.dtype.kind == "f" and -65504 <= value <= 65504):
+        check_range(value, self.dtype)
     return value
 
 
@@ -261,7 +267,7 @@ def _masked_fill_arguments(self: Tensor, mask: Any, value: Any) -> Any:
     value = _fill_value("masked_fill", self, value)
     if mask._array.dtype != np.bool_:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype "
-                           f"{C_NAMES.get(mask.dtype.name, mask.dtype.name)}")
+                           f"{c_name(mask.dtype)}")
     return (mask, value), {}
 
 
@@ -272,7 +278,8 @@ def _masked_scatter_arguments(self: Tensor, mask: Any, source: Any) -> Any:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
                            f"{self.dtype.scalar_name} and {source.dtype.scalar_name}")
     if mask._array.dtype != np.bool_:
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}")
+        raise RuntimeError("masked_scatter_ only supports boolean masks, but got mask with dtype "
+                           f"{mask.dtype.scalar_name}")
     wide = np.broadcast_to(mask._array, broadcast_shapes(mask._array.shape, self._array.shape))
     if source._array.size < np.count_nonzero(wide):
         raise RuntimeError("Number of elements of source < number of ones in mask")
@@ -286,7 +293,7 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
     def changed(input: Any, *args: Any, **kwargs: Any) -> Tensor:
         out = kwargs.pop("out", None)
         inputs, statics = arguments(read_tensor(name, input), *args, **kwargs)
-        if masked:
+        if masked and inputs[0]._array.shape != input._array.shape:
             shape = broadcast_shapes(inputs[0]._array.shape, input._array.shape)
             input = input if shape == input._array.shape else rows.expand(input, shape=shape)
         return with_out(name, apply(TABLE[name], input, *inputs, **statics), out, input)
@@ -296,7 +303,8 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
         if masked:
             shape = broadcast_shapes(inputs[0]._array.shape, self._array.shape)
             if shape != self._array.shape:
-                raise RuntimeError(f"output with shape {list(self._array.shape)} doesn't match the broadcast shape {list(shape)}")
+                raise RuntimeError(f"output with shape {list(self._array.shape)} doesn't match the broadcast shape "
+                                   f"{list(shape)}")
         _check_disjoint(self, inputs[1:])
         return run_inplace(name, self, self, *inputs, **statics)
 
@@ -362,7 +370,8 @@ def take(input: Any, index: Any, *, out: Any = None) -> Tensor:
     if index._array.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
     n = input._array.size
-    check_bounds(index, n, lambda i: IndexError(f"out of range: tried to access index {i} on a tensor of {n} elements."), lowest=-n)
+    check_bounds(index, n, lambda i: IndexError(f"out of range: tried to access index {i} on a tensor of {n} "
+                                                "elements."), lowest=-n)
     return with_out("take", rows.take(input, counted_from_front(index, n)), out, input)
 
 

@@ -10,7 +10,7 @@ from whygrad.functional.arguments import is_integer, read_sizes, wrong_type
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.run import FUNCTIONS, public, rows, with_out
-from whygrad.functional.shape import dim_of, reshape_to
+from whygrad.functional.shape import dim_of, flatten, reshape_to
 from whygrad.promotion import promote
 
 _whygrad_internal_ = True
@@ -28,7 +28,7 @@ def read_tensors(function: str, tensors: Any) -> list[Tensor]:
 
 def _one_dtype(name: str, tensors: list[Tensor]) -> list[Tensor]:
     dtype = tensors[0]._array.dtype
-    return tensors if all([x._array.dtype is dtype for x in tensors]) else promote(name, *tensors)
+    return tensors if all(x._array.dtype is dtype for x in tensors) else promote(name, *tensors)
 
 
 @public(method=False)
@@ -52,8 +52,8 @@ def cat(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Ten
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
         for d, (m, n) in enumerate(zip(first, shape, strict=True)):
             if m != n and d != axis:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Expected size {m} but got size "
-                                   f"{n} for tensor number {i} in the list.")
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Expected size {m} but got "
+                                   f"size {n} for tensor number {i} in the list.")
     promoted = _one_dtype("cat", tensors)
     if len(joined) < len(tensors):
         promoted = [x for x in promoted if x._array.shape != (0,)] or promoted[:1]
@@ -118,7 +118,7 @@ def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tens
     return split(tensor, split_size_or_sections, dim)
 
 
-def _split_evenly(self: Tensor, size: int, dim: int) -> tuple[Tensor, ...]:
+def _split_evenly(self: Tensor, size: int, dim: int, row: str = "split") -> tuple[Tensor, ...]:
     if not self._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if size < 0:
@@ -129,11 +129,16 @@ def _split_evenly(self: Tensor, size: int, dim: int) -> tuple[Tensor, ...]:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
     count = max(-(-n // size), 1) if size else 1
     sizes = (size,) * (count - 1) + (n - size * (count - 1),)
-    return tuple(rows.split(self, sizes=sizes, axis=axis))
+    return tuple(getattr(rows, row)(self, sizes=sizes, axis=axis))
 
 
 @public()
 def split_with_sizes(self: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of these sizes."""
+    return _split_unevenly(self, split_sizes, dim, "split_with_sizes")
+
+
+def _split_unevenly(self: Tensor, split_sizes: Any, dim: int, row: str) -> tuple[Tensor, ...]:
     sizes = read_sizes("split_with_sizes", split_sizes, "split_sizes", 1)
     if not self._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -143,14 +148,36 @@ def split_with_sizes(self: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor,
         raise RuntimeError("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes="
                            f"{list(sizes)}")
     if sum(sizes) != n:
-        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension "
-                           f"{axis}), but got split_sizes={list(sizes)}")
-    return tuple(rows.split_with_sizes(self, sizes=sizes, axis=axis))
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
+                           f"dimension {axis}), but got split_sizes={list(sizes)}")
+    return tuple(getattr(rows, row)(self, sizes=sizes, axis=axis))
+
+
+@public()
+def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """split, whose pieces may be written to one by one."""
+    return _split_evenly(input, int(split_size), dim, "unsafe_split")
+
+
+@public()
+def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """split_with_sizes, whose pieces may be written to one by one."""
+    return _split_unevenly(input, split_sizes, dim, "unsafe_split_with_sizes")
 
 
 @public()
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """About `chunks` pieces of equal size."""
+    return _chunk(input, chunks, dim, "")
+
+
+@public()
+def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """chunk, whose pieces may be written to one by one."""
+    return _chunk(input, chunks, dim, "unsafe_")
+
+
+def _chunk(input: Tensor, chunks: int, dim: int, prefix: str) -> tuple[Tensor, ...]:
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -158,8 +185,8 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     axis = dim_of("chunk", input, dim, position=2)
     n = input._array.shape[axis]
     if n == 0:
-        return tuple(rows.split_with_sizes(input, sizes=(0,) * chunks, axis=axis))
-    return _split_evenly(input, -(-n // chunks), axis)
+        return tuple(getattr(rows, f"{prefix}split_with_sizes")(input, sizes=(0,) * chunks, axis=axis))
+    return _split_evenly(input, -(-n // chunks), axis, f"{prefix}split")
 
 
 @public()
@@ -174,7 +201,7 @@ def unbind(input: Any, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, sections: Any = None,
                  indices: Any = None) -> tuple[Tensor, ...]:
     """As many pieces as asked for, or pieces that end at the given positions."""
-    where = next((x for x in (indices_or_sections, sections, indices) if x is not None), None)
+    where: Any = next((x for x in (indices_or_sections, sections, indices) if x is not None), None)
     if not input._array.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     axis = dim_of("tensor_split", input, dim, position=2)
@@ -200,13 +227,13 @@ def _splitter(name: str, least: int, axis_for: Callable[[int], int]) -> None:
     def pieces(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
         ndim = input._array.ndim
         if ndim < least:
-            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} "
-                               "dimensions!")
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
+                               f"{ndim} dimensions!")
         axis = axis_for(ndim)
         n = input._array.shape[axis]
         if is_integer(indices_or_sections) and (indices_or_sections == 0 or n % indices_or_sections):
-            raise RuntimeError(f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension {n} is "
-                               f"not divisible by the split_size {indices_or_sections}!")
+            raise RuntimeError(f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension "
+                               f"{n} is not divisible by the split_size {indices_or_sections}!")
         return tensor_split(input, indices_or_sections, axis)
 
     pieces.__name__ = pieces.__qualname__ = name
@@ -227,8 +254,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
-        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument. (Triggered "
-                  "internally at /pytorch/aten/src/ATen/native/TensorShape.cpp:4387.)")
+        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument. "
+                  "(Triggered internally at /pytorch/aten/src/ATen/native/TensorShape.cpp:4387.)")
     elif indexing not in ("xy", "ij"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for x in tensors:
@@ -244,3 +271,12 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     return (grids[1], grids[0], *grids[2:]) if swap else tuple(grids)
 
 
+@public(method=False)
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All combinations of elements, one from each vector."""
+    for x in tensors:
+        if x._array.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._array.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([flatten(grid) for grid in meshgrid(*tensors, indexing="ij")], dim=1)

@@ -10,7 +10,7 @@ from whygrad._tensor import Tensor, wrap
 from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_sizes, wrong_type
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import public, rows, run_inplace, with_out
-from whygrad.functional.shape import dim_of, dims_of, flatten, sizes
+from whygrad.functional.shape import dim_of, dims_of, flatten, ravel, sizes
 
 _whygrad_internal_ = True
 
@@ -40,7 +40,8 @@ def tile(input: Any, *given: Any, dims: Any = None) -> Tensor:
 
 
 @public()
-def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *,
+                      output_size: int | None = None) -> Tensor:
     """Each element several times; without `dim`, of the flattened tensor."""
     if repeats is None:
         return _counted_positions(input)
@@ -61,8 +62,8 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
     if counts.size == 1:
         counts = np.broadcast_to(counts.reshape(1), (shape[axis],))
     elif len(counts) != shape[axis]:
-        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {len(counts)} and "
-                           f"input.size({axis}) = {shape[axis]}")
+        raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) = "
+                           f"{len(counts)} and input.size({axis}) = {shape[axis]}")
     return rows.index_select(input, _counted_positions(wrap(counts)), axis=axis)
 
 
@@ -175,8 +176,6 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 @public()
 def diagflat(input: Any, offset: int = 0) -> Tensor:
     """The matrix whose diagonal is the flattened input."""
-    from whygrad.functional.shape import ravel
-
     return diag_embed(ravel(input), offset)
 
 
@@ -193,8 +192,8 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tens
     if len(amounts) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(amounts) > 2 * len(shape):
-        raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got padding length "
-                           f"{len(amounts)} and input of dimension {len(shape)}")
+        raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got "
+                           f"padding length {len(amounts)} and input of dimension {len(shape)}")
     padded = len(amounts) // 2
     pairs = tuple([(amounts[2 * i], amounts[2 * i + 1]) for i in reversed(range(padded))])
     if mode == "constant":
@@ -206,8 +205,8 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tens
     if not (1 <= padded <= 3 and len(shape) in (padded + 1, padded + 2)):
         raise NotImplementedError(
             f"Padding size {len(amounts)} is not supported for {len(shape)}D input tensor.\nSupported combinations for "
-            "non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding "
-            "size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)")
+            "non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: "
+            "padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)")
     sources = tuple([(axis, _padding_source(mode, axis, before, after, shape))
                      for axis, (before, after) in enumerate(pairs, len(shape) - padded)])
     return rows.mirror_pad(input, sources=sources, mode=PAD_MODES[mode])
@@ -218,7 +217,8 @@ def constant_pad(input: Tensor, pads: tuple[tuple[int, int], ...], value: Any) -
         if n + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
     kind = input._array.dtype.kind
-    return rows.constant_pad(input, pads=pads, value=value if kind in "fcV" else bool(value) if kind == "b" else int(value))
+    number = value if kind in "fcV" else bool(value) if kind == "b" else int(value)
+    return rows.constant_pad(input, pads=pads, value=number)
 
 
 def _padding_source(mode: str, axis: int, before: int, after: int, shape: tuple[int, ...]) -> np.ndarray:
@@ -235,7 +235,8 @@ def _padding_source(mode: str, axis: int, before: int, after: int, shape: tuple[
             raise RuntimeError("Padding value causes wrapping around more than once.")
         return places % n
     if before >= n or after >= n:
-        raise RuntimeError(f"Argument #{4 + 2 * (len(shape) - 1 - axis)}: Padding size should be less than the corresponding input "
-                           f"dimension, but got: padding ({before}, {after}) at dimension {axis} of input {list(shape)}")
+        raise RuntimeError(f"Argument #{4 + 2 * (len(shape) - 1 - axis)}: Padding size should be less than the "
+                           f"corresponding input dimension, but got: padding ({before}, {after}) at dimension {axis} "
+                           f"of input {list(shape)}")
     places = np.abs(places)
     return np.where(places >= n, 2 * (n - 1) - places, places)

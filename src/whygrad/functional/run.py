@@ -42,7 +42,7 @@ def run(row_name: str, *inputs: Any, **statics: Any) -> Any:
 class _Rows:
     """`rows.gather(x, index, axis=0)`: a row applied to Tensors of one dtype, compiled when first used."""
 
-    def __getattr__(self, name: str) -> Callable[..., Tensor]:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
         row = TABLE[name]
         found = self.__dict__[name] = compiled(row, "v" if row.variadic else "t" * len(row.inputs))
         return found

@@ -36,10 +36,10 @@ def leaky_relu(xp, x, *, slope):
 def leaky_relu_inplace_rule(xp, g, out, slope):
     if slope < 0:
         raise RuntimeError(
-            "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "
-            "caused by calling in-place forward function with a negative slope, please call out-of-place version instead. "
-            "File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward "
-            "calculation with negative slope")
+            "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This "
+            "is caused by calling in-place forward function with a negative slope, please call out-of-place version "
+            "instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
+            "leakRelu backward calculation with negative slope")
     return xp.leaky_relu_backward(g, out, slope=slope)
 
 

@@ -22,7 +22,8 @@ def index_backward(xp, x, index, *, shape, axes):
     return xp.index_backward(x, index, shape=shape, axes=axes)
 
 
-@op(x=lambda xp, g, index, axes, accumulate: g if accumulate else xp.index_put(g, 0, index, axes=axes, accumulate=False),
+@op(x=lambda xp, g, index, axes, accumulate:
+    g if accumulate else xp.index_put(g, 0, index, axes=axes, accumulate=False),
     values=lambda xp, g, values_shape, index, axes: xp.sum_to(xp.index(g, index, axes=axes), shape=values_shape),
     index=POSITIONS)
 def index_put(xp, x, values, index, *, axes, accumulate):
@@ -57,8 +58,8 @@ def _written(xp, g, index, src_shape, axis, reduce, node="ScatterBackward0"):
     _no_derivative_of_reduce(reduce)
     g = xp.gather(g, index, axis=axis)
     if g.shape != src_shape:
-        raise RuntimeError(f"Function {node} returned an invalid gradient at index 1 - got {list(g.shape)} but expected shape "
-                           f"compatible with {list(src_shape)}")
+        raise RuntimeError(f"Function {node} returned an invalid gradient at index 1 - got {list(g.shape)} but "
+                           f"expected shape compatible with {list(src_shape)}")
     return g
 
 

@@ -30,6 +30,17 @@ def reshape(xp, x, *, shape):
     return xp.reshape(x, shape=shape)
 
 
+# A complex gradient travels conjugated, and the pair of real ones does not.
+@view(x=lambda xp, g: xp.conj(xp.view_as_complex(xp.clone(g, order="C"))))
+def view_as_real(xp, x):
+    return xp.view_as_real(x)
+
+
+@view(x=lambda xp, g: xp.view_as_real(xp.conj(g)))
+def view_as_complex(xp, x):
+    return xp.view_as_complex(x)
+
+
 @op(x=lambda g: g)
 def clone(xp, x, *, order="K"):
     """A copy: with the layout kept ("K"), or row-major ("C")."""
@@ -178,6 +189,19 @@ def split(xp, x, *, sizes, axis):
       x=lambda xp, g, axis: xp.cat(*g, axis=axis))
 def split_with_sizes(xp, x, *, sizes, axis):
     return xp.split(x, sizes=sizes, axis=axis)
+
+
+def _unsafe(name):
+    """Pieces that share memory and are not counted as views: each may be written to as if it were alone."""
+    def pieces(xp, x, *, sizes, axis):
+        return xp.split(x, sizes=sizes, axis=axis)
+
+    pieces.__name__ = name
+    op(outputs="list", x=lambda xp, g, axis: xp.cat(*g, axis=axis))(pieces)
+
+
+_unsafe("unsafe_split")
+_unsafe("unsafe_split_with_sizes")
 
 
 @view(outputs="list",

@@ -10,6 +10,7 @@ import numpy as np
 
 from whygrad._apply import apply
 from whygrad._tensor import Size
+from whygrad.backends.numpy_nn import moments
 from whygrad.functional.rearrange import pad
 from whygrad.functional.run import with_out
 from whygrad.ops.table import TABLE
@@ -87,15 +88,12 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
 
 def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: float) -> None:
     """Move the running statistics towards those of this batch (with the unbiased variance); torch counts no version."""
-    axis = (0, *range(2, batch.ndim))
     count = batch.size // batch.shape[1]
-    for running, statistic in ((running_mean, batch.mean), (running_var, batch.var)):
-        if running is None:
-            continue
-        found = statistic(axis=axis)
-        if running is running_var:
-            found = found * (count / (count - 1))
-        running._array[...] = (1 - momentum) * running._array + momentum * found
+    _, mean, square = moments(batch, (0, *range(2, batch.ndim)))
+    for running, found in ((running_mean, mean), (running_var, square * (count / (count - 1)))):
+        if running is not None:
+            running._array *= 1 - momentum
+            running._array += momentum * found.reshape(-1)
 
 
 def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,

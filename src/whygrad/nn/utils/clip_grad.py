@@ -7,12 +7,14 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor
+import numpy as np
+
+from whygrad._inplace import bump
+from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.backends import raw
 from whygrad.errors import user_stacklevel
 from whygrad.nn.torch_functions import torch
-from whygrad.ops.table import TABLE
 
 _whygrad_internal_ = True
 
@@ -36,14 +38,13 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
     if not listed:
         found: Tensor = torch.tensor(0.0)
         return found
-    norms = torch.stack([apply(TABLE["vector_norm"], t, ord=norm_type) for t in listed])
-    total: Any = apply(TABLE["vector_norm"], norms, ord=norm_type)
-    if error_if_nonfinite and not torch.isfinite(total):
+    norms = np.asarray([raw.vector_norm(t._array, ord=norm_type) for t in listed])
+    total = np.asarray(raw.vector_norm(norms, ord=norm_type))
+    if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
                            "cannot be clipped. To disable this error and scale the gradients by the non-finite norm "
                            "anyway, set `error_if_nonfinite=False`")
-    total_norm: Tensor = total
-    return total_norm
+    return wrap(total)
 
 
 @no_grad()
@@ -52,9 +53,10 @@ def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any,
     grads = _grads(_listed(parameters))
     if not grads:
         return
-    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)._array
     for grad in grads:
-        grad.mul_(factor)
+        grad._array *= factor.astype(grad._array.dtype)
+        bump(grad)
 
 
 @no_grad()

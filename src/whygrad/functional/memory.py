@@ -1,0 +1,158 @@
+"""How a tensor lies in memory: copies, strides, sizes, and any other layout over the same memory."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from whygrad._inplace import bump
+from whygrad._tensor import Tensor
+from whygrad.backends.numpy_layout import address, storage
+from whygrad.functional.arguments import read_sizes
+from whygrad.functional.run import METHODS, public, rows
+from whygrad.functional.shape import dim_of, sizes
+from whygrad.layouts import channels_last, channels_last_3d, contiguous_format
+
+_whygrad_internal_ = True
+
+
+@public()
+def clone(input: Any, *, memory_format: Any = None) -> Tensor:
+    """A copy, which passes gradients on to the original."""
+    return rows.clone(input, order=_order(memory_format, input))
+
+
+@public(function=False)
+def contiguous(self: Any, memory_format: Any = contiguous_format) -> Tensor:
+    """The tensor itself if its elements lie in order, else a copy where they do."""
+    if is_contiguous(self, memory_format):
+        return self
+    return rows.clone(self, order=_order(memory_format, self))
+
+
+def _order(memory_format: Any, input: Tensor) -> str:
+    if memory_format is contiguous_format:
+        return "C"
+    if memory_format in (channels_last, channels_last_3d):
+        rank = 4 if memory_format is channels_last else 5
+        if input._array.ndim != rank:
+            raise RuntimeError(f"required rank {rank} tensor to use {str(memory_format).removeprefix('torch.')} format")
+        return "channels last"
+    return "K"
+
+
+@public(function=False)
+def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
+    array = self._array
+    if memory_format in (channels_last, channels_last_3d):
+        rank = 4 if memory_format is channels_last else 5
+        return bool(array.ndim == rank and array.transpose(0, *range(2, rank), 1).flags.c_contiguous)
+    return bool(array.flags.c_contiguous)
+
+
+@public(function=False)
+def size(self: Any, dim: Any = None) -> Any:
+    return self.shape if dim is None else self._array.shape[_existing_dim("size", self, dim)]
+
+
+@public(function=False)
+def stride(self: Any, dim: Any = None) -> Any:
+    strides = element_strides(self._array)
+    return strides if dim is None else strides[_existing_dim("stride", self, dim)]
+
+
+def _existing_dim(function: str, self: Tensor, dim: Any) -> int:
+    if not self._array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return dim_of(function, self, dim)
+
+
+@public()
+def numel(input: Any) -> int:
+    return int(input._array.size)
+
+
+@public(function=False)
+def dim(self: Any) -> int:
+    return int(self._array.ndim)
+
+
+METHODS["nelement"], METHODS["ndimension"] = numel, dim
+
+
+@public(function=False)
+def storage_offset(self: Any) -> int:
+    """How many elements into its memory the tensor begins."""
+    return storage(self._array)[1] // self._array.itemsize
+
+
+@public(function=False)
+def data_ptr(self: Any) -> int:
+    return address(self._array) if self._array.size else 0
+
+
+@public()
+def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """Any shape and strides over the memory in which the tensor lies."""
+    shape, strides = read_sizes("as_strided", size), read_sizes("as_strided", stride, "stride", 2)
+    array = input._array
+    owner, start = storage(array)
+    here = start // array.itemsize
+    offset = here if storage_offset is None else storage_offset
+    if len(shape) != len(strides):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if strides and min(strides) < 0:
+        raise RuntimeError("as_strided: Negative strides are not supported at the moment, got strides: "
+                           f"{list(strides)}")
+    if shape and min(shape) < 0:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    needed = (offset + 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])) * array.itemsize
+    if 0 not in shape and needed > owner.nbytes:
+        raise RuntimeError(f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and "
+                           f"itemsize {array.itemsize} requiring a storage size of {needed} are out of bounds for "
+                           f"storage of size {owner.nbytes}")
+    return rows.as_strided(input, geometry=(shape, strides, offset),
+                           x_geometry=(array.shape, element_strides(array), here))
+
+
+def element_strides(array: Any) -> tuple[int, ...]:
+    if not array.size and array.base is None:
+        # NumPy allots none to a new array without elements.
+        return tuple([math.prod([max(n, 1) for n in array.shape[axis + 1:]]) for axis in range(array.ndim)])
+    itemsize = array.itemsize
+    return tuple([s // itemsize for s in array.strides])
+
+
+@public(function=False)
+def resize_(self: Any, *given: Any, memory_format: Any = None) -> Tensor:
+    """Another shape over the same memory, from where the tensor begins; over new memory if it does not suffice."""
+    return _resize(self, sizes("resize_", given))
+
+
+@public(function=False)
+def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Tensor:
+    return _resize(self, the_template._array.shape)
+
+
+def _resize(self: Tensor, shape: tuple[int, ...]) -> Tensor:
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if shape and min(shape) < 0:
+        raise RuntimeError("numel: integer multiplication overflow")
+    array = self._array
+    if array.shape == shape:
+        return self
+    owner, start = storage(array)
+    count = (owner.nbytes - start) // array.itemsize if owner.size else 0
+    line = np.lib.stride_tricks.as_strided(array, (count,), (array.itemsize,))
+    if math.prod(shape) > count:
+        longer = np.zeros(math.prod(shape), array.dtype)
+        longer[:count] = line
+        line = longer
+    self._array = line[:math.prod(shape)].reshape(shape)
+    bump(self)
+    return self

@@ -1,0 +1,63 @@
+"""From indices to a batch: ask the dataset, then collate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whygrad.utils.data.dataset import IterableDataset, _many
+
+_whygrad_internal_ = True
+
+
+class Fetcher:
+    """For samples by index."""
+
+    streams = False
+
+    def __init__(self, dataset: Any, batched: bool, collate: Callable[[Any], Any], drop_last: bool) -> None:
+        self.dataset = dataset
+        self.batched = batched
+        self.collate = collate
+        self.drop_last = drop_last
+
+    def fetch(self, indices: Any) -> Any:
+        return self.collate(_many(self.dataset, indices) if self.batched else self.dataset[indices])
+
+
+class StreamFetcher(Fetcher):
+    """For a stream: of the indices only their number counts. Raises StopIteration at the end."""
+
+    streams = True
+
+    def __init__(self, dataset: Any, batched: bool, collate: Callable[[Any], Any], drop_last: bool) -> None:
+        super().__init__(dataset, batched, collate, drop_last)
+        self.samples = iter(dataset)
+        self.ended = False
+
+    def fetch(self, indices: Any) -> Any:
+        if self.ended:
+            raise StopIteration
+        if not self.batched:
+            return self.collate(next(self.samples))
+        batch = []
+        for _ in indices:
+            try:
+                batch.append(next(self.samples))
+            except StopIteration:
+                self.ended = True
+                break
+        if not batch or (self.drop_last and len(batch) < len(indices)):
+            raise StopIteration
+        return self.collate(batch)
+
+
+class MakeFetcher:
+    """How to make the fetcher of a dataset; goes to the workers."""
+
+    def __init__(self, batched: bool, collate: Callable[[Any], Any], drop_last: bool) -> None:
+        self.options = (batched, collate, drop_last)
+
+    def __call__(self, dataset: Any) -> Fetcher:
+        kind = StreamFetcher if isinstance(dataset, IterableDataset) else Fetcher
+        return kind(dataset, *self.options)

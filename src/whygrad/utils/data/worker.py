@@ -1,0 +1,218 @@
+"""The processes that load data beside the program.
+
+Each has a queue of its own for tasks and a pipe of its own for results, so that one that is killed takes nothing with it
+that the others need: its pipe ends, and the program is told.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import queue
+import random
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing import connection
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+import numpy as np
+
+from whygrad.random import manual_seed
+from whygrad.utils.data.fetch import Fetcher
+
+_whygrad_internal_ = True
+
+# How often, in seconds, a waiting worker looks whether its program is still there.
+CHECK_INTERVAL = 2.0
+# How long a worker may take to end what it is doing before it is ended.
+PATIENCE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """What a dataset can learn about the worker it runs in."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    rng: Any = None
+    worker_method: str = "multiprocessing"
+
+
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker: its number, seed and copy of the dataset. In the program itself: None."""
+    return _info
+
+
+class StreamEnded:
+    """Result of a worker whose IterableDataset has no more samples."""
+
+
+class KeyErrorMessage(str):
+    """KeyError shows its argument by repr, which makes a traceback unreadable."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Failure:
+    """An exception of a worker, with its traceback as text."""
+
+    def __init__(self, error: BaseException, worker: int) -> None:
+        self.kind = type(error)
+        self.where = f"in DataLoader worker process {worker}"
+        self.text = "".join(traceback.format_exception(error))
+
+    def raise_again(self) -> None:
+        message: str = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
+        if self.kind is KeyError:
+            message = KeyErrorMessage(message)
+        try:
+            error = self.kind(message)
+        except Exception:
+            raise RuntimeError(message) from None  # an exception that wants other arguments
+        raise error
+
+
+class Workers:
+    """The worker processes of a DataLoader."""
+
+    def __init__(self, make_fetcher: Callable[[Any], Fetcher], dataset: Any, count: int, base_seed: int, init: Any,
+                 context: Any, timeout: float) -> None:
+        context = context or multiprocessing.get_context()
+        self.timeout = timeout
+        self.stop = context.Event()
+        self.queues: list[Any] = []
+        self.results: list[Any] = []
+        self.processes: list[Any] = []
+        for i in range(count):
+            tasks = context.Queue()
+            tasks.cancel_join_thread()
+            receive, send = context.Pipe(duplex=False)
+            arguments = (make_fetcher, dataset, tasks, send, self.stop, base_seed, init, i, count)
+            process = context.Process(target=work, args=arguments, daemon=True)
+            process.start()
+            send.close()  # so that the pipe ends with the worker
+            self.queues.append(tasks)
+            self.results.append(receive)
+            self.processes.append(process)
+
+    def put(self, worker: int, task: Any) -> None:
+        self.queues[worker].put(task)
+
+    def get(self) -> Any:
+        """The next result of any worker."""
+        deadline = time.monotonic() + self.timeout if self.timeout > 0 else None
+        while True:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready: Any = connection.wait(self.results, left)
+            if not ready:
+                raise RuntimeError(f"DataLoader timed out after {self.timeout:g} seconds")
+            try:
+                data = ready[0].recv_bytes()
+            except (EOFError, OSError):
+                raise self._death(self.results.index(ready[0])) from None
+            return pickle.loads(data)
+
+    def _death(self, worker: int) -> RuntimeError:
+        process = self.processes[worker]
+        process.join(PATIENCE)
+        error = RuntimeError(f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly")
+        code = process.exitcode
+        if code is not None and code < 0:
+            error.add_note(f"It was killed by signal {-code} ({signal.Signals(-code).name}).")
+        else:
+            error.add_note(f"Its exit code is {code}.")
+        self.close()
+        return error
+
+    def close(self) -> None:
+        """Ask the workers to end, and end those that do not."""
+        self.stop.set()
+        for tasks in self.queues:
+            tasks.put(None)
+        for receive in self.results:
+            receive.close()
+        deadline = time.monotonic() + PATIENCE
+        for process in self.processes:
+            process.join(max(0.0, deadline - time.monotonic()))
+            if process.is_alive():
+                process.terminate()
+                process.join(PATIENCE)
+            if process.is_alive():
+                process.kill()
+                process.join()
+        for tasks in self.queues:
+            tasks.close()
+
+
+def work(make_fetcher: Any, dataset: Any, tasks: Any, send: Any, stop: Any, base_seed: int, init: Any, worker: int,
+         count: int) -> None:
+    """The life of a worker: a task is (tag, indices), the answer (tag, data); "resume" begins the dataset anew."""
+    global _info
+    parent = os.getppid()
+    try:
+        _seed(base_seed, worker)
+        _info = WorkerInfo(worker, count, base_seed + worker, dataset)
+        failure: Failure | None = None
+        try:
+            if init is not None:
+                init(worker)
+            fetcher = make_fetcher(dataset)
+        except Exception as error:
+            failure = Failure(error, worker)
+        while True:
+            try:
+                task = tasks.get(timeout=CHECK_INTERVAL)
+            except queue.Empty:
+                if os.getppid() != parent:
+                    return
+                continue
+            if task is None or stop.is_set():
+                return
+            if task == "resume":
+                fetcher = make_fetcher(dataset)
+                continue
+            tag, indices = task
+            data: Any
+            if failure is not None:
+                data, failure = failure, None
+            else:
+                data = _fetch(fetcher, indices, worker)
+            send.send_bytes(_pickled(tag, data, worker))
+    except (KeyboardInterrupt, BrokenPipeError):
+        pass  # the program ends, or needs no more
+
+
+def _seed(base_seed: int, worker: int) -> None:
+    seed = base_seed + worker
+    random.seed(seed)
+    manual_seed(seed)
+    np.random.seed(np.random.SeedSequence([worker, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4))
+
+
+def _fetch(fetcher: Fetcher, indices: Any, worker: int) -> Any:
+    try:
+        return fetcher.fetch(indices)
+    except StopIteration as error:
+        return StreamEnded() if fetcher.streams else Failure(error, worker)
+    except Exception as error:
+        return Failure(error, worker)
+
+
+def _pickled(tag: Any, data: Any, worker: int) -> Any:
+    try:
+        return ForkingPickler.dumps((tag, data), 5)
+    except Exception as error:
+        return ForkingPickler.dumps((tag, Failure(error, worker)), 5)
