@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -16,7 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def measure(library: str, budget: float, names: list[str]) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.measure", library, str(budget), *names]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # As installed packages are: with their bytecode cached.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{library} failed:\n{done.stderr}")
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])

@@ -22,8 +22,13 @@ ARRAYS = {
 }
 
 
+def scope(lib: Any, **tensors: Any) -> dict[str, Any]:
+    """What the texts of this file may name: `L(0, 1)` is a tensor of these integers or booleans."""
+    return {"torch": lib, "np": np, "L": lambda *values: lib.tensor(np.array(values)), **tensors}
+
+
 def evaluate(text: str, lib: Any, tensors: dict[str, Any]) -> Any:
-    return eval(text, {"torch": lib, "np": np, "L": lambda *values: lib.tensor(np.array(values)), **tensors})
+    return eval(text, scope(lib, **tensors))
 
 
 def names_in(text: str) -> list[str]:
@@ -338,10 +343,9 @@ def test_writes(text: str) -> None:
     names = [name for name in names_in(text) if name != "x"]
 
     def written(lib: Any, x: Any, *others: Any) -> list[Any]:
-        scope = {"torch": lib, "np": np, "L": lambda *values: lib.tensor(np.array(values)), "y": x * x,
-                 **dict(zip(names, others, strict=True))}
-        exec(text, scope)
-        y = scope["y"]
+        variables = scope(lib, y=x * x, **dict(zip(names, others, strict=True)))
+        exec(text, variables)
+        y = variables["y"]
         nodes.append(chain(y))
         versions.append(y._version)
         return [y, y * y]
@@ -547,9 +551,9 @@ def test_errors_of_writes(text: str) -> None:
 ])
 def test_saved_indices_are_watched_and_freed(text: str) -> None:
     def run(lib: Any, x: Any, v: Any) -> None:
-        scope = {"L": lambda *values: lib.tensor(np.array(values)), "x": x, "y": x * 1, "v": v}
-        exec(text, scope)
-        scope["z"].sum().backward()
+        variables = scope(lib, x=x, y=x * 1, v=v)
+        exec(text, variables)
+        variables["z"].sum().backward()
 
     (theirs_x, ours_x), (theirs_v, ours_v) = pair(ARRAYS["x"], True), pair(ARRAYS["v"], True)
     # Of several index tensors torch names the one that was changed.
@@ -620,9 +624,9 @@ def test_any_key_writes_like_torch(key: str, value: str) -> None:
     theirs_w, ours_w = pair(np.array([10.0, 20.0]), requires_grad=True)
 
     def run(lib: Any, x: Any, w: Any) -> Any:
-        scope = {"torch": lib, "np": np, "L": lambda *values: lib.tensor(np.array(values)), "x": x, "w": w, "y": x * x}
-        exec(f"y[{key}] = {value}", scope)
-        return scope["y"]
+        variables = scope(lib, x=x, w=w, y=x * x)
+        exec(f"y[{key}] = {value}", variables)
+        return variables["y"]
 
     theirs, ours = outcome(lambda: run(torch, theirs_leaf, theirs_w)), outcome(lambda: run(whygrad, ours_leaf, ours_w))
     assert theirs[0] == ours[0], (theirs, ours)

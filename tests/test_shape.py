@@ -614,8 +614,8 @@ def test_in_place_view_leaves_other_views_alone() -> None:
         assert y.stride() == (1, 2)
 
 
-@pytest.mark.parametrize("text", ["x.split(1)[0]", "x.unsafe_split(1)[0]", "x.unbind()[0]", "x.chunk(2)[0]", "x.tensor_split(2)[0]",
-                                  "x.narrow(0, 0, 1)"])
+@pytest.mark.parametrize("text", ["x.split(1)[0]", "x.unsafe_split(1)[0]", "x.unbind()[0]", "x.chunk(2)[0]",
+                                  "x.tensor_split(2)[0]", "x.narrow(0, 0, 1)"])
 def test_multi_views_refuse_writes_and_slices_take_them(text: str) -> None:
     theirs, ours = (a * 1 for a in pair(ARRAYS["x"], requires_grad=True))
     same_error(lambda: evaluate(text, torch, {"x": theirs}).mul_(2),

@@ -215,7 +215,8 @@ def make_node(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], static
         tracked = {row.inputs[0]} if any(n is not None for n in nodes) and layout.rules else set()
     else:
         tracked = {name for name, n in zip(row.inputs, nodes, strict=True) if n is not None and name in layout.rules}
-        nodes = [n if name in tracked else None for name, n in zip(row.inputs, nodes, strict=True)]
+        if len(layout.rules) < len(nodes):
+            nodes = [n if name in tracked else None for name, n in zip(row.inputs, nodes, strict=True)]
     if not tracked:
         return None
     node = new(layout.node_class(layout.node_name(statics)))
@@ -521,7 +522,7 @@ def _check_lines(layout: Layout, rule: Rule, indent: str) -> list[str]:
     for name in layout.saved:
         if name not in rule.names or name in layout.numbers:
             continue
-        if layout.row.variadic:
+        if layout.row.variadic and name in layout.row.inputs:
             lines += [f"{indent}changed = variadic_stale({name}_c, {name}_v)",
                       f"{indent}if changed is not None: raise stale(node, '{name}', {name}[changed], {name}_c[changed], "
                       f"{name}_v[changed], changed)"]

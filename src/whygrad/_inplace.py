@@ -224,9 +224,9 @@ def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
 
 def write_values(target: Tensor, values: Any, name: str) -> Tensor:
     """Overwrite `target` with values that have no gradient; `name` is torch's node for it, such as "NormalBackward0"."""
-    row = TABLE["overwrite"]
+    check_inplace(target, (target,))
     check_overlap(target._array, ())
-    return write(layout_of(row, "t"), target, 0, (target,), {"values": values, "node": name})
+    return _perform(layout_of(TABLE["overwrite"], "t"), target, 0, (target,), {"values": values, "node": name})
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:

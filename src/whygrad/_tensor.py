@@ -147,10 +147,8 @@ class Tensor:
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
-        if grad_fn(self) is not None and (not value or True):
-            if value and self.requires_grad:
-                return
-            raise RuntimeError(errors.CHANGE_NON_LEAF if not value else errors.CHANGE_NON_LEAF_TRUE)
+        if grad_fn(self) is not None:
+            raise RuntimeError(errors.CHANGE_NON_LEAF_TRUE if value else errors.CHANGE_NON_LEAF)
         set_requires_grad(self, value)
 
     @property
@@ -167,10 +165,10 @@ class Tensor:
 
     @property
     def grad(self) -> Tensor | None:
-        if self._grad is None and self._node is not None and not (self._meta is not None and self._meta.retains_grad):
-            errors.warn_non_leaf_grad()
-        elif self._grad is None and self._view is not None and grad_fn(self) is not None and not self.retains_grad:
-            errors.warn_non_leaf_grad()
+        if self._grad is None:
+            node = self._node if self._view is None else self._view.node
+            if node is not None and not self.retains_grad:
+                errors.warn_non_leaf_grad()
         return self._grad
 
     @grad.setter

@@ -102,7 +102,7 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
     return stale_value(node, value, counter, version, "AsStrided" if is_view else rewritten, 0)
 
 
-def stale_value(node: Node, value: Any, counter: list[Any], version: int, producer: Any, number: int) -> RuntimeError:
+def stale_value(node: Node | None, value: Any, counter: list[Any], version: int, producer: Any, number: int) -> RuntimeError:
     """A value that `node` saved, output `number` of `producer` (a node, its name, or else not told), was changed since."""
     from whygrad import dtypes
     from whygrad.autograd.modes import special
@@ -117,10 +117,12 @@ def stale_value(node: Node, value: Any, counter: list[Any], version: int, produc
             "changed in there or anywhere later. Good luck!" if special.anomaly else
             "enable anomaly detection to find the operation that failed to compute its gradient, with "
             "torch.autograd.set_detect_anomaly(True, check_nan=False).")
-    return _noted(RuntimeError(
+    error = RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} [{sizes}]]"
-        f"{origin} is at version {counter[0]}; expected version {version} instead. Hint: {hint}"),
-        notes.stale(type(node).__name__, node.site, counter[1] if len(counter) > 1 else None))
+        f"{origin} is at version {counter[0]}; expected version {version} instead. Hint: {hint}")
+    if node is None:
+        return error
+    return _noted(error, notes.stale(type(node).__name__, node.site, counter[1] if len(counter) > 1 else None))
 
 
 def op_name(node: Node) -> str:

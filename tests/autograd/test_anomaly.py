@@ -111,7 +111,8 @@ def traces(module, run):
         with pytest.raises(RuntimeError):
             run(module)
     texts = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-    return [(text.strip().split("\n")[0], re.findall(r'test_anomaly.py", line \d+, in (\w+)\n    (.*)', text)[-1]) for text in texts]
+    line = re.compile(r'test_anomaly.py", line \d+, in (\w+)\n    (.*)')
+    return [(text.strip().split("\n")[0], line.findall(text)[-1]) for text in texts]
 
 
 def failing(module):

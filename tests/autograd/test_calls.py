@@ -129,7 +129,8 @@ def dict_inputs(torch):
 @program
 def unused_inputs(torch):
     x, w = leaf(torch), leaf(torch)
-    return (torch.autograd.grad(x.sum(), [x, w], allow_unused=True), torch.autograd.grad(x.sum(), [x, w], materialize_grads=True),
+    return (torch.autograd.grad(x.sum(), [x, w], allow_unused=True),
+            torch.autograd.grad(x.sum(), [x, w], materialize_grads=True),
             torch.autograd.grad((x * x).sum(), [x, w], materialize_grads=True, create_graph=True))
 
 
@@ -157,7 +158,8 @@ PROGRAMS += [error(name, run) for name, run in {
     "no_inputs_of_backward": lambda torch, x: x.sum().backward(inputs=[]),
     "ordered_dict": lambda torch, x: torch.autograd.grad(x.sum(), OrderedDict(x=x)),
     "ordered_dict_of_backward": lambda torch, x: x.sum().backward(inputs=OrderedDict(x=x)),
-    "materialize_without_unused": lambda torch, x: torch.autograd.grad(x.sum(), x, allow_unused=False, materialize_grads=True),
+    "materialize_without_unused": lambda torch, x: torch.autograd.grad(
+        x.sum(), x, allow_unused=False, materialize_grads=True),
     "not_a_scalar": lambda torch, x: (x * 2).backward(),
     "not_a_scalar_in_a_list": lambda torch, x: torch.autograd.backward([x * 2, x.sum()], [None, None]),
     "not_real": lambda torch, x: complex_sum(torch, x).backward(),
@@ -180,11 +182,13 @@ PROGRAMS += [error(name, run) for name, run in {
     "number_as_root": lambda torch, x: torch.autograd.grad(3, x),
     "numbers_as_roots": lambda torch, x: torch.autograd.grad([3], x),
     "old_name_of_gradients": lambda torch, x: torch.autograd.backward(x.sum(), grad_variables=[torch.tensor(1.0)]),
-    "both_names_of_gradients": lambda torch, x: torch.autograd.backward(x.sum(), torch.tensor(1.0), grad_variables=[None]),
+    "both_names_of_gradients": lambda torch, x: torch.autograd.backward(
+        x.sum(), torch.tensor(1.0), grad_variables=[None]),
     "only_inputs": lambda torch, x: torch.autograd.grad(x.sum(), x, only_inputs=False),
     "double_gradient": lambda torch, x: torch.autograd.grad(x.sum(), x, torch.ones((), dtype=torch.float64)),
     "integer_gradient": lambda torch, x: torch.autograd.grad(x.sum(), x, torch.ones((), dtype=torch.int64)),
-    "batched": lambda torch, x: torch.autograd.grad(x * x, x, torch.tensor([[1.0, 0.0], [0.0, 3.0]]), is_grads_batched=True),
+    "batched": lambda torch, x: torch.autograd.grad(
+        x * x, x, torch.tensor([[1.0, 0.0], [0.0, 3.0]]), is_grads_batched=True),
     "batched_wrong": lambda torch, x: torch.autograd.grad(x * x, x, torch.ones(2), is_grads_batched=True),
 }.items()]
 
@@ -422,6 +426,101 @@ def order_of_execution(torch):
     return log
 
 
+def stale(name, change):
+    """A value that `mul` saved is changed before backward: the message says what computed it last."""
+    def run(torch):
+        x = leaf(torch)
+        y = x * 1
+        view = y[:1]
+        z = y * y
+        w = view * view
+        change(torch, y, view)
+        (w if name.startswith("a_view") else z).sum().backward()
+
+    run.__name__ = f"stale_{name}"
+    return run
+
+
+def add_without_grad_mode(torch, y, view):
+    with torch.no_grad():
+        y.add_(1)
+
+
+PROGRAMS += [
+    stale("value", lambda torch, y, view: y.add_(1)),
+    stale("value_changed_unrecorded", add_without_grad_mode),
+    stale("value_changed_through_a_view", lambda torch, y, view: view.add_(1)),
+    stale("a_view_changed", lambda torch, y, view: view.add_(1)),
+    stale("a_view_changed_through_its_base", lambda torch, y, view: y.mul_(2)),
+]
+
+
+@program
+def grad_dtype(torch):
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.double()
+
+    results = []
+    for wanted in (torch.float64, None, torch.float16):
+        for function in (Double.apply, lambda a: a * 3):
+            x = leaf(torch)
+            x.grad_dtype = wanted
+            function(x).sum().backward()
+            first = x.grad
+            function(x).sum().backward()
+            results.append((x.grad, x.grad is first, x.grad_dtype))
+    return results
+
+
+@program
+def grad_dtype_cannot_change_under_a_gradient(torch):
+    x = leaf(torch)
+    x.sum().backward()
+    x.grad_dtype = torch.float64
+
+
+@program
+def layout_of_grad_as_it_comes(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    with torch.autograd.enforce_grad_layout_policy(False):
+        (x.t() * torch.ones(3, 2)).backward(torch.ones(3, 2))
+    return x.grad.stride()
+
+
+def assigned(name, value):
+    def run(torch):
+        x = leaf(torch)
+        x.grad = value(torch, x)
+        return x.grad
+
+    run.__name__ = f"assigned_grad_{name}"
+    return run
+
+
+PROGRAMS += [
+    assigned("right", lambda torch, x: torch.ones(2)),
+    assigned("none", lambda torch, x: None),
+    assigned("of_another_dtype", lambda torch, x: torch.ones(2, dtype=torch.float64)),
+    assigned("of_another_shape", lambda torch, x: torch.ones(3)),
+    assigned("itself", lambda torch, x: x),
+    assigned("a_number", lambda torch, x: 3),
+]
+
+
+@program
+def deleted_grad(torch):
+    x = leaf(torch)
+    x.sum().backward()
+    del x.grad
+    return x.grad
+
+
 @parity(PROGRAMS)
 def test_calls(program):
     same(program)
@@ -472,17 +571,22 @@ def test_random_graphs_have_torchs_gradients():
     for seed in range(40):
         def run(module, seed=seed):
             choose = random.Random(seed)
-            leaves = [module.tensor([choose.uniform(0.5, 1.0)], dtype=module.float64, requires_grad=True) for _ in range(4)]
+            leaves = [module.tensor([choose.uniform(0.5, 1.0)], dtype=module.float64, requires_grad=True)
+                      for _ in range(4)]
             values = list(leaves)
             for _ in range(choose.randrange(5, 60)):
                 a, b = choose.choice(values), choose.choice(values[-6:])
-                values.append([lambda: a * b * 0.9, lambda: a + b * 0.3, lambda: (a * 0.5).exp() * 0.4][choose.randrange(3)]())
+                operation = choose.randrange(3)
+                values.append(a * b * 0.9 if operation == 0 else a + b * 0.3 if operation == 1 else
+                              (a * 0.5).exp() * 0.4)
             loss = sum(values[-3:], values[0])
             wanted = leaves + choose.sample(values, 3)
             first = module.autograd.grad(loss, wanted, allow_unused=True, create_graph=True)
             again = module.autograd.grad(loss, wanted, allow_unused=True, retain_graph=True)
             total = sum([g for g in first if g is not None])
-            second = module.autograd.grad(total, leaves, allow_unused=True, retain_graph=True) if total.requires_grad else ()
+            second = ()
+            if total.requires_grad:
+                second = module.autograd.grad(total, leaves, allow_unused=True, retain_graph=True)
             loss.backward()
             found = [*first, *again, *second, *[t.grad for t in leaves]]
             return [None if g is None else g.item() for g in found]

@@ -116,7 +116,8 @@ def keyword_program(*args, **kwargs):
 
         x = leaf(torch)
         given = {key: x if value is leaf else value for key, value in kwargs.items()}
-        out = function(torch, forward, lambda ctx, g: (g, None, None)).apply(*[x if a is leaf else a for a in args], **given)
+        F = function(torch, forward, lambda ctx, g: (g, None, None))
+        out = F.apply(*[x if a is leaf else a for a in args], **given)
         out.sum().backward()
         return seen, x.grad
 
@@ -124,8 +125,9 @@ def keyword_program(*args, **kwargs):
     return run
 
 
-PROGRAMS += [keyword_program(leaf), keyword_program(leaf, k=5), keyword_program(leaf, j=5, k=4), keyword_program(k=5, x=leaf),
-             keyword_program(leaf, j=5), keyword_program(k=5), keyword_program(leaf, bad=1), keyword_program(leaf, x=1)]
+PROGRAMS += [keyword_program(leaf), keyword_program(leaf, k=5), keyword_program(leaf, j=5, k=4),
+             keyword_program(k=5, x=leaf), keyword_program(leaf, j=5), keyword_program(k=5),
+             keyword_program(leaf, bad=1), keyword_program(leaf, x=1)]
 
 
 @program
@@ -133,7 +135,8 @@ def keywords_only(torch):
     def forward(x, *, k=2):
         return x * k
 
-    return function(torch, forward, same_gradient, setup_context=staticmethod(lambda ctx, i, o: None)).apply(leaf(torch), k=3)
+    F = function(torch, forward, same_gradient, setup_context=staticmethod(lambda ctx, i, o: None))
+    return F.apply(leaf(torch), k=3)
 
 
 @program
@@ -173,7 +176,8 @@ def arguments_of_any_kind(torch):
         return a * pair[0] * b
 
     x = leaf(torch)
-    out = function(torch, forward, lambda ctx, g: (g, None, None, g * 7)).apply(x, "text", [x], torch.tensor([1.0, 1.0]))
+    F = function(torch, forward, lambda ctx, g: (g, None, None, g * 7))
+    out = F.apply(x, "text", [x], torch.tensor([1.0, 1.0]))
     out.sum().backward()
     return x.grad, out.grad_fn.next_functions, out.grad_fn.needs_input_grad
 
@@ -413,8 +417,8 @@ def an_input_returned_as_it_is(torch):
     with torch.no_grad():
         unrecorded = F.apply(x)
     out.sum().backward()
-    return (out is x, out, out._is_view(), out._base is x, other is plain, other._is_view(), unrecorded is x, unrecorded,
-            unrecorded._is_view(), x.grad, x.is_leaf)
+    return (out is x, out, out._is_view(), out._base is x, other is plain, other._is_view(), unrecorded is x,
+            unrecorded, unrecorded._is_view(), x.grad, x.is_leaf)
 
 
 @program
@@ -682,8 +686,9 @@ def the_ctx_is_the_node(torch):
     node.later = 3
     out.sum().backward()
     return (node is kept[0], out.grad_fn is node, node.to_keep, node.later, node.name(), type(node).__name__,
-            type(node) is F._backward_cls, node._forward_cls is F, type(node).__module__, node.metadata, node.next_functions,
-            isinstance(node, torch.autograd.graph.Node), isinstance(node, torch.autograd.function.BackwardCFunction),
+            type(node) is F._backward_cls, node._forward_cls is F, type(node).__module__, node.metadata,
+            node.next_functions, isinstance(node, torch.autograd.graph.Node),
+            isinstance(node, torch.autograd.function.BackwardCFunction),
             repr(node).split(" at ")[0], node.apply(torch.ones(2)), repr(out), x.grad, hasattr(node, "nothing"))
 
 
@@ -692,8 +697,8 @@ def the_ctx_inside_forward(torch):
     seen = []
 
     def forward(ctx, a, b):
-        seen.extend([ctx.to_save, ctx.dirty_tensors, ctx.non_differentiable, ctx.saved_tensors, ctx.next_functions, ctx.name(),
-                     ctx.metadata, ctx.needs_input_grad])
+        seen.extend([ctx.to_save, ctx.dirty_tensors, ctx.non_differentiable, ctx.saved_tensors, ctx.next_functions,
+                     ctx.name(), ctx.metadata, ctx.needs_input_grad])
         ctx.save_for_backward(a)
         seen.append(ctx.to_save)
         return a * 2
@@ -749,7 +754,7 @@ def complex_gradients_are_torchs(torch):
 
     z = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
     out = function(torch, forward, backward).apply(z)
-    (out * out.conj()).real.sum().backward()
+    (out * out.conj()).sum().backward(torch.tensor(1 + 0j))
     return z.grad
 
 
@@ -776,18 +781,19 @@ def test_no_reference_cycle(module):
     def forward(ctx, a):
         out = a * 2
         ctx.save_for_backward(a, out)
-        ctx.token = token
+        ctx.token = tokens.pop()
         return out
 
     class Token:
         pass
 
-    token = Token()
-    alive = weakref.ref(token)
+    tokens = [Token()]
+    alive = weakref.ref(tokens[0])
     gc.disable()
     try:
         out = function(module, forward, same_gradient).apply(leaf(module))
-        del token, out
+        assert alive() is not None
+        del out
         assert alive() is None
     finally:
         gc.enable()

@@ -87,8 +87,8 @@ def decorators(torch):
 
     with torch.no_grad():
         inside = on(x)
-    return (with_parentheses(x, b=3), with_parentheses.__name__, with_parentheses.__doc__, without(x), off(x), during, inside,
-            torch.is_grad_enabled())
+    return (with_parentheses(x, b=3), with_parentheses.__name__, with_parentheses.__doc__, without(x), off(x), during,
+            inside, torch.is_grad_enabled())
 
 
 @program

@@ -138,7 +138,8 @@ PROGRAMS += [
     wrong_hook("posthook_gives_a_tensor", lambda torch, y: y.grad_fn.register_hook(lambda i, o: i[0])),
     wrong_hook("posthook_gives_too_many", lambda torch, y: y.grad_fn.register_hook(lambda i, o: (i[0],) * 3)),
     wrong_hook("posthook_fills_a_gap", lambda torch, y: y.grad_fn.register_hook(lambda i, o: (i[0], i[0]))),
-    wrong_hook("posthook_gives_another_size", lambda torch, y: y.grad_fn.register_hook(lambda i, o: (torch.ones(3), None))),
+    wrong_hook("posthook_gives_another_size",
+               lambda torch, y: y.grad_fn.register_hook(lambda i, o: (torch.ones(3), None))),
 ]
 
 
@@ -341,7 +342,7 @@ def a_post_accumulate_hook_on_an_untracked_tensor(torch):
 @program
 def node_hooks_of_several_outputs(torch):
     log = []
-    a, b = (leaf(torch) * 2).unbind()
+    a, _ = (leaf(torch) * 2).unbind()
     a.grad_fn.register_prehook(lambda g: log.append(g))
     a.grad_fn.register_hook(lambda i, o: log.append((i, o)))
     a.backward()
@@ -355,7 +356,7 @@ def hooks_run_in_the_mode_of_the_pass(torch):
     y = x * x
     y.register_hook(lambda g: seen.append((torch.is_grad_enabled(), g.requires_grad)))
     torch.autograd.grad(y.sum(), x, retain_graph=True)
-    first, = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+    torch.autograd.grad((y * y).sum(), x, create_graph=True)
     with torch.no_grad():
         torch.autograd.grad(y.sum(), x, retain_graph=True)
     return seen, torch.is_grad_enabled()
@@ -435,10 +436,8 @@ def multi_grad_hook_and_a_failure(torch):
             raise RuntimeError("mine")
 
     torch.autograd.graph.register_multi_grad_hook((a, b), lambda grads: log.append("called"))
-    try:
+    with pytest.raises(RuntimeError, match="mine"):
         (a + Fail.apply(b)).sum().backward()
-    except RuntimeError:
-        pass
     return log
 
 

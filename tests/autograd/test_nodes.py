@@ -40,7 +40,8 @@ def names_and_neighbours(torch):
     while node is not None:
         seen.append((type(node).__name__, node.name(), node.next_functions))
         node = node.next_functions[0][0] if node.next_functions else None
-    return seen, x.grad_fn, torch.ones(2).grad_fn, y.grad_fn is y.grad_fn, y.grad_fn == y.grad_fn, {y.grad_fn: 1}[y.grad_fn]
+    return (seen, x.grad_fn, torch.ones(2).grad_fn, y.grad_fn is y.grad_fn, y.grad_fn == y.grad_fn,
+            {y.grad_fn: 1}[y.grad_fn])
 
 
 @program
@@ -110,8 +111,9 @@ def isinstance_and_issubclass(torch):
     F = swap(torch)
     ctx = F.apply(y, y)[0].grad_fn
     return ([isinstance(n, Node) for n in (node, accumulate, ctx, 3, y)],
-            [issubclass(c, Node) for c in (type(node), type(accumulate), type(ctx), torch.autograd.function.BackwardCFunction, F,
-                                           torch.autograd.function.FunctionCtx, int, Node)],
+            [issubclass(c, Node) for c in (type(node), type(accumulate), type(ctx), F, int, Node)],
+            issubclass(torch.autograd.function.BackwardCFunction, Node),
+            issubclass(torch.autograd.function.FunctionCtx, Node),
             [Node in c.__mro__ for c in (type(node), type(ctx))])
 
 
@@ -169,8 +171,8 @@ def edges_as_inputs(torch):
     edge = torch.autograd.graph.get_gradient_edge
     z = (y * y).sum()
     return (torch.autograd.grad(z, [edge(y), x], retain_graph=True), torch.autograd.grad(z, edge(x), retain_graph=True),
-            torch.autograd.grad(z, {"e": edge(y)}, retain_graph=True), edge(x).node.variable is x, edge(y).node is y.grad_fn,
-            edge(y).output_nr, len(edge(y)))
+            torch.autograd.grad(z, {"e": edge(y)}, retain_graph=True), edge(x).node.variable is x,
+            edge(y).node is y.grad_fn, edge(y).output_nr, len(edge(y)))
 
 
 @program
@@ -225,7 +227,8 @@ def edge_error(name, run):
 PROGRAMS += [
     edge_error("needs_a_scalar", lambda torch, x, e: torch.autograd.grad(e, x)),
     edge_error("has_another_shape", lambda torch, x, e: torch.autograd.grad(e, x, torch.ones(3))),
-    edge_error("has_another_dtype", lambda torch, x, e: torch.autograd.grad(e, x, torch.ones(2, dtype=torch.complex64))),
+    edge_error("has_another_dtype",
+               lambda torch, x, e: torch.autograd.grad(e, x, torch.ones(2, dtype=torch.complex64))),
     edge_error("is_not_used", lambda torch, x, e: torch.autograd.grad(x.sum(), e)),
     edge_error("cannot_be_materialized", lambda torch, x, e: torch.autograd.grad(x.sum(), e, materialize_grads=True)),
     edge_error("of_an_untracked_tensor", lambda torch, x, e: torch.autograd.graph.get_gradient_edge(torch.ones(2))),
@@ -261,7 +264,8 @@ def saved_values(torch):
     x, w = leaf(torch), leaf(torch, 3.0, 4.0)
     product, exponential, total = x * w, x.exp(), x.sum(0, keepdim=True)
     return (product.grad_fn._saved_self is x, product.grad_fn._saved_other is w, exponential.grad_fn._saved_result,
-            exponential.grad_fn._saved_result is exponential, exponential.grad_fn._saved_result.grad_fn is exponential.grad_fn,
+            exponential.grad_fn._saved_result is exponential,
+            exponential.grad_fn._saved_result.grad_fn is exponential.grad_fn,
             total.grad_fn._saved_dim, total.grad_fn._saved_keepdim, total.grad_fn._saved_self_sym_sizes,
             (x * 2).grad_fn._saved_self, (x * 2).grad_fn._saved_other, (x ** 3).grad_fn._saved_exponent)
 

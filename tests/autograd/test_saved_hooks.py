@@ -124,7 +124,7 @@ def custom_functions(torch):
     with logging_hooks(torch, log):
         y = F.apply(x, 3)
     y.sum().backward(retain_graph=True)
-    y.grad_fn.saved_tensors
+    assert len(y.grad_fn.saved_tensors) == 4
     first, = torch.autograd.grad(y.sum(), x, create_graph=True)
     return log, x.grad, first, torch.autograd.grad(first.sum(), x)
 
@@ -233,9 +233,9 @@ def disabled(torch):
 
 @program
 def disabled_inside(torch):
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
-        with torch.autograd.graph.disable_saved_tensors_hooks("mine"):
-            pass
+    hooks = torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)
+    with hooks, torch.autograd.graph.disable_saved_tensors_hooks("mine"):
+        pass
 
 
 @program

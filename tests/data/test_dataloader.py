@@ -18,11 +18,12 @@ import pytest
 import torch
 import torch.utils.data
 from oracle import outcome
+from squares import Squares
 from test_samplers import both, streams, values
 
 import whygrad
 import whygrad.utils.data
-from whygrad.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
+from whygrad.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
 LOADERS: dict[str, Callable[[Any, Any], Any]] = {
     "plain": lambda t, d: list(d.DataLoader(t.arange(10))),
@@ -77,17 +78,6 @@ def test_same_as_torch(name: str) -> None:
     both(LOADERS[name])
 
 
-class Squares(Dataset):  # type: ignore[type-arg]
-    def __init__(self, length: int = 20) -> None:
-        self.length = length
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, i: int) -> Any:
-        return whygrad.tensor(i * i), i
-
-
 class Behaving(Dataset):  # type: ignore[type-arg]
     """A dataset that does something bad at index 5."""
 
@@ -116,10 +106,6 @@ class Behaving(Dataset):  # type: ignore[type-arg]
             if self.bad == "unpicklable":
                 return lambda: None
         return i
-
-
-def first(batch: Any) -> Any:
-    return batch[0]
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
@@ -154,9 +140,14 @@ def test_an_unfinished_pass_ends_its_workers() -> None:
 
 def test_large_batches_go_through() -> None:
     """Larger than any buffer of a pipe, in both directions."""
-    data = TensorDataset(whygrad.from_numpy(np.arange(300_000.0)))
-    for batch, in DataLoader(data, batch_sampler=[list(range(0, 300_000, 3)), list(range(100_000))] * 3, num_workers=2):
-        assert batch.shape == (100_000,)
+
+    class Rows(Squares):
+        def __getitems__(self, indices: list[int]) -> Any:
+            return [whygrad.from_numpy(np.array(indices))]
+
+    indices = list(range(300_000))
+    for batch in DataLoader(Rows(), batch_sampler=[indices] * 10, num_workers=2):
+        assert batch.shape == (1, 300_000)
 
 
 class Worker(Dataset):  # type: ignore[type-arg]

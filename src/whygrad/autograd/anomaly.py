@@ -117,9 +117,10 @@ def _show_traces(node: Node) -> None:
     parent = node.metadata.get("parent_")
     while parent is not None:
         trace = parent.metadata.get("traceback_")
-        _warn(f"\n\nPrevious calculation was induced by {parent.name()}. " + (
-            "No forward pass information available. Enable detect anomaly during forward pass for more information."
-            if trace is None else f"Traceback of forward call that induced the previous calculation:\n{''.join(trace)}"))
+        known = "No forward pass information available. Enable detect anomaly during forward pass for more information."
+        if trace is not None:
+            known = "Traceback of forward call that induced the previous calculation:\n" + "".join(trace)
+        _warn(f"\n\nPrevious calculation was induced by {parent.name()}. {known}")
         parent = parent.metadata.get("parent_")
 
 

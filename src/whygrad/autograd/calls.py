@@ -119,7 +119,8 @@ def _check_batches(roots_of: tuple[Any, ...], batches: tuple[Any, ...]) -> None:
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                 "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
                 f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(g._array.shape[1:])} and "
-                f"output[{i}] has a shape of {t.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using vmap.")
+                f"output[{i}] has a shape of {t.shape}. If you only want some tensors in `grad_output` to be "
+                "considered batched, consider using vmap.")
 
 
 def _zeros(given: Any, create_graph: bool) -> Tensor:
@@ -198,7 +199,7 @@ def _root_gradient(i: int, t: Any, g: Any) -> Tensor | None:
     if g is None:
         if isinstance(t, Tensor) and not t.requires_grad:
             return None
-        if any([n != 1 for n in shape]):
+        if any(n != 1 for n in shape):
             raise (errors.non_scalar_backward(t) if isinstance(t, Tensor) else
                    RuntimeError("grad can be implicitly created only for scalar outputs"))
         if not dtype.is_floating_point:
@@ -210,10 +211,12 @@ def _root_gradient(i: int, t: Any, g: Any) -> Tensor | None:
         raise errors.gradient_shape(i, g, shape)
     if g.dtype.is_complex != dtype.is_complex:
         raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. "
-                           f"Mismatch in dtype: grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtype}.")
+                           f"Mismatch in dtype: grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype "
+                           f"of {dtype}.")
     if g.dtype is not dtype:
         g = g.to(dtype)  # type: ignore[attr-defined]
-    return g
+    checked: Tensor = g
+    return checked
 
 
 def _result(g: Any, given: Any) -> Tensor:
@@ -243,7 +246,7 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
         engine.accumulate(node.variable, from_user(gradients[0], modes.grad))
         return ()
     inside = [from_user(g, modes.grad) for g in gradients]
-    if all([g is None for g in inside]) and not node.takes_none:
+    if all(g is None for g in inside) and not node.takes_none:
         results: Any = (None,) * len(node.edges)
     else:
         run = node.graph if modes.grad else node.raw

@@ -237,8 +237,8 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool,
                  captures: dict[Target, Any] | None) -> tuple[tuple[Target, ...], Any]:
     """Run a node that somebody looks at: hooks, captured gradients, anomaly mode. Gives its live edges and gradients.
 
-    As in torch, a captured node that leads on to another captured one is captured before its tensor hooks; one that does
-    not is captured after them, and does not run.
+    As in torch, a captured node that leads on to another captured one is captured before its tensor hooks; one that
+    does not is captured after them, and does not run.
     """
     create_graph = this.create_graph
     edges = node.edges
@@ -372,7 +372,9 @@ def _deposit(leaf: Tensor, g: Any, this: Backward, references: int) -> None:
         if grad is None:
             ours = (type(g) is np.ndarray and getrefcount(g) <= references and g.base is None
                     and g.strides == array.strides)
-            leaf._grad = grad = wrap(g if ours else owned_copy(g, array) if enforce_grad_layout_policy.enabled else g.copy("K"))
+            if not ours:
+                g = owned_copy(g, array) if enforce_grad_layout_policy.enabled else g.copy("K")
+            leaf._grad = grad = wrap(g)
             grad._cause = this.causes
         else:
             np.add(grad._array, g, out=grad._array)

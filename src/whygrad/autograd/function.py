@@ -54,7 +54,8 @@ class FunctionCtx:
     def set_materialize_grads(self, value: bool) -> None:
         """False: an output that got no gradient gives `backward` None instead of zeros."""
         if not isinstance(value, bool):
-            raise TypeError("set_materialize_grads received an invalid combination of arguments - got (), but expected (bool)")
+            raise TypeError("set_materialize_grads received an invalid combination of arguments - got (), but expected "
+                            "(bool)")
         self.materialize_grads = value
 
     def mark_shared_storage(self, *pairs: Any) -> None:
@@ -138,9 +139,10 @@ class BackwardCFunction(NodeInterface, FunctionCtx):
 class CustomNode(Node):
     """The place of one application in the graph.
 
-    `outputs` is (shape, dtype, differentiable) of each output, None for one that is not a Tensor; `arguments` is the
-    position among the edges of each argument, None for one that is not a Tensor; `inputs` is (shape, dtype) at each edge.
-    Not `recorded` means that nobody can want a gradient: then the node is only there for the ctx, and dies with `apply`.
+    `outputs`    (shape, dtype, differentiable) of each output, None for one that is not a Tensor
+    `arguments`  the position among the edges of each argument, None for one that is not a Tensor
+    `inputs`     (shape, dtype) at each edge; None for the dtype if any will do
+    `recorded`   False if nobody can want a gradient: then the node is only there for the ctx, and dies with `apply`
     """
 
     __slots__ = ("arguments", "ctx", "inputs", "outputs", "ports", "recorded")
@@ -148,10 +150,14 @@ class CustomNode(Node):
     takes_none = True
 
     ctx: BackwardCFunction
+    outputs: list[Any]
+    ports: dict[int, Any]
 
     def __init__(self, function: type[Function], args: tuple[Any, ...]) -> None:
         edges: list[Any] = []
-        inputs, arguments, needed = [], [], []
+        inputs: list[Any] = []
+        arguments: list[int | None] = []
+        needed = []
         for a in args:
             if isinstance(a, Tensor):
                 edge = source(a) if a._node is None and a._lookup else a._node
@@ -188,7 +194,8 @@ class CustomNode(Node):
         kept: list[SavedTensor | None] = []
         for i, t in enumerate(self.ctx.to_save or ()):
             if t is not None and not isinstance(t, Tensor):
-                raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
+                raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type "
+                                f"{type(t).__name__}")
             output = next((k for k, result in enumerate(results) if result is t and self.outputs[k][2]), None)
             kept.append(None if t is None else save(t, self, output))
         self.ctx._saved = tuple(kept)
@@ -209,7 +216,7 @@ class CustomNode(Node):
         if type(results) is not tuple:
             results = (results,)
         count = len(self.arguments)
-        if len(results) > count and all([result is None for result in results[count:]]):
+        if len(results) > count and all(result is None for result in results[count:]):
             results = results[:count]
         if len(results) != count:
             raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, "
@@ -274,7 +281,7 @@ def _wanted_dtype(t: Tensor) -> np.dtype | None:
 
 def _expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     """True if an array of `shape` broadcasts to the shape `to`."""
-    return len(shape) <= len(to) and all([m in (1, n) for m, n in zip(reversed(shape), reversed(to), strict=False)])
+    return len(shape) <= len(to) and all(m in (1, n) for m, n in zip(reversed(shape), reversed(to), strict=False))
 
 
 class FunctionMeta(type):
@@ -288,7 +295,7 @@ class FunctionMeta(type):
 
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
-    """Base of functions with a derivative written by hand: define `forward` and `backward` as static methods, call `apply`."""
+    """Base of functions with a derivative written by hand: define static `forward` and `backward`, call `apply`."""
 
     generate_vmap_rule = False
     clear_saved_tensors_on_access = False
@@ -380,10 +387,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 def _is_ordinary(ctx: BackwardCFunction, raw: Tensor, args: tuple[Any, ...]) -> bool:
     """True for a fresh floating point result of which nothing special was said."""
     return (raw._array.dtype.kind == "f" and ctx.dirty_tensors is None and ctx.non_differentiable is None
-            and not ctx._is_pure_view and not any([raw is a for a in args]))
+            and not ctx._is_pure_view and not any(raw is a for a in args))
 
 
-def _as_positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], skip: int) -> tuple[Any, ...]:
+def _as_positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+                   skip: int) -> tuple[Any, ...]:
     """Arguments by position: backward returns a gradient for each position. `skip` is 1 if ctx comes first."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     names = [p.name for p in inspect.signature(forward).parameters.values() if p.kind in kinds][skip:]
@@ -400,7 +408,7 @@ def _as_positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: d
 
 
 class _Outputs:
-    """What `forward` returned, on its way to the user: with history, and never the very object of an unmodified input."""
+    """What `forward` returned, on its way to the user: with history, and never the very object of an input."""
 
     def __init__(self, node: CustomNode, args: tuple[Any, ...]) -> None:
         self.node = node
@@ -411,7 +419,8 @@ class _Outputs:
         ctx, node = self.ctx, self.node
         dirty = self._dirty_ids()
         fixed = self._non_differentiable_ids()
-        node.outputs = [(t._array.shape, t._array.dtype, node.recorded and id(t) not in fixed and t._array.dtype.kind in "fcV")
+        node.outputs = [(t._array.shape, t._array.dtype,
+                         node.recorded and id(t) not in fixed and t._array.dtype.kind in "fcV")
                         if isinstance(t, Tensor) else None for t in raw]
         if len(raw) > 1:
             node.shapes = node.outputs
@@ -445,7 +454,7 @@ class _Outputs:
         return {id(t) for t in self.ctx.non_differentiable or ()}
 
     def _one(self, t: Tensor, index: int, modified: bool, differentiable: bool) -> Tensor:
-        is_input = any([t is x for x in self.tensors])
+        is_input = any(t is x for x in self.tensors)
         if not differentiable:
             return self._without_history(t, is_input, modified)
         place = port_of(self.node, index) if self.node.shapes is not None else self.node
@@ -532,6 +541,8 @@ class Error(Node):
 
     __slots__ = ("ports", "text")
 
+    ports: dict[int, Any]
+
     def __init__(self, text: str, edges: tuple[Any, ...], shapes: list[Any] | None) -> None:
         self.edges = edges
         self.saved = ()
@@ -557,7 +568,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
         with no_grad():
             outputs = fn(ctx, *args, **kwargs)
-        if not modes.grad or not any([isinstance(a, Tensor) and a.requires_grad for a in args]):
+        if not modes.grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         results = _not_differentiable_again(several)

@@ -160,7 +160,8 @@ class set_grad_enabled(_GradMode):
 
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, bool):
-            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
+            raise TypeError("set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
+                            f"{type(mode).__name__}")
         self._remember()
         self.mode = mode
         self._switch(mode)
@@ -192,13 +193,14 @@ class inference_mode(DecoratorContextManager):
         self.mode = mode
 
     def __enter__(self) -> None:
-        self._outer = modes.inference, modes.grad, modes.off_name, modes.off_site
+        self._outer = modes.inference
+        self._outer_grad = modes.grad, modes.off_name, modes.off_site
         modes.inference = self.mode
         _set_grad(not self.mode, "inference_mode", self.where or why.site())
 
     def __exit__(self, *exc: object) -> None:
-        modes.inference, *outer = self._outer
-        _set_grad(*outer)
+        modes.inference = self._outer
+        _set_grad(*self._outer_grad)
 
     def clone(self) -> inference_mode:
         return type(self)(self.mode)

@@ -13,6 +13,7 @@ from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd import engine
 from whygrad.autograd.hooks import RemovableHandle, register_hook
 from whygrad.autograd.node import AccumulateGrad, NodeInterface, accumulator_of, extra, port_of, row_node, shown
+from whygrad.autograd.node import Node as GraphNode
 from whygrad.autograd.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
 __all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
@@ -23,7 +24,9 @@ _whygrad_internal_ = True
 
 class _NodeMeta(ABCMeta):
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return subclass is Node or issubclass(subclass, NodeInterface) if cls is Node else super().__subclasscheck__(subclass)
+        if cls is not Node:
+            return super().__subclasscheck__(subclass)
+        return subclass is Node or issubclass(subclass, NodeInterface)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, NodeInterface) if cls is Node else super().__instancecheck__(instance)
@@ -48,7 +51,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     target = grad_fn(tensor)
     node, number = row_node(target)
-    if not isinstance(node, NodeInterface):
+    if not isinstance(node, GraphNode):
         return GradientEdge(accumulator_of(tensor), 0)
     if node.output_count() == 1 and type(node.shapes) is not list:
         extra(node).outputs = [(tensor._array.shape, tensor._array.dtype)]
@@ -85,8 +88,9 @@ class MultiHandle(RemovableHandle):
             handle.remove()
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
-    """Call `fn` once per backward: with the gradients of all `tensors` when the last is in, or with the first ("any")."""
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None], *,
+                             mode: str = "all") -> RemovableHandle:
+    """Call `fn` once per backward: with the gradients of all `tensors` when the last is in, or with the first one."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     make = _when_all if mode == "all" else _when_any

@@ -1,11 +1,11 @@
-"""Hooks: on a tensor's gradient, before and after a node, after a leaf has accumulated. Registering and calling them."""
+"""Hooks on a tensor's gradient, before and after a node, after a leaf has accumulated: registering and calling them."""
 
 from __future__ import annotations
 
 import itertools
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,7 +20,8 @@ _next_id = itertools.count().__next__
 class RemovableHandle:
     """Gives a registered hook back: `handle.remove()`, or leave a `with` block."""
 
-    def __init__(self, hooks_dict: dict[int, Any], *, extra_dict: dict[int, Any] | list[dict[int, Any]] | None = None) -> None:
+    def __init__(self, hooks_dict: dict[int, Any], *,
+                 extra_dict: dict[int, Any] | list[dict[int, Any]] | None = None) -> None:
         self.id = _next_id()
         others = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
         self._registries = [hooks_dict, *others]
@@ -29,7 +30,7 @@ class RemovableHandle:
         for registry in self._registries:
             registry.pop(self.id, None)
 
-    def __enter__(self) -> RemovableHandle:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:

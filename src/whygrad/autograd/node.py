@@ -38,7 +38,7 @@ class NodeInterface:
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """Where the gradients go: (node, which of its outputs) for each argument; `(None, 0)` for one without history."""
+        """Where the gradients go: (node, which of its outputs) for each argument; (None, 0) for one without history."""
         node = self._itself()
         return tuple([_shown_end(node, edge) for edge in node.edges])
 
@@ -129,6 +129,10 @@ class Node(NodeInterface):
     cuts: tuple[Causes, ...] | None
     extra: NodeExtra | None
     seq: int
+    # Where in the user's source the node was made, and the backward that freed its saved values.
+    site_code: Any
+    lasti: int
+    freed: Any
 
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         """Gradients of the arguments, on bare arrays. An edge that is None needs none."""

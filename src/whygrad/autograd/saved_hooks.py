@@ -71,6 +71,17 @@ class SavedTensor:
 
     __slots__ = ("_array", "_counter", "_edge", "_hooks", "_node", "_original", "_output", "_packed", "_version")
 
+    _array: Any
+    _counter: Any
+    _version: Any
+    _node: weakref.ref[Node]
+    # Where its gradient goes, or which output of the node it is.
+    _edge: Any
+    _output: int | None
+    _original: Tensor | None
+    _hooks: tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]] | None
+    _packed: Any
+
     def __init__(self) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
@@ -88,13 +99,15 @@ class SavedTensor:
         if not (callable(pack_hook) and callable(unpack_hook)):
             raise TypeError("register_hooks(): incompatible function arguments. The following argument types are "
                             "supported:\n    1. (self: torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, "
-                            f"arg1: collections.abc.Callable) -> None\n\nInvoked with: {self!r}, {pack_hook!r}, {unpack_hook!r}")
+                            "arg1: collections.abc.Callable) -> None\n\n"
+                            f"Invoked with: {self!r}, {pack_hook!r}, {unpack_hook!r}")
         node = self._node()
         if node is None or node.saved is None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
                 "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "
-                "to backward through the graph a second time or if you need to access saved variables after calling backward.")
+                "to backward through the graph a second time or if you need to access saved variables after calling "
+                "backward.")
         if self._hooks is not None:
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only "
                                "one pair of hooks is allowed at a time.")
@@ -186,7 +199,8 @@ def save(tensor: Tensor, node: Node, output: int | None) -> SavedTensor:
     """Save a tensor for a custom Function; `output` says which of the node's outputs it is."""
     if type(tensor._counter) is InferenceCounter:
         raise RuntimeError(errors.INFERENCE_SAVED)
-    saved = _new(node, tensor._array, tensor._counter, tensor._counter[0], None if output is not None else source(tensor), output)
+    edge = None if output is not None else source(tensor)
+    saved = _new(node, tensor._array, tensor._counter, tensor._counter[0], edge, output)
     if modes.saved_hooks:
         saved.pack(tensor, *modes.saved_hooks[-1])
     elif output is None:
@@ -268,8 +282,8 @@ def as_saved_tensors(node: Node) -> Packed:
 
 
 # What torch calls the values that our rows name otherwise, for `_saved_<name>`.
-_TORCH_NAMES = {"a": "self", "x": "self", "b": "other", "out": "result", "out0": "result0", "out1": "result1", "axis": "dim",
-                "keepdims": "keepdim"}
+_TORCH_NAMES = {"a": "self", "x": "self", "b": "other", "out": "result", "out0": "result0", "out1": "result1",
+                "axis": "dim", "keepdims": "keepdim"}
 _TORCH_NAMES_OF_ROWS = {"pow": {"b": "exponent"}, "mm": {"b": "mat2"}, "bmm": {"b": "mat2"}, "cat": {"xs": "tensors"},
                         "stack": {"xs": "tensors"}}
 
@@ -282,7 +296,7 @@ def torch_name(row: Any, name: str) -> str:
 
 def saved_attribute(node: Node, attribute: str) -> Any:
     """`node._saved_self` and `node._raw_saved_self`, under torch's names."""
-    layout = getattr(type(node), "layout", None)
+    layout: Any = getattr(type(node), "layout", None)
     raw = attribute.startswith("_raw_")
     wanted = attribute.removeprefix("_raw").removeprefix("_saved_")
     for k, name in enumerate(layout.static if layout is not None and not raw else ()):

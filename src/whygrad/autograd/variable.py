@@ -1,4 +1,4 @@
-"""`Variable`: what tensors were called when they required a wrapper. `isinstance(t, Variable)` is true of every tensor."""
+"""`Variable`: what tensors were called when they needed a wrapper. `isinstance(t, Variable)` is true of any tensor."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Variable(metaclass=_VariableMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
         if volatile is not None:
-            warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", UserWarning,
-                          stacklevel=errors.user_stacklevel())
+            warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                          UserWarning, stacklevel=errors.user_stacklevel())
         if data is None:
             result = wrap(np.empty(0, np.float32))
         elif isinstance(data, Tensor):

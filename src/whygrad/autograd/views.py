@@ -62,7 +62,8 @@ class CopySlices(Node):
         self.seq = next_sequence_number()
         self.site_code, self.lasti = write.site
         self.steps = steps
-        self.strides = base.strides
+        # None if the base is row-major.
+        self.strides = None if base.flags.c_contiguous else base.strides
         self.write = write
         self.position = position
 
@@ -105,9 +106,11 @@ class CopySlices(Node):
         return (result, *grads[:self.position], *grads[self.position + 1:])
 
 
-def laid_out_as(g: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+def laid_out_as(g: np.ndarray, strides: tuple[int, ...] | None) -> np.ndarray:
     """A copy of `g` whose axes lie in memory in the order of `strides`, so that views of the base are views of it."""
+    if strides is None:
+        return np.array(g, order="C")
     order = sorted(range(g.ndim), key=lambda axis: -strides[axis])
-    result = np.empty([g.shape[axis] for axis in order], g.dtype).transpose(np.argsort(order)) if g.ndim else np.empty_like(g)
+    result = np.empty([g.shape[axis] for axis in order], g.dtype).transpose(np.argsort(order))
     result[...] = g
     return result

@@ -27,6 +27,10 @@ FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, nu
 class RawVocabulary:
     """Rows on bare arrays: NumPy's function where one of the families has it, else the row's own definition."""
 
+    def kept(self, values: Any, again: Any) -> Any:
+        """By-products of a forward that its rule uses: here as they are, on Tensors made again, with their history."""
+        return values
+
     def __getattr__(self, name: str) -> Any:
         for family in FAMILIES:
             found = getattr(family, name, None)
@@ -42,6 +46,9 @@ class RawVocabulary:
 
 class TensorVocabulary:
     """Rows on Tensors: applied and recorded."""
+
+    def kept(self, values: Any, again: Any) -> Any:
+        return again()
 
     def reshape(self, x: Any, *, shape: tuple[int, ...]) -> Any:
         """A view or a copy, as the strides allow: two different rows."""

@@ -15,8 +15,8 @@ zeros_like = np.zeros_like
 
 
 def copy(x: Any, src: Any) -> Any:
-    return np.broadcast_to(src, x.shape)
+    return src  # the writer broadcasts
 
 
 def overwrite(x: Any, *, values: Any, node: str) -> Any:
-    return np.broadcast_to(values, x.shape)
+    return values

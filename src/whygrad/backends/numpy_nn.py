@@ -26,24 +26,28 @@ def _in_float(function: Any) -> Any:
     return quiet(computed)
 
 
+def _shifted(x: Any, axis: Any) -> Any:
+    """x minus its maximum along `axis`, so that exp cannot overflow; x itself if a quick look says that it cannot."""
+    if x.size <= 1024:
+        flat = x.reshape(-1)
+        if flat.dot(flat) < 1600:  # no element is beyond 40
+            return x
+    return np.asarray(x - np.maximum.reduce(x, axis=axis, keepdims=True))
+
+
 @_in_float
 def softmax(x: Any, axis: Any) -> Any:
-    if not x.size:
-        return x.copy()
-    powers = np.asarray(x - np.maximum.reduce(x, axis=axis, keepdims=True))
-    np.exp(powers, out=powers)
+    shifted = _shifted(x, axis)
+    powers = np.asarray(np.exp(shifted, out=None if shifted is x else shifted))
     powers /= np.add.reduce(powers, axis=axis, keepdims=True)
     return powers
 
 
 @_in_float
 def log_softmax(x: Any, axis: Any) -> Any:
-    if not x.size:
-        return x.copy()
-    shifted = np.asarray(x - np.maximum.reduce(x, axis=axis, keepdims=True))
-    total = np.add.reduce(np.exp(shifted), axis=axis, keepdims=True)
-    shifted -= np.log(total)
-    return shifted
+    shifted = _shifted(x, axis)
+    total = np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
+    return np.subtract(shifted, total, out=None if shifted is x else shifted)
 
 
 def mse_loss(a: Any, b: Any, *, reduction: str) -> Any:
@@ -76,7 +80,7 @@ def _usable(target: Any, classes: int, ignore_index: int) -> tuple[Any, Any]:
         return target, None
     # As unsigned numbers, negative targets are out of bounds too: one test finds that all is well.
     unsigned = target.view(np.uint64) if target.dtype == np.int64 else target
-    if not 0 <= ignore_index < classes and np.maximum.reduce(unsigned, axis=None) < classes:
+    if not 0 <= ignore_index < classes and unsigned.max() < classes:
         return target, None
     ignored = target == ignore_index
     wrong = ~ignored & ((target < 0) | (target >= classes))
@@ -235,10 +239,27 @@ def _starts(ordered: Any) -> Any:
 
 def moments(x: Any, axis: Any) -> tuple[Any, Any, Any]:
     """(x minus its mean, its mean, its mean square after that), over `axis`, which is kept with length 1."""
-    count = x.dtype.type(math.prod([x.shape[i] for i in axis]))
-    mean = np.add.reduce(x, axis=axis, keepdims=True) / count
+    if x.dtype not in DENSE:
+        x = x.astype(np.float32)
+    mean = np.add.reduce(x, axis=axis, keepdims=True) / _count(x, axis)
     centred = x - mean
-    return centred, mean, np.add.reduce(centred * centred, axis=axis, keepdims=True) / count
+    return centred, mean, _mean_product(centred, centred, axis)
+
+
+def _count(x: Any, axis: Any) -> Any:
+    return x.dtype.type(math.prod([x.shape[i] for i in axis]))
+
+
+def _mean_product(a: Any, b: Any, axis: Any) -> Any:
+    """The mean of a * b over `axis`; over trailing axes without storing the product."""
+    kept = a.ndim - len(axis)
+    if axis and axis[0] == kept and a.size:
+        shape = a.shape[:kept]
+        total = np.einsum("ij,ij->i", a.reshape(math.prod(shape), -1), b.reshape(math.prod(shape), -1))
+        total = total.reshape(shape + (1,) * len(axis))
+    else:
+        total = np.add.reduce(a * b, axis=axis, keepdims=True)
+    return total / _count(a, axis)
 
 
 @quiet
@@ -246,15 +267,13 @@ def standardized(x: Any, *, axis: Any, eps: float) -> tuple[Any, Any]:
     centred, _, square = moments(x, axis)
     scale = 1 / np.sqrt(square + eps)
     centred *= scale
-    return centred, scale
+    return centred.astype(x.dtype, copy=False), scale.astype(x.dtype, copy=False)
 
 
 def standardized_backward(g: Any, x: Any, *, axis: Any, eps: float) -> Any:
     y, scale = standardized(x, axis=axis, eps=eps)
-    count = x.dtype.type(math.prod([x.shape[i] for i in axis]))
-    along = np.add.reduce(g * y, axis=axis, keepdims=True) / count
-    result = g - np.add.reduce(g, axis=axis, keepdims=True) / count
-    y *= along
+    result = g - np.add.reduce(g, axis=axis, keepdims=True) / _count(g, axis)
+    y *= _mean_product(g, y, axis)
     result -= y
     result *= scale
     return result

@@ -70,8 +70,8 @@ def shared(g, shape, reduction):
     return g * (1.0 / count if count else math.nan)
 
 
-@op(a=lambda g, a, b, reduction: (a - b) * 2 * shared(g, a.shape, reduction),
-    b=lambda g, a, b, reduction: (b - a) * 2 * shared(g, a.shape, reduction))
+@op(a=lambda g, a, b, reduction: (a - b) * (2 * shared(g, a.shape, reduction)),
+    b=lambda g, a, b, reduction: (b - a) * (2 * shared(g, a.shape, reduction)))
 def mse_loss(xp, a, b, *, reduction):
     difference = a - b
     return reduced(xp, difference * difference, reduction)

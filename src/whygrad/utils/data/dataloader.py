@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import os
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -237,6 +238,8 @@ class _WorkersIterator(_Iterator):
         self.epoch = -1
         self.workers: Workers | None = Workers(self.make_fetcher, self.dataset, self.count, self.base_seed,
                                                loader.worker_init_fn, loader.multiprocessing_context, loader.timeout)
+        # Not __del__, which in a reference cycle may come after the queues have been torn down.
+        self.finalizer = weakref.finalize(self, self.workers.close)
         self.begin(loader)
 
     def begin(self, loader: DataLoader[Any]) -> None:
@@ -293,6 +296,7 @@ class _WorkersIterator(_Iterator):
         try:
             (epoch, task), data = self.workers.get()
         except BaseException:
+            self.workers.close(patience=0.1)
             self.close()
             raise
         if epoch == self.epoch:
@@ -311,10 +315,5 @@ class _WorkersIterator(_Iterator):
         return data
 
     def close(self) -> None:
-        workers, self.workers = self.workers, None
-        if workers is not None:
-            workers.close()
-
-    def __del__(self) -> None:
-        if self.__dict__.get("workers") is not None:
-            self.close()
+        self.finalizer()
+        self.workers = None

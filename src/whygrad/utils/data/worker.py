@@ -91,8 +91,9 @@ class Workers:
     def __init__(self, make_fetcher: Callable[[Any], Fetcher], dataset: Any, count: int, base_seed: int, init: Any,
                  context: Any, timeout: float) -> None:
         context = context or multiprocessing.get_context()
+        self.owner = os.getpid()
+        self.closed = False
         self.timeout = timeout
-        self.stop = context.Event()
         self.queues: list[Any] = []
         self.results: list[Any] = []
         self.processes: list[Any] = []
@@ -100,7 +101,7 @@ class Workers:
             tasks = context.Queue()
             tasks.cancel_join_thread()
             receive, send = context.Pipe(duplex=False)
-            arguments = (make_fetcher, dataset, tasks, send, self.stop, base_seed, init, i, count)
+            arguments = (make_fetcher, dataset, tasks, send, base_seed, init, i, count)
             process = context.Process(target=work, args=arguments, daemon=True)
             process.start()
             send.close()  # so that the pipe ends with the worker
@@ -134,17 +135,18 @@ class Workers:
             error.add_note(f"It was killed by signal {-code} ({signal.Signals(-code).name}).")
         else:
             error.add_note(f"Its exit code is {code}.")
-        self.close()
         return error
 
-    def close(self) -> None:
+    def close(self, patience: float = PATIENCE) -> None:
         """Ask the workers to end, and end those that do not."""
-        self.stop.set()
+        if self.closed or os.getpid() != self.owner:
+            return  # or a copy, forgotten in a process that was forked off later
+        self.closed = True
+        for receive in self.results:
+            receive.close()  # a worker that has something to send learns from it
         for tasks in self.queues:
             tasks.put(None)
-        for receive in self.results:
-            receive.close()
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         for process in self.processes:
             process.join(max(0.0, deadline - time.monotonic()))
             if process.is_alive():
@@ -157,8 +159,7 @@ class Workers:
             tasks.close()
 
 
-def work(make_fetcher: Any, dataset: Any, tasks: Any, send: Any, stop: Any, base_seed: int, init: Any, worker: int,
-         count: int) -> None:
+def work(make_fetcher: Any, dataset: Any, tasks: Any, send: Any, base_seed: int, init: Any, worker: int, count: int) -> None:
     """The life of a worker: a task is (tag, indices), the answer (tag, data); "resume" begins the dataset anew."""
     global _info
     parent = os.getppid()
@@ -179,7 +180,7 @@ def work(make_fetcher: Any, dataset: Any, tasks: Any, send: Any, stop: Any, base
                 if os.getppid() != parent:
                     return
                 continue
-            if task is None or stop.is_set():
+            if task is None:
                 return
             if task == "resume":
                 fetcher = make_fetcher(dataset)

@@ -1,0 +1,255 @@
+"""Recurrent layers. One row is one direction of one layer over all steps; the products with the input come before it.
+
+The products are (steps, batch, numbers); or, of a packed sequence, a matrix with the rows of all steps below each other,
+step t having `sizes[t]` of them, the sequences that are long enough, the longest first. A state is a matrix: the hidden
+numbers `h`, and behind them, in an LSTM, the cell's memory `c`.
+"""
+
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+from whygrad.ops.table import NoGrad, op
+
+
+class Weights(NamedTuple):
+    """What a layer does to its own last state. `project` maps an LSTM's output to a shorter `h`."""
+
+    hidden: Any
+    bias: Any
+    project: Any
+
+
+class Cell(NamedTuple):
+    """One step forward, and one step back.
+
+    `step(xp, pre, state, weights)` gives the next state and what it went through, the activations. `slopes(xp, acts,
+    before, weights)` makes of all steps at once what the way back needs; of that, `step_back(xp, g, slopes, weights)`
+    gets the rows of one step, with `g` the gradient of its state. It gives the gradients of `linear(h, hidden, bias)` and
+    of the state before. `finish(xp, g, g_linear, slopes)` gives for all steps the gradient of `pre` and, where there is a
+    projection, what it was applied to.
+    """
+
+    step: Any
+    slopes: Any
+    step_back: Any
+    finish: Any
+
+
+def columns(xp, x, *widths):
+    """Cut a matrix into pieces of these widths, and the rest."""
+    edges = [*accumulate(widths, initial=0), x.shape[1]]
+    return [xp.slice(x, axis=1, start=start, stop=stop, step=1) for start, stop in pairwise(edges)]
+
+
+def rows(xp, x, start, stop):
+    return x if stop - start == x.shape[0] else xp.slice(x, axis=0, start=start, stop=stop, step=1)
+
+
+# h' = tanh(pre + linear(h)), or relu
+
+def rnn_step(activation):
+    def step(xp, pre, state, weights):
+        h = getattr(xp, activation)(pre + xp.linear(state, weights.hidden, weights.bias))
+        return h, h
+
+    return step
+
+
+def rnn_step_back(xp, g, slopes, weights):
+    g_linear = g * slopes[0]
+    return g_linear, xp.mm(g_linear, weights.hidden)
+
+
+RNN_TANH = Cell(rnn_step("tanh"), lambda xp, acts, before, weights: [1 - acts * acts], rnn_step_back,
+                lambda xp, g, g_linear, slopes: (g_linear, None))
+RNN_RELU = RNN_TANH._replace(step=rnn_step("relu"),
+                             slopes=lambda xp, acts, before, weights: [xp.threshold_backward(acts * 0 + 1, acts, threshold=0)])
+
+
+# reset and update gates; n = tanh(pre + reset * linear(h)); h' = n + update * (h - n)
+
+def gru_step(xp, pre, state, weights):
+    size = state.shape[1]
+    pre_gates, pre_new = columns(xp, pre, 2 * size)
+    linear_gates, linear_new = columns(xp, xp.linear(state, weights.hidden, weights.bias), 2 * size)
+    gates = xp.sigmoid(pre_gates + linear_gates)
+    reset, update = columns(xp, gates, size)
+    new = xp.tanh(pre_new + reset * linear_new)
+    return new + update * (state - new), xp.cat(gates, new, linear_new, axis=1)
+
+
+def gru_slopes(xp, acts, before, weights):
+    size = before.shape[1]
+    reset, update, new, linear_new = columns(xp, acts, size, size, size)
+    to_new = (1 - update) * (1 - new * new)
+    to_linear = xp.cat(to_new * linear_new * reset * (1 - reset), (before - new) * update * (1 - update), to_new * reset,
+                       axis=1)
+    return [to_linear, update, to_new]
+
+
+def gru_step_back(xp, g, slopes, weights):
+    to_linear, update, _ = slopes
+    g_linear = xp.cat(g, g, g, axis=1) * to_linear
+    return g_linear, g * update + xp.mm(g_linear, weights.hidden)
+
+
+def gru_finish(xp, g, g_linear, slopes):
+    g_gates, _ = columns(xp, g_linear, 2 * g.shape[1])
+    return xp.cat(g_gates, g * slopes[2], axis=1), None
+
+
+GRU = Cell(gru_step, gru_slopes, gru_step_back, gru_finish)
+
+
+# input, forget, new and output gates; c' = forget * c + input * new; h' = project(output * tanh(c'))
+
+def lstm_step(xp, pre, state, weights):
+    size = weights.hidden.shape[0] // 4
+    h, c = columns(xp, state, state.shape[1] - size)
+    two, new, output = columns(xp, pre + xp.linear(h, weights.hidden, weights.bias), 2 * size, size)
+    two, new, output = xp.sigmoid(two), xp.tanh(new), xp.sigmoid(output)
+    input, forget = columns(xp, two, size)
+    c = forget * c + input * new
+    bounded = xp.tanh(c)
+    h = output * bounded
+    if weights.project is not None:
+        h = xp.mm(h, xp.t(weights.project))
+    return xp.cat(h, c, axis=1), xp.cat(two, new, output, bounded, axis=1)
+
+
+def lstm_slopes(xp, acts, before, weights):
+    size = acts.shape[1] // 5
+    _, c = columns(xp, before, before.shape[1] - size)
+    input, forget, new, output, bounded = columns(xp, acts, size, size, size, size)
+    from_c = xp.cat(new * input * (1 - input), c * forget * (1 - forget), input * (1 - new * new), axis=1)
+    slopes = [output * (1 - bounded * bounded), from_c, bounded * output * (1 - output), forget]
+    return slopes if weights.project is None else [*slopes, output * bounded]
+
+
+def lstm_step_back(xp, g, slopes, weights):
+    to_c, from_c, to_output, forget, *_ = slopes
+    g_h, g_c = columns(xp, g, g.shape[1] - forget.shape[1])
+    if weights.project is not None:
+        g_h = xp.mm(g_h, weights.project)
+    g_c = g_c + g_h * to_c
+    g_linear = xp.cat(xp.cat(g_c, g_c, g_c, axis=1) * from_c, g_h * to_output, axis=1)
+    return g_linear, xp.cat(xp.mm(g_linear, weights.hidden), g_c * forget, axis=1)
+
+
+LSTM = Cell(lstm_step, lstm_slopes, lstm_step_back,
+            lambda xp, g, g_linear, slopes: (g_linear, slopes[4] if len(slopes) == 5 else None))
+
+CELLS = {"rnn_tanh": RNN_TANH, "rnn_relu": RNN_RELU, "gru": GRU, "lstm": LSTM}
+
+
+def steps_of(sizes, reverse):
+    """(first row, row after the last) of each step, in the order of the walk."""
+    steps = list(pairwise(accumulate(sizes, initial=0)))
+    return steps[::-1] if reverse else steps
+
+
+def named(initial, hidden, *rest, biased):
+    """(first state, weights) of a layer's arrays."""
+    weights = Weights(hidden, rest[0] if biased else None, rest[-1] if len(rest) > biased else None)
+    return initial, weights
+
+
+def batches(x):
+    """The number of rows of each step, where all have the same."""
+    return x.shape[1:2] * x.shape[0]
+
+
+def as_matrix(xp, x):
+    """The rows of all steps below each other."""
+    return x if len(x.shape) == 2 else xp.reshape(x, shape=(x.shape[0] * x.shape[1], x.shape[2]))
+
+
+def in_order_of_data(xp, parts, reverse):
+    return xp.cat(*(parts[::-1] if reverse else parts), axis=0)
+
+
+def layer(xp, pre, *xs, cell, sizes, reverse, biased):
+    """(h of every step, last state, and kept for the way back: activations, states before each step)."""
+    initial, weights = named(*xs, biased=biased)
+    step, width = CELLS[cell].step, weights.hidden.shape[1]
+    outputs, activations, befores, ended = [], [], [], []
+    steps = steps_of(sizes or batches(pre), reverse)
+    leading = pre.shape[:-1]
+    pre = as_matrix(xp, pre)
+    state = rows(xp, initial, 0, steps[0][1] - steps[0][0])
+    for start, stop in steps:
+        had, has = state.shape[0], stop - start
+        if has < had:  # the shortest sequences have ended
+            ended.append(rows(xp, state, has, had))
+            state = rows(xp, state, 0, has)
+        elif has > had:  # backwards, they begin
+            state = xp.cat(state, rows(xp, initial, had, has), axis=0)
+        befores.append(state)
+        state, acts = step(xp, rows(xp, pre, start, stop), state, weights)
+        outputs.append(state if state.shape[1] == width else columns(xp, state, width)[0])
+        activations.append(acts)
+    outputs, activations, befores = [in_order_of_data(xp, parts, reverse) for parts in (outputs, activations, befores)]
+    last = xp.cat(state, *ended[::-1], axis=0) if ended else state
+    return xp.reshape(outputs, shape=(*leading, width)), last, activations, befores
+
+
+def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased):
+    _, weights = named(*xs[1:], biased=biased)
+    acts, before = xp.kept((out2, out3), lambda: layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse,
+                                                       biased=biased)[2:])
+    _, slopes_of, step_back, finish = CELLS[cell]
+    slopes = slopes_of(xp, acts, before, weights)
+    g_outputs, g_last = as_matrix(xp, g[0]), g[1]
+    g_states, g_linears, g_begun = [], [], []
+    steps = steps_of(sizes or batches(g[0]), reverse)[::-1]
+    g_state = rows(xp, g_last, 0, steps[0][1] - steps[0][0])
+    for start, stop in steps:
+        had, has = g_state.shape[0], stop - start
+        if has < had:
+            g_begun.append(rows(xp, g_state, has, had))
+            g_state = rows(xp, g_state, 0, has)
+        elif has > had:
+            g_state = xp.cat(g_state, rows(xp, g_last, had, has), axis=0)
+        g_state = plus_output(xp, g_state, rows(xp, g_outputs, start, stop))
+        g_states.append(g_state)
+        g_linear, g_state = step_back(xp, g_state, [rows(xp, s, start, stop) for s in slopes], weights)
+        g_linears.append(g_linear)
+    g_initial = xp.cat(g_state, *g_begun[::-1], axis=0) if g_begun else g_state
+    g_linear, g_states = [in_order_of_data(xp, parts, not reverse) for parts in (g_linears, g_states)]
+    width = weights.hidden.shape[1]
+    g_h, h = [x if x.shape[1] == width else columns(xp, x, width)[0] for x in (g_states, before)]
+    g_pre, projected = finish(xp, g_h, g_linear, slopes)
+    gradients = [xp.reshape(g_pre, shape=xs[0].shape), g_initial, xp.mm(xp.t(g_linear), h)]
+    if biased:
+        gradients.append(xp.sum(g_linear, axis=(0,)))
+    if projected is not None:
+        gradients.append(xp.mm(xp.t(g_h), projected))
+    return gradients
+
+
+def plus_output(xp, g_state, g_output):
+    """A step's `h` is both its output and part of its state."""
+    width = g_output.shape[1]
+    if width == g_state.shape[1]:
+        return g_state + g_output
+    g_h, g_c = columns(xp, g_state, width)
+    return xp.cat(g_h + g_output, g_c, axis=1)
+
+
+KEPT = NoGrad("what a layer keeps for its backward pass is not a result")
+
+
+@op(node=lambda kinds, statics: "CatBackward0" if statics["sizes"] else "StackBackward0",
+    outputs=("h", "last", KEPT, KEPT),
+    xs=lambda xp, g, xs, out2, out3, cell, sizes, reverse, biased:
+    layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased))
+def recurrent_layer(xp, *xs, cell, sizes, reverse, biased):
+    return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
+
+
+# What torch runs for an LSTM of float32. Its backward looks at the output again: nobody may write into it until then.
+@op(outputs=("h", "last", KEPT, KEPT),
+    xs=lambda xp, g, xs, out0, out2, out3, cell, sizes, reverse, biased:
+    layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased))
+def mkldnn_rnn_layer(xp, *xs, cell, sizes, reverse, biased):
+    return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
