@@ -521,7 +521,12 @@ y[[0]] = 1j
 x[0] = 1
 x[[0]] = 1
 x[...] = 1
+x[[0, 1]] = torch.ones(5)
+x[[5]] = 1
 x.masked_fill_(x > 0, 1)
+x.masked_fill_(x, 1)
+x.index_put_((L(5),), v)
+x.scatter_(0, L([[9]]), 1.0)
 x[0].index_fill_(0, L(0), 1)
 y.index_add_(0, L(0), y[:1])
 y.scatter_(0, L([[0]]), y)
@@ -529,8 +534,7 @@ y = v.expand(3, 4); y[[0]] = 1
 """.strip().split("\n"))
 def test_errors_of_writes(text: str) -> None:
     def run(lib: Any, x: Any, v: Any) -> None:
-        places = lambda *values: lib.tensor(np.array(values))
-        exec(text, {"torch": lib, "np": np, "L": places, "x": x, "y": x * 1, "v": v})
+        exec(text, scope(lib, x=x, y=x * 1, v=v))
 
     (theirs_x, ours_x), (theirs_v, ours_v) = pair(ARRAYS["x"], True), pair(ARRAYS["v"], True)
     same_error(lambda: run(torch, theirs_x, theirs_v), lambda: run(whygrad, ours_x, ours_v))

@@ -149,6 +149,8 @@ class Tensor:
             raise RuntimeError("requires_grad must be a bool")
         if grad_fn(self) is not None:
             raise RuntimeError(errors.CHANGE_NON_LEAF_TRUE if value else errors.CHANGE_NON_LEAF)
+        if value and self._array.dtype.kind not in "fcV":
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         set_requires_grad(self, value)
 
     @property

@@ -102,6 +102,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "get_parameter": lambda m: net(m).get_parameter("rest.1.weight"),
     "get_parameter of a buffer": lambda m: net(m).get_parameter("steps"),
     "get_buffer": lambda m: net(m).get_buffer("norm.running_mean"),
+    "type in a message": lambda m: setattr(net(m), "scale", m.nn.Sequential),
+    "class in a message": lambda m: net(m).register_buffer("b", m.nn.ModuleList),
     "get_buffer of a parameter": lambda m: net(m).get_buffer("scale"),
     "set_submodule": lambda m: (n := net(m), n.set_submodule("rest.0", m.nn.Tanh()), n)[-1],
     "set_submodule strict": lambda m: net(m).set_submodule("rest.5", m.nn.Tanh(), strict=True),
@@ -363,7 +365,7 @@ def test_bad_pre_hook_result() -> None:
 
 def test_global_hooks() -> None:
     def program(m: Any) -> Any:
-        module = m.nn.modules.module if m is torch else whygrad.nn.hooks
+        module = m.nn.modules.module
         seen: list[Any] = []
         handles = [
             module.register_module_forward_pre_hook(lambda n, args: seen.append(("pre", type(n).__name__))),
@@ -589,6 +591,22 @@ def test_lazy_linear() -> None:
 
 def test_uninitialized_shape() -> None:
     same_error(lambda: torch.nn.LazyLinear(3).weight.shape, lambda: whygrad.nn.LazyLinear(3).weight.shape)
+
+
+def test_names_that_programs_import() -> None:
+    from whygrad.nn.modules.batchnorm import _BatchNorm
+    from whygrad.nn.modules.loss import _Loss
+    from whygrad.nn.modules.module import Module, register_module_forward_hook
+
+    from whygrad.nn.modules import container
+    from whygrad.nn.parameter import Parameter
+
+    nn = whygrad.nn
+    assert container.Sequential is nn.Sequential is nn.modules.Sequential
+    assert issubclass(nn.BatchNorm2d, _BatchNorm)
+    assert issubclass(nn.MSELoss, _Loss)
+    assert (Module, Parameter) == (nn.Module, nn.Parameter)
+    assert register_module_forward_hook is nn.hooks.register_module_forward_hook
 
 
 def test_call_without_hooks_is_just_forward() -> None:

@@ -26,9 +26,9 @@ from whygrad.autograd.variable import Variable
 
 __all__ = [
     "Function", "SavedTensor", "Variable", "_unsafe_preserve_version_counter", "anomaly_mode", "backward",
-    "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "function", "grad", "grad_mode", "graph", "inference_mode",
-    "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
-    "variable",
+    "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "function", "grad", "grad_mode", "graph",
+    "inference_mode", "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "set_multithreading_enabled", "variable",
 ]
 
 _whygrad_internal_ = True

@@ -50,6 +50,17 @@ def log_softmax(x: Any, axis: Any) -> Any:
     return np.subtract(shifted, total, out=None if shifted is x else shifted)
 
 
+def softmax_backward(grad: Any, y: Any, *, axis: Any) -> Any:
+    along = np.add.reduce(grad * y, axis=axis, keepdims=True)
+    return (grad - along) * y
+
+
+def log_softmax_backward(grad: Any, y: Any, *, axis: Any) -> Any:
+    powers = np.exp(y)
+    powers *= np.add.reduce(grad, axis=axis, keepdims=True)
+    return np.subtract(grad, powers, out=powers if y.ndim else None)
+
+
 def mse_loss(a: Any, b: Any, *, reduction: str) -> Any:
     difference = np.subtract(a, b)
     if reduction == "none":
@@ -76,12 +87,6 @@ def _class_index(shape: tuple[int, ...], target: Any) -> Any:
 
 def _usable(target: Any, classes: int, ignore_index: int) -> tuple[Any, Any]:
     """(targets with ignored ones moved to class 0, which ones are ignored or None). Raises for one out of bounds."""
-    if not target.size:
-        return target, None
-    # As unsigned numbers, negative targets are out of bounds too: one test finds that all is well.
-    unsigned = target.view(np.uint64) if target.dtype == np.int64 else target
-    if not 0 <= ignore_index < classes and unsigned.max() < classes:
-        return target, None
     ignored = target == ignore_index
     wrong = ~ignored & ((target < 0) | (target >= classes))
     if wrong.any():
@@ -100,8 +105,26 @@ def _weights(target: Any, ignored: Any, weight: Any, dtype: Any) -> tuple[Any, A
     return each, np.add.reduce(each, axis=None)
 
 
-@quiet
+def _all_count(shape: tuple[int, ...], target: Any, weight: Any, ignore_index: int) -> bool:
+    """True for the plain case: samples by classes, no weights, and no target that is ignored or out of bounds."""
+    if weight is not None or len(shape) != 2 or target.dtype != np.int64 or not target.size:
+        return False
+    # As unsigned numbers, negative targets are out of bounds too.
+    return not 0 <= ignore_index < shape[1] and bool(target.view(np.uint64).max() < shape[1])
+
+
 def nll_loss(x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str, spatial: bool) -> Any:
+    if not _all_count(x.shape, target, weight, ignore_index):
+        return _general_nll_loss(x, target, weight, ignore_index, reduction)
+    picked = x[np.arange(len(x)), target]
+    if reduction == "none":
+        return np.negative(picked)
+    total = np.add.reduce(picked)
+    return total / -len(x) if reduction == "mean" else -total
+
+
+@quiet
+def _general_nll_loss(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
     usable, ignored = _usable(target, x.shape[min(1, x.ndim - 1)], ignore_index)
     picked = x[_class_index(x.shape, usable)]
     if ignored is not None:
@@ -115,9 +138,18 @@ def nll_loss(x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: 
     return summed / total if reduction == "mean" else summed
 
 
-@quiet
 def nll_loss_backward(x: Any, target: Any, weight: Any, *, shape: tuple[int, ...], ignore_index: int, reduction: str,
                       spatial: bool) -> Any:
+    if not _all_count(shape, target, weight, ignore_index):
+        return _general_nll_loss_backward(x, target, weight, shape, ignore_index, reduction)
+    result = np.zeros(shape, x.dtype)
+    result[np.arange(shape[0]), target] = x / -shape[0] if reduction == "mean" else -x
+    return result
+
+
+@quiet
+def _general_nll_loss_backward(x: Any, target: Any, weight: Any, shape: tuple[int, ...], ignore_index: int,
+                               reduction: str) -> Any:
     if len(shape) == 1 and target.ndim:
         # The forward takes one target in a vector; torch's backward does not.
         raise RuntimeError(f"size mismatch (got input: {list(shape)}, target: {list(target.shape)})")

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from whygrad._apply import apply
-from whygrad._inplace import broadcast_shapes, check_overlap
+from whygrad._inplace import check_inplace, check_overlap
 from whygrad._tensor import Tensor, wrap
+from whygrad.broadcasting import broadcast_shapes
 from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.fresh import warn_once
@@ -156,6 +157,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
 
 @public(function=False)
 def scatter_(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Tensor:
+    check_inplace(self, (self, src))
     inputs, statics = _scatter_arguments("scatter_", self, dim, index, src, value, reduce)
     _check_disjoint(self, inputs[1:])
     return run_inplace("scatter", self, self, *inputs, **statics)
@@ -299,6 +301,7 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
         return with_out(name, apply(TABLE[name], input, *inputs, **statics), out, input)
 
     def inplace(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+        check_inplace(self, (self, *args, *kwargs.values()))
         inputs, statics = arguments(self, *args, **kwargs)
         if masked:
             shape = broadcast_shapes(inputs[0]._array.shape, self._array.shape)
@@ -349,6 +352,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 @public(function=False)
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     read_tensor("index_put_", values, "values", 2)
+    check_inplace(self, (self, values))
     return index_put_at(self, _put_places(self, indices), values, accumulate)
 
 

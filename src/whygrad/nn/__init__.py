@@ -1,6 +1,6 @@
 """torch.nn: modules, containers, layers and losses."""
 
-from whygrad.nn import functional, init, utils
+from whygrad.nn import functional, init, modules, parameter, utils
 from whygrad.nn.activation import (
     CELU,
     ELU,
@@ -85,6 +85,6 @@ __all__ = [
     "PReLU", "PairwiseDistance", "Parameter", "ParameterDict", "ParameterList", "PoissonNLLLoss", "RMSNorm", "RReLU",
     "ReLU", "ReLU6", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "SoftMarginLoss", "Softmax", "Softmax2d",
     "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold", "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss", "Unflatten", "UninitializedBuffer", "UninitializedParameter", "functional", "init",
+    "TripletMarginWithDistanceLoss", "Unflatten", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "modules", "parameter",
     "utils",
 ]

@@ -25,6 +25,11 @@ HOOK_REGISTRIES = ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "
                    "_load_state_dict_post_hooks")
 
 
+# Where torch has what stands in our files, for messages that name a type.
+TORCH_HOMES = {"whygrad.nn.containers": "torch.nn.modules.container", "whygrad.nn.embedding": "torch.nn.modules.sparse",
+               "whygrad.nn.": "torch.nn.modules.", "whygrad.parameter": "torch.nn.parameter", "whygrad.": "torch."}
+
+
 def forward_unimplemented(self: Module, *input: Any) -> Any:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
@@ -468,5 +473,6 @@ def typename(value: Any) -> str:
     module = named.__module__
     if module in (None, "builtins"):
         return str(named.__qualname__)
-    module = module.replace("whygrad.nn.", "torch.nn.modules.").replace("whygrad.", "torch.")
+    for ours, theirs in TORCH_HOMES.items():
+        module = module.replace(ours, theirs)
     return f"{module}.{named.__qualname__}"

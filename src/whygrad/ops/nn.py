@@ -46,15 +46,33 @@ def norm_along(xp, x, *, ord, axis, keepdims):
 
 
 # Softmax. `axis` is a tuple of one axis, or empty for a 0-dim argument.
-@op(x=lambda xp, g, out, axis: (g - xp.sum(g * out, axis=axis, keepdims=True)) * out)
+def along(xp, x, axis):
+    return xp.sum(x, axis=axis, keepdims=True)
+
+
+@op(x=lambda xp, g, out, axis: xp.softmax_backward(g, out, axis=axis))
 def softmax(xp, x, *, axis):
     powers = xp.exp(x - xp.amax(x, axis=axis, keepdims=True))
     return powers / xp.sum(powers, axis=axis, keepdims=True)
 
 
-@op(x=lambda xp, g, out, axis: g - xp.exp(out) * xp.sum(g, axis=axis, keepdims=True))
+@op(node="SoftmaxBackwardDataBackward0",
+    grad=lambda xp, g, y, axis: xp.softmax_backward(g, y, axis=axis),
+    y=lambda xp, g, grad, y, axis: g * (grad - along(xp, grad * y, axis)) - grad * along(xp, g * y, axis))
+def softmax_backward(xp, grad, y, *, axis):
+    return (grad - along(xp, grad * y, axis)) * y
+
+
+@op(x=lambda xp, g, out, axis: xp.log_softmax_backward(g, out, axis=axis))
 def log_softmax(xp, x, *, axis):
     return x - xp.logsumexp(x, axis=axis, keepdims=True)
+
+
+@op(node="LogSoftmaxBackwardDataBackward0",
+    grad=lambda xp, g, y, axis: g - along(xp, g * xp.exp(y), axis),
+    y=lambda xp, g, grad, y, axis: -g * xp.exp(y) * along(xp, grad, axis))
+def log_softmax_backward(xp, grad, y, *, axis):
+    return grad - xp.exp(y) * along(xp, grad, axis)
 
 
 # Losses of two tensors, element by element, then reduced: "none", "mean" or "sum".
@@ -312,9 +330,9 @@ STATISTICS = NoGrad("running statistics are constants")
     xp.sum(g * batch_standardized(xp, x, mean, var, eps)[0], axis=all_but_channel(x)),
     bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)),
     mean=STATISTICS, var=STATISTICS)
-def batch_norm(xp, x, weight, bias, mean, var, *, eps):
-    """With given statistics, or with those of the batch if `mean` is None."""
-    y, _ = batch_standardized(xp, x, mean, var, eps)
+def batch_norm(xp, x, weight, bias, mean, var, *, eps, known=None):
+    """With given statistics, or with those of the batch if `mean` is None: `known`, if the caller has them already."""
+    y, _ = batch_standardized(xp, x, *(known or (mean, var)), eps)
     if weight is not None:
         y = y * per_channel(xp, weight, x)
     return y if bias is None else y + per_channel(xp, bias, x)

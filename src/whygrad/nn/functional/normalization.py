@@ -81,19 +81,24 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
             if given is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         return apply(TABLE["batch_norm"], input, weight, bias, running_mean.detach(), running_var.detach(), eps=eps)
+    known = None
     if running_mean is not None or running_var is not None:
-        _track(input._array, running_mean, running_var, momentum)
-    return apply(TABLE["batch_norm"], input, weight, bias, None, None, eps=eps)
+        known = _track(input._array, running_mean, running_var, momentum)
+    return apply(TABLE["batch_norm"], input, weight, bias, None, None, eps=eps, known=known)
 
 
-def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: float) -> None:
-    """Move the running statistics towards those of this batch (with the unbiased variance); torch counts no version."""
+def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: float) -> tuple[np.ndarray, np.ndarray]:
+    """Move the running statistics towards those of this batch (with the unbiased variance); torch counts no version.
+
+    Gives the statistics of the batch.
+    """
     count = batch.size // batch.shape[1]
     _, mean, square = moments(batch, (0, *range(2, batch.ndim)))
     for running, found in ((running_mean, mean), (running_var, square * (count / (count - 1)))):
         if running is not None:
             running._array *= 1 - momentum
             running._array += momentum * found.reshape(-1)
+    return mean, square
 
 
 def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,

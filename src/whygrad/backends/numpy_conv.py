@@ -1,0 +1,210 @@
+"""Convolution on bare arrays: the pixels that each kernel element meets are laid out as a matrix, the rest is a product.
+
+Blocks of images are taken one after the other through the same buffers, which then stay in the cache. Where the kernel
+moves in single steps, rows of the result are computed as wide as the padded image: a little more to multiply, but the
+matrix is then made of long runs of memory, which copy many times faster.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from whygrad.backends.numpy_reduction import is_half
+from whygrad.ops.conv import Window
+
+_whygrad_internal_ = True
+
+Shape = tuple[int, ...]
+Pads = tuple[tuple[int, int], ...]
+
+# Elements in the matrix of one block, and the columns it has at least: products of narrow matrices are slow.
+BLOCK = 1 << 19
+COLUMNS = 256
+# How much wider rows may become for the sake of long runs.
+WIDER = 1.2
+# Pixels from which on a 1x1 convolution is better done image by image, without a copy.
+IMAGE = 32
+
+
+def in_single_precision(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Half-precision numbers are multiplied and summed in float32, as torch does."""
+
+    def widened(*arrays: Any, **statics: Any) -> Any:
+        dtype = arrays[0].dtype
+        if not is_half(dtype):
+            return function(*arrays, **statics)
+        wide = [a if a is None else a.astype(np.float32) for a in arrays]
+        return function(*wide, **statics).astype(dtype)
+
+    return widened
+
+
+class Patches:
+    """Matrices (channels * kernel, images * grid) of the pixels under the kernel, for one block of images at a time."""
+
+    def __init__(self, x: Any, kernel: Shape, out: Shape, stride: Shape, pads: Pads, dilation: Shape) -> None:
+        if any(pad < 0 for pair in pads for pad in pair):
+            x = x[(..., *[slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape[2:], pads, strict=True)])]
+            pads = tuple([(max(a, 0), max(b, 0)) for a, b in pads])
+        self.x = x
+        self.kernel = kernel
+        self.stride = stride
+        self.dilation = dilation
+        self.size = tuple([n + a + b for n, (a, b) in zip(x.shape[2:], pads, strict=True)])
+        self.inside = tuple([slice(a, a + n) for n, (a, _) in zip(x.shape[2:], pads, strict=True)])
+        wide = len(out) > 1 and stride[-2:] == (1, 1) and out[-1] < self.size[-1] <= WIDER * out[-1]
+        self.grid = (*out[:-1], self.size[-1]) if wide else out
+        self.in_place = self.size == x.shape[2:] and not wide
+        self.rows = x.shape[1] * math.prod(kernel)
+        pixels = math.prod(self.grid)
+        self.block = max(1, min(len(x), max(BLOCK // max(self.rows * pixels, 1), -(-COLUMNS // max(pixels, 1)))))
+
+    def __iter__(self) -> Iterator[tuple[int, int, Any]]:
+        x, grid = self.x, self.grid
+        count, channels = x.shape[:2]
+        if self.in_place:
+            padded = x
+        else:
+            # The last row of a wide result looks past the end of the last image.
+            past = (self.kernel[-1] - 1) * self.dilation[-1]
+            pixels = self.block * channels * math.prod(self.size)
+            memory = np.zeros(pixels + past, x.dtype)
+            padded = memory[:pixels].reshape(self.block, channels, *self.size)
+        steps = padded.strides[2:]
+        shape = (channels, *self.kernel, self.block, *grid)
+        strides = (padded.strides[1], *[d * n for d, n in zip(self.dilation, steps, strict=True)], padded.strides[0],
+                   *[s * n for s, n in zip(self.stride, steps, strict=True)])
+        matrix = np.empty((self.rows, self.block * math.prod(grid)), x.dtype)
+        windows = None if self.in_place else np.ndarray(shape, x.dtype, memory, 0, strides)
+        for first in range(0, count, self.block):
+            last = min(first + self.block, count)
+            images = last - first
+            if images < self.block:
+                shape = (channels, *self.kernel, images, *grid)
+                matrix = matrix.reshape(-1)[:math.prod(shape)].reshape(self.rows, -1)
+            if windows is None:
+                source = as_strided(x[first:last], shape, strides)
+            else:
+                padded[(slice(images), slice(None), *self.inside)] = x[first:last]
+                source = windows if images == self.block else as_strided(windows, shape, strides)
+            matrix.reshape(shape)[...] = source
+            yield first, last, matrix
+
+
+def output_size(size: Shape, kernel: Shape, window: Window) -> Shape:
+    return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in
+                  zip(size, kernel, window.stride, window.padding, window.dilation, strict=True)])
+
+
+def product(a: Any, b: Any, groups: int) -> Any:
+    """`a @ b`, or of as many blocks of rows of both as there are groups."""
+    if groups == 1:
+        return np.dot(a, b)
+    return np.matmul(a.reshape(groups, -1, a.shape[1]), b.reshape(groups, -1, b.shape[1])).reshape(len(a), b.shape[1])
+
+
+def empty(shape: Shape, like: Any) -> Any:
+    """Memory for a result, with the channels last if the input has them there."""
+    if like.ndim > 3 and like.shape[1] > 1 and like.strides[1] == like.itemsize and not like.flags.c_contiguous:
+        return np.moveaxis(np.empty((shape[0], *shape[2:], shape[1]), like.dtype), -1, 1)
+    return np.empty(shape, like.dtype)
+
+
+def store(out: Any, values: Any, bias: Any) -> None:
+    if bias is None:
+        out[...] = values
+    else:
+        np.add(values, bias.reshape(-1, *(1,) * (out.ndim - 2)), out=out)
+
+
+def correlate(x: Any, weight: Any, bias: Any, out_size: Shape, stride: Shape, pads: Pads, dilation: Shape,
+              groups: int) -> Any:
+    kernel = weight.shape[2:]
+    channels = len(weight)
+    shape = (len(x), channels, *out_size)
+    weight = np.ascontiguousarray(weight).reshape(channels, math.prod(weight.shape[1:]))
+    if (math.prod(kernel) == 1 and out_size == x.shape[2:] and math.prod(out_size) >= IMAGE and x.flags.c_contiguous
+            and not any(map(any, pads))):
+        images = x.reshape(len(x), groups, -1, math.prod(out_size))
+        out = np.matmul(weight.reshape(groups, -1, weight.shape[1]), images).reshape(shape)
+        if bias is not None:
+            out += bias.reshape(-1, *(1,) * len(out_size))
+        return out
+    out = empty(shape, x)
+    patches = Patches(x, kernel, out_size, stride, pads, dilation)
+    for first, last, matrix in patches:
+        found = product(weight, matrix, groups).reshape(channels, last - first, *patches.grid)
+        store(out[first:last], found[..., :out_size[-1]].swapaxes(0, 1), bias)
+    return out
+
+
+@in_single_precision
+def convolution(x: Any, weight: Any, bias: Any, *, window: Window) -> Any:
+    size = output_size(x.shape[2:], weight.shape[2:], window)
+    return correlate(x, weight, bias, size, window.stride, tuple([(p, p) for p in window.padding]), window.dilation,
+                     window.groups)
+
+
+@in_single_precision
+def convolution_transpose(y: Any, weight: Any, bias: Any, *, size: Shape, window: Window) -> Any:
+    stride, padding, dilation, groups = window
+    kernel = weight.shape[2:]
+    channels = weight.shape[1] * groups
+    if max(stride) == 1:
+        # A correlation with the kernel turned around.
+        reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+        pads = tuple([(r - p, n - m + p) for n, m, r, p in zip(size, y.shape[2:], reach, padding, strict=True)])
+        turned = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2)
+        turned = turned[(..., *[slice(None, None, -1)] * len(kernel))].reshape(channels, -1, *kernel)
+        return correlate(y, turned, bias, size, stride, pads, dilation, groups)
+    return spread(y, weight, bias, size, window, channels)
+
+
+def spread(y: Any, weight: Any, bias: Any, size: Shape, window: Window, channels: int) -> Any:
+    """Each pixel of `y` adds the kernel, times itself, to the result."""
+    stride, padding, dilation, groups = window
+    kernel, grid = weight.shape[2:], y.shape[2:]
+    rows = channels * math.prod(kernel)
+    block = max(1, min(len(y), BLOCK // max(rows * math.prod(grid), 1)))
+    turned = weight.reshape(groups, len(weight) // groups, -1).swapaxes(1, 2).reshape(rows, -1)
+    covered = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(grid, stride, dilation, kernel, strict=True)]
+    padded = np.empty((block, channels, *[max(n, p + m) for n, p, m in zip(covered, padding, size, strict=True)]), y.dtype)
+    inside = (..., *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])
+    out = empty((len(y), channels, *size), y)
+    for first in range(0, len(y), block):
+        part = y[first:first + block]
+        matrix = part.swapaxes(0, 1).reshape(y.shape[1], len(part) * math.prod(grid))
+        taps = product(turned, matrix, groups).reshape(channels, *kernel, len(part), *grid)
+        padded.fill(0)
+        for tap in np.ndindex(*kernel):
+            under = [slice(i * d, i * d + (n - 1) * s + 1, s) for i, d, n, s in zip(tap, dilation, grid, stride, strict=True)]
+            padded[(slice(len(part)), slice(None), *under)] += taps[(slice(None), *tap)].swapaxes(0, 1)
+        store(out[first:first + block], padded[:len(part)][inside], bias)
+    return out
+
+
+@in_single_precision
+def convolution_weight(y: Any, x: Any, *, size: Shape, window: Window) -> Any:
+    out_channels, grid = y.shape[1], y.shape[2:]
+    groups = window.groups
+    # Pixels of x that the kernel never reaches are cut off, so that the windows fit exactly.
+    pads = tuple([(p, (m - 1) * s + d * (k - 1) + 1 - n - p) for n, m, k, s, p, d in
+                  zip(x.shape[2:], grid, size, window.stride, window.padding, window.dilation, strict=True)])
+    patches = Patches(x, size, grid, window.stride, pads, window.dilation)
+    wide = patches.grid != grid
+    total = np.zeros((groups, out_channels // groups, patches.rows // groups), y.dtype)
+    for first, last, matrix in patches:
+        images = last - first
+        if wide:
+            errors = np.zeros((out_channels, images, *patches.grid), y.dtype)
+            errors[..., :grid[-1]] = y[first:last].swapaxes(0, 1)
+        else:
+            errors = y[first:last].swapaxes(0, 1)
+        errors = errors.reshape(groups, out_channels // groups, matrix.shape[1])
+        total += np.matmul(errors, matrix.reshape(groups, -1, matrix.shape[1]).swapaxes(1, 2))
+    return total.reshape(out_channels, x.shape[1] // groups, *size)

@@ -1,0 +1,40 @@
+"""torch.nn.modules: the same classes under the names of the files where torch has them.
+
+Programs write `from torch.nn.modules.batchnorm import _BatchNorm`; here such a name stands for our file(s).
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+from whygrad.nn import activation as _activation
+from whygrad.nn import containers, dropout, embedding, hooks, lazy, linear, loss, module, normalization, shape
+from whygrad.nn.module import Module
+
+_whygrad_internal_ = True
+
+HOMES: dict[str, tuple[ModuleType, ...]] = {
+    "activation": (_activation,),
+    "batchnorm": (normalization,),
+    "container": (containers,),
+    "distance": (shape,),
+    "dropout": (dropout,),
+    "flatten": (shape,),
+    "instancenorm": (normalization,),
+    "lazy": (lazy,),
+    "linear": (linear,),
+    "loss": (loss,),
+    "module": (module, hooks),
+    "normalization": (normalization,),
+    "sparse": (embedding,),
+}
+
+for _name, _files in HOMES.items():
+    _home = ModuleType(f"{__name__}.{_name}", _files[0].__doc__)
+    for _file in _files:
+        _members = {key: value for key, value in vars(_file).items() if not key.startswith("__")}
+        vars(_home).update(_members)
+        vars(sys.modules[__name__]).update(
+            {key: value for key, value in _members.items() if isinstance(value, type) and issubclass(value, Module)})
+    sys.modules[_home.__name__] = vars(sys.modules[__name__])[_name] = _home

@@ -1,0 +1,74 @@
+"""Convolution. It is bilinear in image and weight, so it and its two derivatives are three rows, closed under derivation.
+
+With y = x * w (a correlation of x with the kernel w), each row computes one of the three from the other two:
+`convolution` gives y, `convolution_input` the x that belongs to (y, w), `convolution_weight` the w that belongs to (y, x).
+"""
+
+from typing import NamedTuple
+
+from whygrad.ops.table import op
+
+
+class Window(NamedTuple):
+    """How the kernel moves over the image. All but `groups` have one number for each spatial axis."""
+
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int
+
+
+def per_channel_sum(xp, g):
+    return xp.sum(g, axis=(0, *range(2, len(g.shape))), keepdims=False)
+
+
+@op(x=lambda xp, g, weight, x_shape, window: xp.convolution_input(g, weight, size=x_shape[2:], window=window),
+    weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(g, x, size=weight_shape[2:], window=window),
+    bias=lambda xp, g: per_channel_sum(xp, g))
+def convolution(xp, x, weight, bias, *, window):
+    return xp.convolution(x, weight, bias, window=window)
+
+
+@op(node="ConvolutionBackward0",
+    x=lambda xp, g, weight, window: xp.convolution(g, weight, None, window=window),
+    weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(x, g, size=weight_shape[2:], window=window),
+    bias=lambda xp, g: per_channel_sum(xp, g))
+def convolution_transpose(xp, x, weight, bias, *, size, window):
+    """What users call a transposed convolution; `size` is the spatial shape of the result."""
+    return xp.convolution_transpose(x, weight, bias, size=size, window=window)
+
+
+@op(node="ConvolutionBackwardBackward0",
+    y=lambda xp, g, weight, window: xp.convolution(g, weight, None, window=window),
+    weight=lambda xp, g, y, weight_shape, window: xp.convolution_weight(y, g, size=weight_shape[2:], window=window))
+def convolution_input(xp, y, weight, *, size, window):
+    return xp.convolution_transpose(y, weight, None, size=size, window=window)
+
+
+@op(node="ConvolutionBackwardBackward0",
+    y=lambda xp, g, x, window: xp.convolution(x, g, None, window=window),
+    x=lambda xp, g, y, x_shape, window: xp.convolution_input(y, g, size=x_shape[2:], window=window))
+def convolution_weight(xp, y, x, *, size, window):
+    return xp.convolution_weight(y, x, size=size, window=window)
+
+
+@op(x=lambda xp, g, weight, bias, x_shape, padding: _tbc_rule(xp, g, weight, x_shape, padding),
+    weight=lambda xp, g, x, weight_shape, padding: _tbc_weight_rule(xp, g, x, weight_shape, padding),
+    bias=lambda xp, g: xp.sum(g, axis=(0, 1), keepdims=False))
+def conv_tbc(xp, x, weight, bias, *, padding):
+    """A convolution over time of (time, batch, channel) data; the weight is (kernel, in, out)."""
+    result = xp.convolution(xp.permute(x, axes=(1, 2, 0)), xp.permute(weight, axes=(2, 1, 0)), bias,
+                            window=Window((1,), (padding,), (1,), 1))
+    return xp.clone(xp.permute(result, axes=(2, 0, 1)), order="C")
+
+
+def _tbc_rule(xp, g, weight, x_shape, padding):
+    back = xp.convolution_input(xp.permute(g, axes=(1, 2, 0)), xp.permute(weight, axes=(2, 1, 0)), size=x_shape[:1],
+                                window=Window((1,), (padding,), (1,), 1))
+    return xp.permute(back, axes=(2, 0, 1))
+
+
+def _tbc_weight_rule(xp, g, x, weight_shape, padding):
+    back = xp.convolution_weight(xp.permute(g, axes=(1, 2, 0)), xp.permute(x, axes=(1, 2, 0)), size=weight_shape[:1],
+                                 window=Window((1,), (padding,), (1,), 1))
+    return xp.permute(back, axes=(2, 1, 0))

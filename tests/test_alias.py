@@ -1,0 +1,266 @@
+"""The alias: `import torch` gives whygrad's own objects; what is missing raises when it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import whygrad
+
+SOURCE = str(Path(whygrad.__file__).parents[1])
+
+
+def run(program: str) -> str:
+    """In a process of its own, because this one has PyTorch."""
+    done = subprocess.run([sys.executable, "-c", "from whygrad import alias\nalias.install()\n" + textwrap.dedent(program)],
+                          capture_output=True, text=True, env={"PYTHONPATH": SOURCE, "PATH": ""}, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_modules_are_the_same_objects() -> None:
+    run("""
+        import sys, whygrad
+        import torch, torch.nn as nn, torch.nn.functional as F, torch.optim.lr_scheduler, torch.autograd.functional
+        import torch.utils.data, torch.linalg, torch.random, torch.testing, torch.serialization, torch.nn.parameter
+        from torch import Tensor, optim
+        from torch.nn import Module, Parameter
+        from torch.nn.modules import Linear
+        from torch.nn.modules.linear import Linear as Same
+        from torch.nn.parameter import Parameter as SameParameter
+        from torch.utils.data import DataLoader
+        from torch.utils.data.dataloader import default_collate
+        assert torch is whygrad and nn is whygrad.nn and F is whygrad.nn.functional
+        assert Tensor is whygrad.Tensor and Parameter is SameParameter is whygrad.nn.Parameter
+        assert Linear is Same is whygrad.nn.Linear and DataLoader is whygrad.utils.data.DataLoader
+        assert torch.serialization.load is torch.load
+        assert whygrad.nn.__spec__.name == "whygrad.nn" and nn.__name__ == "whygrad.nn"
+        assert torch.__version__.startswith("2.13.0")
+    """)
+
+
+def test_attributes_need_no_import() -> None:
+    run("""
+        import torch
+        for name in ("nn", "optim", "autograd", "utils", "cuda", "backends", "jit", "testing", "linalg", "distributed", "amp",
+                     "multiprocessing", "compiler", "random", "version", "onnx", "fx", "hub", "profiler", "serialization"):
+            getattr(torch, name)
+        torch.nn.functional.relu, torch.utils.data.DataLoader, torch.backends.cudnn.enabled, torch.cuda.amp.autocast
+        torch.nn.utils.clip_grad_norm_, torch.optim.lr_scheduler.StepLR, torch.utils.checkpoint.checkpoint
+    """)
+
+
+def test_missing_parts_raise_when_used() -> None:
+    out = run("""
+        import torch, torch.distributed as dist, torch.onnx, torch.fx
+        from torch.utils.tensorboard import SummaryWriter
+        from torch.nn.parallel import DistributedDataParallel as DDP
+        from torch.distributed.fsdp.wrap import size_based_auto_wrap_policy
+        from torch import there_is_no_such_function
+        from torch.nn import ThereIsNoSuchLayer
+        class Mine(DDP):
+            pass
+        assert not isinstance(3, DDP) and not isinstance(torch.nn.Module(), DDP)
+        def f(op=dist.ReduceOp.SUM):
+            pass
+        assert not dist.is_available()
+        for use in (SummaryWriter, DDP, Mine, size_based_auto_wrap_policy, there_is_no_such_function, ThereIsNoSuchLayer,
+                    dist.init_process_group, torch.onnx.export, torch.fx.symbolic_trace, torch.hub.load, torch.jit.load):
+            try:
+                use("x")
+            except NotImplementedError as error:
+                print(error)
+    """)
+    assert out.splitlines() == [f"torch.{name} is not available in whygrad" for name in (
+        "utils.tensorboard.SummaryWriter", "nn.parallel.DistributedDataParallel", "nn.parallel.DistributedDataParallel",
+        "distributed.fsdp.wrap.size_based_auto_wrap_policy", "there_is_no_such_function", "nn.ThereIsNoSuchLayer",
+        "distributed.init_process_group", "onnx.export", "fx.symbolic_trace", "hub.load", "jit.load")]
+
+
+def test_a_program_that_is_prepared_gets_its_import_error() -> None:
+    run("""
+        import torch, torch.nn as nn
+        failed = []
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            failed.append(error)
+        try:
+            import torch.distributed.fsdp
+        except ModuleNotFoundError as error:
+            failed.append(error)
+        try:
+            from torch import no_such_thing
+        except ImportError as error:
+            failed.append(error)
+        try:
+            from torch.nn import NoSuchLayer
+        except ImportError as error:
+            failed.append(error)
+        assert len(failed) == 4, failed
+        assert not hasattr(torch, "no_such_thing") and getattr(nn, "NoSuchLayer", None) is None
+    """)
+
+
+def test_modules_that_torch_does_not_have_either() -> None:
+    run("""
+        for name in ("torch.nowhere", "torch.nn.nowhere", "torch._rng", "torch._apply", "torchvision_nowhere"):
+            try:
+                __import__(name)
+            except ModuleNotFoundError as error:
+                assert error.name == name, error.name
+            else:
+                raise AssertionError(name)
+    """)
+
+
+def test_errors_name_torch() -> None:
+    out = run("""
+        import torch, torch.nn as nn
+        for use in (lambda: torch.nowhere, lambda: nn.Nowhere, lambda: nn.functional.nowhere, lambda: torch.backends.nowhere):
+            try:
+                use()
+            except AttributeError as error:
+                print(error)
+    """)
+    assert [line.partition(":")[0] for line in out.splitlines()] == [
+        "module 'torch' has no attribute 'nowhere'", "module 'torch.nn' has no attribute 'Nowhere'",
+        "module 'torch.nn.functional' has no attribute 'nowhere'", "module 'torch.backends' has no attribute 'nowhere'"]
+
+
+def test_compile_and_script_run_the_program_as_it_is() -> None:
+    run("""
+        import torch
+        @torch.compile
+        def f(x):
+            return x + 1
+        @torch.compile(mode="reduce-overhead")
+        def g(x):
+            return x + 2
+        @torch.jit.script
+        def h(x):
+            return x + 3
+        @torch.jit.ignore
+        def i(x):
+            return x
+        @torch.compiler.disable
+        def j(x):
+            return x
+        assert (f(1), g(1), h(1), i(1), j(1)) == (2, 3, 4, 1, 1)
+        model = torch.nn.Linear(1, 1)
+        assert torch.compile(model) is model and torch.jit.trace(model, torch.ones(1)) is model
+    """)
+
+
+def test_autocast_and_scaler() -> None:
+    run("""
+        import torch, warnings
+        with torch.autocast("cuda", enabled=False), torch.amp.autocast("cpu", enabled=False):
+            pass
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with torch.autocast("cuda", dtype=torch.float16):
+                pass
+            scaler = torch.cuda.amp.GradScaler()
+        assert "Disabling autocast" in str(caught[0].message), caught
+        assert "GradScaler is enabled, but CUDA is not available" in str(caught[-1].message)
+        weight = torch.nn.Parameter(torch.ones(1))
+        optimizer = torch.optim.SGD([weight], lr=0.5)
+        scaler.scale((weight * 2).sum()).backward()
+        scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+        assert weight.item() == 0.0 and scaler.get_scale() == 1.0 and scaler.state_dict() == {}
+        try:
+            with torch.autocast("cpu"):
+                pass
+        except NotImplementedError as error:
+            assert "autocast" in str(error)
+        else:
+            raise AssertionError
+        @torch.autocast("cpu", enabled=False)
+        def f():
+            return 3
+        assert f() == 3
+    """)
+
+
+def test_cuda_is_not_there() -> None:
+    run("""
+        import torch
+        cuda = torch.cuda
+        assert not cuda.is_available() and cuda.device_count() == 0 and cuda.memory_allocated() == 0
+        cuda.manual_seed(1), cuda.manual_seed_all(1), cuda.empty_cache()
+        for use in (cuda.current_device, cuda.synchronize, lambda: cuda.get_device_name(0)):
+            try:
+                use()
+            except AssertionError as error:
+                assert str(error) == "Torch not compiled with CUDA enabled"
+            else:
+                raise AssertionError(use)
+        try:
+            raise MemoryError
+        except torch.cuda.OutOfMemoryError:
+            pass
+        except MemoryError:
+            pass
+        assert torch.cuda.OutOfMemoryError is torch.OutOfMemoryError
+    """)
+
+
+def test_activation_checkpoints() -> None:
+    run("""
+        import torch
+        from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+        x = torch.ones(2, requires_grad=True)
+        checkpoint(lambda a, b: a * b, x, 3, use_reentrant=False).sum().backward()
+        assert x.grad.tolist() == [3, 3]
+        assert checkpoint_sequential([torch.exp, torch.log], 2, x, use_reentrant=False).tolist() == [1, 1]
+    """)
+
+
+def test_whole_modules_saved_by_torch_names_load_when_trusted() -> None:
+    run("""
+        import io, torch
+        model = torch.nn.Linear(2, 1)
+        file = io.BytesIO()
+        torch.save(model, file)
+        file.seek(0)
+        try:
+            torch.load(file)
+        except Exception as error:
+            assert "Weights only load failed" in str(error)
+        file.seek(0)
+        again = torch.load(file, weights_only=False)
+        assert type(again) is torch.nn.Linear and again.weight.tolist() == model.weight.tolist()
+    """)
+
+
+def test_uninstall() -> None:
+    run("""
+        import sys
+        import torch, torch.nn, torch.distributed
+        alias.uninstall()
+        assert not [name for name in sys.modules if name == "torch" or name.startswith("torch.")]
+        from importlib.util import find_spec
+        spec = find_spec("torch")
+        assert spec is None or "whygrad" not in spec.origin
+        assert not hasattr(torch, "no_such_thing")
+        alias.install()
+        alias.install()
+        import torch as again
+        assert again is torch
+    """)
+
+
+def test_install_comes_too_late() -> None:
+    import torch  # noqa: F401
+
+    from whygrad import alias
+
+    with pytest.raises(RuntimeError, match="too late"):
+        alias.install()

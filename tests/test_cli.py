@@ -1,0 +1,225 @@
+"""`whygrad run`: a program cannot tell it from `python`. The same files run on PyTorch and here are compared."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import whygrad
+
+SOURCE = str(Path(whygrad.__file__).parents[1])
+RUN = [sys.executable, "-m", "whygrad", "run"]
+
+
+def call(command: list[str], folder: Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(command, cwd=folder, env=environment, input=text, capture_output=True, text=True, timeout=120)
+
+
+def same(folder: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    """Run by python and by us: same output, same errors, same exit code."""
+    theirs = call([sys.executable, *arguments], folder, text)
+    ours = call([*RUN, *arguments], folder, text)
+    assert ours.stdout == theirs.stdout
+    assert ours.stderr == theirs.stderr
+    assert ours.returncode == theirs.returncode
+    return ours
+
+
+def write(folder: Path, name: str, source: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(textwrap.dedent(source))
+    return path
+
+
+SURROUNDINGS = """
+    import os, sys
+    import helper
+    print(sys.argv, __name__, __file__, repr(sys.path[0]), __doc__, __spec__ and __spec__.name, __package__)
+    print(sys.modules["__main__"].__dict__ is globals(), helper.VALUE, sys.stdin.read())
+    print(sorted(globals()))
+"""
+
+
+@pytest.mark.parametrize("how", [["script.py"], ["sub/script.py"], ["-m", "script"], ["-m", "sub.script"], ["sub"]])
+def test_surroundings(how: list[str], tmp_path: Path) -> None:
+    for name in ("script.py", "sub/script.py", "sub/__main__.py"):
+        write(tmp_path, name, SURROUNDINGS)
+    for name in ("helper.py", "sub/helper.py"):
+        write(tmp_path, name, f"VALUE = {name!r}\n")
+    same(tmp_path, *how, "a", "-b", "--help", text="input\n")
+
+
+def test_code_and_standard_input(tmp_path: Path) -> None:
+    same(tmp_path, "-c", "import sys; print(sys.argv, repr(sys.path[0]), sorted(globals()), __name__)", "x", "-y")
+    ours = call([*RUN, "-", "x"], tmp_path, "import sys; print(sys.argv, repr(sys.path[0]))")
+    assert ours.stdout == "['-', 'x'] ''\n"
+
+
+@pytest.mark.parametrize("ending", [
+    "1 / 0",
+    "raise ValueError('a') from KeyError('b')",
+    "raise SystemExit",
+    "raise SystemExit(3)",
+    "raise SystemExit('message')",
+    "raise SystemExit(None)",
+    "import os; os._exit(7)",
+    "import sys; sys.exit(300)",
+    "assert False, 'no'",
+    "raise KeyboardInterrupt",
+    "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+    "import os, signal; os.abort()",
+    "x = = 1",
+    "def f():\n    g()\ndef g():\n    raise ExceptionGroup('several', [ValueError(1), TypeError(2)])\nf()",
+    "import atexit; atexit.register(print, 'last'); 1 / 0",
+    "import sys; sys.excepthook = lambda k, e, t: print('hook', k, e, t.tb_lineno, t.tb_next); 1 / 0",
+    "try:\n    1 / 0\nfinally:\n    print('finally')",
+    "import threading; t = threading.Thread(target=lambda: 1 / 0, name='t'); t.start(); t.join()",
+    "import warnings; warnings.warn('careful')",
+    "import nowhere",
+    "import torch; torch.nowhere_at_all",
+])
+def test_endings(ending: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "script.py", "print('begins')\n")
+    path.write_text(path.read_text() + ending + "\n")
+    if "nowhere_at_all" in ending:
+        ours = call([*RUN, "script.py"], tmp_path)
+        assert ours.returncode == 1
+        assert f'File "{path}", line 2, in <module>' in ours.stderr
+        assert "module 'torch' has no attribute 'nowhere_at_all'" in ours.stderr
+        assert "cli.py" not in ours.stderr
+    else:
+        same(tmp_path, "script.py")
+
+
+def test_endings_of_modules_and_code(tmp_path: Path) -> None:
+    write(tmp_path, "script.py", "def f():\n    1 / 0\nf()\n")
+    same(tmp_path, "-m", "script")
+    same(tmp_path, "-c", "def f():\n    1 / 0\nf()")
+
+
+def test_what_cannot_be_run(tmp_path: Path) -> None:
+    for arguments in (["nowhere.py"], ["-m", "nowhere"], ["."]):
+        theirs, ours = call([sys.executable, *arguments], tmp_path), call([*RUN, *arguments], tmp_path)
+        assert ours.returncode == theirs.returncode
+        assert ours.stderr.partition(": ")[2] == theirs.stderr.partition(": ")[2]
+    assert call(RUN, tmp_path).returncode == 2
+    assert "which program?" in call(RUN, tmp_path).stderr
+    assert call([*RUN, "-m"], tmp_path).returncode == 2
+    assert call([*RUN, "--nonsense", "x.py"], tmp_path).returncode == 2
+
+
+def test_encoding_cookie(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_bytes("# -*- coding: latin-1 -*-\nprint(ascii('ä'))\n".encode("latin-1"))
+    same(tmp_path, "script.py")
+
+
+def test_interrupt_from_outside(tmp_path: Path) -> None:
+    write(tmp_path, "script.py", "import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
+    codes = []
+    for command in ([sys.executable], RUN):
+        child = subprocess.Popen([*command, "script.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True, env={**os.environ, "PYTHONPATH": SOURCE})
+        assert child.stdout is not None
+        child.stdout.readline()
+        time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=60)
+        codes.append((child.returncode, errors))
+    assert codes[0] == codes[1]
+    assert codes[0][0] == -signal.SIGINT
+
+
+def test_help_and_version(tmp_path: Path) -> None:
+    whole = call([sys.executable, "-m", "whygrad", "--help"], tmp_path)
+    assert whole.returncode == 0
+    assert "run" in whole.stdout
+    part = call([*RUN, "--help"], tmp_path)
+    assert part.returncode == 0
+    assert "-m module" in part.stdout
+    assert call([sys.executable, "-m", "whygrad", "--version"], tmp_path).stdout.startswith("whygrad ")
+    assert call([sys.executable, "-m", "whygrad", "nonsense"], tmp_path).returncode == 2
+    assert call([sys.executable, "-m", "whygrad"], tmp_path).returncode == 2
+
+
+PROGRAMS: dict[str, str] = {
+    "training": """
+        import torch, torch.nn as nn, torch.nn.functional as F
+        from torch.utils.data import DataLoader, TensorDataset
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        data = DataLoader(TensorDataset(torch.randn(20, 4), torch.randn(20, 1)), batch_size=5, shuffle=True)
+        for epoch in range(3):
+            for x, y in data:
+                optimizer.zero_grad()
+                loss = ((model(x) - y) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+                print(f"{loss.item():.5f}")
+    """,
+    "checkpoint": """
+        import torch, sys
+        torch.manual_seed(1)
+        torch.save({"a": torch.randn(3), "n": [1, "x"]}, "file.pt")
+        print(torch.load("file.pt", map_location="cpu"))
+    """,
+    "workers": """
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        class Data(Dataset):
+            def __len__(self):
+                return 6
+            def __getitem__(self, i):
+                return torch.tensor([i, i * i]), float(torch.rand(1))
+        if __name__ == "__main__":
+            import multiprocessing
+            for method in ("fork", "spawn"):
+                torch.manual_seed(2)
+                for batch, noise in DataLoader(Data(), 2, shuffle=True, num_workers=2, multiprocessing_context=method):
+                    print(batch.tolist(), [round(x, 6) for x in noise.tolist()])
+    """,
+    "devices": """
+        import torch
+        import torch.backends.cudnn as cudnn
+        from torch.cuda.amp import GradScaler
+        from torch.amp import autocast
+        cudnn.benchmark = True
+        torch.backends.cudnn.deterministic = True
+        torch.backends.cuda.matmul.allow_tf32 = True
+        torch.set_float32_matmul_precision("high")
+        torch.use_deterministic_algorithms(True)
+        torch.cuda.manual_seed_all(0)
+        torch.cuda.empty_cache()
+        device = torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
+        scaler = torch.amp.GradScaler(enabled=False)
+        print(device, torch.cuda.device_count(), scaler.is_enabled(), cudnn.benchmark, torch.get_float32_matmul_precision())
+        with autocast("cuda", enabled=False), torch.no_grad():
+            print(scaler.scale(torch.ones(2)))
+        print(torch.are_deterministic_algorithms_enabled(), torch.distributed.is_initialized(), torch.jit.is_scripting())
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str, tmp_path: Path) -> None:
+    write(tmp_path, "script.py", PROGRAMS[name])
+    same(tmp_path, "script.py")
+
+
+def test_the_alias_ends_with_the_process(tmp_path: Path) -> None:
+    """A program that starts another python starts one without the alias."""
+    program = "import subprocess, sys, torch; print(torch.__name__); subprocess.run([sys.executable, '-c', " \
+              "'import importlib.util as u; print(u.find_spec(\"torch\").origin)'])"
+    out: Any = call([*RUN, "-c", program], tmp_path).stdout.split()
+    assert out[-1].endswith(os.path.join("torch", "__init__.py"))
+    assert "whygrad" not in out[-1]
