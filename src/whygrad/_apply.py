@@ -471,9 +471,9 @@ def _saved_lines(layout: Layout, array: dict[str, str], differentiable: list[str
         if array.get(name) == name:
             parts.append(f"{value}, None, None")
         elif condition is None:
-            parts.append(f"{value}, c := {tensor}._counter, c[0]")
+            parts.append(f"{value}, _counter := {tensor}._counter, _counter[0]")
         else:
-            parts.append(f"{value} if {condition} else None, c := {tensor}._counter, c[0]")
+            parts.append(f"{value} if {condition} else None, _counter := {tensor}._counter, _counter[0]")
     values = "(" + ", ".join(parts) + ")" if parts else "()"
     if parts and None not in conditions and len(conditions) < len(differentiable):
         # Some of the rules save nothing: a node that saved nothing can be walked twice.

@@ -43,7 +43,8 @@ class _Switches(ModuleType):
         self.is_built = answer("is_built", False)
         self.matmul = FlagsModule(f"{name}.matmul", {
             "allow_tf32": False, "allow_fp16_reduced_precision_reduction": True,
-            "allow_bf16_reduced_precision_reduction": True, "allow_fp16_accumulation": False, "fp32_precision": "none"}, {})
+            "allow_bf16_reduced_precision_reduction": True, "allow_fp16_accumulation": False,
+            "fp32_precision": "none"}, {})
 
     @staticmethod
     @contextlib.contextmanager

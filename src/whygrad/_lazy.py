@@ -11,8 +11,10 @@ _whygrad_internal_ = True
 _NAMES = {
     **dict.fromkeys(("save", "load"), "io"),
     **dict.fromkeys(("compile",), "compiler"),
+    **dict.fromkeys(("Explanation", "explain"), "why.explain"),
     **dict.fromkeys(("autocast", "is_autocast_enabled", "is_autocast_cpu_enabled", "get_autocast_dtype",
-                     "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "is_autocast_available", "clear_autocast_cache",
+                     "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "is_autocast_available",
+                     "clear_autocast_cache",
                      "is_autocast_cache_enabled"), "amp"),
     **dict.fromkeys(("OutOfMemoryError",), "cuda"),
     **dict.fromkeys((
@@ -23,7 +25,8 @@ _NAMES = {
         "set_num_interop_threads", "set_num_threads", "set_warn_always", "use_deterministic_algorithms"), "_switches"),
 }
 
-_MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "io", "jit", "multiprocessing",
+_MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "io", "jit",
+                      "multiprocessing",
                       "nn", "optim", "special", "testing", "utils", "version"})
 _RENAMED = {"serialization": "io"}
 

@@ -20,6 +20,15 @@ def __rmatmul__(self: Tensor, other: Any) -> Any:
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
+def why(self: Tensor, *, loss: Tensor | None = None) -> Any:
+    """Explain this tensor's gradient: why it is there or not, which line is the cause, and what to do."""
+    from whygrad.why.explain import explain
+
+    return explain(self, loss=loss)
+
+
+METHODS["why"] = why
+
 OPERATORS: dict[str, Any] = {**ARITHMETIC, "__matmul__": __matmul__, "__rmatmul__": __rmatmul__}
 
 

@@ -29,7 +29,8 @@ class Missing(type):
 
 
 def missing(full_name: str) -> Missing:
-    return Missing(full_name.rpartition(".")[2], (), {"_full_name": full_name, "__module__": full_name.rpartition(".")[0]})
+    return Missing(full_name.rpartition(".")[2], (),
+                   {"_full_name": full_name, "__module__": full_name.rpartition(".")[0]})
 
 
 class MissingModule(ModuleType):

@@ -67,8 +67,8 @@ def get_deterministic_debug_mode() -> int:
 
 def set_float32_matmul_precision(precision: str) -> None:
     if precision not in ("highest", "high", "medium"):
-        warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no "
-             "effect.")
+        warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has "
+             "no effect.")
         return
     _state["precision"] = precision
 

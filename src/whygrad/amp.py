@@ -15,14 +15,15 @@ _whygrad_internal_ = True
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
-_NO_CPU = ("torch.autocast('cpu') in {} is not available in whygrad; use enabled=False, or remove the block: everything "
-           "runs in the precision of its inputs")
+_NO_CPU = ("torch.autocast('cpu') in {} is not available in whygrad; use enabled=False, or remove the block: "
+           "everything runs in the precision of its inputs")
 
 
 class autocast:
     """A block (or decorator) that changes nothing when it is off, which it is for every device but the CPU."""
 
-    def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None) -> None:
+    def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True,
+                 cache_enabled: bool | None = None) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.device = make_device(device_type).type

@@ -29,7 +29,8 @@ class Program(NamedTuple):
 def main(arguments: list[str] | None = None) -> int | None:
     """The entry of the console script and of `python -m whygrad`."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    parser = argparse.ArgumentParser(prog="whygrad", description="PyTorch's autograd on NumPy, which can always tell you why.")
+    parser = argparse.ArgumentParser(prog="whygrad",
+                                     description="PyTorch's autograd on NumPy, which can always tell you why.")
     parser.add_argument("--version", action="version", version=f"whygrad {_version()}")
     parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, on whygrad")
     options = parser.parse_args(arguments[:1])

@@ -9,7 +9,8 @@ from whygrad._missing import answer
 
 _whygrad_internal_ = True
 
-__all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
+__all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
+           "is_compiling",
            "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 _whygrad_internal_ = True
 
-__all__ = [*multiprocessing.__all__, "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn"]
+__all__ = [*multiprocessing.__all__, "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy",
+           "spawn"]
 
 
 def get_all_sharing_strategies() -> set[str]:
@@ -30,7 +31,8 @@ def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, j
           start_method: str = "spawn") -> Any:
     """Run `fn(i, *args)` in `nprocs` processes; with `join`, raise if one of them fails."""
     context = get_context(start_method)
-    processes = [context.Process(target=fn, args=(i, *args), daemon=daemon) for i in range(nprocs)]  # type: ignore[attr-defined]
+    processes = [context.Process(target=fn, args=(i, *args),
+                                 daemon=daemon) for i in range(nprocs)]  # type: ignore[attr-defined]
     for process in processes:
         process.start()
     if not join:

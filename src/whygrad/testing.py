@@ -17,7 +17,8 @@ __all__ = ["assert_allclose", "assert_close"]
 
 # dtype -> (rtol, atol); integers must be equal.
 TOLERANCES = {
-    dtypes.float16: (0.001, 1e-5), dtypes.bfloat16: (0.016, 1e-5), dtypes.float32: (1.3e-6, 1e-5), dtypes.float64: (1e-7, 1e-7),
+    dtypes.float16: (0.001, 1e-5), dtypes.bfloat16: (0.016, 1e-5), dtypes.float32: (1.3e-6,
+                                                                                    1e-5), dtypes.float64: (1e-7, 1e-7),
     dtypes.complex64: (1.3e-6, 1e-5), dtypes.complex128: (1e-7, 1e-7)}
 
 Item = tuple[Any, ...]
@@ -49,7 +50,8 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
     raise error
 
 
-def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
+def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None,
+                    equal_nan: bool = True,
                     msg: str = "") -> None:
     """The older name, which takes arrays and numbers for tensors and does not look at dtypes."""
     actual, expected = (x if isinstance(x, Tensor) else from_numpy(np.array(x)) for x in (actual, expected))
@@ -57,7 +59,8 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
 
 
 class _Options:
-    def __init__(self, allow_subclasses: bool, rtol: float | None, atol: float | None, equal_nan: bool, check_dtype: bool,
+    def __init__(self, allow_subclasses: bool, rtol: float | None, atol: float | None, equal_nan: bool,
+                 check_dtype: bool,
                  check_stride: bool) -> None:
         self.allow_subclasses = allow_subclasses
         self.rtol = rtol
@@ -71,7 +74,8 @@ class _Options:
         both = (actual, expected)
         if all(isinstance(x, Sequence) and not isinstance(x, (str, bytes)) for x in both):
             if len(actual) != len(expected):
-                raise _Mismatch(AssertionError, f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", item)
+                raise _Mismatch(AssertionError,
+                                f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", item)
             for i, (a, b) in enumerate(zip(actual, expected, strict=True)):
                 self.compare(a, b, (*item, i))
         elif all(isinstance(x, Mapping) for x in both):
@@ -104,7 +108,8 @@ class _Options:
     def _tolerances(self, item: Item, *kinds: dtypes.dtype) -> tuple[float, float]:
         if (self.rtol is None) != (self.atol is None):
             absent = "rtol" if self.rtol is None else "atol"
-            raise _Mismatch(ValueError, f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {absent}.", item)
+            raise _Mismatch(ValueError,
+                            f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {absent}.", item)
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
         found = [TOLERANCES.get(kind, (0.0, 0.0)) for kind in kinds]

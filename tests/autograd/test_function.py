@@ -399,6 +399,86 @@ def in_place_on_a_view_with_two_outputs(torch):
 
 
 @program
+def in_place_returned_twice(torch):
+    def forward(ctx, a):
+        ctx.mark_dirty(a.add_(1))
+        return a, a
+
+    x = leaf(torch)
+    y = x * 1
+    a, b = function(torch, forward, lambda ctx, g, h: g + h).apply(y)
+    (a * 2 + b * 3).sum().backward()
+    return a is b, a is y, a.output_nr, x.grad
+
+
+@program
+def in_place_on_two(torch):
+    def forward(ctx, a, b):
+        ctx.mark_dirty(a, b)
+        return a.add_(1), b.mul_(2)
+
+    x, w = leaf(torch), leaf(torch)
+    a, b = function(torch, forward, lambda ctx, g, h: (g * 10, h * 100)).apply(x * 1, w * 1)
+    (a * b).sum().backward()
+    return a, b, x.grad, w.grad
+
+
+@program
+def in_place_with_a_separate_context(torch):
+    F = function(torch, lambda a: a.add_(1), lambda ctx, g: g * 3,
+                 setup_context=staticmethod(lambda ctx, inputs, output: ctx.mark_dirty(inputs[0])))
+    x = leaf(torch)
+    y = x * 1
+    out = F.apply(y)
+    out.sum().backward()
+    return out is y, x.grad
+
+
+@program
+def in_place_result_saved(torch):
+    def forward(ctx, a):
+        ctx.mark_dirty(a.exp_())
+        ctx.save_for_backward(a)
+        return a
+
+    x = leaf(torch)
+    out = function(torch, forward, lambda ctx, g: g * ctx.saved_tensors[0]).apply(x * 1)
+    first, = torch.autograd.grad(out.sum(), x, create_graph=True)
+    return first, torch.autograd.grad(first.sum(), x)
+
+
+@program
+def in_place_on_a_value_that_is_saved_elsewhere(torch):
+    y = leaf(torch) * 1
+    z = y * y
+    in_place(torch).apply(y)
+    z.sum().backward()
+
+
+@program
+def an_input_returned_and_saved_in_a_separate_context(torch):
+    F = function(torch, lambda a: a, same_gradient,
+                 setup_context=staticmethod(lambda ctx, inputs, output: ctx.save_for_backward(inputs[0])))
+    return F.apply(leaf(torch))
+
+
+@program
+def once_differentiable_of_two(torch):
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[1], None, g * ctx.saved_tensors[0]
+
+    def forward(ctx, a, number, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    x, w = leaf(torch), leaf(torch)
+    out = function(torch, forward, backward).apply(x, 3, w)
+    first = torch.autograd.grad(out, [x, w], torch.ones(2, requires_grad=True), create_graph=True)
+    return first, [g.output_nr for g in first], first[0].grad_fn.next_functions, first[1].sum().backward()
+
+
+@program
 def dirty_but_no_input(torch):
     def forward(ctx, a):
         b = a * 2

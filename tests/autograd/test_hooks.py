@@ -390,6 +390,47 @@ def an_error_in_a_hook_leaves_the_engine_usable(torch):
 
 
 @program
+def a_prehook_of_accumulate_grad_replaces(torch):
+    x = leaf(torch)
+    y = x * 2
+    y.grad_fn.next_functions[0][0].register_prehook(lambda g: (g[0] * 10,))
+    y.sum().backward()
+    return x.grad
+
+
+@program
+def a_hook_registered_during_backward(torch):
+    log = []
+    x = leaf(torch)
+    y = x * 2
+    y.register_hook(lambda g: (log.append("y"), x.register_hook(lambda g: log.append("x")))[0])
+    y.sum().backward()
+    return log
+
+
+@program
+def hooks_in_the_second_derivative(torch):
+    log = []
+    x = leaf(torch)
+    y = x * x
+    y.register_hook(lambda g: log.append(g))
+    first, = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+    torch.autograd.grad(first.sum(), x)
+    return log
+
+
+@program
+def hooks_through_several_in_place_changes(torch):
+    log = []
+    a = leaf(torch) * 2
+    for step in range(3):
+        a.register_hook(lambda g, step=step: log.append((step, g)))
+        a.mul_(2)
+    (a + 1).sum().backward()
+    return log
+
+
+@program
 def multi_grad_hook_all(torch):
     log = []
     a, b, c, d = [leaf(torch) for _ in range(4)]

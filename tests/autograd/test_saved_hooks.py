@@ -225,6 +225,30 @@ def unpacked_again_with_retain_graph(torch):
 
 
 @program
+def left_in_another_order(torch):
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    first, second = hooks(lambda t: t * 1, lambda t: t), hooks(lambda t: t * 100, lambda t: t)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    x = leaf(torch)
+    y = x.exp()
+    second.__exit__()
+    y.sum().backward()
+    return x.grad
+
+
+@program
+def rows_with_any_number_of_arguments(torch):
+    log = []
+    x, w = leaf(torch), leaf(torch)
+    with logging_hooks(torch, log):
+        y = torch.cat([x, w * w, x])
+    (y * y).sum().backward()
+    return [entry[0] for entry in log], x.grad, w.grad
+
+
+@program
 def disabled(torch):
     with torch.autograd.graph.disable_saved_tensors_hooks("mine"), torch.autograd.graph.saved_tensors_hooks(
             lambda t: t, lambda t: t):

@@ -1,7 +1,8 @@
 """torch.autograd: backward and grad, modes, hooks, custom functions.
 
 Whoever reads: node.py (what the graph is made of), engine.py (the walk back), calls.py (backward and grad), then what
-is less common: function.py, hooks.py, saved_hooks.py, views.py, grad_mode.py, anomaly.py, graph.py.
+is less common: function.py (with function_node.py and function_outputs.py), hooks.py, saved_hooks.py, views.py,
+grad_mode.py, anomaly.py, graph.py.
 """
 
 from typing import Any

@@ -9,6 +9,7 @@ from whygrad.backends import (
     numpy_activation,
     numpy_backend,
     numpy_choice,
+    numpy_conv,
     numpy_index,
     numpy_layout,
     numpy_linear,
@@ -21,7 +22,7 @@ from whygrad.ops import TABLE
 _whygrad_internal_ = True
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout,
-            numpy_index, numpy_nn, numpy_backend)
+            numpy_index, numpy_conv, numpy_nn, numpy_backend)
 
 
 class RawVocabulary:

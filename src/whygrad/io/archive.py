@@ -16,8 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     import zipfile
 
-HINT = ("The file is damaged (saved incompletely, transferred incorrectly, or changed after saving) or was made to do harm. "
-        "Do not use it; get a fresh copy.")
+HINT = ("The file is damaged (saved incompletely, transferred incorrectly, or changed after saving) or was made to do "
+        "harm. Do not use it; get a fresh copy.")
 PICKLE = "data.pkl"
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _ENCRYPTED = 0x1
@@ -40,7 +40,8 @@ class Archive:
         try:
             with zipfile.ZipFile(file) as directory:
                 infos = directory.infolist()
-        except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError, OverflowError, OSError) as error:
+        except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError, OverflowError,
+                OSError) as error:
             raise broken(f"failed finding central directory ({error})") from None
         self.records = self._checked(infos)
 

@@ -21,17 +21,18 @@ from whygrad.io.unpickling import Unpickler
 
 _whygrad_internal_ = True
 
-UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. "
-          "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code "
-          "execution. Do it only if you got the file from a trusted source.")
-TWO_OPTIONS = ("Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those steps only "
-               f"if you trust the source of the checkpoint\033[0m. \n\t(1) {UNSAFE}\n\t(2) Alternatively, to load with "
-               "`weights_only=True` please check the recommended steps in the following error message.\n\tWeightsUnpickler "
-               "error: ")
-NO_CUDA = ("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on a "
-           "CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU.")
-LEGACY = ("torch.load: {} the format from before torch 1.6 (or not a checkpoint at all), which whygrad does not read. Rewrite it once "
-          "with PyTorch: torch.save(torch.load(path), path)")
+UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
+          "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result "
+          "in arbitrary code execution. Do it only if you got the file from a trusted source.")
+TWO_OPTIONS = ("Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo "
+               f"those steps only if you trust the source of the checkpoint\033[0m. \n\t(1) {UNSAFE}\n\t(2) "
+               "Alternatively, to load with `weights_only=True` please check the recommended steps in the following "
+               "error message.\n\tWeightsUnpickler error: ")
+NO_CUDA = ("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
+           "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
+           "storages to the CPU.")
+LEGACY = ("torch.load: {} the format from before torch 1.6 (or not a checkpoint at all), which whygrad does not read. "
+          "Rewrite it once with PyTorch: torch.save(torch.load(path), path)")
 
 _ZIP = b"PK\3\4"
 _LEGACY_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
@@ -59,15 +60,16 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
             return _load(file, map_location, weights_only, pickle_module or pickle, pickle_load_args)
     for needed in ("seek", "tell", "read"):
         if not hasattr(f, needed):
-            raise AttributeError(f"'{type(f).__name__}' object has no attribute '{needed}'. You can only torch.load from a file "
-                                 "that is seekable. Please pre-load the data into a buffer like io.BytesIO and try to load from "
-                                 "it instead.")
+            raise AttributeError(f"'{type(f).__name__}' object has no attribute '{needed}'. You can only torch.load "
+                                 "from a file that is seekable. Please pre-load the data into a buffer like io.BytesIO "
+                                 "and try to load from it instead.")
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
     return _load(f, map_location, weights_only, pickle_module or pickle, pickle_load_args)
 
 
-def _load(file: IO[bytes], map_location: Any, weights_only: bool, pickle_module: Any, pickle_args: dict[str, Any]) -> Any:
+def _load(file: IO[bytes], map_location: Any, weights_only: bool, pickle_module: Any,
+          pickle_args: dict[str, Any]) -> Any:
     start = file.tell()
     head = file.read(len(_LEGACY_MAGIC))
     file.seek(start)
@@ -114,7 +116,8 @@ class Storages:
         refuse_unless(type(persistent_id) is tuple and len(persistent_id) == 5 and persistent_id[0] == "storage",
                       "Only persistent_load of storage is allowed")
         _, kind, key, location, numel = persistent_id
-        refuse_unless(isinstance(kind, StorageKind) and type(key) is str and type(location) is str and type(numel) is int,
+        refuse_unless(isinstance(kind,
+                                 StorageKind) and type(key) is str and type(location) is str and type(numel) is int,
                       "a storage needs a type, a key, a location and a size")
         name = f"data/{key}"
         refuse_unless(name in self.archive, f"the archive has no record {name!r}")
@@ -171,7 +174,8 @@ def _restore(storage: Storage, location: str) -> Storage:
         return storage
     if location.startswith("cuda"):
         raise RuntimeError(NO_CUDA)
-    raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})")
+    raise RuntimeError("don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
+                       f"{location})")
 
 
 def _trusting_unpickler(pickle_module: Any, described: bytes, storages: Storages, pickle_args: dict[str, Any]) -> Any:

@@ -151,7 +151,8 @@ def rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, stat
 
 def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Tensor:
     """A tensor that carries attributes of the user's, or one of a subclass."""
-    refuse_unless(function in (rebuild_tensor_v2, rebuild_tensor_v3) and type(args) is tuple, "not a way to rebuild a tensor")
+    refuse_unless(function in (rebuild_tensor_v2, rebuild_tensor_v3) and type(args) is tuple,
+                  "not a way to rebuild a tensor")
     refuse_unless(isinstance(kind, type) and issubclass(kind, Tensor), "not a kind of tensor")
     tensor: Tensor = function(*args)
     if kind is not Tensor:
@@ -166,7 +167,8 @@ def set_attributes(target: Any, state: Any) -> None:
         state = state[0]
     if state is None:
         return
-    refuse_unless(type(state) is dict, f"attributes of a {type(target).__name__} cannot come from a {type(state).__name__}")
+    refuse_unless(type(state) is dict,
+                  f"attributes of a {type(target).__name__} cannot come from a {type(state).__name__}")
     for name, value in state.items():
         refuse_unless(type(name) is str and name.isidentifier() and not hasattr(type(target), name),
                       f"a {type(target).__name__} cannot be given the attribute {shown(name)}")
@@ -243,7 +245,8 @@ def get_layout(name: Any) -> Any:
 
 STORAGES: dict[str, StorageKind] = {
     name: StorageKind(name, dtype) for name, dtype in {
-        "BoolStorage": dtypes.bool_, "ByteStorage": dtypes.uint8, "CharStorage": dtypes.int8, "ShortStorage": dtypes.int16,
+        "BoolStorage": dtypes.bool_, "ByteStorage": dtypes.uint8, "CharStorage": dtypes.int8,
+        "ShortStorage": dtypes.int16,
         "IntStorage": dtypes.int32, "LongStorage": dtypes.int64, "HalfStorage": dtypes.float16,
         "BFloat16Storage": dtypes.bfloat16, "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64,
         "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128}.items()}
@@ -325,10 +328,11 @@ def trusted_globals() -> dict[str, Any]:
     for item in _trusted:
         if isinstance(item, tuple):
             if len(item) != 2:
-                raise ValueError(f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: "
-                                 f"{len(item)}")
+                raise ValueError("Expected tuple of length 2 (global, str of callable full path), but got tuple of "
+                                 f"length: {len(item)}")
             if type(item[1]) is not str:
-                raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(item[1])}")
+                raise TypeError("Expected second item in tuple to be str of callable full path, but got: "
+                                f"{type(item[1])}")
             named[item[1]] = item[0]
         else:
             named[f"{item.__module__}.{item.__qualname__}"] = item

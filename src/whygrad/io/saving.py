@@ -33,7 +33,8 @@ _whygrad_internal_ = True
 
 DEFAULT_PROTOCOL = 2
 ALIGNMENT = 64
-_NAMES = {id(value): name for name, value in GLOBALS.items() if not (value.__class__ is type and value.__module__ == "builtins")}
+_NAMES = {id(value): name for name,
+          value in GLOBALS.items() if not (value.__class__ is type and value.__module__ == "builtins")}
 
 
 class Storage:

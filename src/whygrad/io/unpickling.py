@@ -47,10 +47,12 @@ class Unpickler:
                 if step is None:
                     raise UnpicklingError(f"Unsupported operand {code[0]}: not an instruction that torch.save writes")
                 step(self)
-        except (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, struct.error, RecursionError) as error:
+        except (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, struct.error,
+                RecursionError) as error:
             if self.outside:
                 raise
-            raise UnpicklingError(f"the pickle makes no sense at byte {self.at}: {type(error).__name__}: {error}") from None
+            raise UnpicklingError(f"the pickle makes no sense at byte {self.at}: {type(error).__name__}: "
+                                  f"{error}") from None
 
     def call_outside(self, function: Callable[..., Any], *args: Any) -> Any:
         self.outside = True
@@ -101,8 +103,9 @@ class Unpickler:
             shown = path.removeprefix("builtins.")
             raise UnpicklingError(
                 f"Unsupported global: GLOBAL {shown} was not an allowed global by default. Please use "
-                f"`torch.serialization.add_safe_globals([{shown}])` or the `torch.serialization.safe_globals([{shown}])` "
-                "context manager to allowlist this global if you trust this class/function.")
+                f"`torch.serialization.add_safe_globals([{shown}])` or the "
+                f"`torch.serialization.safe_globals([{shown}])` context manager to allowlist this global if you trust "
+                "this class/function.")
 
     def is_trusted(self, value: Any) -> bool:
         return any(value is item for item in self.trusted.values())
@@ -115,7 +118,8 @@ class Unpickler:
             return
         call = CALLS.get(function) if callable(function) else None
         if call is None:
-            raise UnpicklingError(f"Trying to call reduce for unrecognized function {getattr(function, '__name__', shown(function))}")
+            raise UnpicklingError("Trying to call reduce for unrecognized function "
+                                  f"{getattr(function, '__name__', shown(function))}")
         result = call(*args)
         if isinstance(result, (bytes, bytearray, set, dict, tuple)):
             # An honest pickle spells out all it makes; one that makes copy after copy of the same text is a bomb.
@@ -126,7 +130,8 @@ class Unpickler:
     def new_object(self) -> None:
         args, kind = self.stack.pop(), self.stack.pop()
         refuse_unless(self.is_trusted(kind) and type(args) is tuple,
-                      f"Can only create new object for classes allowlisted via `add_safe_globals` but got {getattr(kind, '__name__', shown(kind))}")
+                      "Can only create new object for classes allowlisted via `add_safe_globals` but got "
+                      f"{getattr(kind, '__name__', shown(kind))}")
         self.push(self.call_outside(kind.__new__, kind, *args))
 
     def build(self) -> None:
@@ -146,7 +151,8 @@ class Unpickler:
 
     def set_items(self, items: list[Any]) -> None:
         target = self.stack[-1]
-        refuse_unless(type(target) in (dict, OrderedDict, Counter), f"Can only set items of dicts, but got {type(target)}")
+        refuse_unless(type(target) in (dict, OrderedDict, Counter),
+                      f"Can only set items of dicts, but got {type(target)}")
         refuse_unless(len(items) % 2 == 0, "a key without a value")
         for key, value in zip(items[::2], items[1::2], strict=True):
             if type(key) is not str:

@@ -332,7 +332,9 @@ STATISTICS = NoGrad("running statistics are constants")
     mean=STATISTICS, var=STATISTICS)
 def batch_norm(xp, x, weight, bias, mean, var, *, eps, known=None):
     """With given statistics, or with those of the batch if `mean` is None: `known`, if the caller has them already."""
-    y, _ = batch_standardized(xp, x, *(known or (mean, var)), eps)
+    if known is not None:
+        mean, var = known
+    y, _ = batch_standardized(xp, x, mean, var, eps)
     if weight is not None:
         y = y * per_channel(xp, weight, x)
     return y if bias is None else y + per_channel(xp, bias, x)

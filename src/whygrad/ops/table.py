@@ -60,6 +60,9 @@ class Row:
         self._check()
 
     def _check(self) -> None:
+        reserved = RESERVED.intersection((*self.inputs, *self.statics))
+        if reserved:
+            raise TypeError(f"op '{self.name}': no argument can be called {sorted(reserved)}")
         unknown = set(self.rules) - set(self.inputs)
         if unknown:
             raise TypeError(f"op '{self.name}': rules for {sorted(unknown)}, but its arrays are {list(self.inputs)}")
@@ -89,6 +92,9 @@ class Row:
     def __repr__(self) -> str:
         return f"<row {self.name}({', '.join((*self.inputs, *self.statics))})>"
 
+
+# Names that the compiled functions use for themselves (see _apply.py).
+RESERVED = frozenset({"edges", "forward", "frame", "layout", "record", "row", "saved", "source", "special", "t"})
 
 TABLE: dict[str, Row] = {}
 

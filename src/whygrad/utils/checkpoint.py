@@ -9,10 +9,10 @@ from whygrad.functional.fresh import warn
 
 _whygrad_internal_ = True
 
-_CHOOSE = ("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
-           "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
-           "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-           "differences between the two variants.")
+_CHOOSE = ("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
+           "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but "
+           "if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for "
+           "more details on the differences between the two variants.")
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, context_fn: Any = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -163,27 +164,36 @@ def _root_of(loss: Tensor | None) -> tuple[Any, Site | None]:
 
 
 def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
-    """The first cut on the way back from `root` whose other side leads to `t`."""
-    for node in _nodes_from(root):
+    """The cut nearest to `root` that has `t` on its other side, and the ops between the cut and the root."""
+    for node, path in _paths_from(root):
         for causes in node.cuts or ():
             for cause in causes:
-                for reference in cause.sources:
-                    source = reference()
-                    if source is t or (isinstance(source, Node) and any(t in n.edges for n in _nodes_from(source))):
-                        return cause, [type(n).__name__ for n in _nodes_from(source)][:8] if isinstance(source, Node) else []
+                if any(reference() is t for reference in cause.leaves):
+                    return cause, path
     return None
 
 
-def _nodes_from(root: Any) -> Iterator[Node]:
-    seen: set[Any] = set()
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node is None or isinstance(node, Tensor) or node in seen:
-            continue
-        seen.add(node)
+def _paths_from(root: Any) -> Iterator[tuple[Node, list[str]]]:
+    """Every node behind `root`, nearest first, with the names of the nodes from it to the root."""
+    came_from: dict[Node, Node | None] = {root: None} if isinstance(root, Node) else {}
+    for node in came_from_order(came_from):
+        path, at = [], node
+        while at is not None:
+            if at.visible:
+                path.append(type(at).__name__)
+            at = came_from[at]
+        yield node, path
+
+
+def came_from_order(came_from: dict[Node, Node | None]) -> Iterator[Node]:
+    queue = deque(came_from)
+    while queue:
+        node = queue.popleft()
         yield node
-        stack.extend(node.edges)
+        for edge in node.edges:
+            if isinstance(edge, Node) and edge not in came_from:
+                came_from[edge] = node
+                queue.append(edge)
 
 
 def _at(site: Site | None) -> str:

@@ -31,25 +31,50 @@ def site() -> Site:
     return frame.f_code, frame.f_lasti
 
 
+# How many nodes are looked at to find the leaves behind a cut. Set higher when explanations matter more than speed.
+reach = 32
+
+
 class Cause:
     """Why a tensor has no history: the first thing that cut it off, and where.
 
-    `sources` are weak references to what was cut away (nodes or leaves): an explanation can still name them while
-    they live, and a detached value kept for a log does not keep its graph.
+    `leaves` are weak references to leaf tensors that were cut off, as far as they were found within `reach` nodes: so an
+    explanation can name them, and a detached value kept for a log does not keep its graph.
     """
 
-    __slots__ = ("detail", "kind", "origin", "site", "sources")
+    __slots__ = ("detail", "kind", "leaves", "origin", "site")
 
     def __init__(self, kind: str, where: Site | None, detail: str = "", sources: tuple[Any, ...] = (),
                  origin: Site | None = None) -> None:
         self.kind = kind
         self.site = where
         self.detail = detail
-        self.sources = tuple([weakref.ref(source) for source in sources])
+        self.leaves = leaves_behind(sources) if sources else ()
         self.origin = origin
 
     def __repr__(self) -> str:
         return f"<cause {self.kind} {self.detail}>"
+
+
+def leaves_behind(sources: tuple[Any, ...]) -> tuple[weakref.ref[Any], ...]:
+    """Weak references to the leaves that these nodes (or leaves) lead to, newest paths first."""
+    leaves: dict[Any, None] = {}
+    seen = set(sources)
+    pending = list(sources)
+    while pending and len(seen) <= reach:
+        target = pending.pop()
+        edges = getattr(target, "edges", None)
+        if edges is None:
+            leaves[target] = None
+            continue
+        for edge in edges:
+            if edge is not None and edge not in seen:
+                seen.add(edge)
+                pending.append(edge)
+    for target in pending:
+        if not hasattr(target, "edges"):
+            leaves[target] = None
+    return tuple([weakref.ref(leaf) for leaf in leaves])
 
 
 Causes = tuple[Cause, ...]

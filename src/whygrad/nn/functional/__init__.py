@@ -31,6 +31,15 @@ from whygrad.functional.linalg import linear
 from whygrad.functional.rearrange import pad
 from whygrad.nn.functional.activation import glu, hardshrink, prelu, rrelu, softshrink
 from whygrad.nn.functional.bilinear import bilinear
+from whygrad.nn.functional.convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_tbc,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from whygrad.nn.functional.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -82,8 +91,9 @@ tanh = torch.tanh
 
 __all__ = [
     "alpha_dropout", "batch_norm", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu",
-    "celu_", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d",
-    "dropout3d", "elu", "elu_", "embedding", "feature_alpha_dropout", "gaussian_nll_loss", "gelu", "glu", "group_norm",
+    "celu_", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d",
+    "elu", "elu_", "embedding", "feature_alpha_dropout", "gaussian_nll_loss", "gelu", "glu", "group_norm",
     "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss",
     "huber_loss", "instance_norm", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
     "local_response_norm", "log_softmax", "logsigmoid", "margin_ranking_loss", "mish", "mse_loss", "multi_margin_loss",

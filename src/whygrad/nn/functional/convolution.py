@@ -11,7 +11,7 @@ from whygrad import dtypes
 from whygrad._apply import apply
 from whygrad._tensor import Tensor
 from whygrad.errors import user_stacklevel
-from whygrad.functional.arguments import C_NAMES, invalid_combination, is_integer, wrong_type
+from whygrad.functional.arguments import C_NAMES, check_sizes, invalid_combination, is_integer, wrong_type
 from whygrad.functional.rearrange import constant_pad
 from whygrad.ops.conv import Window
 from whygrad.ops.table import TABLE
@@ -227,7 +227,16 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = (_transposed(dims) for di
 
 def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
     """A convolution over time, of data in the order (time, batch, channel)."""
-    for given, dims, name in ((input, 3, "Input"), (weight, 3, "Weight"), (bias, 1, "Bias")):
-        if given.ndim != dims:
-            raise RuntimeError(f"{name} must have {dims} dims: {'time, batch, in_channel' if name == 'Input' else name}")
+    if input.ndim != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if weight.ndim != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if bias.ndim != 1:
+        raise RuntimeError("Bias must be 1-D")
+    length, inputs, outputs = weight.shape
+    if input.shape[2] != inputs:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if bias.shape[0] != outputs:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    check_sizes((input.shape[0] + 2 * pad - length + 1, input.shape[1], outputs))
     return apply(TABLE["conv_tbc"], input, weight, bias, padding=pad)

@@ -132,10 +132,10 @@ class DataLoader(Generic[T_co]):
         available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if self.num_workers > available:
             unchecked = "" if hasattr(os, "sched_getaffinity") else " (`cpuset` is not taken into account)"
-            warn(f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of "
-                 f"worker in current system is {available}{unchecked}, which is smaller than what this DataLoader is going to "
-                 "create. Please be aware that excessive worker creation might get DataLoader running slow or even freeze, "
-                 "lower the worker number to avoid potential slowness/freeze if necessary.")
+            warn(f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number "
+                 f"of worker in current system is {available}{unchecked}, which is smaller than what this DataLoader "
+                 "is going to create. Please be aware that excessive worker creation might get DataLoader running slow "
+                 "or even freeze, lower the worker number to avoid potential slowness/freeze if necessary.")
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
@@ -144,21 +144,23 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
     if timeout < 0:
         raise ValueError("timeout option should be non-negative")
     if num_workers == 0 and prefetch_factor is not None:
-        raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
-                         "multiprocessing, otherwise set prefetch_factor to None.")
+        raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to "
+                         "enable multiprocessing, otherwise set prefetch_factor to None.")
     if prefetch_factor is not None and prefetch_factor < 0:
         raise ValueError("prefetch_factor option should be non-negative")
     if persistent_workers and num_workers == 0:
         raise ValueError("persistent_workers option needs num_workers > 0")
 
 
-def _check_sampling(streams: bool, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
+def _check_sampling(streams: bool, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any,
+                    drop_last: bool) -> None:
     if streams:
         for name, value, wrong in (("shuffle", shuffle, shuffle not in (False, None)),
                                    ("sampler", sampler, sampler is not None),
                                    ("batch_sampler", batch_sampler, batch_sampler is not None)):
             if wrong:
-                raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}")
+                raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
+                                 f"{name}={value}")
     if sampler is not None and shuffle:
         raise ValueError("sampler option is mutually exclusive with shuffle")
     if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
@@ -169,17 +171,17 @@ def _check_sampling(streams: bool, batch_size: Any, shuffle: Any, sampler: Any, 
 
 def _read_context(context: Any, num_workers: int) -> Any:
     if num_workers <= 0:
-        raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
-                         f"num_workers={num_workers}")
+        raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but "
+                         f"got num_workers={num_workers}")
     if isinstance(context, str):
         methods = multiprocessing.get_all_start_methods()
         if context not in methods:
-            raise ValueError(f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
-                             f"multiprocessing_context={context!r}")
+            raise ValueError(f"multiprocessing_context option should specify a valid start method in {methods!r}, but "
+                             f"got multiprocessing_context={context!r}")
         context = multiprocessing.get_context(context)
     if not isinstance(context, multiprocessing.context.BaseContext):
-        raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the start "
-                        f"method, but got multiprocessing_context={context}")
+        raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the "
+                        f"start method, but got multiprocessing_context={context}")
     return context
 
 
@@ -188,7 +190,8 @@ class _Iterator:
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.pin_memory:
-            warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.")
+            warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
+                 "used.")
         self.dataset = loader.dataset
         self.sampler = loader._index_sampler
         self.indices = iter(self.sampler)

@@ -159,7 +159,8 @@ class Workers:
             tasks.close()
 
 
-def work(make_fetcher: Any, dataset: Any, tasks: Any, send: Any, base_seed: int, init: Any, worker: int, count: int) -> None:
+def work(make_fetcher: Any, dataset: Any, tasks: Any, send: Any, base_seed: int, init: Any, worker: int,
+         count: int) -> None:
     """The life of a worker: a task is (tag, indices), the answer (tag, data); "resume" begins the dataset anew."""
     global _info
     parent = os.getppid()
