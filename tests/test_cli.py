@@ -65,29 +65,32 @@ def test_code_and_standard_input(tmp_path: Path) -> None:
     assert ours.stdout == "['-', 'x'] ''\n"
 
 
-@pytest.mark.parametrize("ending", [
-    "1 / 0",
-    "raise ValueError('a') from KeyError('b')",
-    "raise SystemExit",
-    "raise SystemExit(3)",
-    "raise SystemExit('message')",
-    "raise SystemExit(None)",
-    "import os; os._exit(7)",
-    "import sys; sys.exit(300)",
-    "assert False, 'no'",
-    "raise KeyboardInterrupt",
-    "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
-    "import os, signal; os.abort()",
-    "x = = 1",
-    "def f():\n    g()\ndef g():\n    raise ExceptionGroup('several', [ValueError(1), TypeError(2)])\nf()",
-    "import atexit; atexit.register(print, 'last'); 1 / 0",
-    "import sys; sys.excepthook = lambda k, e, t: print('hook', k, e, t.tb_lineno, t.tb_next); 1 / 0",
-    "try:\n    1 / 0\nfinally:\n    print('finally')",
-    "import threading; t = threading.Thread(target=lambda: 1 / 0, name='t'); t.start(); t.join()",
-    "import warnings; warnings.warn('careful')",
-    "import nowhere",
-    "import torch; torch.nowhere_at_all",
-])
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "1 / 0",
+        "raise ValueError('a') from KeyError('b')",
+        "raise SystemExit",
+        "raise SystemExit(3)",
+        "raise SystemExit('message')",
+        "raise SystemExit(None)",
+        "import os; os._exit(7)",
+        "import sys; sys.exit(300)",
+        "assert False, 'no'",
+        "raise KeyboardInterrupt",
+        "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+        "import os, signal; os.abort()",
+        "x = = 1",
+        "def f():\n    g()\ndef g():\n    raise ExceptionGroup('several', [ValueError(1), TypeError(2)])\nf()",
+        "import atexit; atexit.register(print, 'last'); 1 / 0",
+        "import sys; sys.excepthook = lambda k, e, t: print('hook', k, e, t.tb_lineno, t.tb_next); 1 / 0",
+        "try:\n    1 / 0\nfinally:\n    print('finally')",
+        "import threading; t = threading.Thread(target=lambda: 1 / 0, name='t'); t.start(); t.join()",
+        "import warnings; warnings.warn('careful')",
+        "import nowhere",
+        "import torch; torch.nowhere_at_all",
+    ],
+)
 def test_endings(ending: str, tmp_path: Path) -> None:
     path = write(tmp_path, "script.py", "print('begins')\n")
     path.write_text(path.read_text() + ending + "\n")
@@ -127,8 +130,14 @@ def test_interrupt_from_outside(tmp_path: Path) -> None:
     write(tmp_path, "script.py", "import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
     codes = []
     for command in ([sys.executable], RUN):
-        child = subprocess.Popen([*command, "script.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 text=True, env={**os.environ, "PYTHONPATH": SOURCE})
+        child = subprocess.Popen(
+            [*command, "script.py"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": SOURCE},
+        )
         assert child.stdout is not None
         child.stdout.readline()
         time.sleep(0.1)
@@ -200,12 +209,15 @@ PROGRAMS: dict[str, str] = {
         torch.use_deterministic_algorithms(True)
         torch.cuda.manual_seed_all(0)
         torch.cuda.empty_cache()
-        device = torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        assert not torch.backends.mps.is_available()
         scaler = torch.amp.GradScaler(enabled=False)
-        print(device, torch.cuda.device_count(), scaler.is_enabled(), cudnn.benchmark, torch.get_float32_matmul_precision())
+        print(device, torch.cuda.device_count(), scaler.is_enabled(), cudnn.benchmark)
+        print(torch.get_float32_matmul_precision())
         with autocast("cuda", enabled=False), torch.no_grad():
             print(scaler.scale(torch.ones(2)))
-        print(torch.are_deterministic_algorithms_enabled(), torch.distributed.is_initialized(), torch.jit.is_scripting())
+        print(torch.are_deterministic_algorithms_enabled(), torch.distributed.is_initialized())
+        print(torch.jit.is_scripting())
     """,
 }
 
@@ -218,8 +230,8 @@ def test_programs(name: str, tmp_path: Path) -> None:
 
 def test_the_alias_ends_with_the_process(tmp_path: Path) -> None:
     """A program that starts another python starts one without the alias."""
-    program = "import subprocess, sys, torch; print(torch.__name__); subprocess.run([sys.executable, '-c', " \
-              "'import importlib.util as u; print(u.find_spec(\"torch\").origin)'])"
+    write(tmp_path, "other.py", "import importlib.util\nprint(importlib.util.find_spec('torch').origin)\n")
+    program = "import subprocess, sys, torch; print(torch.__name__); subprocess.run([sys.executable, 'other.py'])"
     out: Any = call([*RUN, "-c", program], tmp_path).stdout.split()
     assert out[-1].endswith(os.path.join("torch", "__init__.py"))
     assert "whygrad" not in out[-1]

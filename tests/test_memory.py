@@ -12,7 +12,7 @@ import pytest
 import whygrad as torch
 
 
-@pytest.fixture()
+@pytest.fixture
 def no_collector():
     gc.collect()
     gc.disable()

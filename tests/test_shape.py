@@ -77,6 +77,13 @@ x.permute(dims=(1, 0, 2))
 m.t()
 v.t()
 s.t()
+s.T
+s.mT
+s.H
+s.flip(0)
+s.roll(1)
+s.movedim(0, -1)
+s.swapaxes(0, 0)
 m.T
 x.mT
 m.H
@@ -466,6 +473,9 @@ x.roll((1, 2), 0)
 x.roll(1, 5)
 x.roll((1, 2))
 x.roll(())
+s.roll(1, 0)
+s.repeat_interleave(2, 0)
+s.unflatten(0, (1, 1))
 x.rot90(1, [0, 0])
 x.rot90(1, [0, 5])
 x.rot90(1, [0])

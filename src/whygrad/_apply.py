@@ -222,7 +222,8 @@ def make_node(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], static
     node = new(layout.node_class(layout.node_name(statics)))
     node.edges = tuple(nodes)
     node.seq = next_sequence_number()
-    node.cuts = None if all([n is not None for n in nodes]) else tuple([x._cause if isinstance(x, Tensor) else () for x in inputs])
+    tracked_all = all(n is not None for n in nodes)
+    node.cuts = None if tracked_all else tuple([x._cause if isinstance(x, Tensor) else () for x in inputs])
     node.extra = None
     node.site_code, node.lasti = why.site()
     node.saved, node.static = _saved_values(layout, inputs, arrays, statics, outs, out_counters, tracked)
@@ -319,7 +320,8 @@ def _scope(layout: Layout) -> dict[str, Any]:
 
     row = layout.row
     scope: dict[str, Any] = {
-        "_whygrad_internal_": True, "asarray": np.asarray, "check_broadcast": check_broadcast, "fill_missing": fill_missing, "forward": layout.forward,
+        "_whygrad_internal_": True, "asarray": np.asarray, "check_broadcast": check_broadcast, "fill_missing": fill_missing,
+        "forward": layout.forward,
         "getframe": sys._getframe, "layout": layout, "make_view": make_view, "merge": why.merge, "ndarray": np.ndarray,
         "new": new, "next_sequence_number": next_sequence_number, "raw_xp": raw_vocabulary, "record": record,
         "row": row, "source": source, "special": special, "sum_to_shapes": sum_to_shapes, "Tensor": Tensor,
@@ -524,8 +526,8 @@ def _check_lines(layout: Layout, rule: Rule, indent: str) -> list[str]:
             continue
         if layout.row.variadic and name in layout.row.inputs:
             lines += [f"{indent}changed = variadic_stale({name}_c, {name}_v)",
-                      f"{indent}if changed is not None: raise stale(node, '{name}', {name}[changed], {name}_c[changed], "
-                      f"{name}_v[changed], changed)"]
+                      (f"{indent}if changed is not None: raise stale(node, '{name}', {name}[changed], {name}_c[changed], "
+                       f"{name}_v[changed], changed)")]
         else:
             lines.append(f"{indent}if {name}_c[0] != {name}_v: raise stale(node, '{name}', {name}, {name}_c, {name}_v)")
     return lines

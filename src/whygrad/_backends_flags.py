@@ -52,8 +52,8 @@ class _Switches(ModuleType):
         yield
 
 
-MODULES: dict[str, ModuleType] = {f"torch.backends.{name}": FlagsModule(f"torch.backends.{name}", flags, answers)
-                                  for name, (flags, answers) in {
+# name -> (flags, answers)
+_LIBRARIES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "cudnn": ({"enabled": True, "benchmark": False, "deterministic": False, "allow_tf32": True, "benchmark_limit": None,
                "fp32_precision": "none"}, {"is_available": False, "version": None, "is_acceptable": False}),
     "mkldnn": ({"enabled": True, "deterministic": False, "allow_tf32": None}, {"is_available": False}),
@@ -64,7 +64,11 @@ MODULES: dict[str, ModuleType] = {f"torch.backends.{name}": FlagsModule(f"torch.
     "cpu": ({}, {"get_cpu_capability": "DEFAULT"}),
     "quantized": ({"engine": "none", "supported_engines": ["none"]}, {}),
     "nnpack": ({}, {"is_available": False, "set_flags": None}),
-}.items()} | {"torch.backends.cuda": _Switches("torch.backends.cuda")}
+}
+
+MODULES: dict[str, ModuleType] = {f"torch.backends.{name}": FlagsModule(f"torch.backends.{name}", flags, answers)
+                                  for name, (flags, answers) in _LIBRARIES.items()}
+MODULES["torch.backends.cuda"] = _Switches("torch.backends.cuda")
 
 
 def flags_module(name: str) -> ModuleType:

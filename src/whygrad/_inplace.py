@@ -167,7 +167,7 @@ def check_inplace(target: Tensor, inputs: tuple[Any, ...]) -> None:
         return
     if special.on and (not modes.grad or modes.inference):
         return
-    if not any([isinstance(x, Tensor) and x.requires_grad for x in inputs]):
+    if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
         return
     view = target._view
     if view is not None:
@@ -262,7 +262,7 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
         return result
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if modes.grad and (out.requires_grad or any([isinstance(x, Tensor) and x.requires_grad for x in inputs])):
+    if modes.grad and (out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
     check_castable(result.dtype, out.dtype)

@@ -11,11 +11,12 @@ _whygrad_internal_ = True
 _NAMES = {
     **dict.fromkeys(("save", "load"), "io"),
     **dict.fromkeys(("compile",), "compiler"),
+    **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
+                    "nn.functional.recurrent"),
     **dict.fromkeys(("Explanation", "explain"), "why.explain"),
     **dict.fromkeys(("autocast", "is_autocast_enabled", "is_autocast_cpu_enabled", "get_autocast_dtype",
                      "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "is_autocast_available",
-                     "clear_autocast_cache",
-                     "is_autocast_cache_enabled"), "amp"),
+                     "clear_autocast_cache", "is_autocast_cache_enabled"), "amp"),
     **dict.fromkeys(("OutOfMemoryError",), "cuda"),
     **dict.fromkeys((
         "are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
@@ -49,7 +50,7 @@ def attribute(name: str) -> Any:
 
 
 def _missing_attribute(name: str) -> Any:
-    """A module that torch has: a stand-in. Anything else: an error, at once or (for `from torch import x`) when used."""
+    """A module that torch has: a stand-in. Anything else: an error, at once or (`from torch import x`) when used."""
     from whygrad._missing import is_import_from, is_missing_module, is_prepared, missing
 
     if is_missing_module(f"torch.{name}"):

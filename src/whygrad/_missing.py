@@ -12,7 +12,7 @@ _whygrad_internal_ = True
 
 
 class Missing(type):
-    """The class of every stand-in. A stand-in is a class itself, so that `isinstance` and `class X(...)` work with it."""
+    """The class of every stand-in. A stand-in is a class, so that `isinstance` and `class X(...)` work with it."""
 
     _full_name: str
 
@@ -73,17 +73,21 @@ ANSWERS: dict[str, dict[str, Any]] = {
 }
 
 # Modules of torch 2.13 that are not here; so are all modules below them.
-MODULES = frozenset(f"torch.{name}" for name in """
-    _C _custom_ops _decomp _dispatch _dynamo _export _functorch _guards _higher_order_ops _inductor _jit_internal _library _logging
-    _lowrank _meta_registrations _ops _prims _refs _subclasses _utils _vmap_internals accelerator ao autograd.profiler
-    autograd.profiler_util contrib cpu cuda.comm cuda.graphs cuda.memory cuda.nccl cuda.nvtx cuda.profiler cuda.random cuda.sparse
-    cuda.streams cuda.tunable distributed export futures fx hub library masked monitor mps mtia nested nn.attention nn.intrinsic
-    nn.parallel nn.qat nn.quantizable nn.quantized nn.utils.fusion nn.utils.prune nn.utils.stateless onnx overrides package
-    profiler quantization signal sparse storage torch_version types utils._python_dispatch utils._pytree utils.backend_registration
-    utils.benchmark utils.bottleneck utils.bundled_inputs utils.collect_env utils.cpp_extension utils.data.datapipes
-    utils.data.distributed utils.data.graph utils.deterministic utils.file_baton utils.flop_counter utils.jit
-    utils.mobile_optimizer utils.model_zoo utils.show_pickle utils.tensorboard utils.throughput_benchmark xpu
-""".split())
+MODULES = frozenset(f"torch.{name}" for name in (
+    "_C", "_custom_ops", "_decomp", "_dispatch", "_dynamo", "_export", "_functorch", "_guards", "_higher_order_ops",
+    "_inductor", "_jit_internal", "_library", "_logging", "_lowrank", "_meta_registrations", "_ops", "_prims", "_refs",
+    "_subclasses", "_utils", "_vmap_internals", "accelerator", "ao", "autograd.profiler", "autograd.profiler_util",
+    "contrib", "cpu", "cuda.comm", "cuda.graphs", "cuda.memory", "cuda.nccl", "cuda.nvtx", "cuda.profiler",
+    "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx", "hub",
+    "library", "masked", "monitor", "mps", "mtia", "nested", "nn.attention", "nn.intrinsic", "nn.parallel", "nn.qat",
+    "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.prune", "nn.utils.stateless", "onnx", "overrides",
+    "package", "profiler", "quantization", "signal", "sparse", "storage", "torch_version", "types",
+    "utils._python_dispatch", "utils._pytree", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
+    "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",
+    "utils.data.distributed", "utils.data.graph", "utils.deterministic", "utils.file_baton", "utils.flop_counter",
+    "utils.jit", "utils.mobile_optimizer", "utils.model_zoo", "utils.show_pickle", "utils.tensorboard",
+    "utils.throughput_benchmark", "xpu",
+))
 
 
 def is_missing_module(full_name: str) -> bool:

@@ -1,7 +1,7 @@
 """Switches of the whole process that programs set: threads, determinism, precision of matrix products.
 
-They are remembered and reported. Results here do not depend on them: everything is deterministic and of full precision, and
-NumPy decides about its threads itself.
+They are remembered and reported. Results here do not depend on them: everything is deterministic and of full precision,
+and NumPy decides about its threads itself.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    mode = {"default": 0, "warn": 1, "error": 2}.get(debug_mode, debug_mode) if isinstance(debug_mode, str) else debug_mode
+    mode: Any = {"default": 0, "warn": 1, "error": 2}.get(str(debug_mode), debug_mode)
     if mode not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {mode}")
     use_deterministic_algorithms(mode != 0, warn_only=mode == 1)

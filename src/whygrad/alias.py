@@ -71,9 +71,12 @@ def load_module(name: str) -> ModuleType:
     flags = _backends_flags.MODULES.get(name)
     if flags is not None:
         return flags
-    if is_missing_module(name):
+    try:
+        return importlib.import_module(resolve(name))
+    except ModuleNotFoundError:
+        if not is_missing_module(name):
+            raise
         return _missing_modules.setdefault(name, MissingModule(name))
-    return importlib.import_module(resolve(name))
 
 
 _missing_modules: dict[str, ModuleType] = {}
@@ -95,11 +98,12 @@ class _Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
-        if is_missing_module(fullname):
-            if is_prepared(_importing_frame()):
-                raise ModuleNotFoundError(f"No module named {fullname!r}: whygrad does not have it", name=fullname)
-        elif fullname not in _backends_flags.MODULES:
-            resolve(fullname)
+        if fullname not in _backends_flags.MODULES:
+            try:
+                resolve(fullname)
+            except ModuleNotFoundError:
+                if not is_missing_module(fullname) or is_prepared(_importing_frame()):
+                    raise
         return ModuleSpec(fullname, _Loader(), is_package=True)
 
 

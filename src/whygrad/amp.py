@@ -1,10 +1,10 @@
-"""torch.amp: mixed precision, which on this machine is off. Programs that ask for CUDA's are told so and run in full precision."""
+"""torch.amp: mixed precision, which is off here. Programs that ask for CUDA's are told so and run in full precision."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from whygrad import dtypes
 from whygrad._missing import answer
@@ -34,7 +34,7 @@ class autocast:
                  f"{self.device} is not available in whygrad. Disabling autocast.")
             self._enabled = False
 
-    def __enter__(self) -> autocast:
+    def __enter__(self) -> Self:
         if self._enabled and self.fast_dtype is not dtypes.float32:
             raise NotImplementedError(_NO_CPU.format(self.fast_dtype))
         return self

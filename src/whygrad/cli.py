@@ -1,6 +1,7 @@
 """The command `whygrad`. `whygrad run script.py` runs a PyTorch program, unchanged, on whygrad.
 
-Everything before the name of the script is for whygrad (an option's value follows `=`), everything behind it for the script.
+What stands before the name of the script is for whygrad (an option's value follows `=`), what stands behind it is for
+the script.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""torch.compiler and torch.compile: programs are not compiled here, they run as they are, which gives the same results."""
+"""torch.compiler and torch.compile: programs are not compiled but run as they are, which gives the same results."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from whygrad._missing import answer
 _whygrad_internal_ = True
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
-           "is_compiling",
-           "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]
+           "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]
 
 
 def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False, dynamic: bool | None = None,

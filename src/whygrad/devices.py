@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 _KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "hpu", "xla", "mtia", "ipu", "vulkan", "privateuseone")
 
@@ -44,7 +44,7 @@ class device:
     def __reduce__(self) -> Any:
         return device, (str(self),)
 
-    def __enter__(self) -> device:
+    def __enter__(self) -> Self:
         check_device(self)
         return self
 

@@ -98,7 +98,7 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
     if rewritten is None:
         return stale_value(node, value, counter, version, producer, number)
     # torch names what computed the tensor last: the write, or the way from the written base to its view.
-    is_view = hasattr(producer, "steps") or hasattr(producer, "layout") and producer.layout.row.view
+    is_view = hasattr(producer, "steps") or (hasattr(producer, "layout") and producer.layout.row.view)
     return stale_value(node, value, counter, version, "AsStrided" if is_view else rewritten, 0)
 
 
@@ -166,8 +166,8 @@ def non_scalar_backward(t: Any) -> RuntimeError:
 def gradient_shape(index: int, g: Any, shape: tuple[int, ...]) -> RuntimeError:
     from whygrad.why import notes
 
-    return _noted(RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape "
-                               f"of torch.Size({list(shape)})."), notes.gradient_shape(shape))
+    return _noted(RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a "
+                               f"shape of torch.Size({list(shape)})."), notes.gradient_shape(shape))
 
 
 def unused_input(index: int, t: Any) -> RuntimeError:
@@ -186,8 +186,8 @@ def leaf_inplace(t: Any, *, view: bool) -> RuntimeError:
 _VIEW_REASONS = {
     "multi": " This view is the output of a function that returns multiple views. Such functions do not allow the output views "
              "to be modified inplace. You should replace the inplace operation by an out-of-place one.",
-    "custom": " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-              "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+    "custom": " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic "
+              "to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
               "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
     "no_grad": " " + _CLARIFY.format(block="no_grad"),
     "inference": " " + _CLARIFY.format(block="inference_mode"),

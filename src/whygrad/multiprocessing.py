@@ -30,9 +30,8 @@ def set_sharing_strategy(new_strategy: str) -> None:
 def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> Any:
     """Run `fn(i, *args)` in `nprocs` processes; with `join`, raise if one of them fails."""
-    context = get_context(start_method)
-    processes = [context.Process(target=fn, args=(i, *args),
-                                 daemon=daemon) for i in range(nprocs)]  # type: ignore[attr-defined]
+    context: Any = get_context(start_method)
+    processes = [context.Process(target=fn, args=(i, *args), daemon=daemon) for i in range(nprocs)]
     for process in processes:
         process.start()
     if not join:

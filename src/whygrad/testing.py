@@ -17,9 +17,8 @@ __all__ = ["assert_allclose", "assert_close"]
 
 # dtype -> (rtol, atol); integers must be equal.
 TOLERANCES = {
-    dtypes.float16: (0.001, 1e-5), dtypes.bfloat16: (0.016, 1e-5), dtypes.float32: (1.3e-6,
-                                                                                    1e-5), dtypes.float64: (1e-7, 1e-7),
-    dtypes.complex64: (1.3e-6, 1e-5), dtypes.complex128: (1e-7, 1e-7)}
+    dtypes.float16: (0.001, 1e-5), dtypes.bfloat16: (0.016, 1e-5), dtypes.float32: (1.3e-6, 1e-5),
+    dtypes.float64: (1e-7, 1e-7), dtypes.complex64: (1.3e-6, 1e-5), dtypes.complex128: (1e-7, 1e-7)}
 
 Item = tuple[Any, ...]
 
@@ -30,12 +29,13 @@ class _Mismatch(Exception):
     def __init__(self, kind: type[Exception], message: str, item: Item) -> None:
         super().__init__(message)
         self.kind = kind
-        self.message = message + ("\n\nThe failure occurred for item " + "".join(f"[{i!r}]" for i in item) if item else "")
+        place = "".join([f"[{i!r}]" for i in item])
+        self.message = f"{message}\n\nThe failure occurred for item {place}" if item else message
 
 
 def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
-                 atol: float | None = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True,
-                 check_layout: bool = True, check_stride: bool = False,
+                 atol: float | None = None, equal_nan: bool = False, check_device: bool = True,
+                 check_dtype: bool = True, check_layout: bool = True, check_stride: bool = False,
                  msg: str | Callable[[str], str] | None = None) -> None:
     """Raise AssertionError unless both are close: `abs(actual - expected) <= atol + rtol * abs(expected)`."""
     __tracebackhide__ = True
@@ -51,8 +51,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
 
 def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None,
-                    equal_nan: bool = True,
-                    msg: str = "") -> None:
+                    equal_nan: bool = True, msg: str = "") -> None:
     """The older name, which takes arrays and numbers for tensors and does not look at dtypes."""
     actual, expected = (x if isinstance(x, Tensor) else from_numpy(np.array(x)) for x in (actual, expected))
     assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
@@ -60,8 +59,7 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
 
 class _Options:
     def __init__(self, allow_subclasses: bool, rtol: float | None, atol: float | None, equal_nan: bool,
-                 check_dtype: bool,
-                 check_stride: bool) -> None:
+                 check_dtype: bool, check_stride: bool) -> None:
         self.allow_subclasses = allow_subclasses
         self.rtol = rtol
         self.atol = atol
@@ -117,8 +115,7 @@ class _Options:
 
     def _compare_numbers(self, actual: Any, expected: Any, item: Item) -> None:
         actual, expected = (x.item() if isinstance(x, np.number) else x for x in (actual, expected))
-        kinds = [dtypes.FROM_PYTHON[next(k for k in (bool, int, float, complex) if isinstance(x, k))] for x in (actual, expected)]
-        rtol, atol = self._tolerances(item, *kinds)
+        rtol, atol = self._tolerances(item, _dtype_of(actual), _dtype_of(expected))
         if self.check_dtype and type(actual) is not type(expected):
             raise _Mismatch(AssertionError, f"The (d)types do not match: {type(actual)} != {type(expected)}.", item)
         if not _are_close(np.asarray(actual), np.asarray(expected), rtol, atol, self.equal_nan):
@@ -130,8 +127,7 @@ class _Options:
         if self.check_dtype:
             attributes.append(("dtype", actual.dtype, expected.dtype))
         if self.check_stride:
-            strides = [tuple([step // x._array.itemsize for step in x._array.strides]) for x in (actual, expected)]
-            attributes.append(("stride()", *strides))
+            attributes.append(("stride()", _strides(actual._array), _strides(expected._array)))
         for name, a, b in attributes:
             if a != b:
                 raise _Mismatch(AssertionError, f"The values for attribute '{name}' do not match: {a} != {b}.", item)
@@ -149,6 +145,14 @@ class _Options:
             else:
                 text = _tensors_differ(_wide(a), _wide(b), matches, rtol, atol)
         raise _Mismatch(AssertionError, text, item)
+
+
+def _strides(array: np.ndarray) -> tuple[int, ...]:
+    return tuple([step // array.itemsize for step in array.strides])
+
+
+def _dtype_of(number: Any) -> dtypes.dtype:
+    return dtypes.FROM_PYTHON[next(kind for kind in (bool, int, float, complex) if isinstance(number, kind))]
 
 
 def _wide(array: np.ndarray) -> np.ndarray:

@@ -350,6 +350,17 @@ def node_hooks_of_several_outputs(torch):
 
 
 @program
+def hooks_on_an_output_without_gradient(torch):
+    log = []
+    a, b = (leaf(torch) * 2).unbind()
+    b.register_hook(lambda g: log.append(("b", g)))
+    a.register_hook(lambda g: log.append(("a", g)))
+    b.retain_grad()
+    a.backward()
+    return sorted(log, key=lambda entry: entry[0]), b.grad
+
+
+@program
 def hooks_run_in_the_mode_of_the_pass(torch):
     seen = []
     x = leaf(torch)

@@ -31,11 +31,15 @@ LOADERS: dict[str, Callable[[Any, Any], Any]] = {
     "drop last": lambda t, d: list(d.DataLoader(t.arange(10), batch_size=4, drop_last=True)),
     "shuffle": lambda t, d: list(d.DataLoader(t.arange(20), batch_size=6, shuffle=True)),
     "shuffle thrice": lambda t, d: [list(x) for x in [d.DataLoader(t.arange(9), 4, True)] * 3],
-    "generator": lambda t, d: [list(x) for x in [d.DataLoader(t.arange(9), 4, True, generator=t.Generator().manual_seed(1))] * 2],
+    "generator": lambda t, d: [
+        list(x) for x in [d.DataLoader(t.arange(9), 4, True, generator=t.Generator().manual_seed(1))] * 2
+    ],
     "after it": lambda t, d: (list(d.DataLoader(t.arange(9), 4, True)), t.rand(3)),
     "unfinished": lambda t, d: (next(iter(d.DataLoader(t.arange(9), 4, True))), t.rand(3)),
     "begun": lambda t, d: (iter(d.DataLoader(t.arange(9), 4, True)) and None, t.rand(3)),
-    "dataset": lambda t, d: list(d.DataLoader(d.TensorDataset(t.arange(10.0), t.arange(10)), batch_size=3, shuffle=True)),
+    "dataset": lambda t, d: list(
+        d.DataLoader(d.TensorDataset(t.arange(10.0), t.arange(10)), batch_size=3, shuffle=True)
+    ),
     "no batches": lambda t, d: list(d.DataLoader(np.arange(6.0).reshape(3, 2), batch_size=None)),
     "sampler": lambda t, d: list(d.DataLoader(t.arange(10), 4, sampler=d.SubsetRandomSampler(range(5)))),
     "list sampler": lambda t, d: list(d.DataLoader(t.arange(10), 2, sampler=[1, 5, 3])),
@@ -43,14 +47,24 @@ LOADERS: dict[str, Callable[[Any, Any], Any]] = {
     "weighted": lambda t, d: list(d.DataLoader(t.arange(4), 3, sampler=d.WeightedRandomSampler([1, 2, 3, 4], 8))),
     "collate": lambda t, d: list(d.DataLoader(range(5), 2, collate_fn=tuple)),
     "split": lambda t, d: [list(d.DataLoader(s, 3, True)) for s in d.random_split(t.arange(12), [0.5, 0.5])],
-    "lengths": lambda t, d: [len(d.DataLoader(range(10), n, drop_last=drop)) for n in (1, 3, 10, 11) for drop in (True, False)],
+    "lengths": lambda t, d: [
+        len(d.DataLoader(range(10), n, drop_last=drop)) for n in (1, 3, 10, 11) for drop in (True, False)
+    ],
     "iterator length": lambda t, d: len(iter(d.DataLoader(range(10), 3))),
     "stream": lambda t, d: list(d.DataLoader(streams(d, range(7))[0], batch_size=3)),
     "stream drop": lambda t, d: list(d.DataLoader(streams(d, range(7))[0], batch_size=3, drop_last=True)),
     "stream no batches": lambda t, d: list(d.DataLoader(streams(d, range(3))[0], batch_size=None)),
     "stream length": lambda t, d: len(d.DataLoader(streams(d, range(7))[0], batch_size=3)),
-    "attributes": lambda t, d: (lambda x: (x.batch_size, x.drop_last, x.num_workers, x.prefetch_factor, type(x.sampler).__name__,
-                                           type(x.batch_sampler).__name__))(d.DataLoader(range(3), 2, True)),
+    "attributes": lambda t, d: (
+        lambda x: (
+            x.batch_size,
+            x.drop_last,
+            x.num_workers,
+            x.prefetch_factor,
+            type(x.sampler).__name__,
+            type(x.batch_sampler).__name__,
+        )
+    )(d.DataLoader(range(3), 2, True)),
     "wrong workers": lambda t, d: d.DataLoader([], num_workers=-1),
     "wrong timeout": lambda t, d: d.DataLoader([], timeout=-1),
     "wrong prefetch": lambda t, d: d.DataLoader([], prefetch_factor=2),
@@ -111,8 +125,9 @@ class Behaving(Dataset):  # type: ignore[type-arg]
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_workers_give_the_same_batches_in_the_same_order(method: str) -> None:
     expected = [values(b) for b in DataLoader(Squares(), 3, generator=whygrad.Generator().manual_seed(1), shuffle=True)]
-    loader: DataLoader[Any] = DataLoader(Squares(), 3, True, generator=whygrad.Generator().manual_seed(1), num_workers=2,
-                                         multiprocessing_context=method)
+    loader: DataLoader[Any] = DataLoader(
+        Squares(), 3, True, generator=whygrad.Generator().manual_seed(1), num_workers=2, multiprocessing_context=method
+    )
     assert [values(b) for b in loader] == expected
 
 
@@ -197,22 +212,28 @@ class Split(IterableDataset):  # type: ignore[type-arg]
         return iter(range(100 * worker, 100 * worker + self.lengths[worker]))
 
 
-@pytest.mark.parametrize(("lengths", "expected"), [
-    ([3, 3], [[0, 1], [100, 101], [2], [102]]),
-    ([5, 1], [[0, 1], [100], [2, 3], [4]]),
-    ([0, 4], [[100, 101], [102, 103]]),
-    ([0, 0], []),
-])
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ([3, 3], [[0, 1], [100, 101], [2], [102]]),
+        ([5, 1], [[0, 1], [100], [2, 3], [4]]),
+        ([0, 4], [[100, 101], [102, 103]]),
+        ([0, 0], []),
+    ],
+)
 def test_streams_in_workers(lengths: list[int], expected: Any) -> None:
     assert [values(b)[2] for b in DataLoader(Split(lengths), 2, num_workers=2)] == expected
 
 
-@pytest.mark.parametrize(("bad", "kind", "words"), [
-    ("raise", ValueError, "five is bad"),
-    ("key", KeyError, "five"),
-    ("arguments", RuntimeError, "Caught UnicodeDecodeError"),
-    ("unpicklable", AttributeError, "pickle"),
-])
+@pytest.mark.parametrize(
+    ("bad", "kind", "words"),
+    [
+        ("raise", ValueError, "five is bad"),
+        ("key", KeyError, "five"),
+        ("arguments", RuntimeError, "Caught UnicodeDecodeError"),
+        ("unpicklable", AttributeError, "pickle"),
+    ],
+)
 def test_an_error_in_a_worker_comes_with_its_traceback(bad: str, kind: type[Exception], words: str) -> None:
     iterator = iter(DataLoader(Behaving(bad), 2, num_workers=2, collate_fn=list))
     assert [next(iterator), next(iterator)] == [[0, 1], [2, 3]]
@@ -269,19 +290,24 @@ def test_timeout() -> None:
 
 
 def test_workers_end_when_the_program_is_killed() -> None:
-    program = ("import sys, time\nfrom whygrad.utils.data import DataLoader\n"
-               "it = iter(DataLoader(range(10**6), 2, num_workers=2))\nnext(it)\n"
-               "print(*[p.pid for p in it.workers.processes], flush=True)\ntime.sleep(60)\n")
+    program = (
+        "import sys, time\nfrom whygrad.utils.data import DataLoader\n"
+        "it = iter(DataLoader(range(10**6), 2, num_workers=2))\nnext(it)\n"
+        "print(*[p.pid for p in it.workers.processes], flush=True)\ntime.sleep(60)\n"
+    )
     source = str(Path(whygrad.__file__).parents[1])
-    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True,
-                             env={**os.environ, "PYTHONPATH": source})
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": source}
+    )
     assert child.stdout is not None
     with child.stdout:
         pids = [int(pid) for pid in child.stdout.readline().split()]
     child.kill()
     child.wait()
     deadline = time.monotonic() + 20
-    while any(Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2] for pid in pids):
+    while any(
+        Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2] for pid in pids
+    ):
         assert time.monotonic() < deadline, "a worker outlives its program"
         time.sleep(0.1)
 

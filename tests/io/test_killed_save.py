@@ -25,7 +25,8 @@ step = int(sys.argv[2])
 print("ready", flush=True)
 while True:
     step += 1
-    io.save({"step": step, "weights": [whygrad.from_numpy(np.full(200_000, step, np.float32)) for _ in range(3)]}, sys.argv[1])
+    weights = [whygrad.from_numpy(np.full(200_000, step, np.float32)) for _ in range(3)]
+    io.save({"step": step, "weights": weights}, sys.argv[1])
 """
 
 
@@ -35,8 +36,11 @@ def test_a_killed_save_leaves_a_whole_file(tmp_path: Path) -> None:
     last = 0
     source = str(Path(whygrad.__file__).parents[1])
     for _ in range(KILLS):
-        child = subprocess.Popen([sys.executable, "-c", SAVER, str(path), str(last)], stdout=subprocess.PIPE,
-                                 env={**os.environ, "PYTHONPATH": source})
+        child = subprocess.Popen(
+            [sys.executable, "-c", SAVER, str(path), str(last)],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": source},
+        )
         assert child.stdout is not None
         with child.stdout:
             child.stdout.readline()

@@ -35,8 +35,14 @@ def archive(records: dict[str, bytes], compression: int = zipfile.ZIP_STORED) ->
 
 
 def with_pickle(described: bytes, storage: bytes = b"\0" * 16) -> bytes:
-    return archive({"archive/data.pkl": described, "archive/byteorder": b"little", "archive/data/0": storage,
-                    "archive/version": b"3\n"})
+    return archive(
+        {
+            "archive/data.pkl": described,
+            "archive/byteorder": b"little",
+            "archive/data/0": storage,
+            "archive/version": b"3\n",
+        }
+    )
 
 
 class Call:
@@ -69,15 +75,30 @@ def storage_id(kind: str = "torch\nFloatStorage", key: str = "0", location: str 
     return b"(" + text("storage") + b"c" + kind.encode() + b"\n" + text(key) + text(location) + number(numel) + b"tQ"
 
 
-def tensor(offset: int = 0, size: tuple[int, ...] = (4,), stride: tuple[int, ...] = (1,), storage: bytes = storage_id(),
-           flags: bytes = b"\x89N", function: str = "torch._utils\n_rebuild_tensor_v2") -> bytes:
+def tensor(
+    offset: int = 0,
+    size: tuple[int, ...] = (4,),
+    stride: tuple[int, ...] = (1,),
+    storage: bytes = storage_id(),
+    flags: bytes = b"\x89N",
+    function: str = "torch._utils\n_rebuild_tensor_v2",
+) -> bytes:
     """The pickle of a tensor over the storage of 16 bytes that `with_pickle` brings."""
-    return with_pickle(b"\x80\x02c" + function.encode() + b"\n(" + storage + number(offset) + numbers(size) + numbers(stride)
-                       + flags + b"tR.")
+    return with_pickle(
+        b"\x80\x02c"
+        + function.encode()
+        + b"\n("
+        + storage
+        + number(offset)
+        + numbers(size)
+        + numbers(stride)
+        + flags
+        + b"tR."
+    )
 
 
 def patched(raw: bytes, at: int, new: bytes) -> bytes:
-    return raw[:at] + new + raw[at + len(new):]
+    return raw[:at] + new + raw[at + len(new) :]
 
 
 def patch_directory(raw: bytes, record: bytes, field: int, new: bytes) -> bytes:
@@ -97,7 +118,7 @@ def overlapping() -> bytes:
     raw = archive({"archive/data.pkl": pickle.dumps(1, 2), "archive/data/0": b"\0" * 4096})
     start, end = raw.index(b"PK\1\2"), raw.index(b"PK\5\6")
     entries = raw[start:end]
-    last = entries[entries.index(b"PK\1\2", 4):]
+    last = entries[entries.index(b"PK\1\2", 4) :]
     more = b"".join(last.replace(b"data/0", b"data/%c" % c) for c in b"123456789abcdef")
     count = 2 + 15
     tail = raw[end:]
@@ -126,7 +147,9 @@ def endless_message() -> bytes:
 
 def copies() -> bytes:
     call = b"c_codecs\nencode\nh\x00h\x01\x86R"
-    return with_pickle(b"\x80\x02(" + text("x" * 100_000) + b"q\x00" + text("latin1") + b"q\x01" + call * 10_000 + b"t.")
+    return with_pickle(
+        b"\x80\x02(" + text("x" * 100_000) + b"q\x00" + text("latin1") + b"q\x01" + call * 10_000 + b"t."
+    )
 
 
 FILES: dict[str, tuple[Callable[[], bytes], type[Exception], str]] = {
@@ -137,59 +160,131 @@ FILES: dict[str, tuple[Callable[[], bytes], type[Exception], str]] = {
     "open": (lambda: calling(open, RAN, "w"), pickle.UnpicklingError, "io.open"),
     "getattr": (lambda: calling(getattr, "x", "upper"), pickle.UnpicklingError, "getattr"),
     "import": (lambda: calling(__import__, "antigravity"), pickle.UnpicklingError, "__import__"),
-    "subprocess": (lambda: with_pickle(b"\x80\x02csubprocess\nPopen\n" + text("ls") + b"\x85R."), pickle.UnpicklingError,
-                   "subprocess.Popen"),
-    "dotted name": (lambda: with_pickle(b"\x80\x02ctorch\nTensor.__init__\n)R."), pickle.UnpicklingError, "Tensor.__init__"),
-    "our own module": (lambda: with_pickle(b"\x80\x02cwhygrad.io.saving\nsave\n)R."), pickle.UnpicklingError, "saving.save"),
-    "stack global": (lambda: with_pickle(b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85R."), pickle.UnpicklingError,
-                     "protocol 4"),
-    "stack global in protocol 2": (lambda: with_pickle(b"\x80\x02" + text("os") + text("system") + b"\x93)R."),
-                                   pickle.UnpicklingError, "Unsupported operand 147"),
+    "subprocess": (
+        lambda: with_pickle(b"\x80\x02csubprocess\nPopen\n" + text("ls") + b"\x85R."),
+        pickle.UnpicklingError,
+        "subprocess.Popen",
+    ),
+    "dotted name": (
+        lambda: with_pickle(b"\x80\x02ctorch\nTensor.__init__\n)R."),
+        pickle.UnpicklingError,
+        "Tensor.__init__",
+    ),
+    "our own module": (
+        lambda: with_pickle(b"\x80\x02cwhygrad.io.saving\nsave\n)R."),
+        pickle.UnpicklingError,
+        "saving.save",
+    ),
+    "stack global": (
+        lambda: with_pickle(b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85R."),
+        pickle.UnpicklingError,
+        "protocol 4",
+    ),
+    "stack global in protocol 2": (
+        lambda: with_pickle(b"\x80\x02" + text("os") + text("system") + b"\x93)R."),
+        pickle.UnpicklingError,
+        "Unsupported operand 147",
+    ),
     "inst": (lambda: with_pickle(b"(S'ls'\nios\nsystem\n."), pickle.UnpicklingError, "Unsupported operand"),
-    "calling a result": (lambda: with_pickle(b"\x80\x02ccollections\nOrderedDict\n)R)R."), pickle.UnpicklingError,
-                         "unrecognized function"),
-    "calling a class of ours": (lambda: with_pickle(b"\x80\x02ctorch\nTensor\n)R."), pickle.UnpicklingError,
-                                "unrecognized function"),
-    "new object": (lambda: with_pickle(b"\x80\x02ccollections\nOrderedDict\n)\x81."), pickle.UnpicklingError, "Can only create"),
-    "state of a class": (lambda: with_pickle(b"\x80\x02ctorch\nTensor\n}" + text("__add__") + b"Nsb."), pickle.UnpicklingError,
-                         "Can only build"),
-    "state of a function": (lambda: with_pickle(b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n}" + text("__defaults__") + b")sb."),
-                            pickle.UnpicklingError, "Can only build"),
-    "attribute over a method": (lambda: with_pickle(b"\x80\x02ccollections\nOrderedDict\n)R}" + text("items") + b"Nsb."),
-                                pickle.UnpicklingError, "cannot be given the attribute 'items'"),
+    "calling a result": (
+        lambda: with_pickle(b"\x80\x02ccollections\nOrderedDict\n)R)R."),
+        pickle.UnpicklingError,
+        "unrecognized function",
+    ),
+    "calling a class of ours": (
+        lambda: with_pickle(b"\x80\x02ctorch\nTensor\n)R."),
+        pickle.UnpicklingError,
+        "unrecognized function",
+    ),
+    "new object": (
+        lambda: with_pickle(b"\x80\x02ccollections\nOrderedDict\n)\x81."),
+        pickle.UnpicklingError,
+        "Can only create",
+    ),
+    "state of a class": (
+        lambda: with_pickle(b"\x80\x02ctorch\nTensor\n}" + text("__add__") + b"Nsb."),
+        pickle.UnpicklingError,
+        "Can only build",
+    ),
+    "state of a function": (
+        lambda: with_pickle(b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n}" + text("__defaults__") + b")sb."),
+        pickle.UnpicklingError,
+        "Can only build",
+    ),
+    "attribute over a method": (
+        lambda: with_pickle(b"\x80\x02ccollections\nOrderedDict\n)R}" + text("items") + b"Nsb."),
+        pickle.UnpicklingError,
+        "cannot be given the attribute 'items'",
+    ),
     "backward hooks": (lambda: tensor(flags=b"\x89}" + text("h") + b"Ns"), pickle.UnpicklingError, "backward hooks"),
     # Tensors that reach outside their storage.
-    "storage too short": (lambda: tensor(size=(5,)), pickle.UnpicklingError, "needs 5 elements, but its storage holds 4"),
+    "storage too short": (
+        lambda: tensor(size=(5,)),
+        pickle.UnpicklingError,
+        "needs 5 elements, but its storage holds 4",
+    ),
     "offset too large": (lambda: tensor(offset=1), pickle.UnpicklingError, "needs 5 elements"),
     "negative offset": (lambda: tensor(offset=-1), pickle.UnpicklingError, "storage offset"),
     "negative stride": (lambda: tensor(offset=3, stride=(-1,)), pickle.UnpicklingError, "stride"),
     "negative size": (lambda: tensor(size=(-4,)), pickle.UnpicklingError, "size"),
     "large stride": (lambda: tensor(size=(2, 2), stride=(2**60, 1)), pickle.UnpicklingError, "but its storage holds 4"),
     "overflowing size": (lambda: tensor(size=(2**62, 2**62), stride=(0, 0)), pickle.UnpicklingError, "size"),
-    "too many dimensions": (lambda: tensor(size=(1,) * 65, stride=(1,) * 65), pickle.UnpicklingError, "do not describe"),
+    "too many dimensions": (
+        lambda: tensor(size=(1,) * 65, stride=(1,) * 65),
+        pickle.UnpicklingError,
+        "do not describe",
+    ),
     "stride of another length": (lambda: tensor(stride=(1, 1)), pickle.UnpicklingError, "do not describe"),
-    "gradient of integers": (lambda: tensor(storage=storage_id("torch\nIntStorage"), flags=b"\x88N"), pickle.UnpicklingError,
-                             "cannot require gradients"),
+    "gradient of integers": (
+        lambda: tensor(storage=storage_id("torch\nIntStorage"), flags=b"\x88N"),
+        pickle.UnpicklingError,
+        "cannot require gradients",
+    ),
     "no storage": (lambda: tensor(storage=b"N"), pickle.UnpicklingError, "needs a storage"),
     # Storages that are not what they say.
     "storage size": (lambda: tensor(storage=storage_id(numel=5)), pickle.UnpicklingError, "should have 20 bytes"),
-    "huge storage": (lambda: tensor(storage=storage_id(numel=2**60)), pickle.UnpicklingError, "but the archive holds 16"),
-    "negative storage": (lambda: tensor(storage=storage_id(numel=-1)), pickle.UnpicklingError, "but the archive holds 16"),
+    "huge storage": (
+        lambda: tensor(storage=storage_id(numel=2**60)),
+        pickle.UnpicklingError,
+        "but the archive holds 16",
+    ),
+    "negative storage": (
+        lambda: tensor(storage=storage_id(numel=-1)),
+        pickle.UnpicklingError,
+        "but the archive holds 16",
+    ),
     "missing storage": (lambda: tensor(storage=storage_id(key="7")), pickle.UnpicklingError, "no record 'data/7'"),
-    "escaping storage": (lambda: tensor(storage=storage_id(key="../../etc/passwd")), pickle.UnpicklingError, "no record"),
-    "storage of another kind": (lambda: tensor(storage=storage_id("torch\nQInt8Storage")), pickle.UnpicklingError,
-                                "QInt8Storage"),
-    "persistent id": (lambda: with_pickle(b"\x80\x02" + text("module") + b"\x85Q."), pickle.UnpicklingError,
-                      "Only persistent_load of storage"),
-    "one storage, two types": (lambda: with_pickle(b"\x80\x02" + storage_id() + storage_id("torch\nIntStorage") + b"\x86."),
-                               pickle.UnpicklingError, "different types"),
+    "escaping storage": (
+        lambda: tensor(storage=storage_id(key="../../etc/passwd")),
+        pickle.UnpicklingError,
+        "no record",
+    ),
+    "storage of another kind": (
+        lambda: tensor(storage=storage_id("torch\nQInt8Storage")),
+        pickle.UnpicklingError,
+        "QInt8Storage",
+    ),
+    "persistent id": (
+        lambda: with_pickle(b"\x80\x02" + text("module") + b"\x85Q."),
+        pickle.UnpicklingError,
+        "Only persistent_load of storage",
+    ),
+    "one storage, two types": (
+        lambda: with_pickle(b"\x80\x02" + storage_id() + storage_id("torch\nIntStorage") + b"\x86."),
+        pickle.UnpicklingError,
+        "different types",
+    ),
     # Pickles that are bombs or nonsense.
     "bytearray of a size": (lambda: calling(bytearray, 2**40), pickle.UnpicklingError, "must come from bytes"),
     "deep key": (deep_key, pickle.UnpicklingError, "nested too deeply"),
     "doubling key": (doubling_key, pickle.UnpicklingError, "nested too deeply"),
     "endless message": (endless_message, pickle.UnpicklingError, "cannot be a tuple"),
     "copies": (copies, pickle.UnpicklingError, "far more data"),
-    "string longer than the pickle": (lambda: with_pickle(b"\x80\x02X\xff\xff\xff\x7fabc."), pickle.UnpicklingError, "ends in the"),
+    "string longer than the pickle": (
+        lambda: with_pickle(b"\x80\x02X\xff\xff\xff\x7fabc."),
+        pickle.UnpicklingError,
+        "ends in the",
+    ),
     "no end": (lambda: with_pickle(b"\x80\x02]"), pickle.UnpicklingError, "ends in the middle"),
     "empty pickle": (lambda: with_pickle(b""), pickle.UnpicklingError, "ends in the middle"),
     "empty stack": (lambda: with_pickle(b"\x80\x02a."), pickle.UnpicklingError, "no sense"),
@@ -197,33 +292,77 @@ FILES: dict[str, tuple[Callable[[], bytes], type[Exception], str]] = {
     "unhashable key": (lambda: with_pickle(b"\x80\x02}]Ns."), pickle.UnpicklingError, "cannot be a key"),
     "append to a tuple": (lambda: with_pickle(b"\x80\x02)Na."), pickle.UnpicklingError, "append to lists"),
     "not utf-8": (lambda: with_pickle(b"\x80\x02X\x01\x00\x00\x00\xff."), pickle.UnpicklingError, "no sense"),
-    "random bytes as pickle": (lambda: with_pickle(bytes(range(255, 0, -1))), pickle.UnpicklingError, "Unsupported operand"),
+    "random bytes as pickle": (
+        lambda: with_pickle(bytes(range(255, 0, -1))),
+        pickle.UnpicklingError,
+        "Unsupported operand",
+    ),
     # Archives.
     "truncated": (lambda: good()[:-100], RuntimeError, "central directory"),
     "truncated by one byte": (lambda: good()[:-1], RuntimeError, "central directory"),
-    "first half": (lambda: good()[:len(good()) // 2], RuntimeError, "central directory"),
-    "flipped bit in a tensor": (lambda: good().replace(struct.pack("<2f", 50, 51), struct.pack("<2f", 50, 52)), RuntimeError,
-                                "checksum of the record 'data/0'"),
-    "flipped bit in the pickle": (lambda: good().replace(b"FloatStorage", b"FloatStoragf", 1), RuntimeError, "data.pkl"),
-    "compressed": (lambda: archive({"archive/data.pkl": pickle.dumps([0] * 1000, 2)}, zipfile.ZIP_DEFLATED), RuntimeError,
-                   "is compressed"),
-    "zip bomb": (lambda: archive({"archive/data.pkl": b"\x80\x02N.", "archive/data/0": b"\0" * 10**7}, zipfile.ZIP_DEFLATED),
-                 RuntimeError, "is compressed"),
-    "declared size": (lambda: patch_directory(good(), b"archive/data/0", 20, struct.pack("<II", 2**31, 2**31)), RuntimeError,
-                      "claim more bytes"),
+    "first half": (lambda: good()[: len(good()) // 2], RuntimeError, "central directory"),
+    "flipped bit in a tensor": (
+        lambda: good().replace(struct.pack("<2f", 50, 51), struct.pack("<2f", 50, 52)),
+        RuntimeError,
+        "checksum of the record 'data/0'",
+    ),
+    "flipped bit in the pickle": (
+        lambda: good().replace(b"FloatStorage", b"FloatStoragf", 1),
+        RuntimeError,
+        "data.pkl",
+    ),
+    "compressed": (
+        lambda: archive({"archive/data.pkl": pickle.dumps([0] * 1000, 2)}, zipfile.ZIP_DEFLATED),
+        RuntimeError,
+        "is compressed",
+    ),
+    "zip bomb": (
+        lambda: archive({"archive/data.pkl": b"\x80\x02N.", "archive/data/0": b"\0" * 10**7}, zipfile.ZIP_DEFLATED),
+        RuntimeError,
+        "is compressed",
+    ),
+    "declared size": (
+        lambda: patch_directory(good(), b"archive/data/0", 20, struct.pack("<II", 2**31, 2**31)),
+        RuntimeError,
+        "claim more bytes",
+    ),
     "overlapping records": (overlapping, RuntimeError, "claim more bytes"),
     "two records of one name": (twice, RuntimeError, "two records"),
     "encrypted": (lambda: patch_directory(good(), b"archive/data/0", 8, b"\x09\x08"), RuntimeError, "encrypted"),
-    "record moved": (lambda: patch_directory(good(), b"archive/data/0", 42, struct.pack("<I", 3)), RuntimeError, "not where"),
-    "path up": (lambda: archive({"archive/data.pkl": b"\x80\x02N.", "archive/../../x": b""}), RuntimeError, "leads out"),
+    "record moved": (
+        lambda: patch_directory(good(), b"archive/data/0", 42, struct.pack("<I", 3)),
+        RuntimeError,
+        "not where",
+    ),
+    "path up": (
+        lambda: archive({"archive/data.pkl": b"\x80\x02N.", "archive/../../x": b""}),
+        RuntimeError,
+        "leads out",
+    ),
     "absolute path": (lambda: archive({"/etc/passwd": b"", "/data.pkl": b"\x80\x02N."}), RuntimeError, "leads out"),
     "drive": (lambda: archive({"archive/data.pkl": b"\x80\x02N.", "archive/c:x": b""}), RuntimeError, "leads out"),
-    "backslash": (lambda: archive({"archive/data.pkl": b"\x80\x02N.", "archive/..\\x": b""}), RuntimeError, "leads out"),
-    "two folders": (lambda: archive({"a/data.pkl": b"\x80\x02N.", "b/data.pkl": b"\x80\x02N."}), RuntimeError, "one folder"),
+    "backslash": (
+        lambda: archive({"archive/data.pkl": b"\x80\x02N.", "archive/..\\x": b""}),
+        RuntimeError,
+        "leads out",
+    ),
+    "two folders": (
+        lambda: archive({"a/data.pkl": b"\x80\x02N.", "b/data.pkl": b"\x80\x02N."}),
+        RuntimeError,
+        "one folder",
+    ),
     "no pickle": (lambda: archive({"archive/data/0": b""}), RuntimeError, "data.pkl"),
     "no records": (lambda: archive({}), pickle.UnpicklingError, "no zip archive"),
-    "byte order": (lambda: archive({"archive/data.pkl": b"\x80\x02N.", "archive/byteorder": b"middle"}), ValueError, "endianness"),
-    "TorchScript": (lambda: archive({"m/data.pkl": b"\x80\x02N.", "m/constants.pkl": b""}), NotImplementedError, "TorchScript"),
+    "byte order": (
+        lambda: archive({"archive/data.pkl": b"\x80\x02N.", "archive/byteorder": b"middle"}),
+        ValueError,
+        "endianness",
+    ),
+    "TorchScript": (
+        lambda: archive({"m/data.pkl": b"\x80\x02N.", "m/constants.pkl": b""}),
+        NotImplementedError,
+        "TorchScript",
+    ),
     # Other files.
     "empty": (lambda: b"", EOFError, "empty"),
     "text": (lambda: b"hello world, this is no checkpoint", pickle.UnpicklingError, "no zip archive"),

@@ -44,7 +44,7 @@ def test_same_numbers(call: str) -> None:
             try:
                 theirs = run(torch, call, shape, dtype)
             except Exception:
-                same_error(lambda: run(torch, call, shape, dtype), lambda: run(whygrad, call, shape, dtype))  # noqa: B023
+                same_error(lambda: run(torch, call, shape, dtype), lambda: run(whygrad, call, shape, dtype))
             else:
                 # QR in single precision differs in the last digits.
                 tolerance = 1e-4 if dtype == "float32" else None

@@ -73,8 +73,8 @@ def test_complex_and_missing_gradients() -> None:
         optimizer = library.optim.LBFGS([x, unused], lr=0.4, max_iter=4)
 
         def closure() -> Any:
-            x.grad = library.from_numpy(2 * (x.detach().numpy() - np.array([1j, 3.0])))  # noqa: B023
-            return float((abs(x.detach().numpy() - np.array([1j, 3.0])) ** 2).sum())  # noqa: B023
+            x.grad = library.from_numpy(2 * (x.detach().numpy() - np.array([1j, 3.0])))
+            return float((abs(x.detach().numpy() - np.array([1j, 3.0])) ** 2).sum())
 
         optimizer.step(closure)
         results.append((x.detach().numpy(), unused.detach().numpy()))

@@ -55,8 +55,7 @@ def detached_on_the_way() -> Any:
 def under_no_grad() -> Any:
     w = torch.randn(3, requires_grad=True)
     with torch.no_grad():
-        output = w * 2  # HERE
-    return output
+        return w * 2  # HERE
 
 
 def rounded_to_integers() -> Any:

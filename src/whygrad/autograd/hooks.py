@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from whygrad._tensor import Tensor, grad_fn, wrap
-from whygrad.autograd.node import Node, extra
+from whygrad.autograd.modes import modes
+from whygrad.autograd.node import Node, Port, extra
 
 _whygrad_internal_ = True
 
@@ -48,6 +49,8 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     node = grad_fn(self)
+    if isinstance(node, Port):
+        extra(node.edges[0])  # the node of all outputs must look after this one: see `on_output`
     return register(self.meta.hooks if node is None else extra(node).tensor_hooks, hook)
 
 
@@ -130,6 +133,8 @@ def on_output(node: Node, g: Any, create_graph: bool) -> Any:
     """Hooks of the tensor that this node (or port) computed, then retain_grad()."""
     more = node.extra
     assert more is not None
+    if isinstance(g, list):
+        _tell_missing_outputs(node)
     if more.tensor_hooks:
         g = _call_on_one(more.tensor_hooks, g, create_graph)
     if more.retained is not None and g is not None:
@@ -137,6 +142,14 @@ def on_output(node: Node, g: Any, create_graph: bool) -> Any:
         if retained is not None:
             _keep(retained, to_user(g))
     return g
+
+
+def _tell_missing_outputs(node: Node) -> None:
+    """Like torch, call the hooks on outputs that no gradient will reach in this pass, with None."""
+    for found in node.ports.values():  # type: ignore[attr-defined]
+        port = found()
+        if port is not None and port.extra is not None and not modes.running.reaches(port):
+            _call_on_one(port.extra.tensor_hooks, None, False)
 
 
 def _keep(t: Tensor, g: Tensor) -> None:

@@ -10,11 +10,13 @@ from whygrad.backends import (
     numpy_backend,
     numpy_choice,
     numpy_conv,
+    numpy_convert,
     numpy_index,
     numpy_layout,
     numpy_linear,
     numpy_nn,
     numpy_pointwise,
+    numpy_recurrent,
     numpy_reduction,
 )
 from whygrad.ops import TABLE
@@ -22,7 +24,7 @@ from whygrad.ops import TABLE
 _whygrad_internal_ = True
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout,
-            numpy_index, numpy_conv, numpy_nn, numpy_backend)
+            numpy_index, numpy_conv, numpy_convert, numpy_nn, numpy_recurrent, numpy_backend)
 
 
 class RawVocabulary:

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.backends.numpy_convert import complex, to_copy
-
 _whygrad_internal_ = True
 
 

@@ -266,7 +266,7 @@ def repeat(x: Any, *, repeats: tuple[int, ...]) -> Any:
 
 
 def flip(x: Any, *, axes: tuple[int, ...]) -> Any:
-    return np.flip(x, axes).copy("K")
+    return np.flip(x, axes if x.ndim else ()).copy("K")
 
 
 def roll(x: Any, *, shifts: tuple[int, ...], axes: tuple[int, ...] | None) -> Any:

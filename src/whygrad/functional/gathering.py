@@ -336,6 +336,8 @@ def _put_places(self: Tensor, indices: Any) -> tuple[Tensor, tuple[int, ...]]:
         array, counter = as_index(index)
         found.append((axis, array, counter))
         axis += array.ndim if array.dtype.kind == "b" else 1
+    if not found:
+        raise RuntimeError("sym_strides() called on an undefined Tensor")
     if axis > self._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self._array.ndim} (got {axis})")
     return combine(self, found)

@@ -49,6 +49,8 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
         input, dim = flatten(input), 0
     axis = dim_of("repeat_interleave", input, dim, position=2)
     shape = input._array.shape
+    if not shape:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
     if is_integer(repeats) and not isinstance(repeats, Tensor):
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
@@ -111,6 +113,8 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
         return rows.roll(input, shifts=moves, axes=None)
     if len(moves) != len(axes):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
+    if not input._array.ndim:
+        raise IndexError(f"Dimension specified as {axes[0]} but tensor has no dimensions")
     return rows.roll(input, shifts=moves, axes=tuple([normalize_dim(dim, input._array.ndim) for dim in axes]))
 
 

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from whygrad._apply import apply, compiled
 from whygrad._inplace import copy_, fill_, run_inplace, with_out, zero_
-from whygrad._tensor import Tensor
 from whygrad.ops.table import TABLE
 from whygrad.promotion import promote
 

@@ -16,5 +16,4 @@ from whygrad.io.safetensors import load_safetensors, save_safetensors
 from whygrad.io.saving import save
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_safetensors", "safe_globals",
-           "save",
-           "save_safetensors"]
+           "save", "save_safetensors"]

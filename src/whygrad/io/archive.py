@@ -1,7 +1,8 @@
 """The zip archive of a checkpoint, opened with mistrust: every size is proven before memory is asked for.
 
-torch stores records without compression, so an honest archive is never smaller than what it holds. Compressed, overlapping,
-duplicated or encrypted records, names that lead out of the archive and sizes that do not add up are refused.
+torch stores records without compression, so an honest archive is never smaller than what it holds. Compressed,
+overlapping, duplicated or encrypted records, names that lead out of the archive and sizes that do not add up are
+refused.
 """
 
 from __future__ import annotations
@@ -92,13 +93,13 @@ class Archive:
             raise broken(f"the record {name!r} is cut short")
         memory = np.empty(info.file_size, np.uint8)
         _read_into(self.file, memory, name)
-        if zlib.crc32(memory) != info.CRC:
+        if zlib.crc32(memory.data) != info.CRC:
             raise broken(f"the checksum of the record {name!r} does not match its contents")
         return memory
 
 
 def _read_into(file: Any, memory: np.ndarray, name: str) -> None:
-    view = memoryview(memory)
+    view = memory.data
     done = 0
     while done < len(view):
         if hasattr(file, "readinto"):

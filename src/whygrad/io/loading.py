@@ -116,8 +116,7 @@ class Storages:
         refuse_unless(type(persistent_id) is tuple and len(persistent_id) == 5 and persistent_id[0] == "storage",
                       "Only persistent_load of storage is allowed")
         _, kind, key, location, numel = persistent_id
-        refuse_unless(isinstance(kind,
-                                 StorageKind) and type(key) is str and type(location) is str and type(numel) is int,
+        refuse_unless(type(kind) is StorageKind and (type(key), type(location), type(numel)) == (str, str, int),
                       "a storage needs a type, a key, a location and a size")
         name = f"data/{key}"
         refuse_unless(name in self.archive, f"the archive has no record {name!r}")

@@ -246,10 +246,9 @@ def get_layout(name: Any) -> Any:
 STORAGES: dict[str, StorageKind] = {
     name: StorageKind(name, dtype) for name, dtype in {
         "BoolStorage": dtypes.bool_, "ByteStorage": dtypes.uint8, "CharStorage": dtypes.int8,
-        "ShortStorage": dtypes.int16,
-        "IntStorage": dtypes.int32, "LongStorage": dtypes.int64, "HalfStorage": dtypes.float16,
-        "BFloat16Storage": dtypes.bfloat16, "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64,
-        "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128}.items()}
+        "ShortStorage": dtypes.int16, "IntStorage": dtypes.int32, "LongStorage": dtypes.int64,
+        "HalfStorage": dtypes.float16, "BFloat16Storage": dtypes.bfloat16, "FloatStorage": dtypes.float32,
+        "DoubleStorage": dtypes.float64, "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128}.items()}
 UNTYPED = StorageKind("UntypedStorage", None)
 KIND_OF: dict[dtypes.dtype | None, StorageKind] = {kind.dtype: kind for kind in STORAGES.values()}
 

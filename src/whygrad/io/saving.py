@@ -33,8 +33,9 @@ _whygrad_internal_ = True
 
 DEFAULT_PROTOCOL = 2
 ALIGNMENT = 64
-_NAMES = {id(value): name for name,
-          value in GLOBALS.items() if not (value.__class__ is type and value.__module__ == "builtins")}
+_LOCAL_HEADER = 30  # bytes before the name
+# Python's own classes are written by pickle itself.
+_NAMES = {id(value): name for name, value in GLOBALS.items() if not name.startswith(("builtins.", "_codecs."))}
 
 
 class Storage:
@@ -52,7 +53,10 @@ class Storage:
 
 
 # pickle's Python class, because the C one insists on importing each name that it writes.
-class _Pickler(pickle._Pickler):
+_PythonPickler: Any = pickle._Pickler
+
+
+class _Pickler(_PythonPickler):
     """Writes tensors as torch does: a call of torch's function, over a storage that is kept outside the pickle."""
 
     def __init__(self, file: IO[bytes], protocol: int) -> None:
@@ -72,7 +76,7 @@ class _Pickler(pickle._Pickler):
         self.write(pickle.GLOBAL + f"{module}\n{short}\n".encode())
         self.memoize(obj)
 
-    dispatch = {**pickle._Pickler.dispatch, FunctionType: save_global}
+    dispatch = {**_PythonPickler.dispatch, FunctionType: save_global}
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
@@ -203,7 +207,7 @@ def _write(file: IO[bytes], root: str, described: bytes, pickler: _Pickler) -> N
         def put(name: str, data: Any) -> None:
             info = zipfile.ZipInfo(f"{root}/{name}")
             # The bytes begin at a multiple of 64, behind a field that torch calls FB, so that they could be mapped.
-            begin = archive.start_dir + zipfile.sizeFileHeader + len(info.filename.encode()) + 4
+            begin = archive.start_dir + _LOCAL_HEADER + len(info.filename.encode()) + 4
             padding = -begin % ALIGNMENT
             info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
             archive.writestr(info, data)

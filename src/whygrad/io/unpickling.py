@@ -1,7 +1,7 @@
 """An interpreter for the pickles in checkpoints that knows tensors and plain containers, and nothing else.
 
-Python's own unpickler can be made to run any code. This one only ever calls the functions in `rebuilding.CALLS`, changes
-only lists, dicts and sets that it made itself, and understands only the instructions that torch.save writes.
+Python's own unpickler can be made to run any code. This one only ever calls the functions in `rebuilding.CALLS`,
+changes only lists, dicts and sets that it made itself, and understands only the instructions that torch.save writes.
 """
 
 from __future__ import annotations
@@ -100,11 +100,11 @@ class Unpickler:
         elif path in self.trusted:
             self.push(self.trusted[path])
         else:
-            shown = path.removeprefix("builtins.")
+            public = path.removeprefix("builtins.")
             raise UnpicklingError(
-                f"Unsupported global: GLOBAL {shown} was not an allowed global by default. Please use "
-                f"`torch.serialization.add_safe_globals([{shown}])` or the "
-                f"`torch.serialization.safe_globals([{shown}])` context manager to allowlist this global if you trust "
+                f"Unsupported global: GLOBAL {public} was not an allowed global by default. Please use "
+                f"`torch.serialization.add_safe_globals([{public}])` or the "
+                f"`torch.serialization.safe_globals([{public}])` context manager to allowlist this global if you trust "
                 "this class/function.")
 
     def is_trusted(self, value: Any) -> bool:

@@ -253,3 +253,41 @@ def recurrent_layer(xp, *xs, cell, sizes, reverse, biased):
     layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased))
 def mkldnn_rnn_layer(xp, *xs, cell, sizes, reverse, biased):
     return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
+
+
+# Sequences of different lengths: packed without gaps, or padded to (steps, batch, ...).
+
+@op(x=lambda xp, g, x_shape, sizes: xp.pack_padded_sequence_backward(g, shape=x_shape, sizes=sizes))
+def pack_padded_sequence(xp, x, *, sizes):
+    return xp.pack_padded_sequence(x, sizes=sizes)
+
+
+@op(x=lambda xp, g, sizes: xp.pack_padded_sequence(g, sizes=sizes))
+def pack_padded_sequence_backward(xp, x, *, shape, sizes):
+    return xp.pad_packed_sequence(x, shape=shape, sizes=sizes, value=0)
+
+
+@op(node="CopySlices",
+    x=lambda xp, g, sizes: xp.pack_padded_sequence(g, sizes=sizes))
+def pad_packed_sequence(xp, x, *, shape, sizes, value):
+    return xp.pad_packed_sequence(x, shape=shape, sizes=sizes, value=value)
+
+
+def unpadded(xp, g, shapes, length, batch_axis, left):
+    """The parts of `g` that are not padding."""
+    parts = []
+    for i, shape in enumerate(shapes):
+        start = length - shape[0] if left else 0
+        parts.append(xp.slice(xp.select(g, axis=batch_axis, index=i), axis=0, start=start, stop=start + shape[0], step=1))
+    return parts
+
+
+@op(node="CopySlices",
+    xs=lambda xp, g, xs_shape, length, batch_axis, left: unpadded(xp, g, xs_shape, length, batch_axis, left))
+def pad_sequence(xp, *xs, length, batch_axis, value, left):
+    padded = []
+    for x in xs:
+        missing = length - x.shape[0]
+        pads = ((missing, 0) if left else (0, missing), *((0, 0),) * (len(x.shape) - 1))
+        padded.append(xp.constant_pad(x, pads=pads, value=value))
+    return xp.stack(*padded, axis=batch_axis)

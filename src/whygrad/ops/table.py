@@ -35,8 +35,8 @@ class Rule:
 class Row:
     """One op: its forward, the rules of its arguments, and how its node in the graph is called."""
 
-    __slots__ = ("broadcasts", "forward", "holomorphic", "inputs", "name", "node", "outputs", "rules", "static_defaults",
-                 "statics", "variadic", "view")
+    __slots__ = ("broadcasts", "forward", "holomorphic", "inputs", "name", "node", "output_names", "outputs", "rules",
+                 "static_defaults", "statics", "variadic", "view")
 
     def __init__(self, forward: Callable[..., Any], rules: dict[str, Any], *, broadcasts: bool, view: bool,
                  node: str | Callable[..., str] | None, outputs: tuple[Any, ...] | str, holomorphic: bool) -> None:
@@ -54,6 +54,9 @@ class Row:
         self.view = view
         self.node = node or f"{camel(self.name)}Backward0"
         self.outputs = outputs
+        # Names under which a rule can ask for the results.
+        self.output_names = (() if outputs == "list" else ("out",) if len(outputs) == 1 else
+                             tuple([f"out{i}" for i in range(len(outputs))]))
         self.holomorphic = holomorphic
         self.rules = {argument: rule if isinstance(rule, NoGrad) else Rule(rule, self.name, argument)
                       for argument, rule in rules.items()}
@@ -75,15 +78,6 @@ class Row:
                 wrong = sorted(set(rule.names) - legal)
                 raise TypeError(f"op '{self.name}', rule for '{argument}': unknown names {wrong}; a rule may name "
                                 f"{sorted(legal)}")
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """Names under which a rule can ask for the results."""
-        if self.outputs == "list":
-            return ()
-        if len(self.outputs) == 1:
-            return ("out",)
-        return tuple(f"out{i}" for i in range(len(self.outputs)))
 
     @property
     def saveable(self) -> tuple[str, ...]:

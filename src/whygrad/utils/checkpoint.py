@@ -1,4 +1,4 @@
-"""torch.utils.checkpoint. Results and gradients are torch's; memory is not saved, for nothing is computed a second time."""
+"""torch.utils.checkpoint. Results and gradients are torch's; memory is not saved, for nothing is computed twice."""
 
 from __future__ import annotations
 

@@ -78,16 +78,16 @@ def _has_gradient(t: Tensor) -> Explanation:
     if assigned and (reached is None or reached.number < log[2]):
         return Explanation(
             symptom, "grad-assigned",
-            f"The value was assigned by hand {_at(log[1])}. requires_grad=False only means that backward computes nothing for this "
-            "tensor: it neither writes .grad nor clears what is there, so an assigned value stays. A tensor that does not require "
-            "grad never collects a gradient by taking part in tracked operations.",
+            f"The value was assigned by hand {_at(log[1])}. requires_grad=False only means that backward computes nothing for "
+            "this tensor: it neither writes .grad nor clears what is there, so an assigned value stays. A tensor that does not "
+            "require grad never collects a gradient by taking part in tracked operations.",
             "set .grad = None to remove it.", _places(log[1]))
     frozen = meta.switched_at[1] if meta.switched_at is not None else None
     return Explanation(
         symptom, "stale-grad-after-freeze",
-        f"The value is left over from the backward {_at(reached.site if reached else None)}, when the tensor still required grad. "
-        f"Switching requires_grad off {_at(frozen)} stops new gradients but does not erase the old one, and an optimizer that holds "
-        "the tensor will still apply it.",
+        f"The value is left over from the backward {_at(reached.site if reached else None)}, when the tensor still required "
+        f"grad. Switching requires_grad off {_at(frozen)} stops new gradients but does not erase the old one, and an optimizer "
+        "that holds the tensor will still apply it.",
         "set .grad = None (or call zero_grad()) when you freeze the tensor.", _places(frozen, reached.site if reached else None))
 
 
@@ -95,9 +95,9 @@ def _non_leaf(t: Tensor) -> Explanation:
     node, _ = row_node(grad_fn(t))
     return Explanation(
         "this tensor's .grad is None", "non-leaf-no-retain",
-        f"It is not a leaf: it was computed {_at(node.site)} ({type(node).__name__}). backward() does pass a gradient through it, but "
-        "only leaf tensors keep theirs in .grad, so that memory for intermediate results can be freed. Whether its inputs require "
-        "grad has nothing to do with it.",
+        f"It is not a leaf: it was computed {_at(node.site)} ({type(node).__name__}). backward() does pass a gradient through "
+        "it, but only leaf tensors keep theirs in .grad, so that memory for intermediate results can be freed. Whether its "
+        "inputs require grad has nothing to do with it.",
         "call .retain_grad() on it before backward(), or use torch.autograd.grad(loss, tensor).", _places(node.site))
 
 
@@ -118,8 +118,10 @@ _CAUSE_TEXTS = {
     "created": ("never-required-grad",
                 "It was created {at} without requires_grad=True, so nothing that is done with it asks for its gradient.",
                 "create it with requires_grad=True, or call .requires_grad_() before the forward."),
-    "detach": ("detach", "It was taken out of the graph by {detail} {at}: the values are the same, the history is gone, and no "
-               "gradient passes that point.", "do not detach on the path between the parameters and the loss."),
+    "detach": ("detach",
+               ("It was taken out of the graph by {detail} {at}: the values are the same, the history is gone, and no gradient "
+                "passes that point."),
+               "do not detach on the path between the parameters and the loss."),
     "grad-mode-off": ("grad-mode-off", "It was computed {at} while gradient recording was off: {detail} was entered {origin}.",
                       "move the computation out of the no_grad block."),
     "non-differentiable-op": ("non-differentiable-op", "The operation {at} has no derivative ({detail}), so history ends there.",
@@ -128,8 +130,8 @@ _CAUSE_TEXTS = {
                          "stay in tensors: use torch.stack or plain tensor operations instead of copying values."),
     "frozen": ("frozen", "Its requires_grad was switched off {at}.", "call .requires_grad_() to train it again."),
     "no-create-graph": ("no-create-graph",
-                        "It is a gradient, computed by the backward {at}, which was not recorded. Gradients are plain values unless "
-                        "the backward pass itself is asked to be differentiable.",
+                        ("It is a gradient, computed by the backward {at}, which was not recorded. Gradients are plain values "
+                         "unless the backward pass itself is asked to be differentiable."),
                         "pass create_graph=True to that backward() or autograd.grad() call."),
 }
 
@@ -148,11 +150,12 @@ def _leaf_without_gradient(t: Tensor, loss: Tensor | None) -> Explanation:
     if found is not None:
         cause, path = found
         category, text, fix = _CAUSE_TEXTS.get(cause.kind, ("unused-in-loss", "The path ends {at}.", ""))
-        return Explanation(symptom, category, "The way from this tensor to the loss is cut. "
-                           + text.format(at=_at(cause.site), origin=_at(cause.origin), detail=cause.detail).replace("It was", "A value was"),
-                           fix, _places(cause.site, cause.origin), path)
-    return Explanation(symptom, "unused-in-loss", f"No operation leads from it to the tensor that was differentiated {_at(called)}: the "
-                       "loss does not depend on it.", "use it in the computation of the loss, or leave it out.",
+        told = text.format(at=_at(cause.site), origin=_at(cause.origin), detail=cause.detail).replace("It was", "A value was")
+        return Explanation(symptom, category, f"The way from this tensor to the loss is cut. {told}", fix,
+                           _places(cause.site, cause.origin), path)
+    where = f" {_at(called)}" if called is not None else ""
+    return Explanation(symptom, "unused-in-loss", f"No operation leads from it to the tensor that was differentiated{where}: "
+                       "the loss does not depend on it.", "use it in the computation of the loss, or leave it out.",
                        _places(t.meta.switched_at[1] if t.meta.switched_at else None))
 
 
@@ -168,15 +171,22 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
     for node, path in _paths_from(root):
         for causes in node.cuts or ():
             for cause in causes:
-                if any(reference() is t for reference in cause.leaves):
+                if any(_leads_to(reference(), t) for reference in cause.behind):
                     return cause, path
     return None
+
+
+def _leads_to(target: Any, t: Tensor) -> bool:
+    """True if `target` is `t`, or a node (still alive) from which it can be reached."""
+    if not isinstance(target, Node):
+        return target is t
+    return any(edge is t for node in _nearest_first({target: None}) for edge in node.edges)
 
 
 def _paths_from(root: Any) -> Iterator[tuple[Node, list[str]]]:
     """Every node behind `root`, nearest first, with the names of the nodes from it to the root."""
     came_from: dict[Node, Node | None] = {root: None} if isinstance(root, Node) else {}
-    for node in came_from_order(came_from):
+    for node in _nearest_first(came_from):
         path, at = [], node
         while at is not None:
             if at.visible:
@@ -185,7 +195,8 @@ def _paths_from(root: Any) -> Iterator[tuple[Node, list[str]]]:
         yield node, path
 
 
-def came_from_order(came_from: dict[Node, Node | None]) -> Iterator[Node]:
+def _nearest_first(came_from: dict[Node, Node | None]) -> Iterator[Node]:
+    """Walk back from the given nodes, noting for each further one where it was come from."""
     queue = deque(came_from)
     while queue:
         node = queue.popleft()

@@ -18,8 +18,8 @@ def at(site: Site | None) -> str:
 
 
 def non_scalar(shape: tuple[int, ...], computed: Site | None) -> str:
-    return (f"why: the tensor has shape {list(shape)}, computed {at(computed)}. backward() computes a product of a vector with the "
-            "Jacobian, and only for a single element is there an obvious vector: 1. Reduce first (.sum() or .mean()), or pass "
+    return (f"why: the tensor has shape {list(shape)}, computed {at(computed)}. backward() computes a product of a vector with "
+            "the Jacobian, and only for a single element is there an obvious vector: 1. Reduce first (.sum() or .mean()), or pass "
             "gradient=, a tensor of the same shape that says how much each element counts.")
 
 

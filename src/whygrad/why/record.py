@@ -38,43 +38,42 @@ reach = 32
 class Cause:
     """Why a tensor has no history: the first thing that cut it off, and where.
 
-    `leaves` are weak references to leaf tensors that were cut off, as far as they were found within `reach` nodes: so an
-    explanation can name them, and a detached value kept for a log does not keep its graph.
+    `behind` are weak references to what was cut off: leaf tensors, as far as they were found within `reach` nodes, else the
+    nodes themselves. So an explanation can name them, and a detached value kept for a log does not keep its graph.
     """
 
-    __slots__ = ("detail", "kind", "leaves", "origin", "site")
+    __slots__ = ("behind", "detail", "kind", "origin", "site")
 
     def __init__(self, kind: str, where: Site | None, detail: str = "", sources: tuple[Any, ...] = (),
                  origin: Site | None = None) -> None:
         self.kind = kind
         self.site = where
         self.detail = detail
-        self.leaves = leaves_behind(sources) if sources else ()
+        # A comparison makes a mask: cheap, frequent, and hardly ever asked about. It keeps to the nodes.
+        looked_at = sources if kind == "non-differentiable-op" and reach <= 32 else leaves_behind(sources)
+        self.behind = tuple([weakref.ref(target) for target in looked_at])
         self.origin = origin
 
     def __repr__(self) -> str:
         return f"<cause {self.kind} {self.detail}>"
 
 
-def leaves_behind(sources: tuple[Any, ...]) -> tuple[weakref.ref[Any], ...]:
-    """Weak references to the leaves that these nodes (or leaves) lead to, newest paths first."""
-    leaves: dict[Any, None] = {}
+def leaves_behind(sources: tuple[Any, ...]) -> list[Any]:
+    """The leaves that these nodes (or leaves) lead to, and the nodes beyond which nobody looked."""
+    leaves = []
     seen = set(sources)
     pending = list(sources)
     while pending and len(seen) <= reach:
         target = pending.pop()
         edges = getattr(target, "edges", None)
         if edges is None:
-            leaves[target] = None
+            leaves.append(target)
             continue
         for edge in edges:
             if edge is not None and edge not in seen:
                 seen.add(edge)
                 pending.append(edge)
-    for target in pending:
-        if not hasattr(target, "edges"):
-            leaves[target] = None
-    return tuple([weakref.ref(leaf) for leaf in leaves])
+    return leaves + pending
 
 
 Causes = tuple[Cause, ...]

@@ -6,4 +6,4 @@ from whygrad import alias
 
 del sys.modules["torch"]
 alias.install()
-import torch  # noqa: E402, F401  now the alias
+import torch  # noqa: E402  now the alias

@@ -68,7 +68,7 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(f"Input type ({C_NAMES[input.dtype.name]}) and bias type ({C_NAMES[bias.dtype.name]}) should "
                            "be the same")
-    if input.dtype is dtypes.bool:
+    if input.dtype is dtypes.bool_:
         kernel = "compute_columns3d" if input.ndim == 5 else "slow_conv2d_cpu"
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
 

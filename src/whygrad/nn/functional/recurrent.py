@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from whygrad._apply import apply
+from whygrad._tensor import Tensor
 from whygrad.functional.linalg import linear
 from whygrad.nn.functional.regularization import dropout as drop
 from whygrad.nn.torch_functions import torch
@@ -16,21 +17,23 @@ from whygrad.ops.table import TABLE
 _whygrad_internal_ = True
 
 
-def recurrent(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any], params: Sequence[Any], has_biases: bool,
-              num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> list[Any]:
-    """[output, last h of each layer and direction, last c of each if there is one].
-
-    `states` has h of each layer and direction in one tensor, then for an LSTM c; `params` the weights, as
-    `RNNBase._flat_weights`. `batch_sizes` is given for a packed sequence.
-    """
-    sizes = None if batch_sizes is None else tuple(batch_sizes.tolist())
+def _stack_of_layers(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any], params: Sequence[Any],
+                     has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
+                     batch_first: bool) -> tuple[Any, ...]:
+    """(output, last h of each layer and direction, and for an LSTM their last c)."""
     if batch_first:
         input = input.transpose(0, 1)
-    if (len(sizes) if sizes else input.shape[0]) == 0:
+    sizes = None if batch_sizes is None else tuple(batch_sizes.tolist())
+    if input._array.shape[0] == 0:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    batch = sizes[0] if sizes else input._array.shape[1]
+    for state in states:
+        if state._array.shape[1] != batch:
+            raise RuntimeError(f"The size of tensor a ({state._array.shape[1]}) must match the size of tensor b ({batch}) "
+                               "at non-singleton dimension 0")
     directions = 2 if bidirectional else 1
     each = len(params) // (num_layers * directions)
-    row = TABLE["mkldnn_rnn_layer" if _torch_uses_mkldnn(cell, input, sizes, states) else "recurrent_layer"]
+    row = TABLE["mkldnn_rnn_layer" if _is_mkldnn(cell, input, sizes, states) else "recurrent_layer"]
     lasts = []
     for layer in range(num_layers):
         outputs = []
@@ -38,22 +41,92 @@ def recurrent(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any], pa
             index = layer * directions + direction
             weight, hidden, *rest = params[index * each:(index + 1) * each]
             state = [s[index] for s in states]
-            pre = linear(input, weight, rest.pop(0) if has_biases else None)
-            output, last, _, _ = apply(row, pre, torch.cat(state, 1) if len(state) > 1 else state[0], hidden, *rest,
+            products = linear(input, weight, rest.pop(0) if has_biases else None)
+            output, last, _, _ = apply(row, products, torch.cat(state, 1) if len(state) > 1 else state[0], hidden, *rest,
                                        cell=cell, sizes=sizes, reverse=direction == 1, biased=has_biases)
             outputs.append(output)
             lasts.append(last)
         input = outputs[0] if len(outputs) == 1 else torch.cat(outputs, -1)
         if layer < num_layers - 1:
             input = drop(input, dropout, train)
-    if batch_first:
-        input = input.transpose(0, 1)
-    width = states[0].shape[2]
     if len(states) == 1:
-        return [input, torch.stack(lasts)]
-    return [input, torch.stack([last[:, :width] for last in lasts]), torch.stack([last[:, width:] for last in lasts])]
+        return input.transpose_(0, 1) if batch_first else input, torch.stack(lasts)
+    width = states[0]._array.shape[2]
+    return (input.transpose(0, 1) if batch_first else input, torch.stack([last[:, :width] for last in lasts]),
+            torch.stack([last[:, width:] for last in lasts]))
 
 
-def _torch_uses_mkldnn(cell: str, input: Any, sizes: Any, states: Sequence[Any]) -> bool:
+def _is_mkldnn(cell: str, input: Any, sizes: Any, states: Sequence[Any]) -> bool:
+    """Whether torch has a kernel for a whole layer."""
     return (cell == "lstm" and sizes is None and input._array.dtype == np.float32 and input._array.size > 0
-            and states[0].shape == states[1].shape)
+            and states[0]._array.shape == states[1]._array.shape)
+
+
+def _define_stack(cell: str, doc: str) -> Callable[..., tuple[Any, ...]]:
+    count = 2 if cell == "lstm" else 1
+
+    def stack(input: Any, *args: Any) -> tuple[Any, ...]:
+        packed = isinstance(args[0 if count == 2 else 1], Tensor)
+        batch_sizes, hx, *options = (*args, False) if packed else (None, *args)
+        states = hx if count == 2 else (hx,)
+        if len(states) != count:
+            raise RuntimeError(f"{cell} expects two hidden states")
+        return _stack_of_layers(cell, input, batch_sizes, states, *options)
+
+    stack.__name__ = stack.__qualname__ = cell
+    stack.__doc__ = (f"{doc}\n\n`(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, "
+                     "or for a packed sequence `(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, "
+                     "bidirectional)`.")
+    return stack
+
+
+rnn_tanh = _define_stack("rnn_tanh", "Layers of h' = tanh(linear(x) + linear(h)).")
+rnn_relu = _define_stack("rnn_relu", "Layers of h' = relu(linear(x) + linear(h)).")
+gru = _define_stack("gru", "Layers of gated recurrent units.")
+lstm = _define_stack("lstm", "Layers with a long short-term memory.")
+
+
+def _check_cell(input: Any, states: Sequence[Any], w_ih: Any, w_hh: Any) -> None:
+    size, width = input._array.shape[1], w_ih._array.shape[1]
+    if size != width:
+        raise RuntimeError(f"input has inconsistent input_size: got {size} expected {width}")
+    hidden = w_hh._array.shape[1]
+    for i, state in enumerate(states):
+        batch, size = len(input._array), state._array.shape
+        if size[0] != batch:
+            raise RuntimeError(f"Input batch size {batch} doesn't match hidden{i} batch size {size[0]}")
+        if size[1] != hidden:
+            raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {size[1]}, expected {hidden}")
+
+
+def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """tanh(linear(x) + linear(h))."""
+    _check_cell(input, (hx,), w_ih, w_hh)
+    return (linear(hx, w_hh, b_hh) + linear(input, w_ih, b_ih)).tanh()
+
+
+def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """relu(linear(x) + linear(h))."""
+    _check_cell(input, (hx,), w_ih, w_hh)
+    return (linear(hx, w_hh, b_hh) + linear(input, w_ih, b_ih)).relu()
+
+
+def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """One step of a gated recurrent unit."""
+    _check_cell(input, (hx,), w_ih, w_hh)
+    x_reset, x_update, x_new = linear(input, w_ih, b_ih).unsafe_chunk(3, 1)
+    h_reset, h_update, h_new = linear(hx, w_hh, b_hh).unsafe_chunk(3, 1)
+    reset, update = (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid()
+    new = (x_new + h_new * reset).tanh()
+    return (hx - new) * update + new
+
+
+def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> tuple[Any, Any]:
+    """One step of a long short-term memory: (h, c)."""
+    if len(hx) != 2:
+        raise RuntimeError("lstm_cell expects two hidden states")
+    h, c = hx
+    _check_cell(input, hx, w_ih, w_hh)
+    take, forget, new, show = (linear(h, w_hh, b_hh) + linear(input, w_ih, b_ih)).unsafe_chunk(4, 1)
+    c = forget.sigmoid() * c + take.sigmoid() * new.tanh()
+    return show.sigmoid() * c.tanh(), c

@@ -1,5 +1,6 @@
 """torch.nn.utils: gradient clipping, and parameters as one vector."""
 
+from whygrad.nn.utils import rnn
 from whygrad.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -10,4 +11,4 @@ from whygrad.nn.utils.clip_grad import (
 from whygrad.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
-           "parameters_to_vector", "vector_to_parameters"]
+           "parameters_to_vector", "rnn", "vector_to_parameters"]

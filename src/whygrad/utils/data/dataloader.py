@@ -36,8 +36,8 @@ class _InfiniteConstantSampler(Sampler[None]):
 class DataLoader(Generic[T_co]):
     """Iterates over a dataset in batches.
 
-    With `num_workers`, batches come from processes beside this one, in the same order. `pin_memory` is accepted; there is
-    no device that would need it.
+    With `num_workers`, batches come from processes beside this one, in the same order. `pin_memory` is accepted; there
+    is no device that would need it.
     """
 
     def __init__(self, dataset: Dataset[T_co], batch_size: int | None = 1, shuffle: bool | None = None,
@@ -71,13 +71,14 @@ class DataLoader(Generic[T_co]):
             else:
                 sampler = SequentialSampler(dataset)  # type: ignore[arg-type]
         if batch_size is not None:
-            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)  # type: ignore[arg-type]
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.generator = generator
-        self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
+        default = default_convert if batch_sampler is None else default_collate
+        self.collate_fn = default if collate_fn is None else collate_fn
         self.persistent_workers = persistent_workers
         self._initialized = True
         self._claimed_length: int | None = None
@@ -108,7 +109,7 @@ class DataLoader(Generic[T_co]):
             return _Iterator(self)
         if not self.persistent_workers:
             return _WorkersIterator(self)
-        if self._iterator is None:
+        if self._iterator is None or self._iterator.workers is None:
             self._iterator = _WorkersIterator(self)
         else:
             self._iterator.begin(self)

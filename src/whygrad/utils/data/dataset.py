@@ -18,7 +18,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Samples by index: a subclass has `__getitem__`, mostly `__len__`, and may have `__getitems__` for a list of indices."""
+    """Samples by index: a subclass has `__getitem__`, mostly `__len__`, and maybe `__getitems__` for many indices."""
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")

@@ -1,7 +1,7 @@
 """The processes that load data beside the program.
 
-Each has a queue of its own for tasks and a pipe of its own for results, so that one that is killed takes nothing with it
-that the others need: its pipe ends, and the program is told.
+Each has a queue of its own for tasks and a pipe of its own for results, so that one that is killed takes nothing with
+it that the others need: its pipe ends, and the program is told.
 """
 
 from __future__ import annotations
@@ -103,7 +103,11 @@ class Workers:
             receive, send = context.Pipe(duplex=False)
             arguments = (make_fetcher, dataset, tasks, send, base_seed, init, i, count)
             process = context.Process(target=work, args=arguments, daemon=True)
-            process.start()
+            try:
+                process.start()
+            except BaseException:
+                self.close()  # those that run already
+                raise
             send.close()  # so that the pipe ends with the worker
             self.queues.append(tasks)
             self.results.append(receive)

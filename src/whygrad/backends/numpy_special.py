@@ -1,0 +1,236 @@
+"""The gamma function's family, the inverse error function and Bessel functions for NumPy, which has none of them.
+
+Everything is computed in double precision, by formulas that hold for whole arrays: recurrences that carry the argument to
+where an asymptotic series (Bernoulli numbers) is exact, reflections for negative arguments, and power series near zeros.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from whygrad.backends.numpy_erf import erf, erfc
+from whygrad.backends.quiet import quiet
+
+_whygrad_internal_ = True
+
+Array = Any
+
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)  # B2, B4, ...
+FAR = 10.0  # from here on the asymptotic series below are exact to double precision
+HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+
+
+def in_double(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Compute in float64 without warnings, and give back the dtype that came in."""
+
+    def wrapped(*arrays: Array, **statics: Any) -> Array:
+        dtype = next(x.dtype for x in arrays if hasattr(x, "dtype"))  # the others are Python numbers
+        result = function(*[np.asarray(x, np.float64) for x in arrays], **statics)
+        return np.asarray(result).astype(dtype, copy=False)
+
+    wrapped.__name__ = function.__name__
+    return quiet(wrapped)
+
+
+def polynomial(x: Array, lowest_first: Sequence[float]) -> Array:
+    result = np.full_like(x, lowest_first[-1])
+    for coefficient in lowest_first[-2::-1]:
+        result *= x
+        result += coefficient
+    return result
+
+
+def hurwitz_zeta(s: Array, q: Array) -> Array:
+    """The sum of (q + k)**-s over k = 0, 1, ...: terms until q + k is large, then Euler and Maclaurin's formula."""
+    s, q = np.broadcast_arrays(s, q)
+    a = q.copy()
+    total = np.zeros_like(a)
+    while (near := a < FAR + s).any():
+        total += np.where(near, a ** -s, 0)
+        a = a + near
+    power = a ** -s
+    total += power * (a / (s - 1) + 0.5)
+    rising, factorial = s, 2.0  # s (s + 1) ... (s + 2 j - 2), and (2 j)!
+    for j, number in enumerate(BERNOULLI, 1):
+        power = power / a if j == 1 else power / (a * a)
+        total += number / factorial * rising * power
+        rising = rising * (s + (2 * j - 1)) * (s + 2 * j)
+        factorial *= (2 * j + 1) * (2 * j + 2)
+    return total
+
+
+@in_double
+def zeta(x: Array, q: Array) -> Array:
+    value = hurwitz_zeta(x, np.where(np.isfinite(q), q, 1.0))
+    value = np.where(np.isinf(q), np.where(q > 0, 0.0, np.nan), value)
+    value = np.where((q <= 0) & (q == np.floor(q)), np.inf, np.where((q < 0) & (x != np.floor(x)), np.nan, value))
+    return np.where((x < 1) | np.isnan(q), np.nan, np.where(x == 1, np.inf, value))
+
+
+# lgamma(2 + z) = (1 - Euler's constant) z + sum of (-z)**k (zeta(k) - 1) / k: for |z| <= 1/2 27 terms are enough.
+_ORDERS = np.arange(2, 29)
+NEAR_TWO = (0.0, 1 - 0.57721566490153286061,
+            *((-1.0) ** _ORDERS * hurwitz_zeta(_ORDERS.astype(float), np.array(2.0)) / _ORDERS))
+STIRLING = [number / (2 * k * (2 * k - 1)) for k, number in enumerate(BERNOULLI, 1)]
+
+
+def _lgamma_of_positive(x: Array) -> Array:
+    near = x < 2.5
+    small = np.where(near, x, 2.0)
+    steps = (small < 1.5).astype(float) + (small < 0.5)  # up to the interval around 2
+    result = polynomial(small + steps - 2, NEAR_TWO)
+    result -= np.where(steps > 0, np.log1p(small + (steps - 2)), 0) + np.where(steps > 1, np.log(small), 0)
+    if near.all():
+        return result
+    shift = np.where(x < FAR, 8.0, 0.0)
+    product = np.ones_like(x)
+    for k in range(8):
+        product *= np.where(shift > 0, x + k, 1.0)
+    far = np.where(near, FAR, x) + shift
+    large = (far - 0.5) * np.log(far) - far + HALF_LOG_TWO_PI + polynomial(1 / (far * far), STIRLING) / far
+    return np.where(near, result, np.where(np.isinf(x), x, large - np.log(product)))
+
+
+def _sine_of_pi(x: Array) -> Array:
+    """sin(pi x) up to the sign, exact at the integers."""
+    part = x - np.floor(x)
+    return np.sin(np.pi * np.minimum(part, 1 - part))
+
+
+@in_double
+def lgamma(x: Array) -> Array:
+    negative = x < 0
+    size = np.where(negative, -x, x)
+    value = _lgamma_of_positive(size)
+    if negative.any():
+        reflected = math.log(math.pi) - np.log(_sine_of_pi(size) * size) - value
+        value = np.where(negative, np.where(np.isinf(x), np.inf, reflected), value)
+    return value
+
+
+@in_double
+def digamma(x: Array) -> Array:
+    negative = x < 0
+    a = np.where(negative, 1 - x, x)
+    value = np.zeros_like(a)
+    if (a < FAR).any():
+        for k in range(10):
+            value -= 1 / (a + k)
+        a = a + FAR
+    value += np.log(a) - 0.5 / a - polynomial(1 / (a * a), DIGAMMA) / (a * a)
+    value = np.where(np.isinf(x), x, value)
+    if negative.any():
+        whole = x == np.floor(x)
+        part = x - np.round(x)
+        value = np.where(negative, np.where(whole, np.nan, value - np.pi / np.tan(np.pi * part)), value)
+    return np.where(x == 0, np.copysign(np.inf, -x), value)
+
+
+DIGAMMA = [number / (2 * k) for k, number in enumerate(BERNOULLI, 1)]
+
+
+@in_double
+def polygamma(x: Array, *, n: int) -> Array:
+    if n == 0:
+        return digamma(x)
+    if n == 1:
+        reflect = x < 0.5
+        value = hurwitz_zeta(np.array(2.0), np.where(reflect, 1 - x, x))
+        return np.where(reflect, (np.pi / np.where(reflect, _sine_of_pi(x), 1)) ** 2 - value, value)
+    return (-1) ** (n + 1) * math.factorial(n) * zeta(np.array(n + 1.0), x)
+
+
+@in_double
+def erfinv(x: Array) -> Array:
+    """A first guess from Winitzki's formula, then Halley's method on erf, or in the tails on erfc."""
+    size = np.minimum(np.abs(x), 1)
+    logarithm = np.log1p(-size * size)
+    a = 2 / (np.pi * 0.147) + logarithm / 2
+    inside = size < 1
+    guess = np.where(inside, np.sqrt(np.maximum(np.sqrt(a * a - logarithm / 0.147) - a, 0)), 0)
+    for _ in range(3):
+        excess = np.where(size < 0.5, erf(guess) - size, (1 - size) - erfc(guess))
+        step = excess * (math.sqrt(math.pi) / 2) * np.exp(guess * guess)
+        guess = guess - step / (1 + guess * step)
+    guess = np.where(size == 1, np.inf, guess)
+    return np.where(np.abs(x) <= 1, np.copysign(guess, x), np.nan)
+
+
+def _bessel(order: int) -> Callable[[Array], Array]:
+    """exp(-|x|) I_order(x): the power series up to 20, Hankel's asymptotic series beyond."""
+    power = [0.25 ** k / (math.factorial(k) * math.factorial(k + order)) for k in range(70)]
+    hankel = [1.0]
+    for k in range(1, 25):
+        hankel.append(-hankel[-1] * (4 * order ** 2 - (2 * k - 1) ** 2) / (8 * k))
+
+    def scaled(x: Array) -> Array:
+        size = np.abs(x)
+        small, large = np.minimum(size, 20), np.maximum(size, 20)
+        near = polynomial(small * small, power) * np.exp(-small)
+        far = polynomial(1 / large, hankel) / np.sqrt(2 * np.pi * large)
+        return np.where(size <= 20, near * (x / 2) ** order, far * np.sign(x) ** order)
+
+    return scaled
+
+
+_scaled_0, _scaled_1 = _bessel(0), _bessel(1)
+i0e, i1e = in_double(_scaled_0), in_double(_scaled_1)
+i0 = in_double(lambda x: _scaled_0(x) * np.exp(np.abs(x)))
+i1 = in_double(lambda x: _scaled_1(x) * np.exp(np.abs(x)))
+
+
+@in_double
+def gammainc(a: Array, x: Array) -> Array:
+    return _incomplete_gamma(a, x, upper=False)
+
+
+@in_double
+def gammaincc(a: Array, x: Array) -> Array:
+    return _incomplete_gamma(a, x, upper=True)
+
+
+def _incomplete_gamma(a: Array, x: Array, upper: bool) -> Array:
+    a, x = np.broadcast_arrays(a, x)
+    ordinary = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+    from_below = ordinary & (x < a + 1)
+    from_above = ordinary & ~from_below
+    result = np.full(a.shape, np.nan)
+    edge = (a >= 0) & (x >= 0) & ~ordinary & ~((a == 0) & (x == 0)) & ~(np.isinf(a) & np.isinf(x))
+    result[edge] = ((x == np.inf) | (a == 0))[edge] != upper
+    for chosen, formula, is_upper in ((from_below, _lower_series, False), (from_above, _upper_fraction, True)):
+        if chosen.any():
+            value = formula(a[chosen], x[chosen])
+            value *= np.exp(a[chosen] * np.log(x[chosen]) - x[chosen] - lgamma(a[chosen]))
+            result[chosen] = value if upper == is_upper else 1 - value
+    return result
+
+
+def _lower_series(a: Array, x: Array) -> Array:
+    term = 1 / a
+    total, k = term.copy(), 1
+    while (term > 1e-17 * total).any():
+        term = term * (x / (a + k))
+        total += term
+        k += 1
+    return total
+
+
+def _upper_fraction(a: Array, x: Array) -> Array:
+    """Lentz's evaluation of Legendre's continued fraction."""
+    b = x + 1 - a
+    c, d = np.full_like(x, 1e300), 1 / b
+    h, k = d.copy(), 1
+    change = np.full_like(x, 2.0)
+    while (np.abs(change - 1) > 1e-15).any() and k < 100_000:
+        b = b + 2
+        factor = k * (a - k)
+        d = 1 / (factor * d + b)
+        c = b + factor / c
+        change = c * d
+        h *= change
+        k += 1
+    return h

@@ -1,0 +1,197 @@
+"""Sequences of different lengths: padded to one tensor, or packed without gaps, which recurrent layers take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whygrad import dtypes
+from whygrad._apply import apply
+from whygrad._tensor import Tensor, wrap
+from whygrad.functional.arguments import wrong_type
+from whygrad.nn.torch_functions import torch
+from whygrad.ops.table import TABLE
+
+_whygrad_internal_ = True
+
+
+class PackedSequence_(NamedTuple):
+    data: Any
+    batch_sizes: Any
+    sorted_indices: Any
+    unsorted_indices: Any
+
+
+class PackedSequence(PackedSequence_):
+    """The elements of all sequences step by step, each step with the sequences that are so long, the longest first.
+
+    `batch_sizes[t]` is how many those are. `sorted_indices` is the order into which the sequences were brought, or None.
+    """
+
+    def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None,
+                unsorted_indices: Any = None) -> PackedSequence:
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        if batch_sizes is None:
+            if not (isinstance(data, (list, tuple)) and len(data) == 2):
+                raise AssertionError("Expected data to be a list or tuple of length 2")
+            data, batch_sizes = data
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def pin_memory(self) -> PackedSequence:
+        return type(self)(self.data.pin_memory(), *self[1:])
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """Convert the data, as `Tensor.to` does."""
+        data = self.data.to(*args, **kwargs)
+        return self if data is self.data else type(self)(data, *self[1:])
+
+    def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        return self.to(*args, **{"device": "cpu", **kwargs})
+
+    def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        return type(self)(self.data.cuda(*args, **kwargs), *self[1:])
+
+    def double(self) -> PackedSequence:
+        return self.to(dtype=dtypes.float64)
+
+    def float(self) -> PackedSequence:
+        return self.to(dtype=dtypes.float32)
+
+    def half(self) -> PackedSequence:
+        return self.to(dtype=dtypes.float16)
+
+    def long(self) -> PackedSequence:
+        return self.to(dtype=dtypes.int64)
+
+    def int(self) -> PackedSequence:
+        return self.to(dtype=dtypes.int32)
+
+    def short(self) -> PackedSequence:
+        return self.to(dtype=dtypes.int16)
+
+    def char(self) -> PackedSequence:
+        return self.to(dtype=dtypes.int8)
+
+    def byte(self) -> PackedSequence:
+        return self.to(dtype=dtypes.uint8)
+
+    @property
+    def is_cuda(self) -> bool:
+        found: bool = self.data.is_cuda
+        return found
+
+    def is_pinned(self) -> bool:
+        found: bool = self.data.is_pinned()
+        return found
+
+
+def invert_permutation(permutation: Any) -> Any:
+    """The order that undoes another."""
+    return None if permutation is None else wrap(np.argsort(permutation._array, kind="stable"))
+
+
+def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False,
+                         enforce_sorted: bool = True) -> PackedSequence:
+    """Pack (T, B, ...), or (B, T, ...) if `batch_first`, of which each sequence has its length."""
+    if not isinstance(input, Tensor):
+        raise wrong_type("_pack_padded_sequence", "input", 1, "Tensor", input)
+    found = np.asarray(lengths._array if isinstance(lengths, Tensor) else lengths).astype(np.int64)
+    order = None
+    if not enforce_sorted:
+        order = np.argsort(-found, kind="stable")
+        found = found[order]
+        input = input.index_select(0 if batch_first else 1, wrap(order))
+    if batch_first:
+        input = input.transpose(0, 1)
+    _check_lengths(input, found)
+    sizes = (found[:, None] > np.arange(found[0])).sum(axis=0)
+    data = apply(TABLE["pack_padded_sequence"], input, sizes=tuple(sizes.tolist()))
+    return PackedSequence(data, wrap(sizes), None if order is None else wrap(order))
+
+
+def _check_lengths(input: Any, lengths: np.ndarray) -> None:
+    if not input._array.size:
+        raise RuntimeError("Cannot pack empty tensors.")
+    if lengths.ndim != 1:
+        raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D cpu Long tensor")
+    batch = input.size(1)
+    if len(lengths) != batch:
+        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} "
+                           f"(batch_size={batch})")
+    if lengths[-1] <= 0:
+        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is "
+                           "<= 0")
+    if (np.diff(lengths) > 0).any():
+        raise RuntimeError("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
+                           "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
+                           "requirement if you do not need ONNX exportability.")
+
+
+def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
+                        total_length: int | None = None) -> tuple[Any, Any]:
+    """(the sequences side by side, padded to one length; their lengths)."""
+    sizes = sequence.batch_sizes._array
+    steps = len(sizes)
+    if total_length is not None:
+        if total_length < steps:
+            raise ValueError("Expected total_length to be at least the length of the longest sequence in input, but got "
+                             f"total_length={total_length} and max sequence length being {steps}")
+        steps = total_length
+    data = sequence.data
+    batch = int(sizes[0])
+    padded = apply(TABLE["pad_packed_sequence"], data, shape=(steps, batch, *data._array.shape[1:]),
+                   sizes=tuple(sizes.tolist()), value=padding_value)
+    lengths = (sizes > np.arange(batch)[:, None]).sum(axis=1)
+    if batch_first:
+        padded = padded.transpose(0, 1)
+    if sequence.unsorted_indices is not None:
+        padded = padded.index_select(0 if batch_first else 1, sequence.unsorted_indices)
+        lengths = lengths[sequence.unsorted_indices._array]
+    return padded, wrap(lengths)
+
+
+def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0,
+                 padding_side: str = "right") -> Any:
+    """The sequences side by side, padded to the length of the longest."""
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
+    listed: list[Any] = list(sequences)
+    for i, sequence in enumerate(listed):
+        if not isinstance(sequence, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(sequence).__name__}")
+    if not listed:
+        raise RuntimeError("received an empty list of sequences")
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    first = listed[0]
+    for sequence in listed[1:]:
+        for dim, (a, b) in enumerate(zip(first._array.shape, sequence._array.shape, strict=False)):
+            if dim and a != b:
+                raise RuntimeError(f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton "
+                                   f"dimension {dim}")
+    return apply(TABLE["pad_sequence"], *[sequence.to(first.dtype) for sequence in listed],
+                 length=max(len(sequence._array) for sequence in listed), batch_axis=0 if batch_first else 1,
+                 value=padding_value, left=padding_side == "left")
+
+
+def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
+    """The sequences one by one, without the padding. As in torch, a tensor that is not batch-first becomes so."""
+    if not batch_first:
+        padded_sequences.transpose_(0, 1)
+    index = torch.arange(padded_sequences.shape[1])
+    return [sequence[index < length] for sequence, length in zip(padded_sequences, lengths, strict=True)]
+
+
+def pack_sequence(sequences: list[Any], enforce_sorted: bool = True) -> PackedSequence:
+    """Pack sequences given one by one."""
+    lengths = [sequence.size(0) for sequence in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
+    """The sequences one by one."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)
