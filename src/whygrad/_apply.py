@@ -289,8 +289,12 @@ def untracked_causes(row: Row, inputs: tuple[Any, ...]) -> why.Causes:
     if not nodes:
         return causes
     if not modes.grad or modes.inference:
+        if modes.off_name == "backward" and not modes.inference:
+            return (why.Cause("no-create-graph", modes.off_site),)
         mode = "inference_mode" if modes.inference else modes.off_name
-        return (why.Cause("grad-mode-off", why.site(), mode, nodes, origin=modes.off_site),)
+        # Inside a custom forward everything is off, and what it returns gets a history of its own.
+        cut_off = () if mode.endswith(".forward") else nodes
+        return (why.Cause("grad-mode-off", why.site(), mode, cut_off, origin=modes.off_site),)
     reasons = [rule.reason for rule in row.rules.values() if isinstance(rule, NoGrad)]
     return (why.Cause("non-differentiable-op", why.site(), reasons[0] if reasons else row.name, nodes),)
 

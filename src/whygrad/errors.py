@@ -44,8 +44,7 @@ NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
     "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
     ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-    "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information. (Triggered internally at "
-    "/pytorch/build/aten/src/ATen/core/TensorBody.h:502.)")
+    "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.")
 
 NO_GRAD_FN = "element {index} of tensors does not require grad and does not have a grad_fn"
 
@@ -135,7 +134,7 @@ CREATE_GRAPH_CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
     "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
     "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the "
-    "leak. (Triggered internally at /pytorch/torch/csrc/autograd/engine.cpp:1285.)")
+    "leak.")
 
 
 def user_stacklevel() -> int:

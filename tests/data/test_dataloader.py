@@ -40,6 +40,12 @@ LOADERS: dict[str, Callable[[Any, Any], Any]] = {
     "dataset": lambda t, d: list(
         d.DataLoader(d.TensorDataset(t.arange(10.0), t.arange(10)), batch_size=3, shuffle=True)
     ),
+    "subset of dataset": lambda t, d: list(d.DataLoader(d.Subset(d.TensorDataset(t.arange(10.0)), [7, 2, 5]), 2)),
+    "dataset beyond": lambda t, d: list(d.DataLoader(d.TensorDataset(t.arange(3)), 2, sampler=[0, 5])),
+    "dataset behind": lambda t, d: list(d.DataLoader(d.TensorDataset(t.arange(3), t.ones(3, 2)), 2, sampler=[-1, 0])),
+    "dataset gradient": lambda t, d: next(
+        iter(d.DataLoader(d.TensorDataset(t.ones(3, 2, requires_grad=True)), 2))
+    )[0].grad_fn.name(),
     "no batches": lambda t, d: list(d.DataLoader(np.arange(6.0).reshape(3, 2), batch_size=None)),
     "sampler": lambda t, d: list(d.DataLoader(t.arange(10), 4, sampler=d.SubsetRandomSampler(range(5)))),
     "list sampler": lambda t, d: list(d.DataLoader(t.arange(10), 2, sampler=[1, 5, 3])),

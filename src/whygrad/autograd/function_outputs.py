@@ -112,8 +112,7 @@ class Outputs:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if not is_input:
             warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
-                          "mutated should be passed to ctx.mark_dirty(). (Triggered internally at "
-                          "/__w/pytorch/pytorch/torch/csrc/autograd/custom_function.cpp:320.)", UserWarning,
+                          "mutated should be passed to ctx.mark_dirty().", UserWarning,
                           stacklevel=errors.user_stacklevel())
         position = next((i for i, x in enumerate(self.tensors) if x is t), 0)
         if t._view is not None:

@@ -7,8 +7,11 @@ from typing import Any
 
 from whygrad.backends import (
     numpy_activation,
+    numpy_attention,
     numpy_backend,
     numpy_choice,
+    numpy_factor,
+    numpy_implicit,
     numpy_conv,
     numpy_convert,
     numpy_index,
@@ -18,13 +21,15 @@ from whygrad.backends import (
     numpy_pointwise,
     numpy_recurrent,
     numpy_reduction,
+    numpy_special,
 )
 from whygrad.ops import TABLE
 
 _whygrad_internal_ = True
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout,
-            numpy_index, numpy_conv, numpy_convert, numpy_nn, numpy_recurrent, numpy_backend)
+            numpy_index, numpy_conv, numpy_convert, numpy_nn, numpy_recurrent,
+            numpy_attention, numpy_backend)
 
 
 class RawVocabulary:

@@ -144,20 +144,53 @@ def polygamma(x: Array, *, n: int) -> Array:
     return (-1) ** (n + 1) * math.factorial(n) * zeta(np.array(n + 1.0), x)
 
 
-@in_double
-def erfinv(x: Array) -> Array:
-    """A first guess from Winitzki's formula, then Halley's method on erf, or in the tails on erfc."""
-    size = np.minimum(np.abs(x), 1)
-    logarithm = np.log1p(-size * size)
+def _inverse_erf(size: Array, rest: Array) -> Array:
+    """For 0 <= size <= 1, where rest = 1 - size: a guess from Winitzki's formula, then Halley's method on erf or erfc."""
+    logarithm = np.log(rest * (1 + size))
     a = 2 / (np.pi * 0.147) + logarithm / 2
-    inside = size < 1
-    guess = np.where(inside, np.sqrt(np.maximum(np.sqrt(a * a - logarithm / 0.147) - a, 0)), 0)
+    guess = np.where(rest > 0, np.sqrt(np.maximum(np.sqrt(a * a - logarithm / 0.147) - a, 0)), 0)
     for _ in range(3):
-        excess = np.where(size < 0.5, erf(guess) - size, (1 - size) - erfc(guess))
+        excess = np.where(size < 0.5, erf(guess) - size, rest - erfc(guess))
         step = excess * (math.sqrt(math.pi) / 2) * np.exp(guess * guess)
         guess = guess - step / (1 + guess * step)
-    guess = np.where(size == 1, np.inf, guess)
-    return np.where(np.abs(x) <= 1, np.copysign(guess, x), np.nan)
+    return np.where(rest == 0, np.inf, guess)
+
+
+@in_double
+def erfinv(x: Array) -> Array:
+    size = np.minimum(np.abs(x), 1)
+    return np.where(np.abs(x) <= 1, np.copysign(_inverse_erf(size, 1 - size), x), np.nan)
+
+
+@in_double
+def ndtri(x: Array) -> Array:
+    """The point below which a standard normal number is with probability x."""
+    tail = 2 * np.minimum(x, 1 - x)
+    value = math.sqrt(2) * _inverse_erf(1 - tail, tail)
+    return np.where((x >= 0) & (x <= 1), np.where(x < 0.5, -value, value), np.nan)
+
+
+@in_double
+def erfcx(x: Array) -> Array:
+    """exp(x * x) erfc(x), by an asymptotic series where erfc vanishes."""
+    near = np.minimum(x, 10)
+    far = 1 / np.maximum(x, 10) ** 2
+    series = polynomial(far, ERFCX) / (math.sqrt(math.pi) * np.maximum(x, 10))
+    return np.where(x < 10, np.exp(near * near) * erfc(near), series)
+
+
+ERFCX = [(-0.5) ** k * math.prod(range(1, 2 * k, 2)) for k in range(12)]
+
+
+@in_double
+def log_ndtr(x: Array) -> Array:
+    low = np.minimum(x, -1) / -math.sqrt(2)
+    return np.where(x < -1, np.log(erfcx(low) / 2) - low * low, np.log1p(-erfc(np.maximum(x, -1) / math.sqrt(2)) / 2))
+
+
+@in_double
+def entr(x: Array) -> Array:
+    return np.where(x > 0, -x * np.log(x), np.where(x == 0, 0.0, np.where(np.isnan(x), x, -np.inf)))
 
 
 def _bessel(order: int) -> Callable[[Array], Array]:

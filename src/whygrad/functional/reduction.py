@@ -160,7 +160,7 @@ def prod(input: Tensor, dim: Any = ..., keepdim: bool = False, *, dtype: Any = N
 
 
 _FREEDOM = ("(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-            "divided by output numel). (Triggered internally at /pytorch/aten/src/ATen/native/ReduceOps.cpp:1861.)")
+            "divided by output numel).")
 
 
 def _spread(name: str) -> Callable[..., Any]:

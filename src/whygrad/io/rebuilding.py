@@ -248,7 +248,8 @@ STORAGES: dict[str, StorageKind] = {
         "BoolStorage": dtypes.bool_, "ByteStorage": dtypes.uint8, "CharStorage": dtypes.int8,
         "ShortStorage": dtypes.int16, "IntStorage": dtypes.int32, "LongStorage": dtypes.int64,
         "HalfStorage": dtypes.float16, "BFloat16Storage": dtypes.bfloat16, "FloatStorage": dtypes.float32,
-        "DoubleStorage": dtypes.float64, "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128}.items()}
+        "DoubleStorage": dtypes.float64,
+        "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128}.items()}
 UNTYPED = StorageKind("UntypedStorage", None)
 KIND_OF: dict[dtypes.dtype | None, StorageKind] = {kind.dtype: kind for kind in STORAGES.values()}
 

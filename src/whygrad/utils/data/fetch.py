@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.utils.data.dataset import IterableDataset, _many
+import numpy as np
+
+from whygrad._tensor import Tensor
+from whygrad.functional.fresh import fresh
+from whygrad.utils.data.collate import default_collate
+from whygrad.utils.data.dataset import IterableDataset, Subset, TensorDataset, _many
 
 _whygrad_internal_ = True
 
@@ -22,7 +27,32 @@ class Fetcher:
         self.drop_last = drop_last
 
     def fetch(self, indices: Any) -> Any:
-        return self.collate(_many(self.dataset, indices) if self.batched else self.dataset[indices])
+        if not self.batched:
+            return self.collate(self.dataset[indices])
+        if self.collate is default_collate:
+            at_once = gather(self.dataset, indices)
+            if at_once is not None:
+                return at_once
+        return self.collate(_many(self.dataset, indices))
+
+
+def gather(dataset: Any, indices: Any) -> list[Tensor] | None:
+    """A batch of a TensorDataset (or of subsets of one) without making and stacking its samples one by one.
+
+    None if that would not be the same: gradients flow through samples, or an index is unusual.
+    """
+    while type(dataset) is Subset:
+        indices = [dataset.indices[i] for i in indices]
+        dataset = dataset.dataset
+    if type(dataset) is not TensorDataset or any(tensor.requires_grad for tensor in dataset.tensors):
+        return None
+    rows = np.asarray(indices)
+    if rows.ndim != 1 or rows.dtype.kind != "i":
+        return None
+    try:
+        return [fresh(tensor._array[rows]) for tensor in dataset.tensors]
+    except IndexError:
+        return None  # the slow way raises it in torch's words
 
 
 class StreamFetcher(Fetcher):

@@ -1,0 +1,306 @@
+"""Pooling on bare arrays: a loop over the places inside a window, each step on all windows at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whygrad.backends.numpy_conv import empty
+from whygrad.backends.numpy_index import add_at
+from whygrad.backends.numpy_reduction import is_half
+from whygrad.ops.pool import Adaptive, Sliding
+
+_whygrad_internal_ = True
+
+Shape = tuple[int, ...]
+Axis = Sliding | Adaptive
+Axes = tuple[Axis, ...]
+
+everything = slice(None)
+
+
+class Tap(NamedTuple):
+    """One place inside the windows: in which windows it lies within the image, and which elements it is there."""
+
+    windows: Any
+    elements: Any
+    full: bool
+
+
+@lru_cache(maxsize=512)
+def table_of(axis: Axis) -> np.ndarray:
+    """The elements of each window, one row for each; -1 where there is none."""
+    places = np.arange(axis.out)
+    if isinstance(axis, Sliding):
+        table = (places * axis.stride - axis.padding)[:, None] + np.arange(axis.kernel) * axis.dilation
+        table[(table < 0) | (table >= axis.size)] = -1
+        return table
+    first, last = places * axis.size // axis.out, -(-(places + 1) * axis.size // axis.out)
+    table = first[:, None] + np.arange(max(last - first, default=0))
+    table[table >= last[:, None]] = -1
+    return table
+
+
+@lru_cache(maxsize=512)
+def taps_of(axis: Axis) -> tuple[Tap, ...]:
+    taps = []
+    for column in table_of(axis).T:
+        windows = np.flatnonzero(column >= 0)
+        full = len(windows) == len(column)
+        taps.append(Tap(everything if full else as_slice(windows), as_slice(column[windows]), full))
+    return tuple(taps)
+
+
+def as_slice(places: np.ndarray) -> Any:
+    """The same places as a slice, if they are evenly spaced: it needs no copy."""
+    if len(places) < 2:
+        return slice(int(places[0]), int(places[0]) + 1) if len(places) else slice(0)
+    step = int(places[1] - places[0])
+    if step > 0 and (np.diff(places) == step).all():
+        return slice(int(places[0]), int(places[-1]) + 1, step)
+    return places
+
+
+def along(axis: int, ndim: int, places: Any) -> tuple[Any, ...]:
+    return (..., places, *(everything,) * (ndim - 1 - axis))
+
+
+def result_shape(x: Any, axes: Axes) -> Shape:
+    return (*x.shape[:-len(axes)], *[axis.out for axis in axes])
+
+
+def lowest(dtype: Any) -> Any:
+    return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
+
+
+def window_taps(x: Any, axes: Axes) -> Iterator[tuple[int, bool, tuple[Any, ...], Any]]:
+    """For each place in a window: its number from 1, if all windows have it, those that do, and its values there."""
+    for number, taps in enumerate(product(*map(taps_of, axes)), 1):
+        values = x
+        plain = [tap.elements for tap in taps]
+        if any(isinstance(elements, np.ndarray) for elements in plain):
+            for i, elements in enumerate(plain, x.ndim - len(axes)):
+                values = values[along(i, x.ndim, elements)]
+        else:
+            values = x[(..., *plain)]
+        windows = tuple([tap.windows for tap in taps])
+        yield number, all([tap.full for tap in taps]), windows, values
+
+
+def max_pool(x: Any, *, axes: Axes, kind: str) -> tuple[Any, Any]:
+    shape = result_shape(x, axes)
+    count = math.prod([table_of(axis).shape[1] for axis in axes])
+    best = chosen = None
+    for number, full, windows, values in window_taps(x, axes):
+        if best is None:
+            if full:
+                best, chosen = values.copy("K"), np.full(shape, number, np.min_scalar_type(count))
+                continue
+            best, chosen = empty(shape, x), np.zeros(shape, np.min_scalar_type(count))
+            best.fill(lowest(x.dtype))
+        if full:
+            update(best, chosen, values, number)
+        else:
+            update_some(best, chosen, values, number, windows)
+    if best is None or chosen is None:
+        return empty(shape, x), np.empty(shape, np.int64)
+    if x.dtype.kind in "fV" and np.isnan(best).any():
+        choose_nan(chosen, x, axes)
+    return best, flat_places(chosen, axes)
+
+
+def update(best: Any, chosen: Any, values: Any, number: int) -> None:
+    larger = values > best
+    np.maximum(best, values, out=best)
+    # The number of a later place is the larger one.
+    np.maximum(chosen, np.multiply(larger, number, dtype=chosen.dtype), out=chosen)
+
+
+def update_some(best: Any, chosen: Any, values: Any, number: int, windows: tuple[Any, ...]) -> None:
+    """`update` for windows that this place belongs to. They are given by slices, or by arrays, which make copies."""
+    if not any(isinstance(part, np.ndarray) for part in windows):
+        update(best[(..., *windows)], chosen[(..., *windows)], values, number)
+        return
+    index = (..., *np.ix_(*[np.arange(n)[part] for n, part in zip(best.shape[-len(windows):], windows, strict=True)]))
+    some, some_chosen = best[index], chosen[index]
+    update(some, some_chosen, values, number)
+    best[index], chosen[index] = some, some_chosen
+
+
+def choose_nan(chosen: Any, x: Any, axes: Axes) -> None:
+    """In a window with a NaN the maximum is NaN, and lies where the last of them is."""
+    for number, _, windows, values in window_taps(x, axes):
+        index = (..., *np.ix_(*[np.arange(axis.out)[part] for axis, part in zip(axes, windows, strict=True)]))
+        chosen[index] = np.where(np.isnan(values), number, chosen[index])
+
+
+def flat_places(chosen: Any, axes: Axes) -> Any:
+    """The number of a place in its window, as a position in the flattened image."""
+    tables = [table_of(axis) for axis in axes]
+    counts = tuple([table.shape[1] for table in tables])
+    if not chosen.all():
+        # All values are the lowest there are: the first one that is not padding is taken.
+        first = np.ix_(*[(table >= 0).argmax(axis=1) for table in tables])
+        chosen = np.where(chosen == 0, np.ravel_multi_index(first, counts) + 1, chosen)
+    widths = [math.prod([axis.size for axis in axes[i + 1:]]) for i in range(len(axes))]
+    # Position = where the window starts + where in the window; both are sums over the axes.
+    starts: Any = 0
+    steps: Any = 0
+    for i, (axis, table, width) in enumerate(zip(axes, tables, widths, strict=True)):
+        step = axis.dilation if isinstance(axis, Sliding) else 1
+        start = np.arange(axis.out) * axis.stride - axis.padding if isinstance(axis, Sliding) else table[:, 0]
+        trailing = (1,) * (len(axes) - 1 - i)
+        starts = starts + start.reshape(-1, *trailing) * width
+        steps = steps + np.arange(table.shape[1]).reshape(-1, *trailing) * (step * width)
+    places = np.concatenate(([0], steps.ravel()))[chosen]
+    places += starts
+    return places
+
+
+def max_pool_values(x: Any, *, axes: Axes) -> Any:
+    for i, axis in enumerate(axes, x.ndim - len(axes)):
+        shape = (*x.shape[:i], axis.out, *x.shape[i + 1:])
+        best = None
+        for tap in taps_of(axis):
+            values = x[along(i, x.ndim, tap.elements)]
+            if best is None:
+                if tap.full:
+                    best = values.copy("K")
+                    continue
+                best = empty(shape, x)
+                best.fill(lowest(x.dtype))
+            windows = along(i, x.ndim, tap.windows)
+            best[windows] = np.maximum(best[windows], values)
+        x = empty(shape, x) if best is None else best
+    return x
+
+
+def image_rows(x: Any, dims: int) -> Any:
+    """Each image (of one channel) as one row."""
+    return x.reshape(math.prod(x.shape[:-dims]), math.prod(x.shape[-dims:]))
+
+
+def dims_of(kind: str) -> int:
+    """How many spatial axes an op has, from its name."""
+    return int(kind[kind.index("D") - 1])
+
+
+def pool_scatter(x: Any, places: Any, *, shape: Shape, kind: str) -> Any:
+    dims = dims_of(kind)
+    pixels = math.prod(shape[-dims:])
+    result = np.zeros(math.prod(shape), x.dtype)
+    rows = image_rows(places, dims) + np.arange(math.prod(shape[:-dims]))[:, None] * pixels
+    return add_at(result, rows.ravel(), x.ravel()).reshape(shape)
+
+
+def pool_gather(x: Any, places: Any, *, kind: str) -> Any:
+    dims = dims_of(kind)
+    return np.take_along_axis(image_rows(x, dims), image_rows(places, dims), 1).reshape(places.shape)
+
+
+def max_unpool(x: Any, places: Any, *, shape: Shape, kind: str) -> Any:
+    dims = dims_of(kind)
+    result = np.zeros(shape, x.dtype)
+    np.put_along_axis(image_rows(result, dims), image_rows(places, dims), image_rows(x, dims), 1)
+    return result
+
+
+def fractional_starts(samples: Any, size: int, out: int, kernel: int) -> Any:
+    """Where the windows begin: steps of a constant fraction, shifted by a number in [0, 1) for each channel."""
+    places = np.arange(out)
+    if out == 1:
+        return np.full((*samples.shape, 1), size - kernel)
+    alpha = samples.dtype.type((size - kernel) / (out - 1))
+    shift = samples[..., None]
+    starts = ((places + shift) * alpha).astype(np.int64) - (shift * alpha).astype(np.int64)
+    starts[..., -1] = size - kernel
+    return starts
+
+
+def fractional_max_pool(x: Any, samples: Any, *, kernel: Shape, size: Shape, kind: str) -> tuple[Any, Any]:
+    dims = len(kernel)
+    image = x.shape[-dims:]
+    # The samples come as (..., width, height): last axis first.
+    starts = [fractional_starts(samples[..., dims - 1 - i], image[i], size[i], kernel[i]) for i in range(dims)]
+    corners: Any = 0
+    for i, start in enumerate(starts):
+        width = math.prod(image[i + 1:])
+        corners = corners + start.reshape(*samples.shape[:-1], *[-1 if i == j else 1 for j in range(dims)]) * width
+    corners = corners.reshape(*x.shape[:-dims], *size)
+    widths = [math.prod(image[i + 1:]) for i in range(dims)]
+    best = places = None
+    for tap in np.ndindex(*kernel):
+        here = corners + sum([t * width for t, width in zip(tap, widths, strict=True)])
+        values = pool_gather(x, here, kind=kind)
+        if best is None or places is None:
+            best, places = values, here
+            continue
+        better = (values > best) | (values != values)
+        best, places = np.where(better, values, best), np.where(better, here, places)
+    return best, places
+
+
+@lru_cache(maxsize=512)
+def window_sizes(axis: Axis, count_pad: bool) -> np.ndarray:
+    """How many elements each window has."""
+    if isinstance(axis, Sliding) and count_pad:
+        start = np.arange(axis.out) * axis.stride - axis.padding
+        return np.minimum(start + axis.kernel, axis.size + axis.padding) - start
+    return np.count_nonzero(table_of(axis) >= 0, axis=1)
+
+
+@lru_cache(maxsize=512)
+def divisors(axes: Axes, count_pad: bool, divisor: int | None) -> Any:
+    """What to divide the sum of each window by: one number if it is the same for all."""
+    if divisor is not None:
+        return divisor
+    sizes = [window_sizes(axis, count_pad) for axis in axes]
+    if all([len(size) and (size == size[0]).all() for size in sizes]):
+        return int(math.prod([size[0] for size in sizes]))
+    return math.prod(np.ix_(*sizes))
+
+
+def divide(x: Any, by: Any) -> Any:
+    if x.dtype.kind in "iu":
+        return np.trunc(x / by).astype(x.dtype)
+    return np.divide(x, by if isinstance(by, int) else by.astype(x.dtype), dtype=x.dtype)
+
+
+def avg_pool(x: Any, *, axes: Axes, count_pad: bool, divisor: int | None, kind: str) -> Any:
+    dtype = x.dtype
+    total = x.astype(np.float32) if is_half(dtype) else x
+    for i, axis in enumerate(axes, x.ndim - len(axes)):
+        total = window_sums(total, i, axis)
+    return divide(total, divisors(axes, count_pad, divisor)).astype(dtype, copy=False)
+
+
+def window_sums(x: Any, i: int, axis: Axis) -> Any:
+    total = None
+    for tap in taps_of(axis):
+        values = x[along(i, x.ndim, tap.elements)]
+        if total is None:
+            if tap.full:
+                total = values.copy("K")
+                continue
+            total = np.zeros((*x.shape[:i], axis.out, *x.shape[i + 1:]), x.dtype)
+        if tap.full:
+            total += values
+        else:
+            total[along(i, x.ndim, tap.windows)] += values
+    return np.zeros((*x.shape[:i], axis.out, *x.shape[i + 1:]), x.dtype) if total is None else total
+
+
+def avg_pool_backward(x: Any, *, axes: Axes, count_pad: bool, divisor: int | None, kind: str) -> Any:
+    dtype = x.dtype
+    shares = divide(x.astype(np.float32) if is_half(dtype) else x, divisors(axes, count_pad, divisor))
+    for i, axis in reversed(list(enumerate(axes, x.ndim - len(axes)))):
+        spread = np.zeros((*shares.shape[:i], axis.size, *shares.shape[i + 1:]), shares.dtype)
+        for tap in taps_of(axis):
+            spread[along(i, x.ndim, tap.elements)] += shares[along(i, x.ndim, tap.windows)]
+        shares = spread
+    return shares.astype(dtype, copy=False)
