@@ -19,7 +19,6 @@ from whygrad.dtypes import dtype, finfo, iinfo
 from whygrad.functional.run import FUNCTIONS
 from whygrad.layouts import layout, memory_format
 from whygrad.parameter import Buffer, Parameter
-from whygrad.printing import set_printoptions
 from whygrad.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 install()

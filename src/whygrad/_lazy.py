@@ -10,9 +10,11 @@ _whygrad_internal_ = True
 
 _NAMES = {
     **dict.fromkeys(("save", "load"), "io"),
+    **dict.fromkeys(("set_printoptions", "get_printoptions"), "printing"),
     **dict.fromkeys(("compile",), "compiler"),
     **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
                     "nn.functional.recurrent"),
+    **dict.fromkeys(("norm_except_dim", "_weight_norm"), "nn.utils.weight_norm"),
     **dict.fromkeys(("Explanation", "explain"), "why.explain"),
     **dict.fromkeys(("autocast", "is_autocast_enabled", "is_autocast_cpu_enabled", "get_autocast_dtype",
                      "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "is_autocast_available",

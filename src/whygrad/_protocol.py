@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, errors, layouts, printing
+from whygrad import dtypes, errors, layouts
 from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd.node import row_node
 from whygrad.functional.arguments import fits
@@ -34,6 +34,8 @@ def __repr__(self: Tensor) -> str:
         notes.append("requires_grad=True")
     plain = type(self) is Tensor or getattr(type(self), "_prints_as_tensor", False)
     prefix = "tensor(" if plain else f"{type(self).__name__}("
+    from whygrad import printing
+
     return printing.format_tensor(self._array, dtype_name=self.dtype.name, default_dtype_names=defaults, suffixes=notes,
                                   prefix=prefix)
 

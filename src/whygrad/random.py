@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whygrad import devices
-from whygrad._rng import Stream
 from whygrad._tensor import Tensor
 from whygrad.functional.fresh import fresh
+
+if TYPE_CHECKING:
+    from whygrad._rng import Stream
 
 _whygrad_internal_ = True
 
@@ -24,7 +27,13 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         devices.check_device(device)
-        self.stream = Stream()
+
+    @cached_property
+    def stream(self) -> Stream:
+        # NumPy's generators take a while to load: only for who draws numbers.
+        from whygrad._rng import Stream
+
+        return Stream()
 
     @property
     def device(self) -> devices.device:

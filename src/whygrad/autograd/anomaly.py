@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import traceback
 import warnings
 from typing import Any
 
@@ -77,6 +76,8 @@ class set_detect_anomaly:
 
 def keep_trace(node: Node) -> None:
     """Remember where a node is being made, and in the backward of which other node. The keys are torch's."""
+    import traceback
+
     frames = [(frame, line) for frame, line in traceback.walk_stack(sys._getframe(1))
               if "_whygrad_internal_" not in frame.f_globals]
     node.metadata["traceback_"] = traceback.StackSummary.extract(reversed(frames)).format()

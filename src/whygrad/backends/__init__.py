@@ -10,17 +10,19 @@ from whygrad.backends import (
     numpy_attention,
     numpy_backend,
     numpy_choice,
-    numpy_factor,
-    numpy_implicit,
     numpy_conv,
     numpy_convert,
+    numpy_factor,
+    numpy_implicit,
     numpy_index,
     numpy_layout,
     numpy_linear,
     numpy_nn,
     numpy_pointwise,
+    numpy_pool,
     numpy_recurrent,
     numpy_reduction,
+    numpy_resample,
     numpy_special,
 )
 from whygrad.ops import TABLE
@@ -28,8 +30,8 @@ from whygrad.ops import TABLE
 _whygrad_internal_ = True
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout,
-            numpy_index, numpy_conv, numpy_convert, numpy_nn, numpy_recurrent,
-            numpy_attention, numpy_backend)
+            numpy_index, numpy_conv, numpy_pool, numpy_resample, numpy_convert, numpy_nn, numpy_recurrent,
+            numpy_attention, numpy_special, numpy_implicit, numpy_factor, numpy_backend)
 
 
 class RawVocabulary:

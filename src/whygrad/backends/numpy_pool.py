@@ -13,7 +13,7 @@ import numpy as np
 from whygrad.backends.numpy_conv import empty
 from whygrad.backends.numpy_index import add_at
 from whygrad.backends.numpy_reduction import is_half
-from whygrad.ops.pool import Adaptive, Sliding
+from whygrad.ops.pool import Adaptive, Kind, Sliding
 
 _whygrad_internal_ = True
 
@@ -70,6 +70,10 @@ def along(axis: int, ndim: int, places: Any) -> tuple[Any, ...]:
     return (..., places, *(everything,) * (ndim - 1 - axis))
 
 
+def elements_along(x: Any, axis: int, elements: Any) -> Any:
+    return x.take(elements, axis) if isinstance(elements, np.ndarray) else x[along(axis, x.ndim, elements)]
+
+
 def result_shape(x: Any, axes: Axes) -> Shape:
     return (*x.shape[:-len(axes)], *[axis.out for axis in axes])
 
@@ -81,18 +85,18 @@ def lowest(dtype: Any) -> Any:
 def window_taps(x: Any, axes: Axes) -> Iterator[tuple[int, bool, tuple[Any, ...], Any]]:
     """For each place in a window: its number from 1, if all windows have it, those that do, and its values there."""
     for number, taps in enumerate(product(*map(taps_of, axes)), 1):
-        values = x
+        values: Any = x
         plain = [tap.elements for tap in taps]
         if any(isinstance(elements, np.ndarray) for elements in plain):
             for i, elements in enumerate(plain, x.ndim - len(axes)):
-                values = values[along(i, x.ndim, elements)]
+                values = elements_along(values, i, elements)
         else:
             values = x[(..., *plain)]
         windows = tuple([tap.windows for tap in taps])
         yield number, all([tap.full for tap in taps]), windows, values
 
 
-def max_pool(x: Any, *, axes: Axes, kind: str) -> tuple[Any, Any]:
+def max_pool(x: Any, *, axes: Axes, kind: Kind) -> tuple[Any, Any]:
     shape = result_shape(x, axes)
     count = math.prod([table_of(axis).shape[1] for axis in axes])
     best = chosen = None
@@ -167,7 +171,7 @@ def max_pool_values(x: Any, *, axes: Axes) -> Any:
         shape = (*x.shape[:i], axis.out, *x.shape[i + 1:])
         best = None
         for tap in taps_of(axis):
-            values = x[along(i, x.ndim, tap.elements)]
+            values = elements_along(x, i, tap.elements)
             if best is None:
                 if tap.full:
                     best = values.copy("K")
@@ -185,26 +189,21 @@ def image_rows(x: Any, dims: int) -> Any:
     return x.reshape(math.prod(x.shape[:-dims]), math.prod(x.shape[-dims:]))
 
 
-def dims_of(kind: str) -> int:
-    """How many spatial axes an op has, from its name."""
-    return int(kind[kind.index("D") - 1])
-
-
-def pool_scatter(x: Any, places: Any, *, shape: Shape, kind: str) -> Any:
-    dims = dims_of(kind)
+def pool_scatter(x: Any, places: Any, *, shape: Shape, kind: Kind) -> Any:
+    dims = kind.dims
     pixels = math.prod(shape[-dims:])
     result = np.zeros(math.prod(shape), x.dtype)
     rows = image_rows(places, dims) + np.arange(math.prod(shape[:-dims]))[:, None] * pixels
     return add_at(result, rows.ravel(), x.ravel()).reshape(shape)
 
 
-def pool_gather(x: Any, places: Any, *, kind: str) -> Any:
-    dims = dims_of(kind)
+def pool_gather(x: Any, places: Any, *, kind: Kind) -> Any:
+    dims = kind.dims
     return np.take_along_axis(image_rows(x, dims), image_rows(places, dims), 1).reshape(places.shape)
 
 
-def max_unpool(x: Any, places: Any, *, shape: Shape, kind: str) -> Any:
-    dims = dims_of(kind)
+def max_unpool(x: Any, places: Any, *, shape: Shape, kind: Kind) -> Any:
+    dims = kind.dims
     result = np.zeros(shape, x.dtype)
     np.put_along_axis(image_rows(result, dims), image_rows(places, dims), image_rows(x, dims), 1)
     return result
@@ -222,11 +221,12 @@ def fractional_starts(samples: Any, size: int, out: int, kernel: int) -> Any:
     return starts
 
 
-def fractional_max_pool(x: Any, samples: Any, *, kernel: Shape, size: Shape, kind: str) -> tuple[Any, Any]:
+def fractional_max_pool(x: Any, samples: Any, *, kernel: Shape, size: Shape, kind: Kind) -> tuple[Any, Any]:
     dims = len(kernel)
     image = x.shape[-dims:]
-    # The samples come as (..., width, height): last axis first.
-    starts = [fractional_starts(samples[..., dims - 1 - i], image[i], size[i], kernel[i]) for i in range(dims)]
+    # In two dims the samples come in the order (width, height).
+    order = (1, 0) if dims == 2 else range(dims)
+    starts = [fractional_starts(samples[..., order[i]], image[i], size[i], kernel[i]) for i in range(dims)]
     corners: Any = 0
     for i, start in enumerate(starts):
         width = math.prod(image[i + 1:])
@@ -271,7 +271,7 @@ def divide(x: Any, by: Any) -> Any:
     return np.divide(x, by if isinstance(by, int) else by.astype(x.dtype), dtype=x.dtype)
 
 
-def avg_pool(x: Any, *, axes: Axes, count_pad: bool, divisor: int | None, kind: str) -> Any:
+def avg_pool(x: Any, *, axes: Axes, count_pad: bool, divisor: int | None, kind: Kind) -> Any:
     dtype = x.dtype
     total = x.astype(np.float32) if is_half(dtype) else x
     for i, axis in enumerate(axes, x.ndim - len(axes)):
@@ -282,7 +282,7 @@ def avg_pool(x: Any, *, axes: Axes, count_pad: bool, divisor: int | None, kind: 
 def window_sums(x: Any, i: int, axis: Axis) -> Any:
     total = None
     for tap in taps_of(axis):
-        values = x[along(i, x.ndim, tap.elements)]
+        values = elements_along(x, i, tap.elements)
         if total is None:
             if tap.full:
                 total = values.copy("K")
@@ -295,12 +295,20 @@ def window_sums(x: Any, i: int, axis: Axis) -> Any:
     return np.zeros((*x.shape[:i], axis.out, *x.shape[i + 1:]), x.dtype) if total is None else total
 
 
-def avg_pool_backward(x: Any, *, axes: Axes, count_pad: bool, divisor: int | None, kind: str) -> Any:
+def avg_pool_backward(x: Any, *, axes: Axes, count_pad: bool, divisor: int | None, kind: Kind) -> Any:
     dtype = x.dtype
     shares = divide(x.astype(np.float32) if is_half(dtype) else x, divisors(axes, count_pad, divisor))
     for i, axis in reversed(list(enumerate(axes, x.ndim - len(axes)))):
         spread = np.zeros((*shares.shape[:i], axis.size, *shares.shape[i + 1:]), shares.dtype)
         for tap in taps_of(axis):
-            spread[along(i, x.ndim, tap.elements)] += shares[along(i, x.ndim, tap.windows)]
+            add_along(spread, i, tap.elements, shares[along(i, x.ndim, tap.windows)])
         shares = spread
     return shares.astype(dtype, copy=False)
+
+
+def add_along(target: Any, i: int, elements: Any, values: Any) -> None:
+    """`target[..., elements, ...] += values`; elements may repeat, if they are in order."""
+    if isinstance(elements, np.ndarray):
+        elements, starts = np.unique(elements, return_index=True)
+        values = np.add.reduceat(values, starts, axis=i)
+    target[along(i, target.ndim, elements)] += values

@@ -82,8 +82,9 @@ def _lgamma_of_positive(x: Array) -> Array:
     near = x < 2.5
     small = np.where(near, x, 2.0)
     steps = (small < 1.5).astype(float) + (small < 0.5)  # up to the interval around 2
-    result = polynomial(small + steps - 2, NEAR_TWO)
-    result -= np.where(steps > 0, np.log1p(small + (steps - 2)), 0) + np.where(steps > 1, np.log(small), 0)
+    z = small + (steps - 2)  # exact, as small + steps - 2 is not
+    result = polynomial(z, NEAR_TWO)
+    result -= np.where(steps > 0, np.log1p(z), 0) + np.where(steps > 1, np.log(small), 0)
     if near.all():
         return result
     shift = np.where(x < FAR, 8.0, 0.0)

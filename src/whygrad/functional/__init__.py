@@ -8,6 +8,7 @@ from whygrad.functional import (
     creation,
     distance,
     einsum,
+    factor,
     gathering,
     gradient,
     indexing,
@@ -21,5 +22,6 @@ from whygrad.functional import (
     reduction,
     shape,
     softmax,
+    special,
 )
 from whygrad.functional.run import FUNCTIONS, METHODS

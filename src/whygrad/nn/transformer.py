@@ -12,7 +12,7 @@ from whygrad.errors import user_stacklevel
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.activation import GELU, ReLU
-from whygrad.nn.attention import MultiheadAttention
+from whygrad.nn.multihead_attention import MultiheadAttention
 from whygrad.nn.containers import ModuleList
 from whygrad.nn.dropout import Dropout
 from whygrad.nn.functional import attention

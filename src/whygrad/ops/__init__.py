@@ -3,17 +3,23 @@
 from whygrad.ops import (
     activation,
     arithmetic,
+    attention,
     compare,
     conv,
     convert,
+    factor,
     index,
     inplace,
     layout,
     linear,
     nn,
     pointwise,
+    pool,
     random,
     recurrent,
     reduction,
+    resample,
+    special,
+    weight_norm,
 )
 from whygrad.ops.table import TABLE, NoGrad, Row

@@ -44,7 +44,7 @@ def cholesky_solve_rule(xp, g, factor, out, factor_shape, upper):
     product = xp.matmul(solved, transposed(xp, out))
     product = -(product + transposed(xp, product))
     product = xp.matmul(factor, product) if upper else xp.matmul(product, factor)
-    return sum_to(xp, triangle(xp, product, upper, False), factor_shape)
+    return sum_to(xp, product, factor_shape)  # torch fills the other triangle too
 
 
 @op(b=lambda xp, g, factor, b_shape, upper: sum_to(xp, xp.cholesky_solve(g, factor, upper=upper), b_shape),
@@ -58,8 +58,7 @@ def cholesky_solve(xp, b, factor, *, upper):
 
 def cholesky_inverse_rule(xp, g, factor, out, upper):
     product = -xp.matmul(xp.matmul(out, g + transposed(xp, g)), out)
-    product = xp.matmul(factor, product) if upper else xp.matmul(product, factor)
-    return triangle(xp, product, upper, False)
+    return xp.matmul(factor, product) if upper else xp.matmul(product, factor)
 
 
 @op(factor=cholesky_inverse_rule)

@@ -1,7 +1,6 @@
 """Pooling: the maximum or the mean of each window. The places of the maxima are remembered as positions in the flattened image.
 
-What pooling does along one axis is a `Sliding` or an `Adaptive`; the rows take one of them for each spatial axis. `kind` is
-the name by which torch's nodes go.
+What pooling does along one axis is a `Sliding` or an `Adaptive`; the rows take one of them for each spatial axis.
 """
 
 from typing import NamedTuple
@@ -27,15 +26,22 @@ class Adaptive(NamedTuple):
     out: int
 
 
+class Kind(NamedTuple):
+    """What torch's nodes are called after, and over how many spatial axes the pooling goes."""
+
+    name: str
+    dims: int
+
+
 PLACES = NoGrad("places of maxima are integers")
 
 
 def _node(kinds, statics):
-    return f"{statics['kind']}Backward0"
+    return f"{statics['kind'].name}Backward0"
 
 
 def _second_node(kinds, statics):
-    return f"{statics['kind']}BackwardBackward0"
+    return f"{statics['kind'].name}BackwardBackward0"
 
 
 @op(node=_node, outputs=("values", PLACES),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,16 @@ from whygrad.ops.table import TABLE
 _whygrad_internal_ = True
 
 
+class Kernels(NamedTuple):
+    """What may be used: one piece for all, or step by step. Set by `torch.nn.attention.sdpa_kernel`."""
+
+    fused: bool
+    composed: bool
+
+
+kernels = Kernels(True, True)
+
+
 def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
                                  is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False) -> Any:
     """softmax(query @ key.T * scale + mask) @ value over the last two dims.
@@ -34,11 +44,15 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
         key, value = [_shared_heads(query, x) for x in (key, value)]
     if scale is None:
         scale = 1.0 / math.sqrt(query._array.shape[-1]) if query._array.shape[-1] else 1.0
-    if _fits_one_kernel(query, key, value, attn_mask, dropout_p):
+    if kernels.fused and _fits_one_kernel(query, key, value, attn_mask, dropout_p):
         masks = [] if attn_mask is None else [attn_mask.detach()]
         if is_causal:
             masks.append(_lower_triangle(query, key))
         return apply(TABLE["scaled_dot_product_flash_attention_for_cpu"], query, key, value, *masks, scale=scale)[0]
+    if not kernels.composed:
+        raise RuntimeError("No available kernel.  Aborting execution." if kernels.fused else
+                           "No viable backend for scaled_dot_product_attention was found. This is likely due to turning "
+                           "off both the math kernel and the fused kernels.")
     return _attend_step_by_step(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
 

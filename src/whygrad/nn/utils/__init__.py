@@ -1,6 +1,6 @@
-"""torch.nn.utils: gradient clipping, and parameters as one vector."""
+"""torch.nn.utils: gradient clipping, parameters as one vector, padded sequences, weights computed from other parameters."""
 
-from whygrad.nn.utils import rnn
+from whygrad.nn.utils import parametrizations, parametrize, rnn
 from whygrad.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -9,6 +9,9 @@ from whygrad.nn.utils.clip_grad import (
     get_total_norm,
 )
 from whygrad.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
+from whygrad.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
+from whygrad.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
-           "parameters_to_vector", "rnn", "vector_to_parameters"]
+           "parameters_to_vector", "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn",
+           "spectral_norm", "vector_to_parameters", "weight_norm"]

@@ -1,0 +1,355 @@
+"""Interpolation, sampling on a grid and folding on bare arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from whygrad.backends.numpy_conv import in_single_precision
+from whygrad.backends.numpy_index import add_at
+from whygrad.backends.numpy_pool import along, as_slice, elements_along, everything
+from whygrad.ops.conv import Window
+from whygrad.ops.resample import Interpolated, Sampling
+
+_whygrad_internal_ = True
+
+Shape = tuple[int, ...]
+
+
+class WeightedTap(NamedTuple):
+    """One term of the sum that makes up each result: for which results there is one, of which element, times what."""
+
+    results: Any
+    elements: Any
+    weights: np.ndarray | None
+    full: bool
+
+
+def scale_of(axis: Interpolated, number: Any) -> Any:
+    """How many elements apart two neighbouring results are."""
+    if axis.align_corners:
+        return number(axis.size - 1) / number(axis.out - 1) if axis.out > 1 else number(0)
+    return number(1.0 / axis.scale) if axis.scale else number(axis.size) / number(axis.out)
+
+
+def cubic(x: np.ndarray, a: float) -> np.ndarray:
+    """The cubic convolution kernel."""
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((x - 5) * x + 8) * x * a - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0)).astype(x.dtype)
+
+
+SMOOTH = {
+    "linear-aa": (1, lambda x: np.maximum(1 - np.abs(x), 0)),
+    "cubic-aa": (2, lambda x: cubic(x, -0.5)),
+    "lanczos-aa": (3, lambda x: np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0).astype(x.dtype)),
+}
+
+
+@lru_cache(maxsize=256)
+def weights_of(axis: Interpolated) -> tuple[np.ndarray, np.ndarray]:
+    """For each result (one row each) the elements it is made of and their weights; -1 where there is none."""
+    number = np.float32 if axis.single else np.float64
+    scale = scale_of(axis, number)
+    places = np.arange(axis.out).astype(number)
+    last = axis.size - 1
+    if axis.mode in ("nearest", "nearest-exact"):
+        shift = number(0.5 if axis.mode == "nearest-exact" else 0)
+        elements = np.floor((places + shift) * scale).astype(np.int64)
+        return np.minimum(elements, last)[:, None], np.ones((axis.out, 1), number)
+    if axis.mode in SMOOTH:
+        return smooth_weights(axis, scale, places)
+    position = scale * places if axis.align_corners else scale * (places + number(0.5)) - number(0.5)
+    if axis.mode == "linear":
+        position = np.maximum(position, 0)
+        first = np.minimum(np.floor(position).astype(np.int64), last)
+        part = np.clip(position - first, 0, 1).astype(number)
+        return np.stack([first, np.minimum(first + 1, last)], 1), np.stack([1 - part, part], 1)
+    first = np.minimum(np.floor(position).astype(np.int64), last)
+    part = np.clip(position - first, 0, 1).astype(number)
+    elements = (first[:, None] + np.arange(-1, 3)).clip(0, last)
+    return elements, cubic(part[:, None] - np.arange(-1, 3).astype(number), -0.75)
+
+
+def smooth_weights(axis: Interpolated, scale: Any, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the image shrinks, the filter is as wide as the gap between two results."""
+    radius, kernel = SMOOTH[axis.mode]
+    wide = max(scale, 1)
+    center = scale * (places + places.dtype.type(0.5))
+    first = np.maximum((center - radius * wide + 0.5).astype(np.int64), 0)
+    stop = np.minimum((center + radius * wide + 0.5).astype(np.int64), axis.size)
+    elements = first[:, None] + np.arange(int((stop - first).max(initial=1)))
+    inside = elements < stop[:, None]
+    weights = np.where(inside, kernel((elements - center[:, None] + 0.5) / wide), 0)
+    total = weights.sum(axis=1, keepdims=True)
+    return np.where(inside, elements, -1), (weights / np.where(total == 0, 1, total)).astype(places.dtype)
+
+
+@lru_cache(maxsize=256)
+def weighted_taps(axis: Interpolated, transposed: bool) -> tuple[WeightedTap, ...]:
+    elements, weights = weights_of(axis)
+    if transposed:
+        elements, weights = transpose_weights(elements, weights, axis.size)
+    taps = []
+    for column, column_weights in zip(elements.T, weights.T, strict=True):
+        results = np.flatnonzero(column >= 0)
+        full = len(results) == len(column)
+        own = column_weights[results]
+        taps.append(WeightedTap(everything if full else as_slice(results), as_slice(column[results]),
+                                None if (own == 1).all() else own, full))
+    return tuple(taps)
+
+
+def transpose_weights(elements: np.ndarray, weights: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each element the results it has a part in, in the same form."""
+    results, columns = np.nonzero(elements >= 0)
+    targets, values = elements[results, columns], weights[results, columns]
+    order = np.argsort(targets, kind="stable")
+    targets, results, values = targets[order], results[order], values[order]
+    counts = np.bincount(targets, minlength=size)
+    column = np.arange(len(targets)) - np.repeat(np.cumsum(counts) - counts, counts)
+    width = int(counts.max(initial=1))
+    found, own = np.full((size, width), -1), np.zeros((size, width), weights.dtype)
+    found[targets, column], own[targets, column] = results, values
+    return found, own
+
+
+def weighted_sums(x: Any, i: int, axis: Interpolated, transposed: bool) -> Any:
+    """Interpolation along axis number `i`, or its transpose."""
+    shape = (*x.shape[:i], axis.size if transposed else axis.out, *x.shape[i + 1:])
+    trailing = (1,) * (x.ndim - 1 - i)
+    total = None
+    for tap in weighted_taps(axis, transposed):
+        values = elements_along(x, i, tap.elements)
+        if tap.weights is not None:
+            values = values * tap.weights.reshape(-1, *trailing).astype(x.dtype, copy=False)
+        if total is None and tap.full:
+            total = values.copy() if np.may_share_memory(values, x) else values
+            continue
+        if total is None:
+            total = np.zeros(shape, x.dtype)
+        if tap.full:
+            total += values
+        else:
+            total[along(i, x.ndim, tap.results)] += values
+    return total
+
+
+def in_turn(axes: tuple[Interpolated, ...], ndim: int, transposed: bool) -> list[tuple[int, Interpolated]]:
+    """The axes in the order that is quicker: the last one, where neighbours are mixed, while the image is small."""
+    numbered = list(enumerate(axes, ndim - len(axes)))
+    grows = math.prod([axis.out for axis in axes]) > math.prod([axis.size for axis in axes])
+    return numbered[::-1] if grows is not transposed else numbered
+
+
+@in_single_precision
+def upsample(x: Any, *, axes: tuple[Interpolated, ...], kind: str) -> Any:
+    for i, axis in in_turn(axes, x.ndim, False):
+        x = weighted_sums(x, i, axis, False)
+    return x
+
+
+@in_single_precision
+def upsample_backward(x: Any, *, axes: tuple[Interpolated, ...], kind: str) -> Any:
+    for i, axis in in_turn(axes, x.ndim, True):
+        x = weighted_sums(x, i, axis, True)
+    return x
+
+
+class AxisTap(NamedTuple):
+    """Along one axis, for each point of the grid: which pixel, if it lies in the image, its weight and the weight's slope."""
+
+    pixel: np.ndarray
+    inside: np.ndarray
+    weight: Any
+    slope: Any
+
+
+def reflect(x: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+    """Positions folded back into [low, high], and the sign of their slope."""
+    if low == high:
+        return np.zeros_like(x), np.zeros_like(x)
+    span = x.dtype.type(high - low)
+    below = np.where(x < low, -1, 1).astype(x.dtype)
+    distance = np.abs(x - x.dtype.type(low))
+    flips = np.floor(distance / span)
+    extra = np.fmod(distance, span)
+    even = flips % 2 == 0
+    return np.where(even, extra + low, span - extra + low).astype(x.dtype), np.where(even, below, -below)
+
+
+def padded_position(x: np.ndarray, size: int, sampling: Sampling) -> tuple[np.ndarray, Any]:
+    """Where a position beyond the edge reads from instead, and the slope of that."""
+    slope: Any = 1
+    if sampling.padding_mode == "zeros":
+        return x, slope
+    if sampling.padding_mode == "reflection":
+        x, slope = reflect(x, 0, size - 1) if sampling.align_corners else reflect(x, -0.5, size - 0.5)
+    return np.clip(x, 0, size - 1), slope * ((x > 0) & (x < size - 1))
+
+
+def axis_taps(grid: np.ndarray, size: int, sampling: Sampling) -> list[AxisTap]:
+    number = grid.dtype.type
+    if sampling.align_corners:
+        scale = number((size - 1) / 2)
+        position = (grid + 1) * scale
+    else:
+        scale = number(size / 2)
+        position = ((grid + 1) * size - 1) / 2
+    position = position.astype(grid.dtype, copy=False)
+    if sampling.mode == "bicubic":
+        first = np.floor(position)
+        part = position - first
+        taps = []
+        for offset in range(-1, 3):
+            pixel, _ = padded_position(first + offset, size, sampling)
+            taps.append(_tap(pixel, size, cubic(part - offset, -0.75), _cubic_slope(part - offset) * scale))
+        return taps
+    position, slope = padded_position(position, size, sampling)
+    if sampling.mode == "nearest":
+        return [_tap(np.rint(position), size, number(1), number(0))]
+    first = np.floor(position)
+    part = position - first
+    slope = slope * scale
+    return [_tap(first, size, 1 - part, -slope), _tap(first + 1, size, part, slope)]
+
+
+def _tap(pixel: np.ndarray, size: int, weight: Any, slope: Any) -> AxisTap:
+    inside = (pixel >= 0) & (pixel <= size - 1)
+    return AxisTap(np.where(inside, pixel, 0).astype(np.int64), inside, weight, slope)
+
+
+def _cubic_slope(x: np.ndarray) -> np.ndarray:
+    a = -0.75
+    side, x = np.sign(x), np.abs(x)
+    near = (3 * (a + 2) * x - 2 * (a + 3)) * x
+    far = ((3 * x - 10) * x + 8) * a
+    return (side * np.where(x <= 1, near, far)).astype(x.dtype)
+
+
+def grid_taps(grid: np.ndarray, image: Shape, sampling: Sampling) -> Iterator[tuple[np.ndarray, np.ndarray, tuple[AxisTap, ...]]]:
+    """For each combination of pixels: their places in the flattened image, if they lie in it, and what each axis says."""
+    dims = len(image)
+    # The grid names the last axis first.
+    taps = [axis_taps(grid[..., dims - 1 - i], image[i], sampling) for i in range(dims)]
+    for chosen in product(*taps):
+        place: Any = 0
+        inside: Any = True
+        for tap, size in zip(chosen, image, strict=True):
+            place = place * size + tap.pixel
+            inside = inside & tap.inside
+        yield place.reshape(len(grid), -1), inside, chosen
+
+
+def weight_of(taps: tuple[AxisTap, ...], inside: np.ndarray, slope_of: int | None = None) -> Any:
+    """The product of the weights of all axes, or with the slope in place of one of them; zero outside the image."""
+    factors = [tap.slope if i == slope_of else tap.weight for i, tap in enumerate(taps)]
+    return (math.prod(factors) * inside).reshape(len(inside), 1, -1)
+
+
+def read_pixels(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+    images = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
+    return images[np.arange(x.shape[0])[:, None, None], np.arange(x.shape[1])[:, None], places[:, None]]
+
+
+@in_single_precision
+def grid_sampler(x: Any, grid: Any, *, dims: int, sampling: Sampling) -> Any:
+    total = np.zeros((*x.shape[:2], math.prod(grid.shape[1:-1])), x.dtype)
+    for places, inside, taps in grid_taps(grid, x.shape[2:], sampling):
+        # A pixel outside counts nothing, even if what stands at the place it was given is not finite.
+        pixels = np.where(inside.reshape(len(inside), 1, -1), read_pixels(x, places), 0)
+        total += (pixels * weight_of(taps, inside)).astype(x.dtype, copy=False)
+    return total.reshape(*x.shape[:2], *grid.shape[1:-1])
+
+
+@in_single_precision
+def grid_sampler_input(y: Any, grid: Any, *, shape: Shape, dims: int, sampling: Sampling) -> Any:
+    count, channels = shape[:2]
+    pixels = math.prod(shape[2:])
+    result = np.zeros(count * channels * pixels, y.dtype)
+    y = y.reshape(count, channels, math.prod(grid.shape[1:-1]))
+    first = (np.arange(count * channels) * pixels).reshape(count, channels, 1)
+    for places, inside, taps in grid_taps(grid, shape[2:], sampling):
+        add_at(result, (first + places[:, None]).ravel(), (y * weight_of(taps, inside)).ravel())
+    return result.reshape(shape)
+
+
+@in_single_precision
+def grid_sampler_grid(y: Any, x: Any, grid: Any, *, dims: int, sampling: Sampling) -> Any:
+    result = np.zeros(grid.shape, grid.dtype)
+    y = y.reshape(*x.shape[:2], math.prod(grid.shape[1:-1]))
+    for places, inside, taps in grid_taps(grid, x.shape[2:], sampling):
+        along_channels = (y * read_pixels(x, places)).sum(axis=1, keepdims=True)
+        for i in range(dims):
+            slope = along_channels * weight_of(taps, inside, slope_of=i)
+            result[..., dims - 1 - i] += slope.reshape(grid.shape[:-1]).astype(grid.dtype, copy=False)
+    return result
+
+
+@lru_cache(maxsize=64)
+def base_grid(size: Shape, align_corners: bool, dtype: Any) -> np.ndarray:
+    """The coordinates of all pixels and a column of ones, last axis first: (pixels, dims + 1)."""
+    axes = []
+    for n in size:
+        line = np.linspace(-1, 1, n, dtype=dtype) if n > 1 else np.zeros(n, dtype)
+        axes.append(line if align_corners else line * dtype.type((n - 1) / n))
+    coordinates = [line.ravel() for line in np.meshgrid(*axes, indexing="ij")]
+    return np.stack([*coordinates[::-1], np.ones_like(coordinates[0])], axis=1)
+
+
+@in_single_precision
+def affine_grid(theta: Any, *, size: Shape, align_corners: bool) -> Any:
+    base = base_grid(size, align_corners, theta.dtype)
+    return np.matmul(base, theta.swapaxes(1, 2)).reshape(len(theta), *size, theta.shape[1])
+
+
+@in_single_precision
+def affine_grid_backward(x: Any, *, size: Shape, align_corners: bool) -> Any:
+    base = base_grid(size, align_corners, x.dtype)
+    return np.matmul(x.reshape(len(x), len(base), x.shape[-1]).swapaxes(1, 2), base)
+
+
+def _windows(padded: Any, kernel: Shape, grid: Shape, window: Window) -> Any:
+    """A view (..., kernel, grid) of the pixels under each window."""
+    steps = padded.strides[-2:]
+    strides = (*padded.strides[:-2], *[d * n for d, n in zip(window.dilation, steps, strict=True)],
+               *[s * n for s, n in zip(window.stride, steps, strict=True)])
+    return as_strided(padded, (*padded.shape[:-2], *kernel, *grid), strides)
+
+
+def folded_grid(size: Shape, kernel: Shape, window: Window) -> Shape:
+    return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in
+                  zip(size, kernel, window.stride, window.padding, window.dilation, strict=True)])
+
+
+def im2col(x: Any, *, kernel: Shape, window: Window) -> Any:
+    *outer, channels, height, width = x.shape
+    grid = folded_grid((height, width), kernel, window)
+    top, left = window.padding
+    if top or left:
+        padded = np.zeros((*outer, channels, height + 2 * top, width + 2 * left), x.dtype)
+        padded[..., top:top + height, left:left + width] = x
+    else:
+        padded = x
+    return _windows(padded, kernel, grid, window).reshape(*outer, channels * math.prod(kernel), math.prod(grid))
+
+
+def col2im(x: Any, *, size: Shape, kernel: Shape, window: Window) -> Any:
+    *outer, rows, _ = x.shape
+    grid = folded_grid(size, kernel, window)
+    channels = rows // math.prod(kernel)
+    taps = x.reshape(*outer, channels, *kernel, *grid)
+    top, left = window.padding
+    padded = np.zeros((*outer, channels, size[0] + 2 * top, size[1] + 2 * left), x.dtype)
+    for tap in np.ndindex(*kernel):
+        under = [slice(i * d, i * d + (n - 1) * s + 1, s)
+                 for i, d, n, s in zip(tap, window.dilation, grid, window.stride, strict=True)]
+        padded[(..., *under)] += taps[(..., *tap, everything, everything)]
+    return np.ascontiguousarray(padded[..., top:top + size[0], left:left + size[1]])

@@ -1,0 +1,167 @@
+"""torch-named special functions. Those that torch has only in torch.special are in SPECIAL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+from whygrad._apply import apply
+from whygrad._tensor import Tensor
+from whygrad.functional.arguments import read_int, read_tensor, wrong_type
+from whygrad.functional.dispatch import FLOATS, Takes, as_operand, default_float, unary
+from whygrad.functional.random import not_implemented, stream_of
+from whygrad.functional.run import FUNCTIONS, METHODS, public, run_inplace, with_out
+from whygrad.ops.table import TABLE
+from whygrad.promotion import cast, promote, result_dtype
+
+_whygrad_internal_ = True
+
+NUMBERS = "biu" + FLOATS
+SPECIAL: dict[str, Callable[..., Any]] = {}
+
+unary("lgamma", to_float=True, takes=Takes(NUMBERS, "lgamma_vml_cpu"))
+unary("digamma", to_float=True, takes=Takes(NUMBERS, "digamma"))
+unary("erfinv", to_float=True, takes=Takes(NUMBERS, "erfinv_vml_cpu"))
+unary("i0", to_float=True, takes=Takes(NUMBERS, "i0_vml_cpu"))
+
+
+def _define_unary(name: str, kernel: str) -> None:
+    takes = Takes(NUMBERS, kernel)
+
+    def function(input: Tensor, *, out: Any = None) -> Tensor:
+        takes.check_tensor(f"special_{name}", input)
+        result = apply(TABLE[name], cast(input, default_float(input.dtype).numpy))
+        return with_out(f"special_{name}", result, out, input)  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name} of each element."
+    SPECIAL[name] = function
+
+
+for _name, _kernel in (("i0e", "i0e_cpu"), ("i1", "i1_cpu"), ("i1e", "i1e_cpu"), ("entr", "entr_cpu"), ("ndtr", "ndtr_cpu"),
+                       ("ndtri", "ndtri_cpu"), ("log_ndtr", "log_ndtr_cpu"), ("erfcx", "erfcx_vml_cpu")):
+    _define_unary(_name, _kernel)
+
+
+def _define_binary(row_name: str, name: str, kernel: str, numbers: bool) -> Callable[..., Any]:
+    """A function of two tensors, one of which may be a number if `numbers`."""
+    takes = Takes(NUMBERS if numbers else FLOATS, kernel)
+
+    def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
+        operands = [as_operand(x) for x in (input, other)]
+        for position, (argument, x) in enumerate((("input", operands[0]), ("other", operands[1])), 1):
+            if not isinstance(x, Tensor) and (not numbers or x is NotImplemented):
+                raise wrong_type(name, argument, position, "Tensor", (input, other)[position - 1])
+        if not any(isinstance(x, Tensor) for x in operands):
+            raise wrong_type(name, "input", 1, "Tensor", input)
+        dtype = result_dtype(*operands)
+        takes.check(dtype)
+        result = apply(TABLE[row_name], *promote(name, *operands, dtype=default_float(dtype)))
+        return with_out(name, result, out, *operands)  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = name.removeprefix("special_")
+    function.__doc__ = f"{function.__name__} of two tensors, element by element."
+    return function
+
+
+SPECIAL["zeta"] = _define_binary("zeta", "special_zeta", "zeta_cpu", numbers=True)
+SPECIAL["xlog1py"] = _define_binary("xlog1py", "special_xlog1py", "xlog1py_cpu", numbers=True)
+for _row, _name in (("gammainc", "igamma"), ("gammaincc", "igammac")):
+    SPECIAL[_row] = _define_binary(_row, f"special_{_row}", f"{_name}_cpu", numbers=False)
+    public(name=_name)(_define_binary(_row, _name, f"{_name}_cpu", numbers=False))
+
+
+def _order(n: Any, position: int) -> int:
+    order = read_int("polygamma", "n", position, n)
+    if order < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return order
+
+
+@public(method=False)
+def polygamma(n: int, input: Tensor, *, out: Any = None) -> Tensor:
+    """The n-th derivative of `digamma`."""
+    order = _order(n, 1)
+    takes = Takes(NUMBERS, "polygamma")
+    takes.check_tensor("polygamma", input)
+    result = apply(TABLE["polygamma"], cast(input, default_float(input.dtype).numpy), n=order)
+    return with_out("polygamma", result, out, input)  # type: ignore[no-any-return]
+
+
+def _polygamma_of_self(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of `digamma`."""
+    return polygamma(n, self)
+
+
+def _polygamma_in_place(self: Tensor, n: int) -> Tensor:
+    """In-place version of `polygamma`."""
+    return run_inplace("polygamma", self, self, n=_order(n, 1))  # type: ignore[no-any-return]
+
+
+METHODS["polygamma"], METHODS["polygamma_"] = _polygamma_of_self, _polygamma_in_place
+
+
+@public()
+def mvlgamma(input: Tensor, p: int, *, out: Any = None) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension `p`."""
+    read_tensor("mvlgamma", input)
+    dimension = read_int("mvlgamma", "p", 2, p)
+    if dimension < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    result = apply(TABLE["mvlgamma"], cast(input, default_float(input.dtype).numpy), p=dimension)
+    return with_out("mvlgamma", result, out, input)  # type: ignore[no-any-return]
+
+
+# Samples that move with their parameter.
+
+def _floating(function: str, kernel: str, *tensors: Any) -> None:
+    for position, t in enumerate(tensors, 1):
+        if not read_tensor(function, t, position=position).dtype.is_floating_point:
+            raise not_implemented(kernel, t.dtype)
+
+
+@public(method=False)
+def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
+    """Gamma numbers of scale 1, whose shapes `input` holds."""
+    _floating("_standard_gamma", "gamma_cpu", input)
+    values = stream_of("_standard_gamma", generator).standard_gamma(input._array)
+    return apply(TABLE["standard_gamma"], input, values=values)  # type: ignore[no-any-return]
+
+
+@public(method=False)
+def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
+    """How such numbers, `output`, move with `input`."""
+    _floating("_standard_gamma_grad", "_standard_gamma_grad_cpu", input, output)
+    return apply(TABLE["standard_gamma_grad"], *promote("_standard_gamma_grad", input, output))  # type: ignore[no-any-return]
+
+
+def sample_dirichlet(input: Tensor) -> Tensor:
+    """Shares that sum to one along the last dim and move with their concentrations."""
+    _floating("_sample_dirichlet", "dirichlet", input)
+    values = stream_of("_sample_dirichlet", None).dirichlet(input._array)
+    return apply(TABLE["dirichlet"], input, values=values)  # type: ignore[no-any-return]
+
+
+@public(method=False)
+def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
+    """Shares that sum to one along the last dim."""
+    _floating("_sample_dirichlet", "dirichlet", input)
+    values = stream_of("_sample_dirichlet", generator).dirichlet(input._array)
+    return apply(TABLE["sampled_by_number"], input, values=values, name="_sample_dirichlet")  # type: ignore[no-any-return]
+
+
+@public(method=False)
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    """How a share `x` moves with its concentration, over 1 - x."""
+    _floating("_dirichlet_grad", "_dirichlet_grad_cpu", x, alpha, total)
+    return apply(TABLE["dirichlet_grad"], *promote("_dirichlet_grad", x, alpha, total))  # type: ignore[no-any-return]
+
+
+
+# torch.special's own names for functions of the torch namespace.
+for _name, _known in (("gammaln", "lgamma"), ("psi", "digamma"), ("multigammaln", "mvlgamma"), ("expit", "sigmoid"),
+                      *((same, same) for same in (
+                          "digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "i0", "log1p", "log_softmax", "logit",
+                          "logsumexp", "polygamma", "round", "sinc", "softmax", "xlogy"))):
+    SPECIAL[_name] = FUNCTIONS[_known]

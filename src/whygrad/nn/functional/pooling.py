@@ -1,0 +1,438 @@
+"""Pooling: maxima, means and norms of windows, and the way back from maxima."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from whygrad import dtypes
+from whygrad._apply import apply
+from whygrad._tensor import Tensor
+from whygrad.autograd.modes import modes
+from whygrad.functional.arguments import check_sizes, is_integer, read_tensor, wrong_type
+from whygrad.nn.torch_functions import torch
+from whygrad.ops.pool import Adaptive, Kind, Sliding
+from whygrad.ops.table import TABLE
+
+_whygrad_internal_ = True
+
+Sizes = tuple[int, ...]
+COUNT = {1: "one int", 2: "two ints", 3: "three ints"}
+AXES = ("T", "H", "W")
+LONG_AXES = {"T": "time", "H": "height", "W": "width"}
+
+
+def _read(function: str, argument: str, position: int, value: Any) -> Sizes:
+    """One number or a sequence of them, as a tuple."""
+    if is_integer(value):
+        return (int(value),)
+    if not isinstance(value, (tuple, list)):
+        raise wrong_type(function, argument, position, "tuple of ints", value)
+    for i, n in enumerate(value):
+        if not is_integer(n):
+            kind = type(n).__name__
+            raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, but found "
+                            f"element of type {kind} at pos {i}")
+    return tuple([int(n) for n in value])
+
+
+def _windows(function: str, dims: int, options: dict[str, Any]) -> dict[str, Sizes]:
+    """kernel_size, stride, padding and dilation, with one number for each spatial dim."""
+    found: dict[str, Sizes] = {}
+    for position, (name, value) in enumerate(options.items(), 2):
+        if name == "stride" and value is None:
+            value = ()
+        sizes = _read(function, name, position, value)
+        if name == "stride" and not sizes:
+            sizes = found["kernel_size"]
+        if len(sizes) not in (1, dims):
+            if dims == 1:
+                raise RuntimeError(f"{function}() argument '{name}' should contain one int (got {len(sizes)})")
+            how = "be either" if name == "dilation" else "either be omitted," if name == "stride" else "either be"
+            raise RuntimeError(f"{function}: {name} must {how} a single int, or a tuple of {COUNT[dims]}")
+        found[name] = sizes if len(sizes) == dims else sizes * dims
+    return found
+
+
+def _out_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
+    if stride == 0:
+        raise RuntimeError("stride should not be zero")
+    if padding < 0:
+        raise RuntimeError(f"pad must be non-negative, but got pad: {padding}")
+    if padding > ((kernel - 1) * dilation + 1) // 2:
+        raise RuntimeError("pad should be at most half of effective kernel size, but got "
+                           f"pad={padding}, kernel_size={kernel} and dilation={dilation}")
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
+    out = (room + stride - 1 if ceil_mode else room) // stride + 1
+    # The last window must begin inside the image or the padding before it.
+    return out - 1 if ceil_mode and (out - 1) * stride >= size + padding else out
+
+
+def _positive(name: str, letter: str, values: Sizes, dims: int) -> None:
+    if min(values) <= 0:
+        got = " ".join(f"{letter}{axis}: {n}" for axis, n in zip(AXES[-dims:], values, strict=True))
+        raise RuntimeError(f"{name} should be greater than zero, but got {got}")
+
+
+def _sliding(function: str, input: Tensor, dims: int, sizes: dict[str, Sizes], ceil_mode: bool) -> tuple[Sliding, ...]:
+    """What happens along each spatial dim, after torch's checks."""
+    shape = input._array.shape
+    average = function.startswith("avg")
+    if dims == 2 and average and len(shape) < 3:
+        raise IndexError(f"Dimension out of range (expected to be in range of [-{len(shape)}, {len(shape) - 1}], but got -3)")
+    if len(shape) not in (dims + 1, dims + 2) and not (dims == 2 and average):
+        raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
+    kernel, stride, padding = sizes["kernel_size"], sizes["stride"], sizes["padding"]
+    dilation = sizes.get("dilation", (1,) * dims)
+    axes = tuple([Sliding(n, k, s, p, d, _out_size(n, k, s, p, d, ceil_mode)) for n, k, s, p, d in
+                  zip(shape[-dims:], kernel, stride, padding, dilation, strict=True)])
+    _positive("kernel size", "k", kernel, dims)
+    _positive("stride", "d", stride, dims)
+    _positive("dilation", "dilation", dilation, dims)
+    if dims == 2 and (len(shape) not in (3, 4) or 0 in shape[-3:]):
+        raise RuntimeError("Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+                           f"{list(shape)}")
+    if dims == 3 and average and any(n + 2 * p < k for n, k, _, p, _, _ in axes):
+        image, window = (" ".join(f"{letter}{axis}: {n}" for axis, n in zip(AXES, values, strict=True))
+                         for letter, values in (("", shape[-3:]), ("k", kernel)))
+        raise RuntimeError(f"input image ({image}) smaller than kernel size ({window})")
+    if min([axis.out for axis in axes]) < 1:
+        before, after = ("x".join(map(str, values)) for values in (shape[-dims - 1:], (shape[-dims - 1], *[a.out for a in axes])))
+        raise RuntimeError(f"Given input size: ({before}). Calculated output size: ({after}). Output size is too small")
+    return axes
+
+
+def _wants_gradient(input: Tensor) -> bool:
+    return input.requires_grad and modes.grad and not modes.inference
+
+
+def _refuse(kernel: str, input: Tensor, kinds: str) -> None:
+    if input._array.dtype.kind not in kinds:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
+
+
+def _maxima(input: Tensor, axes: tuple[Any, ...], name: str, dims: int, return_indices: bool) -> Any:
+    if not return_indices and not _wants_gradient(input):
+        return apply(TABLE["max_pool_values"], input, axes=axes)
+    values, places = apply(TABLE["max_pool"], input, axes=axes, kind=Kind(name, dims))
+    return (values, places) if return_indices else values
+
+
+def _max_pool(dims: int) -> Callable[..., Any]:
+    name = f"max_pool{dims}d"
+
+    def pool(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+             return_indices: bool = False) -> Any:
+        read_tensor(name, input)
+        sizes = _windows(name, dims, dict(kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation))
+        axes = _sliding(name, input, dims, sizes, ceil_mode)
+        _refuse(name, input, "iufV")
+        return _maxima(input, axes, f"MaxPool{dims}DWithIndices", dims, return_indices)
+
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = f"The maximum of each window over the last {dims} dims."
+    return pool
+
+
+max_pool2d, max_pool3d = (_max_pool(dims) for dims in (2, 3))
+
+
+def max_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    """The maximum of each window along the last dim."""
+    read_tensor("max_pool1d", input)
+    _check_max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
+    sizes = _windows("max_pool1d", 1, dict(kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation))
+    two = {key: (0 if key == "padding" else 1, *value) for key, value in sizes.items()}
+    found = max_pool2d(input.unsqueeze(-2), two["kernel_size"], two["stride"], two["padding"], two["dilation"], ceil_mode,
+                       return_indices)
+    return tuple([t.squeeze(-2) for t in found]) if return_indices else found.squeeze(-2)
+
+
+def _check_max_pool1d(input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> None:
+    shape = input._array.shape
+    if len(shape) not in (2, 3) or 0 in shape[-2:]:
+        raise RuntimeError("max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
+                           f"got:{list(shape)}")
+    values: dict[str, int] = {}
+    given = dict(kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
+    for position, (name, value) in enumerate(given.items(), 2):
+        sizes = _read("max_pool1d", name, position, () if value is None else value)
+        if len(sizes) != 1 and not (name == "stride" and not sizes):
+            raise RuntimeError(f"max_pool1d() {name} must be an int, list of ints or tuple of ints of size 1 but got size "
+                               f"{len(sizes)}")
+        values[name] = sizes[0] if sizes else values["kernel_size"]
+    for name in ("kernel_size", "stride"):
+        if values[name] <= 0:
+            raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {values[name]}")
+    kernel, pad = values["kernel_size"], values["padding"]
+    if pad < 0:
+        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {pad}")
+    if pad > kernel // 2:
+        raise RuntimeError("max_pool1d() padding should be at most half of kernel size, but got "
+                           f"padding={pad} and kernel_size={kernel}")
+    if values["dilation"] <= 0:
+        raise RuntimeError(f"max_pool1d() dilation must be greater than zero, but got {values['dilation']}")
+    out = _out_size(shape[-1], kernel, values["stride"], pad, values["dilation"], ceil_mode)
+    if out <= 0:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
+    if not _wants_gradient(input):
+        _refuse("max_pool1d_impl", input, "fV")
+
+
+def _avg_pool(dims: int) -> Callable[..., Any]:
+    name = f"avg_pool{dims}d"
+    kind = Kind(f"AvgPool{dims}D", dims)
+
+    def pool(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+             count_include_pad: bool = True, divisor_override: int | None = None) -> Any:
+        read_tensor(name, input)
+        sizes = _windows(name, dims, dict(kernel_size=kernel_size, stride=stride, padding=padding))
+        if divisor_override == 0:
+            raise RuntimeError("divisor must be not zero")
+        axes = _sliding(name, input, dims, sizes, ceil_mode)
+        _refuse(name, input, "iufV")
+        return apply(TABLE["avg_pool"], input, axes=axes, count_pad=count_include_pad, divisor=divisor_override, kind=kind)
+
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = f"The mean of each window over the last {dims} dims."
+    return pool
+
+
+avg_pool2d, avg_pool3d = (_avg_pool(dims) for dims in (2, 3))
+
+
+def _check_dims_1d(function: str, input: Tensor) -> None:
+    if input._array.ndim not in (2, 3):
+        raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input._array.ndim}-dimensional tensor for argument #1 "
+                           f"'self' (while checking arguments for {function})")
+
+
+def avg_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True) -> Any:
+    """The mean of each window along the last dim."""
+    read_tensor("avg_pool1d", input)
+    _check_dims_1d("avg_pool1d", input)
+    sizes = _windows("avg_pool1d", 1, dict(kernel_size=kernel_size, stride=stride, padding=padding))
+    return avg_pool2d(input.unsqueeze(-2), (1, *sizes["kernel_size"]), (1, *sizes["stride"]), (0, *sizes["padding"]),
+                      ceil_mode, count_include_pad).squeeze(-2)
+
+
+def _target(output_size: Any, input: Tensor, dims: int) -> Any:
+    """The wanted size, with the input's own where None is given."""
+    if isinstance(output_size, int):
+        return (output_size,) * dims
+    shape = input._array.shape
+    if len(shape) <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+    return tuple([n if wanted is None else wanted
+                  for wanted, n in zip(output_size, shape[len(shape) - len(output_size):], strict=True)])
+
+
+def _check_adaptive(function: str, input: Tensor, dims: int, colon: str) -> None:
+    shape = input._array.shape
+    if len(shape) not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{function}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}")
+    first = len(shape) - (dims if not colon else dims + 1)
+    for i in range(first, len(shape)):
+        if shape[i] == 0:
+            raise RuntimeError(f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has "
+                               f"sizes {list(shape)} with dimension {i} being empty")
+
+
+def _adaptive_axes(input: Tensor, size: Sizes) -> tuple[Adaptive, ...]:
+    return tuple([Adaptive(n, out) for n, out in zip(input._array.shape[-len(size):], size, strict=True)])
+
+
+def _adaptive_mean(function: str, input: Tensor, size: Sizes, dims: int) -> Any:
+    if len(size) != dims:
+        raise RuntimeError(f"{function}: output_size must be {dims}")
+    if min(size) < 0:
+        got = f"{size[0]}, " + ",".join(map(str, size[1:]))
+        raise RuntimeError(f"{function}: elements of output_size must be greater than or equal to 0 but received {{{got}}}")
+    if all(n == 1 for n in size):
+        return torch.mean(input, tuple(range(-dims, 0)), keepdim=True)
+    _check_adaptive(function, input, dims, "")
+    _refuse(function if dims == 2 else f"{function}_cpu", input, "fV")
+    return apply(TABLE["avg_pool"], input, axes=_adaptive_axes(input, size), count_pad=False, divisor=None,
+                 kind=Kind(f"AdaptiveAvgPool{dims}D", dims))
+
+
+def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
+    """The means of `output_size` windows that cover the last dim evenly."""
+    read_tensor("adaptive_avg_pool1d", input)
+    size = _adaptive_1d("adaptive_avg_pool1d", input, output_size)
+    return _adaptive_mean("adaptive_avg_pool2d", input.unsqueeze(-2), (1, size), 2).squeeze(-2)
+
+
+def _adaptive_1d(function: str, input: Tensor, output_size: Any) -> int:
+    sizes = _read(function, "output_size", 2, output_size)
+    _check_dims_1d(function, input)
+    if len(sizes) != 1:
+        raise RuntimeError(f"{function}() argument 'output_size' should contain one int (got {len(sizes)})")
+    return sizes[0]
+
+
+def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
+    """The means of windows that cover the last two dims evenly."""
+    return _adaptive_mean("adaptive_avg_pool2d", read_tensor("adaptive_avg_pool2d", input), _target(output_size, input, 2), 2)
+
+
+def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
+    """The means of windows that cover the last three dims evenly."""
+    return _adaptive_mean("adaptive_avg_pool3d", read_tensor("adaptive_avg_pool3d", input), _target(output_size, input, 3), 3)
+
+
+def _adaptive_maxima(function: str, input: Tensor, size: Sizes, dims: int, return_indices: bool) -> Any:
+    _check_adaptive(function, input, dims, ":")
+    if len(size) != dims:
+        raise RuntimeError(f"{function}(): internal error: output_size.size() must be {dims}")
+    check_sizes((*input._array.shape[:-dims], *size))
+    _refuse(function if dims == 2 else f"{function}_cpu", input, "fV")
+    return _maxima(input, _adaptive_axes(input, size), f"AdaptiveMaxPool{dims}D", dims, return_indices)
+
+
+def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of `output_size` windows that cover the last dim evenly."""
+    read_tensor("adaptive_max_pool1d", input)
+    size = _adaptive_1d("adaptive_max_pool1d", input, output_size)
+    found = _adaptive_maxima("adaptive_max_pool2d", input.unsqueeze(-2), (1, size), 2, return_indices)
+    return tuple([t.squeeze(-2) for t in found]) if return_indices else found.squeeze(-2)
+
+
+def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of windows that cover the last two dims evenly."""
+    read_tensor("adaptive_max_pool2d", input)
+    return _adaptive_maxima("adaptive_max_pool2d", input, _target(output_size, input, 2), 2, return_indices)
+
+
+def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of windows that cover the last three dims evenly."""
+    read_tensor("adaptive_max_pool3d", input)
+    return _adaptive_maxima("adaptive_max_pool3d", input, _target(output_size, input, 3), 3, return_indices)
+
+
+def _lp_pool(dims: int, average: Callable[..., Any], maximum: Callable[..., Any]) -> Callable[..., Any]:
+    def pool(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+        if norm_type == float("inf"):
+            return maximum(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+        if norm_type == -float("inf"):
+            return -maximum(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+        count = kernel_size ** dims if isinstance(kernel_size, int) else math.prod(kernel_size)
+        mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        return (torch.sign(mean) * torch.relu(torch.abs(mean))).mul(count).pow(1.0 / norm_type)
+
+    pool.__name__ = pool.__qualname__ = f"lp_pool{dims}d"
+    pool.__doc__ = f"The p-norm of each window over the last {dims} dims."
+    return pool
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = (_lp_pool(1, avg_pool1d, max_pool1d), _lp_pool(2, avg_pool2d, max_pool2d),
+                                   _lp_pool(3, avg_pool3d, max_pool3d))
+
+
+def _unpool_size(input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, output_size: Any) -> Sizes:
+    dims = len(kernel)
+    default = [(n - 1) * s + k - 2 * p
+               for n, k, s, p in zip(input._array.shape[-dims:], kernel, stride, padding, strict=True)]
+    if output_size is None:
+        return tuple(default)
+    size: Sequence[int] = output_size
+    if len(size) == dims + 2:
+        size = size[2:]
+    if len(size) != dims:
+        raise ValueError(f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of "
+                         f"'{len(size)}'")
+    for d, (n, normal, step) in enumerate(zip(size, default, stride, strict=True)):
+        if not normal - step < n < normal + step:
+            raise ValueError(f'invalid output_size "{size}" (dim {d} must be between {normal - step} and {normal + step})')
+    return tuple(size)
+
+
+def _unpool(input: Tensor, indices: Tensor, size: Sizes, dims: int) -> Any:
+    function = f"max_unpooling{dims}d"
+    shape = input._array.shape
+    if len(shape) not in (dims + 1, dims + 2):
+        raise RuntimeError(f"Input to {function} should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "
+                           f"{len(shape)} dimensions.")
+    if indices.dtype is not dtypes.int64:
+        got = f" but got: {indices.dtype.scalar_name}" if dims == 2 else ""
+        raise RuntimeError(f"elements in indices should be type int64{got}")
+    if shape != indices._array.shape:
+        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices "
+                           f"tensor with shape: {list(indices._array.shape)}")
+    _refuse(f"max_unpool{dims}d", input, "fV")
+    wrong = indices._array[(indices._array < 0) | (indices._array >= math.prod(size))]
+    if wrong.size:
+        raise RuntimeError(f"Found an invalid max index: {wrong.flat[0]} (output volumes are of size "
+                           f"{'x'.join(map(str, size))})")
+    return apply(TABLE["max_unpool"], input, indices, shape=(*shape[:-dims], *size), kind=Kind(f"MaxUnpool{dims}D", dims))
+
+
+def _max_unpool(dims: int) -> Callable[..., Any]:
+    def unpool(input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
+               output_size: Any = None) -> Any:
+        options = dict(kernel_size=kernel_size, stride=stride, padding=padding)
+        sizes = _windows(f"max_unpool{dims}d", dims, options)
+        size = _unpool_size(input, sizes["kernel_size"], sizes["stride"], sizes["padding"], output_size)
+        if dims > 1:
+            return _unpool(input, indices, size, dims)
+        # torch takes a line for an image of width 1.
+        return _unpool(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1), 2).squeeze(-1)
+
+    unpool.__name__ = unpool.__qualname__ = f"max_unpool{dims}d"
+    unpool.__doc__ = f"Maxima put back where `max_pool{dims}d` found them, zeros elsewhere."
+    return unpool
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = (_max_unpool(dims) for dims in (1, 2, 3))
+
+
+def _fractional(dims: int) -> Callable[..., Any]:
+    name = f"fractional_max_pool{dims}d"
+
+    def pool(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+             _random_samples: Any = None) -> Any:
+        if output_size is None:
+            if output_ratio is None:
+                raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+            if dims == 2 and len(output_ratio) > 2:
+                raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
+            ratios = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * dims
+            output_size = [int(input.size(i - dims) * ratios[i]) for i in range(dims)]
+        if _random_samples is None:
+            batch = 1 if input.ndim == dims + 1 else input.size(0)
+            _random_samples = torch.rand(batch, input.size(-dims - 1), dims, dtype=input.dtype)
+        kernel, size = (sizes * dims if len(sizes) == 1 else sizes
+                        for sizes in (_read(name, "kernel_size", 2, kernel_size), _read(name, "output_size", 3, output_size)))
+        _check_fractional(name, input, kernel, size, _random_samples)
+        samples = _random_samples if input.ndim == dims + 2 else _random_samples[0]
+        values, places = apply(TABLE["fractional_max_pool"], input, samples, kernel=kernel, size=size,
+                               kind=Kind(f"FractionalMaxPool{dims}D", dims))
+        return (values, places) if return_indices else values
+
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = f"The maximum of each of `output_size` windows over the last {dims} dims, which lie at random."
+    return pool
+
+
+def _check_fractional(name: str, input: Tensor, kernel: Sizes, size: Sizes, samples: Tensor) -> None:
+    dims = len(kernel)
+    shape = input._array.shape
+    where = name if dims == 2 else f"{name}_out"
+    for axis, n, out, k in zip(AXES[-dims:], shape[-dims:], size, kernel, strict=True):
+        if out + k - 1 > n:
+            raise RuntimeError(f"{where}(): pool {LONG_AXES[axis]} {k} too large relative to input {LONG_AXES[axis]} {n}")
+    batch = shape[0] if len(shape) == dims + 2 else 1
+    if samples.ndim != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.ndim}")
+    if samples.shape[0] < batch:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if samples.shape[1] != shape[-dims - 1]:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if samples.shape[2] != dims:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples.shape[2]}.")
+
+
+fractional_max_pool2d, fractional_max_pool3d = (_fractional(dims) for dims in (2, 3))

@@ -1,0 +1,137 @@
+"""Padding modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from whygrad.nn import functional as F
+from whygrad.nn.module import Module
+
+_whygrad_internal_ = True
+
+
+class _Pad(Module):
+    """Base of all paddings: a number before and one after each padded dim, last dim first."""
+
+    dims: ClassVar[int]
+    mode: ClassVar[str]
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = tuple(padding) if isinstance(padding, Iterable) else (padding,) * (2 * self.dims)
+
+    def forward(self, input: Any) -> Any:
+        return F.pad(input, self.padding, self.mode)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    """Pads with one number."""
+
+    mode = "constant"
+
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Any) -> Any:
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPad):
+    dims = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    dims = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    dims = 3
+
+
+class _ZeroPad(_ConstantPad):
+    """Pads with zeros."""
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad1d(_ZeroPad, ConstantPad1d):
+    pass
+
+
+class ZeroPad2d(_ZeroPad, ConstantPad2d):
+    pass
+
+
+class ZeroPad3d(_ZeroPad, ConstantPad3d):
+    pass
+
+
+class _ReflectionPad(_Pad):
+    """Pads with the input, mirrored at its edge."""
+
+    mode = "reflect"
+
+
+class ReflectionPad1d(_ReflectionPad):
+    dims = 1
+
+
+class ReflectionPad2d(_ReflectionPad):
+    dims = 2
+
+
+class ReflectionPad3d(_ReflectionPad):
+    dims = 3
+
+
+class _ReplicationPad(_Pad):
+    """Pads with the element at the edge."""
+
+    mode = "replicate"
+
+
+class ReplicationPad1d(_ReplicationPad):
+    dims = 1
+
+
+class ReplicationPad2d(_ReplicationPad):
+    dims = 2
+
+
+class ReplicationPad3d(_ReplicationPad):
+    dims = 3
+
+
+class _CircularPad(_Pad):
+    """Pads with the input's other end."""
+
+    mode = "circular"
+
+    def forward(self, input: Any) -> Any:
+        if input.ndim not in (self.dims + 1, self.dims + 2):
+            raise ValueError(f"expected {self.dims + 1}D or {self.dims + 2}D input (got {input.ndim}D input)")
+        return super().forward(input)
+
+
+class CircularPad1d(_CircularPad):
+    dims = 1
+
+
+class CircularPad2d(_CircularPad):
+    dims = 2
+
+
+class CircularPad3d(_CircularPad):
+    dims = 3

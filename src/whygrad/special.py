@@ -1,0 +1,6 @@
+"""torch.special: what of it whygrad has."""
+
+from whygrad.functional.special import SPECIAL
+
+globals().update(SPECIAL)
+__all__ = list(SPECIAL)

@@ -1,0 +1,75 @@
+"""`python -m tests.opdb`: run every sample and write docs/coverage.md and expected.json. With names, only look at those."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+
+from .samples import LEFT_OUT, Report, check_op, full_name, op_db, public_ops, reason_left_out
+from .test_opdb import EXPECTED, QUICK
+
+PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
+
+INTRODUCTION = """# Coverage
+
+This page is made by `python -m tests.opdb`, which runs the samples that PyTorch tests its own operators with (`op_db` of
+torch {version}) on torch and on whygrad. A sample passes if result, dtype, shape, `requires_grad`, first and second
+derivatives agree, or if both raise the same class of exception. Samples are in float64, float32, int64 and bool, where torch
+supports them; methods and in-place methods run on three of each. **supported**: every sample passes. **partly**: some do;
+the first difference is given. Complex samples (complex128) are counted apart.
+
+| | ops | share |
+|---|---|---|
+"""
+
+
+def main(names: list[str]) -> None:
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    ops = public_ops()
+    if names:
+        for name in names:
+            report = check_op(ops[name])
+            print(name, report.state, f"{report.passed} of {report.total}",
+                  f"(complex {report.complex_passed} of {report.complex_total})", *report.failures, sep="\n    ")
+        return
+    reports, lines = {}, []
+    for name, op in ops.items():
+        reports[name] = check_op(op)
+        lines.append(f'"{name}": {check_op(op, **QUICK).passed}')
+    EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    json.loads(EXPECTED.read_text())
+    PAGE.write_text("\n".join(page(reports)) + "\n")
+    print(PAGE.read_text().split("\n\n")[2])
+
+
+def page(reports: dict[str, Report]) -> Iterable[str]:
+    yield INTRODUCTION.format(version=torch.__version__.split("+")[0]).rstrip()
+    states = {state: [name for name in reports if reports[name].state == state] for state in ("supported", "partly", "missing")}
+    for state, names in states.items():
+        yield f"| {state} | {len(names)} | {len(names) / len(reports):.1%} |"
+    yield f"| all | {len(reports)} | |"
+    for state, names in states.items():
+        yield f"\n## {state.capitalize()}\n"
+        if state == "missing":
+            yield ", ".join(f"`{name}`" for name in names)
+            continue
+        yield "| op | samples | complex | |\n|---|---|---|---|"
+        for name in names:
+            report = reports[name]
+            complex_samples = f"{report.complex_passed} of {report.complex_total}" if report.complex_total else ""
+            difference = report.failures[0].replace("|", "\\|") if report.failures else ""
+            yield f"| `{name}` | {report.passed} of {report.total} | {complex_samples} | {difference} |"
+    yield "\n## Left out\n\n| ops | why |\n|---|---|"
+    for start, reason in LEFT_OUT.items():
+        matching = [name for name in map(full_name, op_db) if reason_left_out(name) == reason and name.startswith(start)]
+        yield f"| {', '.join(f'`{name}`' for name in matching)} | {reason} |"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

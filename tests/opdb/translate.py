@@ -1,0 +1,123 @@
+"""Turning torch's samples into ours: tensors, dtypes, and the functions themselves."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+import whygrad
+
+NAMESPACES = ("Tensor", "nn.functional", "linalg", "fft", "special", "signal.windows", "masked", "")
+
+
+class Missing(Exception):
+    """whygrad has no such name."""
+
+
+class Impossible(Exception):
+    """A NumPy array cannot be like this."""
+
+
+def find(root: Any, path: str) -> Any:
+    for name in filter(None, path.split(".")):
+        try:
+            root = getattr(root, name)
+        except AttributeError:
+            raise Missing(path) from None
+        if isinstance(root, type) and type(root).__name__ == "Missing":
+            raise Missing(path)
+    return root
+
+
+@functools.cache
+def paths_of_functions() -> dict[int, str]:
+    """Where a function of torch is found, by its id."""
+    paths = {}
+    for namespace in NAMESPACES:
+        holder = find(torch, namespace)
+        for name in dir(holder):
+            value = getattr(holder, name, None)
+            if callable(value):
+                paths[id(value)] = f"{namespace}.{name}".lstrip(".")
+    return paths
+
+
+def seeded(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """torch's `wrapper_set_seed`."""
+    whygrad.manual_seed(42)
+    return function(*args, **kwargs)
+
+
+def our_function(theirs: Any) -> Any:
+    """The same function here: found by its name, or (a helper of torch's test suite) run with `torch` being whygrad."""
+    if isinstance(theirs, functools.partial):
+        return functools.partial(our_function(theirs.func), *theirs.args, **theirs.keywords)
+    if isinstance(theirs, types.FunctionType) and theirs.__module__.startswith("torch.testing"):
+        scope = {**theirs.__globals__, "torch": whygrad, "wrapper_set_seed": seeded}
+        cells = tuple(types.CellType(_in_cell(cell.cell_contents)) for cell in theirs.__closure__ or ())
+        ours = types.FunctionType(theirs.__code__, scope, theirs.__name__, theirs.__defaults__, cells or None)
+        ours.__kwdefaults__ = theirs.__kwdefaults__
+        return ours
+    path = paths_of_functions().get(id(theirs))
+    if path is None:
+        raise Missing(getattr(theirs, "__name__", str(theirs)))
+    return find(whygrad, path)
+
+
+def _in_cell(value: Any) -> Any:
+    return our_function(value) if callable(value) else value
+
+
+class Translator:
+    """Translates the values of one sample. One tensor used twice stays one tensor."""
+
+    def __init__(self) -> None:
+        self.seen: dict[int, Any] = {}
+        self.pairs: list[tuple[torch.Tensor, whygrad.Tensor]] = []
+
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            if id(value) not in self.seen:
+                ours = self.seen[id(value)] = our_tensor(value)
+                self.pairs.append((value, ours))
+            return self.seen[id(value)]
+        if isinstance(value, torch.Size):
+            return whygrad.Size(value)
+        if isinstance(value, (tuple, list)):
+            return type(value)([self(v) for v in value])
+        if isinstance(value, dict):
+            return {k: self(v) for k, v in value.items()}
+        if isinstance(value, slice):
+            return slice(self(value.start), self(value.stop), self(value.step))
+        if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+            return find(whygrad, str(value).removeprefix("torch."))
+        if isinstance(value, torch.device):
+            return whygrad.device(str(value))
+        if isinstance(value, torch.nn.Module):
+            return find(whygrad, f"nn.{type(value).__name__}")()
+        if isinstance(value, types.FunctionType) or id(value) in paths_of_functions():
+            return our_function(value)
+        return value
+
+
+def our_tensor(theirs: torch.Tensor) -> whygrad.Tensor:
+    if theirs.layout is not torch.strided or theirs.is_quantized:
+        raise Missing(str(theirs.layout))
+    if theirs.ndim > 64:
+        raise Impossible("NumPy arrays have at most 64 dims")
+    plain = theirs.detach().resolve_conj().resolve_neg()
+    ours = whygrad.from_numpy(_same_strides(plain))
+    return ours.requires_grad_() if theirs.requires_grad else ours
+
+
+def _same_strides(t: torch.Tensor) -> np.ndarray:
+    if t.is_contiguous() or not t.numel():
+        return t.contiguous().numpy().copy()
+    memory = t.as_strided((t.untyped_storage().nbytes() // t.element_size(),), (1,), 0).numpy().copy()
+    strides = [n * t.element_size() for n in t.stride()]
+    return np.lib.stride_tricks.as_strided(memory[t.storage_offset():], tuple(t.shape), strides)

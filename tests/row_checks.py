@@ -1,0 +1,456 @@
+"""What must hold for every row: checked on one sample of its arguments at a time, without the torch-named functions.
+
+Derivatives are compared with finite differences. Of a complex number the real and the imaginary part are moved, and a
+gradient is the pair of both slopes, as in torch; inside the graph gradients travel conjugated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import whygrad
+from whygrad._apply import apply
+from whygrad._tensor import Tensor, grad_fn, wrap
+from whygrad.autograd.node import Node, row_node
+from whygrad.backends import raw
+from whygrad.ops.table import TABLE, NoGrad, Row, Rule
+
+STEP = 1e-5
+SHORTER = {np.dtype(np.float64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.complex64)}
+
+# Rows that may give back memory of an argument although they are not views, and why that is right.
+MAY_SHARE = {
+    "copy": "the writer copies", "fill": "the writer copies",
+    "reshape": "only for results that nobody else can see, and in rules",
+    "sum_to": "only in rules; where nothing is to be summed there is nothing to do",
+    "unsafe_split": "the pieces are views that are not counted as such",
+    "unsafe_split_with_sizes": "the pieces are views that are not counted as such",
+}
+
+# Rows that are about the layout of their argument, and need the one in the sample.
+OF_LAYOUT = {"as_strided", "reshape_alias", "view", "view_as_complex"}
+
+
+class Constant(NamedTuple):
+    """An argument that is a tensor without gradient, although its dtype could have one."""
+
+    array: np.ndarray
+
+
+class Sample(NamedTuple):
+    """Arguments for a row, and what is special about them."""
+
+    inputs: tuple[Any, ...]
+    statics: dict[str, Any]
+    # Not smooth at this place: there is a gradient by convention, and no finite difference.
+    kink: bool = False
+    # What the rule raises, or what differentiating the gradient again raises, where torch has no derivative either.
+    fails: type[Exception] | None = None
+    second_fails: type[Exception] | None = None
+    # The function that the rule differentiates, if it is not the forward itself.
+    like: Callable[..., Any] | None = None
+    rtol: float = 1e-6
+
+    def arrays(self) -> list[Any]:
+        """The arguments, where they are arrays as fresh ones that nobody may write into."""
+        return [read_only(x) for x in (x.array if isinstance(x, Constant) else x for x in self.inputs)]
+
+    def tracked(self, row: Row) -> list[int]:
+        """Positions of the arguments that have a gradient."""
+        return [i for i, x in enumerate(self.inputs) if isinstance(x, np.ndarray) and x.dtype.kind in "fc"
+                and isinstance(rule_of(row, i), Rule)]
+
+    def single(self) -> Sample:
+        """The same in single precision."""
+        return self._replace(inputs=tuple([Constant(shorter(x.array)) if isinstance(x, Constant) else shorter(x)
+                                           for x in self.inputs]),
+                             statics={name: shorter(value) for name, value in self.statics.items()})
+
+
+def read_only(x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        x = x.copy("K")
+        x.flags.writeable = False
+    return x
+
+
+def shorter(x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        return x.astype(SHORTER.get(x.dtype, x.dtype))
+    return SHORTER.get(x, x) if isinstance(x, np.dtype) else x
+
+
+def rule_of(row: Row, position: int) -> Rule | NoGrad:
+    return row.rules[row.inputs[0 if row.variadic else position]]
+
+
+def as_list(row: Row, results: Any) -> list[Any]:
+    return [results] if row.outputs != "list" and len(row.outputs) == 1 else list(results)
+
+
+def forward(row: Row, arrays: list[Any], statics: dict[str, Any]) -> list[np.ndarray]:
+    """The results on bare arrays, as the backend gives them."""
+    return [np.asarray(x) for x in as_list(row, getattr(raw, row.name)(*arrays, **statics))]
+
+
+class Application:
+    """A row applied to arrays of which some are tracked: tensors, results, and the node if there is one."""
+
+    def __init__(self, row: Row, arrays: list[Any], statics: dict[str, Any], tracked: Iterable[int]) -> None:
+        self.row = row
+        self.tracked = list(tracked)
+        self.tensors = [wrap(x) if isinstance(x, np.ndarray) else x for x in arrays]
+        for i in self.tracked:
+            self.tensors[i].requires_grad = True
+        self.results: list[Tensor] = as_list(row, apply(row, *self.tensors, **statics))
+        nodes = [row_node(grad_fn(t))[0] for t in self.results if t.requires_grad]
+        self.node: Node | None = nodes[0] if nodes else None
+
+    def differentiable(self) -> list[int]:
+        """Positions of the results that have a gradient."""
+        return [i for i, t in enumerate(self.results) if t.requires_grad]
+
+    def weights(self, seed: int = 0) -> list[np.ndarray]:
+        """A gradient to start with for each differentiable result."""
+        dtypes = [self.results[i]._array.dtype for i in self.differentiable()]
+        dtypes = [dtype if dtype.kind in "fc" else self.tensors[self.tracked[0]]._array.dtype for dtype in dtypes]
+        return [random_like(self.results[i]._array.shape, dtype, seed + i)
+                for i, dtype in zip(self.differentiable(), dtypes, strict=True)]
+
+    def gradients(self, weights: list[Any], reader: str = "raw") -> list[Any]:
+        """What the rules give for the tracked arguments, exactly as they give it. A weight may be None."""
+        assert self.node is not None
+        g: Any = weights[0]
+        if self.node.several:
+            g = [None] * len(self.results)
+            for i, weight in zip(self.differentiable(), weights, strict=True):
+                g[i] = weight
+        with np.errstate(all="ignore"):
+            found = getattr(self.node, reader)(g, self.node.edges)
+        return [found[i] for i in self.tracked]
+
+
+def random_like(shape: tuple[int, ...], dtype: np.dtype, seed: int) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    values = generator.uniform(-1.5, 1.5, shape)
+    return np.asarray(values + 1j * generator.uniform(-1.5, 1.5, shape) if dtype.kind == "c" else values, dtype)
+
+
+def check_sample(row: Row, sample: Sample) -> None:
+    """All checks of this file."""
+    single = sample.single()
+    for each in (sample, single):
+        check_definition(row, each)
+        check_memory(row, each)
+    check_single_precision(row, sample, single)
+    tracked = sample.tracked(row)
+    if not tracked:
+        check_untracked(row, sample)
+    elif sample.fails:
+        check_fails(row, sample, sample.fails)
+    else:
+        check_saved(row, sample)
+        check_readers(row, sample)
+        check_readers(row, single)
+        check_layouts(row, sample)
+        check_alone(row, sample)
+        if not sample.kink:
+            check_first(row, sample)
+        if sample.second_fails:
+            check_second_fails(row, sample, sample.second_fails)
+        elif not sample.kink:
+            check_second(row, sample)
+
+
+def check_reasons(row: Row) -> None:
+    """A missing derivative says why."""
+    outputs = () if row.outputs == "list" else row.outputs
+    for missing in (x for x in (*row.rules.values(), *outputs) if isinstance(x, NoGrad)):
+        assert isinstance(missing.reason, str), f"{row.name}: a NoGrad without a reason"
+        assert missing.reason.strip(), f"{row.name}: a NoGrad without a reason"
+
+
+class IsPrimitive(Exception):
+    """The row's forward is the backend's function of the same name."""
+
+
+class Definition:
+    """The raw vocabulary, without the one word that is being defined."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, word: str) -> Any:
+        if word == self._name:
+            raise IsPrimitive
+        if word not in TABLE:
+            raise AttributeError(word)
+        return getattr(raw, word)
+
+
+def check_definition(row: Row, sample: Sample) -> None:
+    """Where the forward is a composition, the backend's function does the same."""
+    try:
+        with np.errstate(all="ignore"):
+            defined = as_list(row, row.forward(Definition(row.name), *sample.arrays(), **sample.statics))
+    except IsPrimitive:
+        return
+    for i, (ours, theirs) in enumerate(zip(forward(row, sample.arrays(), sample.statics), defined, strict=True)):
+        theirs = np.asarray(theirs)
+        assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype), (
+            f"result {i}: the backend gives {ours.dtype}{ours.shape}, the definition {theirs.dtype}{theirs.shape}")
+        rtol = 1e-4 if ours.dtype.itemsize <= 4 or ours.dtype == np.complex64 else 1e-10
+        np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=rtol,
+                                   err_msg=f"result {i}: the backend and the definition differ")
+
+
+def check_memory(row: Row, sample: Sample) -> None:
+    """The forward writes into no argument. A view shares memory with the first one, other results with none."""
+    arrays = sample.arrays()
+    before = [x.tobytes() if isinstance(x, np.ndarray) else None for x in arrays]
+    results = forward(row, arrays, sample.statics)
+    assert before == [x.tobytes() if isinstance(x, np.ndarray) else None for x in arrays], "the forward wrote into an argument"
+    for i, result in enumerate(results):
+        sharing = [k for k, x in enumerate(arrays) if isinstance(x, np.ndarray) and np.shares_memory(result, x)]
+        if row.view:
+            assert sharing == [0] or not result.size, f"result {i} of a view does not share memory with its source"
+        elif row.name not in MAY_SHARE:
+            assert not sharing, f"result {i} shares memory with argument {sharing}"
+
+
+def check_single_precision(row: Row, sample: Sample, single: Sample) -> None:
+    """float32 comes in, float32 comes out, and it is the same number."""
+    double = forward(row, sample.arrays(), sample.statics)
+    for i, (long, short) in enumerate(zip(double, forward(row, single.arrays(), single.statics), strict=True)):
+        wanted = SHORTER.get(long.dtype, long.dtype)
+        assert (short.dtype, short.shape) == (wanted, long.shape), f"result {i} of float32 is {short.dtype}{short.shape}"
+        np.testing.assert_allclose(short, long, rtol=1e-3, atol=1e-4, err_msg=f"result {i} in float32")
+
+
+def check_untracked(row: Row, sample: Sample) -> None:
+    """No argument has a derivative: the result has no history, and says why."""
+    arrays = sample.arrays()
+    floating = [i for i, x in enumerate(sample.inputs) if isinstance(x, np.ndarray) and x.dtype.kind in "fc"]
+    applied = Application(row, arrays, sample.statics, floating)
+    assert applied.node is None
+    if floating:
+        assert all(t._cause for t in applied.results), "a result without history has no cause"
+
+
+def check_fails(row: Row, sample: Sample, error: type[Exception]) -> None:
+    """torch has no derivative here: both readers say so."""
+    applied = Application(row, sample.arrays(), sample.statics, sample.tracked(row))
+    must_raise(error, lambda: applied.gradients(applied.weights()))
+    must_raise(error, lambda: applied.gradients([wrap(w) for w in applied.weights()], "graph"))
+
+
+def must_raise(error: type[Exception], call: Callable[[], Any]) -> None:
+    try:
+        call()
+    except error as raised:
+        assert type(raised) is error, f"{type(raised).__name__} instead of {error.__name__}"
+        assert "not implemented" in str(raised) or "not supported" in str(raised), f"unclear message: {raised}"
+        return
+    raise AssertionError(f"should have raised {error.__name__}")
+
+
+def check_saved(row: Row, sample: Sample) -> None:
+    """A node keeps what the rules of its tracked arguments name, the very same arrays, and nothing else."""
+    everything = sample.tracked(row)
+    for tracked in [everything] if row.variadic else [everything, *([i] for i in everything)]:
+        applied = Application(row, sample.arrays(), sample.statics, tracked)
+        node = applied.node
+        assert node is not None, "no node was recorded"
+        if row.variadic:
+            values: dict[str, Any] = {row.inputs[0]: tuple([t._array for t in applied.tensors])}
+            shapes: dict[str, Any] = {f"{row.inputs[0]}_shape": [t._array.shape for t in applied.tensors]}
+        else:
+            values = {name: t._array if isinstance(t, Tensor) else t
+                      for name, t in zip(row.inputs, applied.tensors, strict=True)}
+            shapes = {f"{name}_shape": np.shape(x) for name, x in values.items()}
+        values.update(zip(row.output_names, [t._array for t in applied.results], strict=False))
+        of_tensors = [rule_of(row, i) for i, t in enumerate(applied.tensors) if isinstance(t, Tensor)]
+        named = {name for rule in of_tensors if isinstance(rule, Rule) for name in rule.names}
+        wanted = {name for i in tracked for name in rule_of(row, i).names}  # type: ignore[union-attr]
+        check_saved_values(node, {name: value if name in wanted else None for name, value in values.items() if name in named})
+        statics = {**row.static_defaults, **sample.statics, **shapes}
+        options = [statics[name] for name in (*row.statics, *shapes) if name in named]
+        kept = getattr(node, "static", ()) if options else ()
+        assert len(kept) == len(options), f"the node keeps {len(kept)} shapes and options, the rules name {len(options)}"
+        assert all(a is b or a == b for a, b in zip(kept, options, strict=True)), "the node keeps another shape or option"
+
+
+def check_saved_values(node: Node, expected: dict[str, Any]) -> None:
+    if all(value is None for value in expected.values()):
+        assert not any(isinstance(x, np.ndarray) for x in node.saved), "saved although no rule names anything"
+        return
+    kept = dict(zip(expected, node.saved[::3], strict=True))
+    for name, value in expected.items():
+        if isinstance(value, tuple):
+            assert all(a is b for a, b in zip(kept[name], value, strict=True)), f"`{name}` was saved as something else"
+        elif isinstance(value, np.ndarray) or isinstance(kept[name], np.ndarray):
+            assert kept[name] is value, f"`{name}` was saved as something else, or needlessly"
+
+
+def check_readers(row: Row, sample: Sample) -> None:
+    """Both readers give the same gradients, of the argument's own dtype and shape, and write into nothing."""
+    arrays = sample.arrays()
+    applied = Application(row, arrays, sample.statics, sample.tracked(row))
+    weights = [read_only(w) for w in applied.weights()]
+    watched = [x for x in (*arrays, *weights, *(t._array for t in applied.results)) if isinstance(x, np.ndarray)]
+    for x in watched:
+        x.flags.writeable = False
+    before = [x.tobytes() for x in watched]
+    on_arrays = applied.gradients(weights)
+    assert before == [x.tobytes() for x in watched], "a rule wrote into its arguments"
+    on_tensors = applied.gradients([wrap(w) for w in weights], "graph")
+    assert before == [x.tobytes() for x in watched], "a rule wrote into its arguments"
+    for i, bare, recorded in zip(applied.tracked, on_arrays, on_tensors, strict=True):
+        wanted = arrays[i].dtype, arrays[i].shape
+        assert (bare is None) == (recorded is None), f"gradient {i}: one reader gives None"
+        if bare is None:
+            continue
+        bare, recorded = np.asarray(bare), recorded._array
+        for reader, gradient in (("raw", bare), ("graph", recorded)):
+            assert (gradient.dtype, gradient.shape) == wanted, (
+                f"gradient {i} ({reader}) is {gradient.dtype}{gradient.shape} for {wanted[0]}{wanted[1]}")
+        tolerance = 1e-4 if arrays[i].dtype in SHORTER.values() else 1e-9
+        np.testing.assert_allclose(bare, recorded, rtol=tolerance, atol=tolerance,
+                                   err_msg=f"gradient {i}: raw reader and graph reader differ")
+
+
+def check_layouts(row: Row, sample: Sample) -> None:
+    """Another order in memory, of arguments or of gradients, changes nothing; nor does a gradient of stride 0."""
+    plain = Application(row, sample.arrays(), sample.statics, sample.tracked(row))
+    weights = plain.weights()
+    constant = [np.broadcast_to(np.asarray(1.5, w.dtype), w.shape) for w in weights]
+    expected = plain.gradients(weights)
+    same(plain.gradients([apart(w) for w in weights]), expected, "with a gradient of another layout")
+    same(plain.gradients(constant), plain.gradients([w.copy() for w in constant]), "with a gradient of stride 0")
+    if row.name in OF_LAYOUT:
+        return
+    spread = Application(row, [apart(x) for x in sample.arrays()], sample.statics, sample.tracked(row))
+    same([t._array for t in spread.results], [t._array for t in plain.results], "of arguments of another layout")
+    same(spread.gradients(weights), expected, "for arguments of another layout")
+
+
+def apart(x: Any) -> Any:
+    """The same numbers, column-major and with gaps between them."""
+    if not isinstance(x, np.ndarray) or not x.ndim:
+        return x
+    memory = np.zeros([2 * n for n in reversed(x.shape)], x.dtype)
+    result = memory[(slice(None, None, 2),) * x.ndim].T
+    result[...] = x
+    result.flags.writeable = False
+    return result
+
+
+def same(ours: list[Any], expected: list[Any], where: str) -> None:
+    for a, b in zip(ours, expected, strict=True):
+        if b is not None:
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=f"different {where}")
+
+
+def check_alone(row: Row, sample: Sample) -> None:
+    """One argument alone has the gradient that it has among others; and the results' contributions add up."""
+    tracked = sample.tracked(row)
+    together = Application(row, sample.arrays(), sample.statics, tracked)
+    weights = together.weights()
+    expected = together.gradients(weights)
+    for i, gradient in zip(tracked, expected, strict=True):
+        alone = Application(row, sample.arrays(), sample.statics, [i])
+        same(alone.gradients(weights), [gradient], f"if argument {i} is alone")
+    if together.node is not None and together.node.several:
+        parts = [together.gradients([w if k == i else None for k, w in enumerate(weights)]) for i in range(len(weights))]
+        same([np.sum(contributions, axis=0) for contributions in zip(*parts, strict=True)], expected, "result by result")
+
+
+def slopes(function: Callable[[list[np.ndarray]], float], arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """Finite differences of a number with respect to each element of each array."""
+    found = []
+    for k, x in enumerate(arrays):
+        slope = np.zeros(x.shape, x.dtype)
+        for place in np.ndindex(x.shape):
+            for direction in (1, 1j) if x.dtype.kind == "c" else (1,):
+                ends = []
+                for sign in (1, -1):
+                    moved = x.copy()
+                    moved[place] += sign * STEP * direction
+                    ends.append(function([*arrays[:k], moved, *arrays[k + 1:]]))
+                slope[place] += direction * (ends[0] - ends[1]) / (2 * STEP)
+        found.append(slope)
+    return found
+
+
+def contracted(values: Iterable[Any], weights: Iterable[np.ndarray]) -> float:
+    """One real number out of many, in which each of them, or each of its two parts, counts differently."""
+    return float(sum(np.sum((np.conj(w) * np.asarray(x)).real) for x, w in zip(values, weights, strict=True) if x is not None))
+
+
+def put(values: list[Any], positions: list[int], replacements: list[Any]) -> list[Any]:
+    result = list(values)
+    for i, x in zip(positions, replacements, strict=True):
+        result[i] = x
+    return result
+
+
+def close(ours: Any, expected: np.ndarray, sample: Sample, where: str) -> None:
+    ours = np.zeros_like(expected) if ours is None else ours
+    np.testing.assert_allclose(ours, expected, rtol=sample.rtol, atol=sample.rtol * (1 + np.abs(expected).max(initial=0)),
+                               err_msg=where)
+
+
+def check_first(row: Row, sample: Sample) -> None:
+    """The gradients are the slopes of the forward."""
+    arrays, tracked = sample.arrays(), sample.tracked(row)
+    applied = Application(row, arrays, sample.statics, tracked)
+    weights, chosen = applied.weights(), applied.differentiable()
+
+    def function(moved: list[np.ndarray]) -> float:
+        values = put(arrays, tracked, moved)
+        if sample.like is not None:
+            return contracted([sample.like(*values)], weights)
+        results = forward(row, values, sample.statics)
+        return contracted([results[i] for i in chosen], weights)
+
+    gradients = applied.gradients([np.conj(w) for w in weights])
+    for i, gradient, slope in zip(tracked, gradients, slopes(function, [arrays[i] for i in tracked]), strict=True):
+        close(None if gradient is None else np.conj(gradient), slope, sample, f"derivative for argument {i}")
+
+
+def second_derivative(row: Row, sample: Sample) -> tuple[list[np.ndarray], list[np.ndarray], list[Any]]:
+    """Arguments and weights, directions for the gradients, and the derivative of the contracted graph gradients."""
+    arrays, tracked = sample.arrays(), sample.tracked(row)
+    applied = Application(row, arrays, sample.statics, tracked)
+    weights = applied.weights()
+    g = [wrap(w) for w in weights]
+    for t in g:
+        t.requires_grad = True
+    gradients = applied.gradients(g, "graph")
+    directions = [random_like(arrays[i].shape, arrays[i].dtype, 100 + i) for i in tracked]
+    recorded = [(t, d) for t, d in zip(gradients, directions, strict=True) if t is not None and t.requires_grad]
+    inputs = [*(applied.tensors[i] for i in tracked), *g]
+    if not recorded:
+        return [t._array for t in inputs], directions, [None] * len(inputs)
+    found = whygrad.autograd.grad([t for t, _ in recorded], inputs, [wrap(d) for _, d in recorded], allow_unused=True)
+    return [t._array for t in inputs], directions, [None if t is None else t._array for t in found]
+
+
+def check_second(row: Row, sample: Sample) -> None:
+    """The derivative of the graph reader's gradients is the slope of the raw reader's, also for the incoming gradient."""
+    arrays, tracked = sample.arrays(), sample.tracked(row)
+    at, directions, found = second_derivative(row, sample)
+
+    def function(moved: list[np.ndarray]) -> float:
+        applied = Application(row, put(arrays, tracked, moved[:len(tracked)]), sample.statics, tracked)
+        return contracted(applied.gradients(moved[len(tracked):]), directions)
+
+    for i, (derivative, slope) in enumerate(zip(found, slopes(function, at), strict=True)):
+        close(derivative, slope, sample, f"second derivative, number {i} of arguments and incoming gradients")
+
+
+def check_second_fails(row: Row, sample: Sample, error: type[Exception]) -> None:
+    must_raise(error, lambda: second_derivative(row, sample))
