@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import whygrad
-from whygrad import _apply
+from whygrad import _apply, _row_source
 from whygrad.ops.table import TABLE, NoGrad, Row, op
 
 SOURCE = Path(whygrad.__file__).parent
@@ -72,9 +72,9 @@ def test_every_row_can_be_compiled() -> None:
         kinds = "v" if row.variadic else "t" * len(row.inputs)
         layout = _apply.layout_of(row, kinds)
         if not row.variadic and layout.one_output:
-            compile(_apply.apply_source(layout), row.name, "exec")
-        compile(_apply.raw_source(layout), row.name, "exec")
-        compile(_apply.graph_source(layout), row.name, "exec")
+            compile(_row_source.apply_source(layout), row.name, "exec")
+        compile(_row_source.raw_source(layout), row.name, "exec")
+        compile(_row_source.graph_source(layout), row.name, "exec")
 
 
 def test_rules_have_names_for_tracebacks() -> None:

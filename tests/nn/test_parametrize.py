@@ -248,10 +248,11 @@ def test_norms(constructor: str, norm: str, options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_second_derivative_of_weight_norm(dim: int) -> None:
+    """torch's own kernel takes the norm for a constant here, and fails gradgradcheck; its formula does not."""
     def run(m: Any) -> Any:
         v = m.randn(3, 4, dtype=m.float64, requires_grad=True)
         g = m.norm_except_dim(v, 2, dim).detach().requires_grad_()
-        w = m._weight_norm(v, g, dim)
+        w = v * (g / m.norm_except_dim(v, 2, dim)) if m is torch else m._weight_norm(v, g, dim)
         first = m.autograd.grad((w ** 3).sum(), [v, g], create_graph=True)
         return [w, first, m.autograd.grad(sum((t ** 2).sum() for t in first), [v, g])]
 

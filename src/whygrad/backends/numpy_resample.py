@@ -164,12 +164,11 @@ def upsample_backward(x: Any, *, axes: tuple[Interpolated, ...], kind: str) -> A
 
 
 class AxisTap(NamedTuple):
-    """Along one axis, for each point of the grid: which pixel, if it lies in the image, its weight and the weight's slope."""
+    """Along one axis, for each point of the grid: which pixel it reads, if that lies in the image, and with what weight."""
 
     pixel: np.ndarray
     inside: np.ndarray
     weight: Any
-    slope: Any
 
 
 def reflect(x: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
@@ -179,9 +178,8 @@ def reflect(x: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndar
     span = x.dtype.type(high - low)
     below = np.where(x < low, -1, 1).astype(x.dtype)
     distance = np.abs(x - x.dtype.type(low))
-    flips = np.floor(distance / span)
+    even = np.floor(distance / span) % 2 == 0
     extra = np.fmod(distance, span)
-    even = flips % 2 == 0
     return np.where(even, extra + low, span - extra + low).astype(x.dtype), np.where(even, below, -below)
 
 
@@ -195,102 +193,84 @@ def padded_position(x: np.ndarray, size: int, sampling: Sampling) -> tuple[np.nd
     return np.clip(x, 0, size - 1), slope * ((x > 0) & (x < size - 1))
 
 
-def axis_taps(grid: np.ndarray, size: int, sampling: Sampling) -> list[AxisTap]:
-    number = grid.dtype.type
-    if sampling.align_corners:
-        scale = number((size - 1) / 2)
-        position = (grid + 1) * scale
-    else:
-        scale = number(size / 2)
-        position = ((grid + 1) * size - 1) / 2
-    position = position.astype(grid.dtype, copy=False)
-    if sampling.mode == "bicubic":
-        first = np.floor(position)
-        part = position - first
-        taps = []
-        for offset in range(-1, 3):
-            pixel, _ = padded_position(first + offset, size, sampling)
-            taps.append(_tap(pixel, size, cubic(part - offset, -0.75), _cubic_slope(part - offset) * scale))
-        return taps
-    position, slope = padded_position(position, size, sampling)
+# Between the pixels 0 and 1, at a distance `part` from 0, the weight of each pixel is a polynomial in `part`.
+# Its coefficients, from the highest power down, by pixel:
+CUBIC = {-1: (-0.75, 1.5, -0.75, 0), 0: (1.25, -2.25, 0, 1), 1: (-1.25, 1.5, 0.75, 0), 2: (0.75, -0.75, 0, 0)}
+LINEAR = {0: (-1, 1), 1: (1, 0)}
+
+
+def polynomial(coefficients: tuple[float, ...], x: np.ndarray, order: int) -> Any:
+    """A polynomial, or its derivative of some order, at each x."""
+    if order:
+        coefficients = tuple(np.polyder(coefficients, order)) if order < len(coefficients) else (0,)
+    total: Any = 0
+    for coefficient in coefficients:
+        total = total * x + x.dtype.type(coefficient)
+    return total
+
+
+def axis_taps(grid: np.ndarray, size: int, order: int, sampling: Sampling) -> list[AxisTap]:
+    """The grid's coordinates go from -1 to 1. `order` is that of the derivative by the coordinate."""
+    scale = grid.dtype.type((size - 1) / 2 if sampling.align_corners else size / 2)
+    position = (grid + 1) * scale if sampling.align_corners else ((grid + 1) * size - 1) / 2
+    slope: Any = 1
+    if sampling.mode != "bicubic":
+        position, slope = padded_position(position, size, sampling)
     if sampling.mode == "nearest":
-        return [_tap(np.rint(position), size, number(1), number(0))]
+        return [axis_tap(np.rint(position), size, grid.dtype.type(order == 0))]
     first = np.floor(position)
     part = position - first
-    slope = slope * scale
-    return [_tap(first, size, 1 - part, -slope), _tap(first + 1, size, part, slope)]
+    # Each derivative brings the slope of the position once more.
+    chain: Any = (slope * scale) ** order if order else 1
+    taps = []
+    for offset, coefficients in (CUBIC if sampling.mode == "bicubic" else LINEAR).items():
+        pixel = first + offset
+        if sampling.mode == "bicubic":
+            pixel, _ = padded_position(pixel, size, sampling)
+        taps.append(axis_tap(pixel, size, polynomial(coefficients, part, order) * chain))
+    return taps
 
 
-def _tap(pixel: np.ndarray, size: int, weight: Any, slope: Any) -> AxisTap:
+def axis_tap(pixel: np.ndarray, size: int, weight: Any) -> AxisTap:
     inside = (pixel >= 0) & (pixel <= size - 1)
-    return AxisTap(np.where(inside, pixel, 0).astype(np.int64), inside, weight, slope)
+    return AxisTap(np.where(inside, pixel, 0).astype(np.int64), inside, weight)
 
 
-def _cubic_slope(x: np.ndarray) -> np.ndarray:
-    a = -0.75
-    side, x = np.sign(x), np.abs(x)
-    near = (3 * (a + 2) * x - 2 * (a + 3)) * x
-    far = ((3 * x - 10) * x + 8) * a
-    return (side * np.where(x <= 1, near, far)).astype(x.dtype)
-
-
-def grid_taps(grid: np.ndarray, image: Shape, sampling: Sampling) -> Iterator[tuple[np.ndarray, np.ndarray, tuple[AxisTap, ...]]]:
-    """For each combination of pixels: their places in the flattened image, if they lie in it, and what each axis says."""
+def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling) -> Iterator[tuple[Any, Any, Any]]:
+    """For each pixel next to the points: its place in the flattened image, if it lies in the image, and its weight."""
     dims = len(image)
-    # The grid names the last axis first.
-    taps = [axis_taps(grid[..., dims - 1 - i], image[i], sampling) for i in range(dims)]
+    taps = [axis_taps(grid[..., dims - 1 - i], image[i], order[i], sampling) for i in range(dims)]
     for chosen in product(*taps):
         place: Any = 0
-        inside: Any = True
         for tap, size in zip(chosen, image, strict=True):
             place = place * size + tap.pixel
-            inside = inside & tap.inside
-        yield place.reshape(len(grid), -1), inside, chosen
-
-
-def weight_of(taps: tuple[AxisTap, ...], inside: np.ndarray, slope_of: int | None = None) -> Any:
-    """The product of the weights of all axes, or with the slope in place of one of them; zero outside the image."""
-    factors = [tap.slope if i == slope_of else tap.weight for i, tap in enumerate(taps)]
-    return (math.prod(factors) * inside).reshape(len(inside), 1, -1)
-
-
-def read_pixels(x: np.ndarray, places: np.ndarray) -> np.ndarray:
-    images = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
-    return images[np.arange(x.shape[0])[:, None, None], np.arange(x.shape[1])[:, None], places[:, None]]
+        inside = np.logical_and.reduce([tap.inside for tap in chosen])
+        weight = np.where(inside, math.prod([tap.weight for tap in chosen]), 0).astype(grid.dtype, copy=False)
+        yield tuple([a.reshape(len(grid), 1, math.prod(grid.shape[1:-1])) for a in (place, inside, weight)])
 
 
 @in_single_precision
-def grid_sampler(x: Any, grid: Any, *, dims: int, sampling: Sampling) -> Any:
-    total = np.zeros((*x.shape[:2], math.prod(grid.shape[1:-1])), x.dtype)
-    for places, inside, taps in grid_taps(grid, x.shape[2:], sampling):
-        # A pixel outside counts nothing, even if what stands at the place it was given is not finite.
-        pixels = np.where(inside.reshape(len(inside), 1, -1), read_pixels(x, places), 0)
-        total += (pixels * weight_of(taps, inside)).astype(x.dtype, copy=False)
-    return total.reshape(*x.shape[:2], *grid.shape[1:-1])
+def grid_sampler(x: Any, grid: Any, *, order: Shape, sampling: Sampling) -> Any:
+    count, channels, *image = x.shape
+    images = x.reshape(count, channels, math.prod(image))
+    numbers = np.arange(count)[:, None, None], np.arange(channels)[:, None]
+    total = np.zeros((count, channels, math.prod(grid.shape[1:-1])), x.dtype)
+    for place, inside, weight in grid_taps(grid, tuple(image), order, sampling):
+        # What lies outside counts nothing, even if the pixel read in its stead is not finite.
+        total += np.where(inside, images[(*numbers, place)], 0) * weight
+    return total.reshape(count, channels, *grid.shape[1:-1])
 
 
 @in_single_precision
-def grid_sampler_input(y: Any, grid: Any, *, shape: Shape, dims: int, sampling: Sampling) -> Any:
-    count, channels = shape[:2]
-    pixels = math.prod(shape[2:])
-    result = np.zeros(count * channels * pixels, y.dtype)
+def grid_sampler_backward(y: Any, grid: Any, *, shape: Shape, order: Shape, sampling: Sampling) -> Any:
+    count, channels, *image = shape
+    pixels = math.prod(image)
+    result = np.zeros(math.prod(shape), y.dtype)
     y = y.reshape(count, channels, math.prod(grid.shape[1:-1]))
     first = (np.arange(count * channels) * pixels).reshape(count, channels, 1)
-    for places, inside, taps in grid_taps(grid, shape[2:], sampling):
-        add_at(result, (first + places[:, None]).ravel(), (y * weight_of(taps, inside)).ravel())
+    for place, _, weight in grid_taps(grid, tuple(image), order, sampling):
+        add_at(result, (first + place).ravel(), (y * weight).ravel())
     return result.reshape(shape)
-
-
-@in_single_precision
-def grid_sampler_grid(y: Any, x: Any, grid: Any, *, dims: int, sampling: Sampling) -> Any:
-    result = np.zeros(grid.shape, grid.dtype)
-    y = y.reshape(*x.shape[:2], math.prod(grid.shape[1:-1]))
-    for places, inside, taps in grid_taps(grid, x.shape[2:], sampling):
-        along_channels = (y * read_pixels(x, places)).sum(axis=1, keepdims=True)
-        for i in range(dims):
-            slope = along_channels * weight_of(taps, inside, slope_of=i)
-            result[..., dims - 1 - i] += slope.reshape(grid.shape[:-1]).astype(grid.dtype, copy=False)
-    return result
 
 
 @lru_cache(maxsize=64)

@@ -40,31 +40,31 @@ class Sampling(NamedTuple):
     align_corners: bool
 
 
-@op(node=lambda kinds, statics: f"GridSampler{statics['dims']}DBackward0",
-    x=lambda xp, g, x_shape, grid, dims, sampling:
-    xp.grid_sampler_input(g, grid, shape=x_shape, dims=dims, sampling=sampling),
-    grid=lambda xp, g, x, grid, dims, sampling: xp.grid_sampler_grid(g, x, grid, dims=dims, sampling=sampling))
-def grid_sampler(xp, x, grid, *, dims, sampling):
-    return xp.grid_sampler(x, grid, dims=dims, sampling=sampling)
+# Reading an image at the points of a grid is linear in the image, so the row and its transpose are a pair. Along the grid each
+# derivative raises the `order` of one axis: the numbers read are then those of a derivative of the interpolated image.
+def _next_order(order, axis):
+    return tuple([n + (i == axis) for i, n in enumerate(order)])
 
 
-def _underivable(g, dims):
-    raise RuntimeError(f"derivative for aten::grid_sampler_{dims}d_backward is not implemented")
+def _grid_rule(xp, g, x, grid, order, sampling):
+    """A grid names the last axis first."""
+    slopes = [xp.grid_sampler(x, grid, order=_next_order(order, axis), sampling=sampling) for axis in range(len(order))]
+    return xp.stack(*[xp.sum(g * slope, axis=(1,), keepdims=False) for slope in reversed(slopes)], axis=len(g.shape) - 1)
 
 
-# torch has no second derivative of sampling, and neither have we. Rules are renamed when declared, so each is its own.
-def _no_second():
-    return lambda g, dims: _underivable(g, dims)
+@op(node=lambda kinds, statics: f"GridSampler{len(statics['order'])}DBackward0",
+    x=lambda xp, g, x_shape, grid, order, sampling:
+    xp.grid_sampler_backward(g, grid, shape=x_shape, order=order, sampling=sampling),
+    grid=_grid_rule)
+def grid_sampler(xp, x, grid, *, order, sampling):
+    return xp.grid_sampler(x, grid, order=order, sampling=sampling)
 
 
-@op(node="NotImplemented", y=_no_second(), grid=_no_second())
-def grid_sampler_input(xp, y, grid, *, shape, dims, sampling):
-    return xp.grid_sampler_input(y, grid, shape=shape, dims=dims, sampling=sampling)
-
-
-@op(node="NotImplemented", y=_no_second(), x=_no_second(), grid=_no_second())
-def grid_sampler_grid(xp, y, x, grid, *, dims, sampling):
-    return xp.grid_sampler_grid(y, x, grid, dims=dims, sampling=sampling)
+@op(node=lambda kinds, statics: f"GridSampler{len(statics['order'])}DBackwardBackward0",
+    y=lambda xp, g, grid, order, sampling: xp.grid_sampler(g, grid, order=order, sampling=sampling),
+    grid=lambda xp, g, y, grid, order, sampling: _grid_rule(xp, y, g, grid, order, sampling))
+def grid_sampler_backward(xp, y, grid, *, shape, order, sampling):
+    return xp.grid_sampler_backward(y, grid, shape=shape, order=order, sampling=sampling)
 
 
 @op(node="AffineGridGeneratorBackward0",

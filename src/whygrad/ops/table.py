@@ -35,11 +35,12 @@ class Rule:
 class Row:
     """One op: its forward, the rules of its arguments, and how its node in the graph is called."""
 
-    __slots__ = ("broadcasts", "forward", "holomorphic", "inputs", "name", "node", "output_names", "outputs", "rules",
-                 "static_defaults", "statics", "variadic", "view")
+    __slots__ = ("broadcasts", "forward", "holomorphic", "inputs", "name", "node", "output_names", "outputs",
+                 "partial", "rules", "static_defaults", "statics", "variadic", "view")
 
     def __init__(self, forward: Callable[..., Any], rules: dict[str, Any], *, broadcasts: bool, view: bool,
-                 node: str | Callable[..., str] | None, outputs: tuple[Any, ...] | str, holomorphic: bool) -> None:
+                 node: str | Callable[..., str] | None, outputs: tuple[Any, ...] | str, holomorphic: bool,
+                 partial: bool = False) -> None:
         code = forward.__code__
         self.name = forward.__name__.rstrip("_")
         self.forward = forward
@@ -58,6 +59,7 @@ class Row:
         self.output_names = (() if outputs == "list" else ("out",) if len(outputs) == 1 else
                              tuple([f"out{i}" for i in range(len(outputs))]))
         self.holomorphic = holomorphic
+        self.partial = partial
         self.rules = {argument: rule if isinstance(rule, NoGrad) else Rule(rule, self.name, argument)
                       for argument, rule in rules.items()}
         self._check()
@@ -94,17 +96,19 @@ TABLE: dict[str, Row] = {}
 
 
 def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...] | str = ("out",),
-       holomorphic: bool = True, broadcasts: bool = False, view: bool = False,
+       holomorphic: bool = True, broadcasts: bool = False, view: bool = False, partial: bool = False,
        **rules: Callable[..., Any] | NoGrad) -> Callable[[Callable[..., Any]], Row]:
     """Declare a row.
 
     `node` is torch's name of the graph node where it is not `<Name>Backward0`; a function `(kinds, statics) -> name`
     if torch has several. `outputs` lists the results (a `NoGrad` for one that has no gradient), or is "list" for as
-    many as the forward returns. `holomorphic=False` marks an op whose rule is not valid for complex numbers.
+    many as the forward returns; `partial=True` if the rules want None, not zeros, for results whose gradient is
+    missing. `holomorphic=False` marks an op whose rule is not valid for complex numbers.
     """
 
     def declare(forward: Callable[..., Any]) -> Row:
-        row = Row(forward, rules, broadcasts=broadcasts, view=view, node=node, outputs=outputs, holomorphic=holomorphic)
+        row = Row(forward, rules, broadcasts=broadcasts, view=view, node=node, outputs=outputs, holomorphic=holomorphic,
+                  partial=partial)
         if row.name in TABLE:
             raise TypeError(f"op '{row.name}' is declared twice")
         TABLE[row.name] = row

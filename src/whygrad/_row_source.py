@@ -1,0 +1,222 @@
+"""The text of a compiled row: Python functions made for its exact arguments.
+
+`apply_source` is `record` of _apply.py, unrolled; `raw_source` and `graph_source` call the row's rules on what the node
+saved. The text is plain: `print(source_of("mul", "tt"))` of _apply.py shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from whygrad.ops.table import Row, Rule
+
+if TYPE_CHECKING:
+    from whygrad._apply import Layout
+
+
+def apply_source(layout: Layout) -> str:
+    """Text of the function that runs the row and records it: `record`, unrolled for these arguments."""
+    row = layout.row
+    tensors = [name for name, kind in zip(row.inputs, layout.kinds, strict=True) if kind == "t"]
+    array = {name: f"{name}_x" if name in tensors else name for name in row.inputs}
+    differentiable = [name for name in tensors if name in layout.rules]
+    statics = ", ".join(f"{name}=default_{name}" if name in row.static_defaults else name for name in row.statics)
+    signature = ", ".join(row.inputs) + (f", *, {statics}" if statics else "")
+    call = ", ".join([array[name] for name in row.inputs] + [f"{name}={name}" for name in row.statics])
+    statics_dict = "{" + ", ".join(f"'{name}': {name}" for name in row.statics) + "}"
+    inputs_tuple = "(" + "".join(f"{name}, " for name in row.inputs) + ")"
+
+    lines = [f"def {row.name}({signature}):"]
+    lines += [f"    {name}_x = {name}._array" for name in tensors]
+    if row.broadcasts and len(tensors) > 1:
+        lines += [f"    try: out = forward({call})",
+                  "    except ValueError:",
+                  "        check_broadcast((" + "".join(f"{name}_x, " for name in tensors) + "))",
+                  "        raise"]
+    else:
+        lines += [f"    out = forward({call})"]
+    lines += [
+              "    if type(out) is not ndarray: out = asarray(out)",
+              "    if special.on and unusual():",
+              f"        return record(layout, {inputs_tuple}, {statics_dict}, out)"]
+    for name in differentiable:
+        lines += [f"    {name}_n = {name}._node",
+                  f"    if {name}_n is None and {name}._lookup: {name}_n = source({name})"]
+    lines += ["    t = new(Tensor)",
+              "    t._array = out",
+              "    t._node = t._grad = t._view = t._meta = None"]
+    if row.view:
+        lines += [f"    make_view(t, {tensors[0]}, row, {statics_dict})"]
+    else:
+        lines += ["    t._lookup = False",
+                  "    t._counter = [0]"]
+    if not differentiable:
+        lines += [f"    t._cause = untracked_causes(row, {inputs_tuple})",
+                  "    return t"]
+        return "\n".join(lines) + "\n"
+    causes = tensors[0] + "._cause"
+    for name in tensors[1:]:
+        causes = f"merge({causes}, {name}._cause)"
+    lines += ["    if " + " and ".join(f"{name}_n is None" for name in differentiable) + ":",
+              f"        t._cause = {causes}" if len(differentiable) == len(tensors)
+              else f"        t._cause = untracked_causes(row, {inputs_tuple})",
+              "        return t",
+              f"    node = new({_node_class_expression(layout)})",
+              "    t._view.node = node" if row.view else "    t._node = node",
+              "    t._cause = ()",
+              "    node.edges = (" + "".join(f"{name}_n, " if name in differentiable else "None, "
+                                             for name in row.inputs) + ")",
+              *_saved_lines(layout, array, differentiable),
+              "    node.shapes = " + _shapes_expression(row, tensors, array),
+              *_cuts_lines(row, tensors, differentiable),
+              "    node.seq = next_sequence_number()",
+              "    node.extra = None",
+              # Whoever calls a compiled row is one of us: the user's frame is further out.
+              "    frame = getframe(2)",
+              "    while '_whygrad_internal_' in frame.f_globals and frame.f_back is not None: frame = frame.f_back",
+              "    node.site_code = frame.f_code",
+              "    node.lasti = frame.f_lasti",
+              "    return t"]
+    return "\n".join(lines) + "\n"
+
+
+def _node_class_expression(layout: Layout) -> str:
+    row = layout.row
+    if isinstance(row.node, str) or not row.statics:
+        name = layout.node_name({})
+        layout.node_class(name)
+        return f"layout.classes['{name}']"
+    statics = "{" + ", ".join(f"'{name}': {name}" for name in row.statics) + "}"
+    return f"layout.node_class(layout.node_name({statics}))"
+
+
+def _saved_lines(layout: Layout, array: dict[str, str], differentiable: list[str]) -> list[str]:
+    """Save what the rules of tracked arguments name, and nothing else."""
+    row = layout.row
+    parts = []
+    conditions = set()
+    for name in layout.saved:
+        wanted_by = layout.wanted_by[name]
+        condition = None
+        if len(wanted_by) < len(differentiable):
+            condition = " or ".join(f"{x}_n is not None" for x in wanted_by)
+        conditions.add(condition)
+        tensor = "t" if name == "out" else name
+        value = "out" if name == "out" else array[name]
+        if array.get(name) == name:
+            parts.append(f"{value}, None, None")
+        elif condition is None:
+            parts.append(f"{value}, _counter := {tensor}._counter, _counter[0]")
+        else:
+            parts.append(f"{value} if {condition} else None, _counter := {tensor}._counter, _counter[0]")
+    values = "(" + ", ".join(parts) + ")" if parts else "()"
+    if parts and None not in conditions and len(conditions) < len(differentiable):
+        # Some of the rules save nothing: a node that saved nothing can be walked twice.
+        values += " if " + " or ".join(sorted(c for c in conditions if c)) + " else ()"
+    lines = [f"    node.saved = {values}"]
+    if layout.static:
+        statics = [name if name in row.statics else f"{array[name.removesuffix('_shape')]}.shape"
+                   for name in layout.static]
+        lines.append(f"    node.static = ({', '.join(statics)},)")
+    return lines
+
+
+def _shapes_expression(row: Row, tensors: list[str], array: dict[str, str]) -> str:
+    if not row.broadcasts or len(tensors) < 2:
+        return "None"
+    same = " == ".join(f"{name}_x.shape" for name in tensors)
+    shapes = ", ".join(f"{name}_x.shape" if name in tensors else "()" for name in row.inputs)
+    return f"None if {same} else ({shapes})"
+
+
+def _cuts_lines(row: Row, tensors: list[str], differentiable: list[str]) -> list[str]:
+    if len(tensors) == 1:
+        return ["    node.cuts = None"]
+    causes = ", ".join(f"{name}._cause" if name in tensors else "()" for name in row.inputs)
+    if len(differentiable) < len(tensors):
+        return [f"    node.cuts = ({causes})"]
+    tracked = " and ".join(f"{name}_n is not None" for name in differentiable)
+    return [f"    node.cuts = None if {tracked} else ({causes})"]
+
+
+def _unpack_lines(layout: Layout) -> list[str]:
+    lines = []
+    if layout.saved:
+        names = ", ".join(f"{name}, {name}_c, {name}_v" for name in layout.saved)
+        lines += ["    saved = node.saved",
+                  "    if type(saved) is not tuple: saved = open_saved(node)",
+                  f"    {'if saved: ' if layout.may_save_nothing else ''}{names} = saved"]
+    if layout.static:
+        lines.append(f"    {', '.join(layout.static)}, = node.static")
+    return lines
+
+
+def _check_lines(layout: Layout, rule: Rule, indent: str) -> list[str]:
+    """Raise if a saved value that this rule uses was changed in place since."""
+    lines = []
+    for name in layout.saved:
+        if name not in rule.names or name in layout.numbers:
+            continue
+        if layout.row.variadic and name in layout.row.inputs:
+            lines += [f"{indent}changed = variadic_stale({name}_c, {name}_v)",
+                      (f"{indent}if changed is not None: raise stale(node, '{name}', {name}[changed], {name}_c[changed], "
+                       f"{name}_v[changed], changed)")]
+        else:
+            lines.append(f"{indent}if {name}_c[0] != {name}_v: raise stale(node, '{name}', {name}, {name}_c, {name}_v)")
+    return lines
+
+
+def raw_source(layout: Layout) -> str:
+    """Text of the gradient function on bare arrays."""
+    return _gradient_source(layout, "raw", lambda rule: [])
+
+
+def graph_source(layout: Layout) -> str:
+    """Text of the gradient function on Tensors: as `raw`, with saved values lifted back into the graph."""
+    row = layout.row
+
+    def lift_lines(rule: Rule) -> list[str]:
+        lines = []
+        for name in layout.saved:
+            if name not in rule.names:
+                continue
+            if name in row.output_names:
+                i = row.output_names.index(name)
+                lines.append(f"{name} = lift_output({name}, node, {layout.several}, {i})")
+            elif row.variadic:
+                lines.append(f"{name} = [lift(x, edge) for x, edge in zip({name}, node.edges)]")
+            else:
+                lines.append(f"{name} = lift({name}, node.edges[{row.inputs.index(name)}])")
+        return lines
+
+    return _gradient_source(layout, "graph", lift_lines)
+
+
+def _gradient_source(layout: Layout, reader: str, lift_lines: Callable[[Rule], list[str]]) -> str:
+    row = layout.row
+    xp = "raw_xp" if reader == "raw" else "tensor_xp"
+    lines = [f"def {reader}(node, g, edges):", *_unpack_lines(layout)]
+    if layout.several and not row.partial:
+        zeros = "raw_zeros" if reader == "raw" else "tensor_zeros"
+        lines.append(f"    g = fill_missing(node.shapes, g, {zeros})")
+    for position, name in enumerate(row.inputs):
+        rule = layout.rules.get(name)
+        if rule is None:
+            lines.append(f"    g_{name} = None")
+            continue
+        arguments = ", ".join("g" if n == "g" else xp if n == "xp" else n for n in rule.names)
+        body = [*_check_lines(layout, rule, ""), *lift_lines(rule), f"g_{name} = rule_{name}({arguments})"]
+        if len(layout.rules) == 1:
+            lines += [f"    {line}" for line in body]
+        else:
+            lines += [f"    if edges[{position}] is None: g_{name} = None",
+                      "    else:", *(f"        {line}" for line in body)]
+    if row.variadic:
+        lines.append(f"    return g_{row.inputs[-1]}")
+        return "\n".join(lines) + "\n"
+    gradients = "(" + "".join(f"g_{name}, " for name in row.inputs) + ")"
+    if row.broadcasts and len(row.inputs) > 1:
+        lines.append(f"    if node.shapes is not None: return sum_to_shapes(node.shapes, {gradients}, {xp})")
+    lines.append(f"    return {gradients}")
+    return "\n".join(lines) + "\n"
