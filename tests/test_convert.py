@@ -406,6 +406,15 @@ def test_scalar_conversion_warns_once_about_a_lost_gradient() -> None:
     assert evaluate(whygrad, expression)[2] == [from_data.SCALAR_OF_TRACKED]
 
 
+@pytest.mark.parametrize("expression", ["int(h.sum())", "torch.no_grad()(lambda: float(h.sum()))()",
+                                        "torch.no_grad()(lambda: torch.tensor([h.sum()]))()"])
+def test_scalar_conversion_is_silent_where_no_gradient_is_wanted(expression: str) -> None:
+    from whygrad.functional import fresh
+
+    fresh._warned.clear()
+    assert evaluate(whygrad, expression)[2] == []
+
+
 def test_a_detached_value_does_not_keep_the_graph() -> None:
     x = whygrad.tensor([1.], requires_grad=True)
     y = x * 2

@@ -469,3 +469,9 @@ def test_created_in_inference_mode() -> None:
 def test_large_list_is_not_slow() -> None:
     t = whygrad.tensor([[float(n) for n in range(100)]] * 1000)
     np.testing.assert_array_equal(to_numpy(t)[7], np.arange(100))
+
+
+def test_constants() -> None:
+    for name in ("pi", "e", "inf", "newaxis"):
+        assert getattr(whygrad, name) == getattr(torch, name)
+    assert whygrad.nan != whygrad.nan

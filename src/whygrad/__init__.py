@@ -1,5 +1,7 @@
 """whygrad: PyTorch's autograd on NumPy, which can always tell you why."""
 
+from math import e, inf, nan, pi
+
 import whygrad.autograd.calls
 from whygrad import _protocol, dtypes, layouts, legacy, linalg, random, return_types
 from whygrad._lazy import attribute as __getattr__
@@ -20,6 +22,8 @@ from whygrad.functional.run import FUNCTIONS
 from whygrad.layouts import layout, memory_format
 from whygrad.parameter import Buffer, Parameter
 from whygrad.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+
+newaxis = None
 
 install()
 _protocol.install()

@@ -12,8 +12,8 @@ from whygrad import dtypes, errors, layouts
 from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd.node import row_node
 from whygrad.functional.arguments import fits
-from whygrad.functional.fresh import fresh, warn_once
-from whygrad.functional.from_data import ONE_ELEMENT, SCALAR_OF_TRACKED
+from whygrad.functional.fresh import fresh
+from whygrad.functional.from_data import ONE_ELEMENT, warn_of_lost_gradient
 from whygrad.functional.run import METHODS
 
 _whygrad_internal_ = True
@@ -55,16 +55,18 @@ def __bool__(self: Tensor) -> bool:
 
 
 def _number(self: Tensor) -> Any:
-    """The one element, for float() and its like: unlike item(), these warn if a gradient is lost on the way."""
+    """The one element, for float() and complex(): unlike item(), these warn if a gradient is lost on the way."""
     if self._array.size != 1:
         raise ValueError(ONE_ELEMENT)
     if self.requires_grad:
-        warn_once(SCALAR_OF_TRACKED)
+        warn_of_lost_gradient()
     return METHODS["item"](self)
 
 
 def __int__(self: Tensor) -> int:
-    value = _number(self)
+    if self._array.size != 1:
+        raise ValueError(ONE_ELEMENT)
+    value = METHODS["item"](self)
     if not fits(value, dtypes.int64):
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return int(value.real) if isinstance(value, complex) else int(value)

@@ -85,7 +85,7 @@ class Meta:
     """What only a few tensors have."""
 
     __slots__ = ("accumulator", "grad_dtype", "grad_log", "hooks", "post_accumulate_hooks", "reached_by",
-                 "retains_grad", "switched_at")
+                 "retains_grad", "switched_at", "watched", "watched_version")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Any] = {}
@@ -99,12 +99,15 @@ class Meta:
         # For explanations: who wrote `.grad`, and where `requires_grad` was switched.
         self.grad_log: list[Any] = []
         self.switched_at: tuple[bool, why.Site] | None = None
+        # What the watch of `whygrad run` knows of this leaf's gradient, and the version at its first gradient.
+        self.watched: Any = None
+        self.watched_version = 0
 
-    def note_grad(self, what: str) -> None:
+    def note_grad(self, what: str, where: why.Site | None = None) -> None:
         """Remember the latest hand on `.grad`, and how many backwards had run by then."""
         from whygrad.autograd.engine import count_backwards
 
-        self.grad_log = [(what, why.site(), count_backwards())]
+        self.grad_log = [(what, where or why.site(), count_backwards())]
 
 
 class Tensor:

@@ -48,9 +48,16 @@ def _version() -> str:
 
 
 def run_parser() -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(prog="whygrad run", usage=RUN_USAGE,
-                                   description="Run a PyTorch program on whygrad: `import torch` gives whygrad.",
-                                   epilog="Exit code, standard streams and signals are those of the program.")
+    parser = argparse.ArgumentParser(prog="whygrad run", usage=RUN_USAGE,
+                                     description="Run a PyTorch program on whygrad: `import torch` gives whygrad. What is "
+                                     "surprising about its gradients is explained on standard error when it has ended.",
+                                     epilog="Exit code and standard output are those of the program.")
+    parser.add_argument("--json", metavar="FILE", help="also write the answers to FILE (as --json=FILE)")
+    parser.add_argument("--only", metavar="PATTERN", help="only answers whose category or expression matches (as --only=PATTERN)")
+    parser.add_argument("--live", action="store_true", help="print each answer when it is found")
+    parser.add_argument("--quiet", action="store_true", help="print no answers")
+    parser.add_argument("--strict", action="store_true", help="exit with 3 if there is anything to explain")
+    return parser
 
 
 def split(arguments: list[str]) -> tuple[list[str], Program | None]:
@@ -68,14 +75,19 @@ def run(arguments: list[str]) -> int | None:
     """`whygrad run`."""
     own, program = split(arguments)
     parser = run_parser()
-    parser.parse_args(own)
+    options = parser.parse_args(own)
     if program is None:
         parser.error("which program? Give a script, -m module, -c code or - (standard input)")
     from whygrad import alias
+    from whygrad.why.session import Session
 
     alias.install()
-    execute(program)
-    return None
+    session = Session(json_file=options.json, only=options.only, live=options.live, quiet=options.quiet)
+    try:
+        execute(program)
+    finally:
+        found = session.finish()
+    return 3 if options.strict and found else None
 
 
 COMMANDS: dict[str, Callable[[list[str]], int | None]] = {"run": run}

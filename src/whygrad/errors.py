@@ -72,16 +72,22 @@ def grad_dtype_mismatch(given: Any, wanted: Any) -> str:
             "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.")
 
 
-def _noted(error: RuntimeError, note: str) -> RuntimeError:
+def explained(error: Exception, category: str, note: str, *sites: Any) -> Any:
+    """Attach an explanation. `sites` are where it happened, root cause first."""
+    from whygrad.why import record
+
     error.add_note(note)
+    if record.watching is not None:
+        record.watching.error(error, category, note.removeprefix("why: "), sites)
     return error
 
 
 def graph_freed(node: Node) -> RuntimeError:
     from whygrad.why import notes
 
-    return _noted(RuntimeError(BACKWARD_TWICE),
-                  notes.freed(type(node).__name__, node.site, getattr(node, "freed", None)))
+    backward = getattr(node, "freed", None)
+    return explained(RuntimeError(BACKWARD_TWICE), "graph-freed", notes.freed(type(node).__name__, node.site, backward),
+                     node.site, None if backward is None else backward.site)
 
 
 def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: int, position: int | None = None) -> RuntimeError:
@@ -121,7 +127,8 @@ def stale_value(node: Node | None, value: Any, counter: list[Any], version: int,
         f"{origin} is at version {counter[0]}; expected version {version} instead. Hint: {hint}")
     if node is None:
         return error
-    return _noted(error, notes.stale(type(node).__name__, node.site, counter[1] if len(counter) > 1 else None))
+    written = counter[1] if len(counter) > 1 else None
+    return explained(error, "inplace-saved-tensor", notes.stale(node, written), written, node.site)
 
 
 def op_name(node: Node) -> str:
@@ -150,7 +157,8 @@ def user_stacklevel() -> int:
 def no_grad_fn(index: int, t: Any) -> RuntimeError:
     from whygrad.why import notes
 
-    return _noted(RuntimeError(NO_GRAD_FN.format(index=index)), notes.no_history(t._cause))
+    category, note, sites = notes.no_history(t)
+    return explained(RuntimeError(NO_GRAD_FN.format(index=index)), category, note, *sites)
 
 
 def non_scalar_backward(t: Any) -> RuntimeError:
@@ -158,28 +166,32 @@ def non_scalar_backward(t: Any) -> RuntimeError:
     from whygrad.why import notes
 
     node = row_node(t._node if t._view is None else t._view.node)[0]
-    return _noted(RuntimeError("grad can be implicitly created only for scalar outputs"),
-                  notes.non_scalar(t._array.shape, None if node is None else node.site))
+    made = None if node is None else node.site
+    return explained(RuntimeError("grad can be implicitly created only for scalar outputs"), "non-scalar-backward",
+                     notes.non_scalar(t._array.shape, made), made)
 
 
 def gradient_shape(index: int, g: Any, shape: tuple[int, ...]) -> RuntimeError:
-    from whygrad.why import notes
+    from whygrad.why import notes, record
 
-    return _noted(RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a "
-                               f"shape of torch.Size({list(shape)})."), notes.gradient_shape(shape))
+    return explained(RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a "
+                                  f"shape of torch.Size({list(shape)})."), "gradient-shape-mismatch",
+                     notes.gradient_shape(g._array.shape, shape), record.site())
 
 
 def unused_input(index: int, t: Any) -> RuntimeError:
-    from whygrad.why import notes
+    from whygrad.why import notes, record
 
-    return _noted(RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
-                               "allow_unused=True if this is the desired behavior."), notes.unused(index))
+    return explained(RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+                                  "allow_unused=True if this is the desired behavior."), "unused-in-loss", notes.unused(index),
+                     record.site())
 
 
 def leaf_inplace(t: Any, *, view: bool) -> RuntimeError:
-    from whygrad.why import notes
+    from whygrad.why import notes, record
 
-    return _noted(RuntimeError(LEAF_VIEW_INPLACE if view else LEAF_INPLACE), notes.leaf_inplace(view))
+    return explained(RuntimeError(LEAF_VIEW_INPLACE if view else LEAF_INPLACE), "leaf-inplace", notes.leaf_inplace(view),
+                     record.site())
 
 
 _VIEW_REASONS = {

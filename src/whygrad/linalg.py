@@ -1,8 +1,49 @@
-"""torch.linalg: what of it whygrad has."""
+"""torch.linalg."""
 
-from whygrad.functional.factor import LinAlgError, cholesky_ex, solve_triangular
+from whygrad.functional.factor import (
+    LinAlgError,
+    cholesky_ex,
+    householder_product,
+    lu_factor,
+    lu_factor_ex,
+    solve_triangular,
+)
 from whygrad.functional.factor import linalg_cholesky as cholesky
+from whygrad.functional.factor import linalg_lu as lu
+from whygrad.functional.factor import linalg_lu_solve as lu_solve
+from whygrad.functional.factor import linalg_qr as qr
 from whygrad.functional.linalg import matmul, multi_dot, vecdot
 from whygrad.functional.reduction import vector_norm
+from whygrad.functional.solve import (
+    inv,
+    inv_ex,
+    lstsq,
+    matrix_exp,
+    matrix_power,
+    pinv,
+    solve,
+    solve_ex,
+    tensorinv,
+    tensorsolve,
+)
+from whygrad.functional.solve import linalg_det as det
+from whygrad.functional.solve import linalg_slogdet as slogdet
+from whygrad.functional.spectral import (
+    cond,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    matrix_norm,
+    matrix_rank,
+    norm,
+    svdvals,
+)
+from whygrad.functional.spectral import linalg_svd as svd
 
-__all__ = ["LinAlgError", "cholesky", "cholesky_ex", "matmul", "multi_dot", "solve_triangular", "vecdot", "vector_norm"]
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "householder_product",
+    "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm",
+    "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular",
+    "svd", "svdvals", "tensorinv", "tensorsolve", "vecdot", "vector_norm",
+]

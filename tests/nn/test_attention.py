@@ -258,10 +258,10 @@ MODULE_ERRORS = [
     "MultiheadAttention(8, 2)(*[m.ones(5, 2, 8)] * 3, is_causal=True)",
     "MultiheadAttention(8, 2, kdim=3)(m.ones(5, 2, 8), m.ones(5, 2, 4), m.ones(5, 2, 8))",
     "MultiheadAttention(8, 2, kdim=3)(m.ones(5, 2, 8), m.ones(5, 2, 3), m.ones(6, 2, 8))",
-    "functional.multi_head_attention_forward(*[m.ones(5, 2, 8)] * 3, 8, 3, *[None] * 4, False, 0.0, None, None)",
-    "functional.multi_head_attention_forward(*[m.ones(5, 2, 8)] * 3, 8, 2, *[None] * 4, False, 0.0, None, None)",
-    "functional.multi_head_attention_forward(*[m.ones(5, 2, 8)] * 3, 8, 2, m.ones(24, 8), None, m.ones(1, 1, 8), None, False, 0.0, None, None)",
-    "functional.multi_head_attention_forward(*[m.ones(5, 2, 8)] * 3, 8, 2, m.ones(24, 8), None, None, None, False, 0.0, None, None, static_k=m.ones(3, 5, 4))",
+    *[f"functional.multi_head_attention_forward(*[m.ones(5, 2, 8)] * 3, 8, {given})" for given in (
+        "3, *[None] * 4, False, 0.0, None, None", "2, *[None] * 4, False, 0.0, None, None",
+        "2, m.ones(24, 8), None, m.ones(1, 1, 8), None, False, 0.0, None, None",
+        "2, m.ones(24, 8), None, None, None, False, 0.0, None, None, static_k=m.ones(3, 5, 4)")],
     "Transformer(8, 2, 1, 1, 12)(m.ones(5, 2, 8), m.ones(5, 3, 8))",
     "Transformer(8, 2, 1, 1, 12)(m.ones(5, 2, 7), m.ones(5, 2, 8))",
 ]
@@ -311,7 +311,8 @@ def trained(m: Any) -> list[float]:
     m.manual_seed(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        layers = [m.nn.Embedding(11, 16), m.nn.TransformerEncoder(m.nn.TransformerEncoderLayer(16, 4, 32), 2), m.nn.Linear(16, 11)]
+        encoder = m.nn.TransformerEncoder(m.nn.TransformerEncoderLayer(16, 4, 32), 2)
+        layers = [m.nn.Embedding(11, 16), encoder, m.nn.Linear(16, 11)]
     model = m.nn.ModuleList(layers)
     words = m.randint(0, 11, (9, 3))
     mask = m.nn.Transformer.generate_square_subsequent_mask(8)
@@ -346,3 +347,18 @@ def test_choice_of_kernel(backends: str, dims: int) -> None:
     same_error(lambda: run(torch), lambda: run(whygrad))
     if "MATH" in backends:
         assert run(torch) == run(whygrad)
+
+
+@pytest.mark.parametrize("masks", [(), (BOOLS,), (NUMBERS, BOOLS)])
+def test_kernel_and_definition_agree(masks: tuple[np.ndarray, ...]) -> None:
+    from whygrad.backends import raw
+    from whygrad.ops import TABLE
+
+    name = "scaled_dot_product_flash_attention_for_cpu"
+    out, weights = getattr(raw, name)(Q, K, V, *masks, scale=0.4)
+    for a, b in zip((out, weights), TABLE[name].forward(raw, Q, K, V, *masks, scale=0.4), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    arguments = (f(*out.shape), Q, K, V, weights)
+    back = f"{name}_backward"
+    for a, b in zip(getattr(raw, back)(*arguments, scale=0.4), TABLE[back].forward(raw, *arguments, scale=0.4), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

@@ -271,7 +271,8 @@ def test_checkpoints_of_the_older_weight_norm() -> None:
 
 @pytest.mark.parametrize("statement", [
     "u.remove_weight_norm(m.nn.Linear(2, 2))", "u.remove_spectral_norm(m.nn.Linear(2, 2))",
-    "u.weight_norm(u.weight_norm(m.nn.LSTM(2, 2), 'weight_hh_l0'), 'weight_hh_l0')", "u.spectral_norm(m.nn.Linear(2, 2), n_power_iterations=0)",
+    "u.weight_norm(u.weight_norm(m.nn.LSTM(2, 2), 'weight_hh_l0'), 'weight_hh_l0')",
+    "u.spectral_norm(m.nn.Linear(2, 2), n_power_iterations=0)",
     "u.spectral_norm(u.spectral_norm(m.nn.Linear(2, 2)))", "u.spectral_norm(m.nn.Linear(2, 2, bias=False), 'bias')",
     "u.weight_norm(m.nn.LazyLinear(2))", "u.spectral_norm(m.nn.LazyLinear(2))",
     "u.parametrizations.spectral_norm(m.nn.Linear(2, 2), dim=2)", "u.parametrizations.spectral_norm(m.nn.Linear(2, 2), 'abc')",
@@ -283,5 +284,5 @@ def test_errors(statement: str) -> None:
 
 
 def test_what_is_left_out_says_so() -> None:
-    with pytest.raises(NotImplementedError, match="parametrizations.orthogonal"):
+    with pytest.raises(NotImplementedError, match="orthogonal"):
         whygrad.nn.utils.parametrizations.orthogonal(whygrad.nn.Linear(2, 2))

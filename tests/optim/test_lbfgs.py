@@ -11,9 +11,6 @@ import torch
 import whygrad
 from whygrad import optim
 
-# LBFGS converts the loss, which requires grad, to a number.
-pytestmark = pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True")
-
 PROBLEMS: dict[str, Any] = {
     "bowl": lambda x, y: (x * x).sum() + ((y - 3.0) * (y - 3.0) * 4.0).sum() + (x.sum() - y.sum()) ** 2,
     "valley": lambda x, y: ((y.sum() - x * x) * (y.sum() - x * x) * 10.0).sum() + ((1.0 - x) * (1.0 - x)).sum(),
@@ -36,7 +33,7 @@ def closure_for(problem: Any, optimizer: Any, x: Any, y: Any, losses: list[float
         optimizer.zero_grad()
         loss = problem(x, y)
         loss.backward()
-        losses.append(float(loss))
+        losses.append(loss.item())
         return loss
 
     return closure
@@ -52,7 +49,7 @@ def test_same_path(problem: str, options: dict[str, Any]) -> None:
         x, y = [library.from_numpy(a.copy()).requires_grad_() for a in starts]
         optimizer = library.optim.LBFGS([x, y], **options)
         losses: list[float] = []
-        returned = [float(optimizer.step(closure_for(PROBLEMS[problem], optimizer, x, y, losses))) for _ in range(3)]
+        returned = [optimizer.step(closure_for(PROBLEMS[problem], optimizer, x, y, losses)).item() for _ in range(3)]
         runs.append((losses, returned, optimizer.state[x]))
     (their_losses, their_returned, theirs), (our_losses, our_returned, ours) = runs
     np.testing.assert_allclose(our_losses, their_losses, rtol=1e-6, atol=1e-10)

@@ -110,6 +110,8 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool,
         modes.grad = create_graph
         modes.off_name, modes.off_site = "backward", this.site
         refresh()
+    if why.watching is not None:
+        why.watching.begin(this)
     token = silence()
     try:
         if this.depth < DEEPEST:
@@ -184,7 +186,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
     if not ready:
         return
     node = heappop(ready)[1]
-    ordinary = captures is None and not special.anomaly
+    ordinary = captures is None and not special.anomaly and why.watching is None
     add = np.add
     while True:
         edges = node.edges
@@ -265,6 +267,8 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool,
         grads = node.graph(g, edges) if create_graph else node.raw(g, edges)
     if node.extra is not None:
         grads = hooks.after_node(node, grads, g, create_graph)
+    if why.watching is not None:
+        why.watching.ran(this, node, g, edges, grads)
     if not keep and node.saved:
         node.saved = None
         node.freed = this
@@ -328,6 +332,9 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
     accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
     if accumulator is not None and accumulator.extra is not None:
         g = hooks.before_node(accumulator, g, this.create_graph)
+    if why.watching is not None:
+        why.watching.depositing(leaf, this)
+        meta, references = leaf._meta, 0
     if this.create_graph:
         _deposit_recorded(leaf, g)
     else:

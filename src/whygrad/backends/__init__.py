@@ -12,26 +12,33 @@ from whygrad.backends import (
     numpy_choice,
     numpy_conv,
     numpy_convert,
+    numpy_counting,
     numpy_factor,
     numpy_implicit,
     numpy_index,
     numpy_layout,
     numpy_linear,
+    numpy_lu,
     numpy_nn,
+    numpy_orthogonal,
     numpy_pointwise,
     numpy_pool,
     numpy_recurrent,
     numpy_reduction,
     numpy_resample,
+    numpy_sorting,
+    numpy_solve,
     numpy_special,
+    numpy_spectral,
 )
 from whygrad.ops import TABLE
 
 _whygrad_internal_ = True
 
-FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout,
-            numpy_index, numpy_conv, numpy_pool, numpy_resample, numpy_convert, numpy_nn, numpy_recurrent,
-            numpy_attention, numpy_special, numpy_implicit, numpy_factor, numpy_backend)
+FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout, numpy_index,
+            numpy_conv, numpy_pool, numpy_resample, numpy_convert, numpy_nn, numpy_recurrent, numpy_attention,
+            numpy_special, numpy_implicit, numpy_factor, numpy_lu, numpy_orthogonal, numpy_solve, numpy_spectral,
+            numpy_sorting, numpy_counting, numpy_backend)
 
 
 class RawVocabulary:

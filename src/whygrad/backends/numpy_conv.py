@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -44,56 +45,72 @@ def in_single_precision(function: Callable[..., Any]) -> Callable[..., Any]:
     return widened
 
 
-class Patches:
+class Geometry(NamedTuple):
+    """Where the pixels under the kernel lie, for one shape of image."""
+
+    crop: tuple[Any, ...] | None
+    size: Shape  # of the padded image
+    inside: tuple[slice, ...]  # the image in it
+    grid: Shape  # the result, its last axis perhaps as wide as the padded image
+    in_place: bool  # no padded copy is needed
+    rows: int
+    block: int
+
+
+@lru_cache(maxsize=1024)
+def geometry(shape: Shape, kernel: Shape, out: Shape, stride: Shape, pads: Pads) -> Geometry:
+    count, channels, *image = shape
+    crop = None
+    if any(pad < 0 for pair in pads for pad in pair):
+        crop = (..., *[slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(image, pads, strict=True)])
+        image = [n - max(-a, 0) - max(-b, 0) for n, (a, b) in zip(image, pads, strict=True)]
+        pads = tuple([(max(a, 0), max(b, 0)) for a, b in pads])
+    size = tuple([n + a + b for n, (a, b) in zip(image, pads, strict=True)])
+    inside = tuple([slice(a, a + n) for n, (a, _) in zip(image, pads, strict=True)])
+    wide = len(out) > 1 and stride[-2:] == (1, 1) and out[-1] < size[-1] <= WIDER * out[-1]
+    grid = (*out[:-1], size[-1]) if wide else out
+    rows, pixels = channels * math.prod(kernel), math.prod(grid)
+    block = max(1, min(count, max(BLOCK // max(rows * pixels, 1), -(-COLUMNS // max(pixels, 1)))))
+    return Geometry(crop, size, inside, grid, not wide and size == tuple(image), rows, block)
+
+
+def patches(x: Any, kernel: Shape, stride: Shape, dilation: Shape, plan: Geometry) -> Iterator[tuple[int, int, Any]]:
     """Matrices (channels * kernel, images * grid) of the pixels under the kernel, for one block of images at a time."""
-
-    def __init__(self, x: Any, kernel: Shape, out: Shape, stride: Shape, pads: Pads, dilation: Shape) -> None:
-        if any(pad < 0 for pair in pads for pad in pair):
-            x = x[(..., *[slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape[2:], pads, strict=True)])]
-            pads = tuple([(max(a, 0), max(b, 0)) for a, b in pads])
-        self.x = x
-        self.kernel = kernel
-        self.stride = stride
-        self.dilation = dilation
-        self.size = tuple([n + a + b for n, (a, b) in zip(x.shape[2:], pads, strict=True)])
-        self.inside = tuple([slice(a, a + n) for n, (a, _) in zip(x.shape[2:], pads, strict=True)])
-        wide = len(out) > 1 and stride[-2:] == (1, 1) and out[-1] < self.size[-1] <= WIDER * out[-1]
-        self.grid = (*out[:-1], self.size[-1]) if wide else out
-        self.in_place = self.size == x.shape[2:] and not wide
-        self.rows = x.shape[1] * math.prod(kernel)
-        pixels = math.prod(self.grid)
-        self.block = max(1, min(len(x), max(BLOCK // max(self.rows * pixels, 1), -(-COLUMNS // max(pixels, 1)))))
-
-    def __iter__(self) -> Iterator[tuple[int, int, Any]]:
-        x, grid = self.x, self.grid
-        count, channels = x.shape[:2]
-        if self.in_place:
-            padded = x
+    if plan.crop is not None:
+        x = x[plan.crop]
+    count, channels = x.shape[:2]
+    block = plan.block
+    if plan.in_place:
+        padded = memory = x
+    else:
+        # The last row of a wide result looks past the end of the last image.
+        past = (kernel[-1] - 1) * dilation[-1]
+        pixels = block * channels * math.prod(plan.size)
+        memory = np.zeros(pixels + past, x.dtype)
+        padded = memory[:pixels].reshape(block, channels, *plan.size)
+    steps = padded.strides[2:]
+    strides = (padded.strides[1], *[d * n for d, n in zip(dilation, steps, strict=True)], padded.strides[0],
+               *[s * n for s, n in zip(stride, steps, strict=True)])
+    matrix = np.empty((plan.rows, block * math.prod(plan.grid)), x.dtype)
+    for first in range(0, count, block):
+        last = min(first + block, count)
+        images = last - first
+        shape = (channels, *kernel, images, *plan.grid)
+        if images < block:
+            matrix = matrix.reshape(-1)[:math.prod(shape)].reshape(plan.rows, -1)
+        if plan.in_place:
+            memory = x[first:last]
         else:
-            # The last row of a wide result looks past the end of the last image.
-            past = (self.kernel[-1] - 1) * self.dilation[-1]
-            pixels = self.block * channels * math.prod(self.size)
-            memory = np.zeros(pixels + past, x.dtype)
-            padded = memory[:pixels].reshape(self.block, channels, *self.size)
-        steps = padded.strides[2:]
-        shape = (channels, *self.kernel, self.block, *grid)
-        strides = (padded.strides[1], *[d * n for d, n in zip(self.dilation, steps, strict=True)], padded.strides[0],
-                   *[s * n for s, n in zip(self.stride, steps, strict=True)])
-        matrix = np.empty((self.rows, self.block * math.prod(grid)), x.dtype)
-        windows = None if self.in_place else np.ndarray(shape, x.dtype, memory, 0, strides)
-        for first in range(0, count, self.block):
-            last = min(first + self.block, count)
-            images = last - first
-            if images < self.block:
-                shape = (channels, *self.kernel, images, *grid)
-                matrix = matrix.reshape(-1)[:math.prod(shape)].reshape(self.rows, -1)
-            if windows is None:
-                source = as_strided(x[first:last], shape, strides)
-            else:
-                padded[(slice(images), slice(None), *self.inside)] = x[first:last]
-                source = windows if images == self.block else as_strided(windows, shape, strides)
-            matrix.reshape(shape)[...] = source
-            yield first, last, matrix
+            padded[(slice(images), slice(None), *plan.inside)] = x[first:last]
+        matrix.reshape(shape)[...] = view_of(memory, shape, strides)
+        yield first, last, matrix
+
+
+def view_of(memory: Any, shape: Shape, strides: Shape) -> Any:
+    """`as_strided`, by a short cut where there is one."""
+    if memory.flags.c_contiguous and memory.size and memory.dtype.kind != "V":
+        return np.ndarray(shape, memory.dtype, memory, 0, strides)
+    return as_strided(memory, shape, strides)
 
 
 def output_size(size: Shape, kernel: Shape, window: Window) -> Shape:
@@ -136,9 +153,9 @@ def correlate(x: Any, weight: Any, bias: Any, out_size: Shape, stride: Shape, pa
             out += bias.reshape(-1, *(1,) * len(out_size))
         return out
     out = empty(shape, x)
-    patches = Patches(x, kernel, out_size, stride, pads, dilation)
-    for first, last, matrix in patches:
-        found = product(weight, matrix, groups).reshape(channels, last - first, *patches.grid)
+    plan = geometry(x.shape, kernel, out_size, stride, pads)
+    for first, last, matrix in patches(x, kernel, stride, dilation, plan):
+        found = product(weight, matrix, groups).reshape(channels, last - first, *plan.grid)
         store(out[first:last], found[..., :out_size[-1]].swapaxes(0, 1), bias)
     return out
 
@@ -195,13 +212,13 @@ def convolution_weight(y: Any, x: Any, *, size: Shape, window: Window) -> Any:
     # Pixels of x that the kernel never reaches are cut off, so that the windows fit exactly.
     pads = tuple([(p, (m - 1) * s + d * (k - 1) + 1 - n - p) for n, m, k, s, p, d in
                   zip(x.shape[2:], grid, size, window.stride, window.padding, window.dilation, strict=True)])
-    patches = Patches(x, size, grid, window.stride, pads, window.dilation)
-    wide = patches.grid != grid
-    total = np.zeros((groups, out_channels // groups, patches.rows // groups), y.dtype)
-    for first, last, matrix in patches:
+    plan = geometry(x.shape, size, grid, window.stride, pads)
+    wide = plan.grid != grid
+    total = np.zeros((groups, out_channels // groups, plan.rows // groups), y.dtype)
+    for first, last, matrix in patches(x, size, window.stride, window.dilation, plan):
         images = last - first
         if wide:
-            errors = np.zeros((out_channels, images, *patches.grid), y.dtype)
+            errors = np.zeros((out_channels, images, *plan.grid), y.dtype)
             errors[..., :grid[-1]] = y[first:last].swapaxes(0, 1)
         else:
             errors = y[first:last].swapaxes(0, 1)

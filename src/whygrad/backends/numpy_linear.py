@@ -24,7 +24,7 @@ def _product(a: Any, b: Any) -> Any:
 
 def mm(a: Any, b: Any) -> Any:
     dtype = a.dtype
-    if len(b) == 1 and a.ndim == 2:
+    if len(b) == 1 and a.ndim == b.ndim == 2:
         # An outer product: quicker without BLAS, which would also turn -0.0 into 0.0.
         return a * b
     # `dot` does the same as `matmul` here and costs half as much on small matrices.

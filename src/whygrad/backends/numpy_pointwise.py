@@ -129,7 +129,7 @@ def isreal(x: Any) -> Any:
 
 @quiet
 def round_decimals(x: Any, *, decimals: int) -> Any:
-    scale = 10.0 ** np.abs(decimals)
+    scale = 10.0 ** (decimals if decimals >= 0 else -decimals)
     return np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
 
 

@@ -82,18 +82,27 @@ def lowest(dtype: Any) -> Any:
     return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
 
 
-def window_taps(x: Any, axes: Axes) -> Iterator[tuple[int, bool, tuple[Any, ...], Any]]:
-    """For each place in a window: its number from 1, if all windows have it, those that do, and its values there."""
+@lru_cache(maxsize=512)
+def places_in_window(axes: Axes) -> tuple[tuple[int, bool, tuple[Any, ...], tuple[Any, ...], bool], ...]:
+    """For each place in a window: its number from 1, if all windows have it, those that do, its elements, all slices or not."""
+    found = []
     for number, taps in enumerate(product(*map(taps_of, axes)), 1):
+        elements = tuple([tap.elements for tap in taps])
+        plain = not any(isinstance(part, np.ndarray) for part in elements)
+        found.append((number, all(tap.full for tap in taps), (..., *[tap.windows for tap in taps]), elements, plain))
+    return tuple(found)
+
+
+def window_taps(x: Any, axes: Axes) -> Iterator[tuple[int, bool, tuple[Any, ...], Any]]:
+    """`places_in_window`, with the values of x there."""
+    for number, full, windows, elements, plain in places_in_window(axes):
         values: Any = x
-        plain = [tap.elements for tap in taps]
-        if any(isinstance(elements, np.ndarray) for elements in plain):
-            for i, elements in enumerate(plain, x.ndim - len(axes)):
-                values = elements_along(values, i, elements)
+        if plain:
+            values = x[(..., *elements)]
         else:
-            values = x[(..., *plain)]
-        windows = tuple([tap.windows for tap in taps])
-        yield number, all([tap.full for tap in taps]), windows, values
+            for i, part in enumerate(elements, x.ndim - len(axes)):
+                values = elements_along(values, i, part)
+        yield number, full, windows, values
 
 
 def max_pool(x: Any, *, axes: Axes, kind: Kind) -> tuple[Any, Any]:
@@ -128,40 +137,52 @@ def update(best: Any, chosen: Any, values: Any, number: int) -> None:
 def update_some(best: Any, chosen: Any, values: Any, number: int, windows: tuple[Any, ...]) -> None:
     """`update` for windows that this place belongs to. They are given by slices, or by arrays, which make copies."""
     if not any(isinstance(part, np.ndarray) for part in windows):
-        update(best[(..., *windows)], chosen[(..., *windows)], values, number)
+        update(best[windows], chosen[windows], values, number)
         return
-    index = (..., *np.ix_(*[np.arange(n)[part] for n, part in zip(best.shape[-len(windows):], windows, strict=True)]))
+    index = open_index(windows, best.shape)
     some, some_chosen = best[index], chosen[index]
     update(some, some_chosen, values, number)
     best[index], chosen[index] = some, some_chosen
 
 
+def open_index(windows: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
+    """(..., slices or arrays) as arrays that broadcast: NumPy would pair the arrays up."""
+    parts = windows[1:]
+    return (..., *np.ix_(*[np.arange(n)[part] for n, part in zip(shape[-len(parts):], parts, strict=True)]))
+
+
 def choose_nan(chosen: Any, x: Any, axes: Axes) -> None:
     """In a window with a NaN the maximum is NaN, and lies where the last of them is."""
     for number, _, windows, values in window_taps(x, axes):
-        index = (..., *np.ix_(*[np.arange(axis.out)[part] for axis, part in zip(axes, windows, strict=True)]))
+        index = open_index(windows, chosen.shape)
         chosen[index] = np.where(np.isnan(values), number, chosen[index])
+
+
+@lru_cache(maxsize=512)
+def flat_steps(axes: Axes) -> tuple[np.ndarray, np.ndarray]:
+    """In the flattened image: where each window starts, and how far from there each place in it is (from number 1 on)."""
+    starts: Any = 0
+    steps: Any = 0
+    for i, axis in enumerate(axes):
+        table = table_of(axis)
+        width = math.prod([other.size for other in axes[i + 1:]])
+        sliding = isinstance(axis, Sliding)
+        start = np.arange(axis.out) * axis.stride - axis.padding if sliding else table[:, 0]
+        trailing = (1,) * (len(axes) - 1 - i)
+        starts = starts + start.reshape(-1, *trailing) * width
+        steps = steps + np.arange(table.shape[1]).reshape(-1, *trailing) * (axis.dilation * width if sliding else width)
+    return starts, np.concatenate(([0], steps.ravel()))
 
 
 def flat_places(chosen: Any, axes: Axes) -> Any:
     """The number of a place in its window, as a position in the flattened image."""
-    tables = [table_of(axis) for axis in axes]
-    counts = tuple([table.shape[1] for table in tables])
     if not chosen.all():
         # All values are the lowest there are: the first one that is not padding is taken.
+        tables = [table_of(axis) for axis in axes]
         first = np.ix_(*[(table >= 0).argmax(axis=1) for table in tables])
-        chosen = np.where(chosen == 0, np.ravel_multi_index(first, counts) + 1, chosen)
-    widths = [math.prod([axis.size for axis in axes[i + 1:]]) for i in range(len(axes))]
-    # Position = where the window starts + where in the window; both are sums over the axes.
-    starts: Any = 0
-    steps: Any = 0
-    for i, (axis, table, width) in enumerate(zip(axes, tables, widths, strict=True)):
-        step = axis.dilation if isinstance(axis, Sliding) else 1
-        start = np.arange(axis.out) * axis.stride - axis.padding if isinstance(axis, Sliding) else table[:, 0]
-        trailing = (1,) * (len(axes) - 1 - i)
-        starts = starts + start.reshape(-1, *trailing) * width
-        steps = steps + np.arange(table.shape[1]).reshape(-1, *trailing) * (step * width)
-    places = np.concatenate(([0], steps.ravel()))[chosen]
+        chosen = np.where(chosen == 0, np.ravel_multi_index(first, [table.shape[1] for table in tables]) + 1, chosen)
+    starts, steps = flat_steps(axes)
+    places = steps[chosen]
     places += starts
     return places
 
@@ -260,7 +281,7 @@ def divisors(axes: Axes, count_pad: bool, divisor: int | None) -> Any:
     if divisor is not None:
         return divisor
     sizes = [window_sizes(axis, count_pad) for axis in axes]
-    if all([len(size) and (size == size[0]).all() for size in sizes]):
+    if all(len(size) and (size == size[0]).all() for size in sizes):
         return int(math.prod([size[0] for size in sizes]))
     return math.prod(np.ix_(*sizes))
 

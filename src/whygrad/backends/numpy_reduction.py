@@ -133,7 +133,7 @@ def _median_along(skip_nan: bool) -> Callable[..., Any]:
 
 
 def _of_all(along: Callable[..., Any]) -> Callable[..., Any]:
-    def of_all(x: Any, *, axis: None, keepdims: bool) -> Any:
+    def of_all(x: Any, *, axis: None = None, keepdims: bool = False) -> Any:
         return along(x.reshape(-1), axis=0, keepdims=False)[0] if x.size else np.full((), math.nan, x.dtype)
 
     return of_all

@@ -46,6 +46,7 @@ def cubic(x: np.ndarray, a: float) -> np.ndarray:
     return np.where(x <= 1, near, np.where(x < 2, far, 0)).astype(x.dtype)
 
 
+NEAREST = ("nearest", "nearest-by-scale", "nearest-exact")
 SMOOTH = {
     "linear-aa": (1, lambda x: np.maximum(1 - np.abs(x), 0)),
     "cubic-aa": (2, lambda x: cubic(x, -0.5)),
@@ -54,21 +55,25 @@ SMOOTH = {
 
 
 @lru_cache(maxsize=256)
-def weights_of(axis: Interpolated) -> tuple[np.ndarray, np.ndarray]:
+def weights_of(axis: Interpolated, transposed: bool) -> tuple[np.ndarray, np.ndarray]:
     """For each result (one row each) the elements it is made of and their weights; -1 where there is none."""
     number = np.float32 if axis.single else np.float64
     scale = scale_of(axis, number)
     places = np.arange(axis.out).astype(number)
     last = axis.size - 1
-    if axis.mode in ("nearest", "nearest-exact"):
+    if axis.mode in NEAREST:
         shift = number(0.5 if axis.mode == "nearest-exact" else 0)
-        elements = np.floor((places + shift) * scale).astype(np.int64)
-        return np.minimum(elements, last)[:, None], np.ones((axis.out, 1), number)
+        elements = np.minimum(np.floor((places + shift) * scale).astype(np.int64), last)
+        exactly = axis.mode == "nearest" or (transposed and axis.mode == "nearest-by-scale")
+        if exactly and axis.out in (axis.size, 2 * axis.size):
+            # Kept or doubled, whatever the given scale. In one and three dims torch does so only on the way back.
+            elements = np.arange(axis.out) // (axis.out // axis.size)
+        return elements[:, None], np.ones((axis.out, 1), number)
     if axis.mode in SMOOTH:
         return smooth_weights(axis, scale, places)
     position = scale * places if axis.align_corners else scale * (places + number(0.5)) - number(0.5)
     if axis.mode == "linear":
-        position = np.maximum(position, 0)
+        position = places if axis.out == axis.size else np.maximum(position, 0)
         first = np.minimum(np.floor(position).astype(np.int64), last)
         part = np.clip(position - first, 0, 1).astype(number)
         return np.stack([first, np.minimum(first + 1, last)], 1), np.stack([1 - part, part], 1)
@@ -94,7 +99,7 @@ def smooth_weights(axis: Interpolated, scale: Any, places: np.ndarray) -> tuple[
 
 @lru_cache(maxsize=256)
 def weighted_taps(axis: Interpolated, transposed: bool) -> tuple[WeightedTap, ...]:
-    elements, weights = weights_of(axis)
+    elements, weights = weights_of(axis, transposed)
     if transposed:
         elements, weights = transpose_weights(elements, weights, axis.size)
     taps = []

@@ -5,6 +5,7 @@ from whygrad.functional import (
     arithmetic,
     compare,
     convert,
+    counting,
     creation,
     distance,
     einsum,
@@ -22,6 +23,9 @@ from whygrad.functional import (
     reduction,
     shape,
     softmax,
+    sorting,
+    solve,
     special,
+    spectral,
 )
 from whygrad.functional.run import FUNCTIONS, METHODS

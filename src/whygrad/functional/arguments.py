@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -20,19 +21,47 @@ C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int
            "float64": "double", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
 
 
+OVERFLOW = "Overflow when unpacking long long"
+INT64_LIMIT = 2**63
+
+# Types whose names torch shows with the module.
+_TORCH_TYPES = ("dtype", "device", "Size", "layout", "memory_format")
+
+
 def type_name(value: Any) -> str:
     """A type as torch's messages name it: with its module for NumPy's."""
     kind = type(value)
-    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+    if kind.__module__ == "numpy":
+        return f"numpy.{kind.__name__}"
+    return f"torch.{kind.__name__}" if kind.__module__.startswith("whygrad") and kind.__name__ in _TORCH_TYPES else kind.__name__
+
+
+def called_as(function: str) -> tuple[str, bool]:
+    """The name under which the user called `function` (it may be an alias), and whether as a method of a tensor.
+
+    Methods have code of their own, whose name begins with "Tensor." (see `whygrad._methods`).
+    """
+    frame, name = sys._getframe(2), ""
+    while frame is not None and "_whygrad_internal_" in frame.f_globals:
+        name, frame = frame.f_code.co_qualname, frame.f_back  # type: ignore[assignment]
+    if not name.startswith("Tensor."):
+        return function, False
+    name = name.removeprefix("Tensor.")
+    method = getattr(Tensor, name, None)
+    is_alias = getattr(method, "_original_name", name) == function
+    return name if is_alias else function, True
 
 
 def wrong_type(function: str, argument: str, position: int | None, wanted: str, value: Any) -> TypeError:
-    place = "" if position is None else f" (position {position})"
+    """`position` counts from 1 and begins with the tensor itself, which a method's arguments do not count."""
+    function, is_method = called_as(function)
+    place = "" if position is None else f" (position {position - is_method})"
     return TypeError(f"{function}(): argument '{argument}'{place} must be {wanted}, not {type_name(value)}")
 
 
 def invalid_combination(function: str, *values: Any, **named: Any) -> TypeError:
     """What torch says when none of a function's signatures fits."""
+    function, _ = called_as(function)
     got = ", ".join([type_name(v) for v in values] + [f"{name}={type_name(v)}" for name, v in named.items()])
     comma = ", " if named and not values else ""
     return TypeError(f"{function}() received an invalid combination of arguments - got ({got}{comma}), but expected "

@@ -1,125 +1,317 @@
-"""Cholesky factors and triangular systems. Complex matrices are not supported."""
+"""Factors of matrices: Cholesky's, triangular ones with row exchanges, orthogonal ones; and systems solved with them."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from whygrad import return_types
 from whygrad._apply import apply
 from whygrad._inplace import broadcast_shapes
-from whygrad._tensor import Tensor, wrap
-from whygrad.backends.numpy_factor import LinAlgError, cholesky_info
-from whygrad.errors import user_stacklevel
+from whygrad._tensor import Tensor
 from whygrad.functional.arguments import read_tensor
-from whygrad.functional.run import public, with_out
+from whygrad.functional.fresh import warn
+from whygrad.functional.linalg import matmul
+from whygrad.functional.matrices import (
+    LinAlgError,
+    check_equation,
+    check_floating,
+    check_info,
+    check_kernel,
+    check_matrices,
+    check_same_dtype,
+    not_square,
+    read_matrices,
+    transposed,
+    with_outs,
+)
+from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, with_out
 from whygrad.ops.table import TABLE
 from whygrad.promotion import promote
-from whygrad.return_types import linalg_cholesky_ex
 
 _whygrad_internal_ = True
 
-__all__ = ["LinAlgError"]
-
-_FACTOR_NODE = "LinalgCholeskyExBackward0"
-
-
-def _check_real(name: str, x: Tensor) -> None:
-    if x.dtype.is_complex:
-        raise NotImplementedError(f"{name} of complex matrices is not available in whygrad")
-    if not x.dtype.is_floating_point:
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype.scalar_name}")
+_NOT_POSITIVE = ("The factorization could not be completed because the input is not positive-definite (the leading minor of "
+                 "order {} is not positive-definite).")
 
 
-def _check_square(name: str, x: Tensor, argument: str = "A") -> None:
-    if x.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
-    rows, columns = x.shape[-2:]
-    if rows != columns:
-        raise RuntimeError(f"{name}: {argument} must be batches of square matrices, but they are {rows} by {columns} "
-                           "matrices")
+def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
+    """The factor, and for each matrix 0, or the order of its first leading minor that is not positive."""
+    read_matrices("linalg_cholesky_ex", input, "input", name="linalg.cholesky", kernel="cholesky_cpu")
+    factor, info = rows.cholesky_ex(input, upper=upper, node="LinalgCholeskyExBackward0")
+    if check_errors:
+        check_info("linalg.cholesky_ex", info, _NOT_POSITIVE)
+    return with_outs("linalg_cholesky_ex", return_types.linalg_cholesky_ex(factor, info), out, input)
 
 
-def linalg_cholesky(A: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
-    """The lower triangular L with L @ L.mT = A, or its transpose if `upper`."""
-    read_tensor("linalg_cholesky", A, "A")
-    _check_square("linalg.cholesky", A)
-    _check_real("linalg.cholesky", A)
-    factor = apply(TABLE["cholesky"], A.mT if upper else A, name="linalg.cholesky", node=_FACTOR_NODE)
-    return with_out("linalg_cholesky", factor.mT if upper else factor, out, A)  # type: ignore[no-any-return]
-
-
-def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
-    """The factor, and where a matrix is not positive definite the order of the first minor that is not."""
-    if out is not None:
-        raise NotImplementedError("linalg.cholesky_ex with out= is not available in whygrad")
-    read_tensor("linalg_cholesky_ex", A, "A")
-    _check_square("linalg.cholesky", A)
-    _check_real("linalg.cholesky", A)
-    factor, info = cholesky_info(A._array.swapaxes(-1, -2) if upper else A._array)
-    if check_errors or not info.any():
-        result = linalg_cholesky(A, upper=upper)
-    else:
-        result = wrap(factor.swapaxes(-1, -2) if upper else factor)
-    return linalg_cholesky_ex(result, wrap(info))
+def linalg_cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
+    """The lower triangular L with L @ L.mH = input, or its adjoint if `upper`."""
+    read_matrices("linalg_cholesky", input, "input", name="linalg.cholesky", kernel="cholesky_cpu")
+    factor, info = rows.cholesky_ex(input, upper=upper, node="LinalgCholeskyExBackward0")
+    check_info("linalg.cholesky", info, _NOT_POSITIVE)
+    return with_out("linalg_cholesky", factor, out, input)
 
 
 @public()
 def cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """The Cholesky factor. torch has replaced it by `linalg.cholesky`."""
     read_tensor("cholesky", input)
-    if input.ndim < 2:
-        raise RuntimeError(f"b should have at least 2 dimensions, but has {input.ndim} dimensions instead")
-    _check_square("cholesky", input)
-    _check_real("cholesky", input)
-    warnings.warn("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
-                  "release.", UserWarning, stacklevel=user_stacklevel())
-    factor = apply(TABLE["cholesky"], input.mT if upper else input, name="cholesky", node="CholeskyBackward0")
-    return with_out("cholesky", factor.mT if upper else factor, out, input)  # type: ignore[no-any-return]
+    if input._array.ndim < 2:
+        raise RuntimeError(f"b should have at least 2 dimensions, but has {input._array.ndim} dimensions instead")
+    check_matrices(input, "cholesky")
+    check_kernel(input, "cholesky_cpu")
+    warn("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.")
+    factor, info = rows.cholesky_ex(input, upper=upper, node="CholeskyBackward0")
+    check_info("cholesky", info, _NOT_POSITIVE)
+    return with_out("cholesky", factor, out, input)
 
 
-def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
+def _two_matrices(function: str, names: tuple[str, str], b: Any, a: Any) -> None:
+    """The checks of the older functions."""
+    for position, (letter, x) in enumerate(zip(names, (b, a), strict=True), 1):
+        read_tensor(function, x, "input" if position == 1 else "A", position)
+        if x._array.ndim < 2:
+            raise RuntimeError(f"{letter} should have at least 2 dimensions, but has {x._array.ndim} dimensions instead"
+                               if function == "cholesky_solve" else
+                               f"torch.triangular_solve: Expected {letter} to have at least 2 dimensions, but it has "
+                               f"{x._array.ndim} dimensions instead")
+    if b.dtype is not a.dtype:
+        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {b.dtype.scalar_name} and A of type "
+                           f"{a.dtype.scalar_name} instead.")
+    rows_, columns = a._array.shape[-2:]
+    if rows_ != columns:
+        raise not_square("", a._array.shape)
+    if b._array.shape[-2] != rows_:
+        raise RuntimeError(f"Incompatible matrix sizes for {function}: each A matrix is {rows_} by {columns} but each b matrix "
+                           f"is {b._array.shape[-2]} by {b._array.shape[-1]}")
+    check_kernel(a, f"{function}_cpu")
+    broadcast_shapes(b._array.shape[:-2], a._array.shape[:-2])
+
+
+@public()
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
+    """X with (L @ L.mH) @ X = input for a factor L = input2, or with (U.mH @ U) @ X = input if the factor is `upper`."""
+    _two_matrices("cholesky_solve", ("b", "u"), input, input2)
+    return with_out("cholesky_solve", rows.cholesky_solve(input, input2, upper=upper), out, input, input2)
+
+
+@public()
+def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
+    """The inverse of L @ L.mH, or of U.mH @ U if the factor is `upper`."""
+    read_matrices("cholesky_inverse", input, "input", name="cholesky_inverse", kernel="cholesky_inverse_out_cpu")
+    return with_out("cholesky_inverse", rows.cholesky_inverse(input, upper=upper), out, input)
+
+
+def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
                      out: Any = None) -> Tensor:
-    """X with A @ X = B, or X @ A = B if not `left`; A is triangular, its other half is not read."""
+    """X with input @ X = B, or X @ input = B if not `left`; `input` is triangular, its other half is not read."""
     name = "linalg.solve_triangular"
-    read_tensor("linalg_solve_triangular", A, "A")
+    read_tensor("linalg_solve_triangular", input)
     read_tensor("linalg_solve_triangular", B, "B", 2)
-    _check_square(name, A)
-    if B.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
-    if A.shape[-1] != B.shape[-2 if left else -1]:
-        equation = "AX = B" if left else "XA = B"
-        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} "
-                           f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
-    _check_real(name, A)
-    broadcast_shapes(A.shape[:-2], B.shape[:-2])
-    result = apply(TABLE["solve_triangular"], *promote(name, A, B), upper=upper, left=left, unit=unitriangular)
-    return with_out("linalg_solve_triangular", result, out, A, B)  # type: ignore[no-any-return]
+    check_matrices(input, name)
+    check_matrices(B, name, square=False, letter="B")
+    check_equation(name, input, B._array.shape, left)
+    check_kernel(input, "triangular_solve_cpu")
+    broadcast_shapes(input._array.shape[:-2], B._array.shape[:-2])
+    result = apply(TABLE["solve_triangular"], *promote(name, input, B), upper=upper, left=left, unit=unitriangular)
+    return with_out("linalg_solve_triangular", result, out, input, B)
 
 
 @public()
-def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
-    """X with (L @ L.mT) @ X = B, or with (L.mT @ L) @ X = B if the factor is `upper`."""
-    for letter, x in (("b", B), ("u", L)):
-        read_tensor("cholesky_solve", x, letter)
-        if x.ndim < 2:
-            raise RuntimeError(f"{letter} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
-    if L.shape[-1] != L.shape[-2]:
-        raise RuntimeError("cholesky_solve: A must be batches of square matrices, but they are "
-                           f"{L.shape[-2]} by {L.shape[-1]} matrices")
-    if B.shape[-2] != L.shape[-1]:
-        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]} "
-                           f"but each b matrix is {B.shape[-2]} by {B.shape[-1]}")
-    _check_real("cholesky_solve", L)
-    broadcast_shapes(B.shape[:-2], L.shape[:-2])
-    result = apply(TABLE["cholesky_solve"], *promote("cholesky_solve", B, L), upper=upper)
-    return with_out("cholesky_solve", result, out, B, L)  # type: ignore[no-any-return]
+def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *,
+                     out: Any = None) -> Any:
+    """X with A @ X = input, and a copy of A. torch has replaced it by `linalg.solve_triangular`."""
+    _two_matrices("triangular_solve", ("b", "A"), input, A)
+    warn("torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular and will be removed in a future "
+         "PyTorch release.")
+    matrix = transposed(A) if transpose else A
+    solution = rows.solve_triangular(matrix, input, upper=upper != transpose, left=True, unit=unitriangular)
+    copy = METHODS["clone"](FUNCTIONS["broadcast_to"](A, (*solution._array.shape[:-2], *A._array.shape[-2:])))
+    return with_outs("triangular_solve", return_types.triangular_solve(solution, copy), out, input, A)
+
+
+def _check_lu(name: str, A: Tensor, pivot: bool) -> None:
+    if A._array.ndim < 2:
+        raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A._array.shape)} instead")
+    check_kernel(A, "lu_cpu")
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+
+
+def linalg_lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
+    """P, L and U with P @ L @ U = A: a permutation, a lower triangle with ones on the diagonal, an upper triangle."""
+    _check_lu("linalg.lu", read_tensor("linalg_lu", A, "A"), pivot)
+    return with_outs("linalg_lu", return_types.linalg_lu(*rows.lu(A)), out, A)
+
+
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
+    """L and U in one matrix, the row exchanges, and for each matrix 0 or the place of the first zero on U's diagonal."""
+    _check_lu("torch.lu_factor", read_tensor("linalg_lu_factor_ex", A, "A"), pivot)
+    result = return_types.linalg_lu_factor_ex(*rows.lu_factor_ex(A))
+    if check_errors:
+        _check_no_zero("torch.linalg.lu_factor_ex", result.info)
+    return with_outs("linalg_lu_factor_ex", result, out, A)
+
+
+def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
+    """L and U in one matrix, and the row exchanges."""
+    _check_lu("torch.lu_factor", read_tensor("linalg_lu_factor", A, "A"), pivot)
+    factors, pivots, info = rows.lu_factor_ex(A)
+    _check_no_zero("torch.linalg.lu_factor", info)
+    return with_outs("linalg_lu_factor", return_types.linalg_lu_factor(factors, pivots), out, A)
+
+
+def _check_no_zero(name: str, info: Tensor) -> None:
+    check_info(name, info, "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want "
+               "to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+               RuntimeError)
 
 
 @public()
-def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
-    """The inverse of L @ L.mT, or of L.mT @ L if the factor is `upper`."""
-    read_tensor("cholesky_inverse", L)
-    _check_square("cholesky_inverse", L)
-    _check_real("cholesky_inverse", L)
-    result = apply(TABLE["cholesky_inverse"], L, upper=upper)
-    return with_out("cholesky_inverse", result, out, L)  # type: ignore[no-any-return]
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+    """L and U in one matrix, and the row exchanges. torch has replaced it by `linalg.lu_factor`."""
+    warn("torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a "
+         "future PyTorch release.")
+    _check_lu("torch.lu_factor", read_tensor("_lu_with_info", A), pivot)
+    factors, pivots, info = rows.lu_factor_ex(A)
+    if get_infos:
+        return with_outs("_lu_with_info", return_types._lu_with_info(factors, pivots, info), out, A)
+    _check_no_zero("torch.linalg.lu_factor_ex", info)
+    return with_outs("_lu_with_info", (factors, pivots), out, A)
+
+
+@public(method=False)
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True, *,
+              out: Any = None) -> Any:
+    """P, L and U out of what `linalg.lu_factor` gives."""
+    read_tensor("lu_unpack", LU_data, "LU_data")
+    read_tensor("lu_unpack", LU_pivots, "LU_pivots", 2)
+    if LU_data._array.ndim < 2:
+        raise RuntimeError(f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
+                           f"{list(LU_data._array.shape)} instead")
+    if unpack_pivots and str(LU_pivots._array.dtype) != "int32":
+        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
+                           "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor")
+    result = rows.lu_unpack(LU_data, LU_pivots, data=unpack_data, pivots=unpack_pivots)
+    return with_outs("lu_unpack", return_types.lu_unpack(*result), out, LU_data)
+
+
+def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False,
+                    out: Any = None) -> Tensor:
+    """X with A @ X = B (X @ A = B if not `left`), given what `linalg.lu_factor` gives for A; for A.mH if `adjoint`."""
+    return _lu_solve("linalg_lu_solve", LU, pivots, B, left, adjoint, out)
+
+
+@public(name="lu_solve")
+def torch_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = None) -> Tensor:
+    """X with A @ X = input, given what `linalg.lu_factor` gives for A. torch has replaced it by `linalg.lu_solve`."""
+    warn("torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release.")
+    return _lu_solve("lu_solve", LU_data, LU_pivots, input, True, False, out)
+
+
+def _lu_solve(function: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool, out: Any) -> Tensor:
+    for position, (argument, x) in enumerate({"LU": LU, "pivots": pivots, "B": B}.items(), 1):
+        read_tensor(function, x, argument, position)
+    name = "linalg.lu_solve"
+    check_matrices(LU, f"torch.{name}")
+    check_floating(LU, f"torch.{name}")
+    check_same_dtype(name, LU, B, ("LU", "B"))
+    if str(pivots._array.dtype) != "int32":
+        raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32")
+    check_matrices(B, name, square=False, letter="B")
+    check_equation(name, LU, B._array.shape, left)
+    if pivots._array.shape != LU._array.shape[:-1]:
+        raise RuntimeError(f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+                           f"{list(pivots._array.shape)} instead")
+    check_kernel(LU, f"{name}_cpu")
+    broadcast_shapes(LU._array.shape[:-2], B._array.shape[:-2])
+    conjugate = adjoint and LU.dtype.is_complex
+    result = rows.lu_solve(LU, pivots, B, left=left, flip=adjoint, conjugate=conjugate)
+    return with_out(function, result, out, LU, B)
+
+
+def linalg_qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
+    """Q with orthonormal columns and an upper triangular R, with Q @ R = A."""
+    read_matrices("linalg_qr", A, name="linalg.qr", square=False)
+    if mode not in ("reduced", "r", "complete"):
+        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+    check_kernel(A, "geqrf_cpu")
+    return with_outs("linalg_qr", return_types.linalg_qr(*rows.qr(A, mode=mode)), out, A)
+
+
+@public()
+def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
+    """Q and R. torch has replaced it by `linalg.qr`."""
+    warn("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean "
+         "parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced "
+         "with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')")
+    read_tensor("qr", input)
+    q, r = linalg_qr(input, "reduced" if some else "complete")
+    return with_outs("qr", return_types.qr(q, r), out, input)
+
+
+@public()
+def geqrf(input: Tensor, *, out: Any = None) -> Any:
+    """R, with the reflections that give Q below its diagonal, and their factors."""
+    read_tensor("geqrf", input)
+    if input._array.ndim < 2:
+        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
+    check_kernel(input, "geqrf_cpu")
+    return with_outs("geqrf", return_types.geqrf(*rows.geqrf(input)), out, input)
+
+
+def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
+    """The first columns of the product of the reflections that `geqrf` gives."""
+    _check_reflections("torch.linalg.householder_product", "linalg_householder_product", input, tau)
+    return with_out("linalg_householder_product", rows.householder_product(input, tau), out, input, tau)
+
+
+@public()
+def orgqr(input: Tensor, input2: Tensor, *, out: Any = None) -> Tensor:
+    """The first columns of the product of the reflections that `geqrf` gives."""
+    return householder_product(input, input2, out=out)
+
+
+def _check_reflections(name: str, function: str, input: Any, tau: Any) -> None:
+    read_tensor(function, input)
+    read_tensor(function, tau, "tau", 2)
+    shape, count = input._array.shape, tau._array.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if shape[-2] < shape[-1]:
+        raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if not count or shape[-1] < count[-1]:
+        raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    if len(shape) - len(count) != 1:
+        raise RuntimeError(f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to "
+                           f"{len(count)} and input.ndim is equal to {len(shape)}")
+    if shape[:-2] != count[:-1]:
+        raise RuntimeError(f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+                           f"{list(count[:-1])}")
+    if input.dtype is not tau.dtype:
+        raise RuntimeError(f"{name}: tau dtype {tau.dtype} does not match input dtype {input.dtype}")
+    check_kernel(input, "orgqr_cpu")
+
+
+@public()
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False, *,
+          out: Any = None) -> Tensor:
+    """Q @ input3, where Q is the whole product of the reflections (`input`, `input2`) that `geqrf` gives."""
+    read_tensor("ormqr", input3, "input3", 3)
+    shape = input._array.shape
+    size = input3._array.shape[-2 if left else -1]
+    if size != shape[-2]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]")
+    if input2._array.shape[-1] > shape[-1]:
+        raise RuntimeError("torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
+    square = input
+    if shape[-1] < size:
+        square = rows.constant_pad(input, pads=((0, 0),) * (len(shape) - 1) + ((0, size - shape[-1]),), value=0)
+    elif shape[-1] > size:
+        square = rows.slice(input, axis=len(shape) - 1, start=0, stop=size, step=1)
+    q = rows.householder_product(square, input2)
+    if transpose:
+        q = FUNCTIONS["adjoint"](q)
+    return with_out("ormqr", matmul(q, input3) if left else matmul(input3, q), out, input, input2, input3)
+
+
+__all__ = ["LinAlgError"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from whygrad import dtypes
 from whygrad._tensor import Tensor, cut, set_requires_grad, source
+from whygrad.autograd.modes import modes
 from whygrad.backends.quiet import quiet
 from whygrad.functional.arguments import check_place, fits, read_dtype, type_name
 from whygrad.functional.fresh import NOT_DIFFERENTIABLE, fresh, warn, warn_once
@@ -323,6 +324,12 @@ def _dtype_of_number(kind: type) -> dtypes.dtype:
     raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
 
 
+def warn_of_lost_gradient() -> None:
+    """A tensor that requires grad becomes a Python number: worth a word where gradients are wanted at all."""
+    if modes.grad:
+        warn_once(SCALAR_OF_TRACKED)
+
+
 def _plain_numbers(leaves: list[Any], dtype: dtypes.dtype, function: str) -> tuple[list[Any], why.Causes]:
     """Elements that are tensors or NumPy scalars as Python numbers; and the causes those tensors leave behind."""
     numbers: list[Any] = []
@@ -336,7 +343,7 @@ def _plain_numbers(leaves: list[Any], dtype: dtypes.dtype, function: str) -> tup
             if node is None:
                 causes = why.merge(causes, x._cause)
             else:
-                warn_once(SCALAR_OF_TRACKED)
+                warn_of_lost_gradient()
                 tracked.append(node)
             numbers.append(x._array.item())
         elif isinstance(x, np.generic):

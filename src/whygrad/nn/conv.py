@@ -170,8 +170,8 @@ class _ConvTransposeNd(_ConvNd):
         if len(output_size) == outer + dims:
             output_size = output_size[outer:]
         if len(output_size) != dims:
-            raise ValueError(f"ConvTranspose{dims}D: for {input.ndim}D input, output_size must have {dims} or {outer + dims} "
-                             f"elements (got {len(output_size)})")
+            raise ValueError(f"ConvTranspose{dims}D: for {input.ndim}D input, output_size must have {dims} or "
+                             f"{outer + dims} elements (got {len(output_size)})")
         smallest = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in
                     zip(input.shape[outer:], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)]
         largest = [n + s - 1 for n, s in zip(smallest, self.stride, strict=True)]

@@ -12,12 +12,12 @@ from whygrad.errors import user_stacklevel
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.activation import GELU, ReLU
-from whygrad.nn.multihead_attention import MultiheadAttention
 from whygrad.nn.containers import ModuleList
 from whygrad.nn.dropout import Dropout
 from whygrad.nn.functional import attention
 from whygrad.nn.linear import Linear
 from whygrad.nn.module import Module
+from whygrad.nn.multihead_attention import MultiheadAttention
 from whygrad.nn.normalization import LayerNorm
 from whygrad.nn.torch_functions import torch
 
@@ -93,7 +93,8 @@ class TransformerEncoderLayer(_Layer):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         activation = _get_activation_fn(activation)
-        is_relu, is_gelu = activation is F.relu or isinstance(activation, ReLU), activation is F.gelu or isinstance(activation, GELU)
+        is_relu = activation is F.relu or isinstance(activation, ReLU)
+        is_gelu = activation is F.gelu or isinstance(activation, GELU)
         self.activation_relu_or_gelu = 1 if is_relu else 2 if is_gelu else 0
         self.activation = activation
 
@@ -276,5 +277,5 @@ class Transformer(Module):
 
     def _reset_parameters(self) -> None:
         for parameter in self.parameters():
-            if parameter.dim() > 1:
+            if parameter.ndim > 1:
                 init.xavier_uniform_(parameter)

@@ -1,22 +1,25 @@
 """Cholesky factors and triangular systems, of matrices and batches of them."""
 
 from whygrad.ops.linear import sum_to, transposed
+from whygrad.ops.matrices import WHOLE_NUMBERS, adjoint, conj
 from whygrad.ops.table import op
 
 
-def cholesky_rule(xp, g, out):
+def cholesky_rule(xp, g, out0, upper):
+    g = conj(xp, g)
+    factor, g = (adjoint(xp, out0), adjoint(xp, g)) if upper else (out0, g)
     # Of L' g only the lower triangle counts, and of its diagonal one half; between the inverse factors, made symmetric.
-    inner = xp.matmul(transposed(xp, out), g)
+    inner = xp.matmul(adjoint(xp, factor), g)
     lower = (xp.tril(inner, diagonal=0) + xp.tril(inner, diagonal=-1)) / 2
-    solved = xp.solve_triangular(transposed(xp, out), lower, upper=True, left=True, unit=False)
-    solved = xp.solve_triangular(out, solved, upper=False, left=False, unit=False)
-    return (solved + transposed(xp, solved)) / 2
+    solved = xp.solve_triangular(adjoint(xp, factor), lower, upper=True, left=True, unit=False)
+    solved = xp.solve_triangular(factor, solved, upper=False, left=False, unit=False)
+    return conj(xp, (solved + adjoint(xp, solved)) / 2)
 
 
-@op(node=lambda kinds, statics: statics["node"], a=cholesky_rule)
-def cholesky(xp, a, *, name, node):
-    """The lower factor."""
-    return xp.cholesky(a, name=name, node=node)
+@op(outputs=("L", WHOLE_NUMBERS), node=lambda kinds, statics: statics["node"], a=cholesky_rule)
+def cholesky_ex(xp, a, *, upper, node):
+    """The factor; and for each matrix the order of its first leading minor that is not positive, or 0."""
+    return xp.cholesky_ex(a, upper=upper, node=node)
 
 
 def triangle(xp, x, upper, unit):
@@ -39,29 +42,30 @@ def solve_triangular(xp, a, b, *, upper, left, unit):
     return xp.solve_triangular(a, b, upper=upper, left=left, unit=unit)
 
 
+def towards_factor(xp, change, factor, upper):
+    """The gradient of a factor, from the gradient of the matrix that it is the factor of."""
+    change = change + adjoint(xp, change)
+    change = xp.matmul(factor, change) if upper else xp.matmul(change, factor)
+    return conj(xp, triangle(xp, change, upper, False))
+
+
 def cholesky_solve_rule(xp, g, factor, out, factor_shape, upper):
-    solved = xp.cholesky_solve(g, factor, upper=upper)
-    product = xp.matmul(solved, transposed(xp, out))
-    product = -(product + transposed(xp, product))
-    product = xp.matmul(factor, product) if upper else xp.matmul(product, factor)
-    return sum_to(xp, product, factor_shape)  # torch fills the other triangle too
+    solved = xp.cholesky_solve(conj(xp, g), factor, upper=upper)
+    return sum_to(xp, towards_factor(xp, -xp.matmul(solved, adjoint(xp, out)), factor, upper), factor_shape)
 
 
-@op(b=lambda xp, g, factor, b_shape, upper: sum_to(xp, xp.cholesky_solve(g, factor, upper=upper), b_shape),
+@op(b=lambda xp, g, factor, b_shape, upper: sum_to(
+        xp, conj(xp, xp.cholesky_solve(conj(xp, g), factor, upper=upper)), b_shape),
     factor=cholesky_solve_rule)
 def cholesky_solve(xp, b, factor, *, upper):
     """x with (l l') x = b, for a lower factor l; with (u' u) x = b for an upper one."""
-    first, second = (transposed(xp, factor), factor) if upper else (factor, transposed(xp, factor))
-    half = xp.solve_triangular(first, b, upper=False, left=True, unit=False)
-    return xp.solve_triangular(second, half, upper=True, left=True, unit=False)
+    low, high = (adjoint(xp, factor), factor) if upper else (factor, adjoint(xp, factor))
+    half = xp.solve_triangular(low, b, upper=False, left=True, unit=False)
+    return xp.solve_triangular(high, half, upper=True, left=True, unit=False)
 
 
-def cholesky_inverse_rule(xp, g, factor, out, upper):
-    product = -xp.matmul(xp.matmul(out, g + transposed(xp, g)), out)
-    return xp.matmul(factor, product) if upper else xp.matmul(product, factor)
-
-
-@op(factor=cholesky_inverse_rule)
+@op(factor=lambda xp, g, factor, out, upper: towards_factor(
+        xp, -xp.matmul(xp.matmul(out, conj(xp, g)), out), factor, upper))
 def cholesky_inverse(xp, factor, *, upper):
     """The inverse of l l', or of u' u."""
     return xp.cholesky_inverse(factor, upper=upper)

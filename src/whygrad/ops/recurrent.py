@@ -148,10 +148,8 @@ def steps_of(sizes, reverse):
     return steps[::-1] if reverse else steps
 
 
-def named(initial, hidden, *rest, biased):
-    """(first state, weights) of a layer's arrays."""
-    weights = Weights(hidden, rest[0] if biased else None, rest[-1] if len(rest) > biased else None)
-    return initial, weights
+def weights_of(hidden, *rest, biased):
+    return Weights(hidden, rest[0] if biased else None, rest[-1] if len(rest) > biased else None)
 
 
 def batches(x):
@@ -168,9 +166,22 @@ def in_order_of_data(xp, parts, reverse):
     return xp.cat(*(parts[::-1] if reverse else parts), axis=0)
 
 
-def layer(xp, pre, *xs, cell, sizes, reverse, biased):
+def resized(xp, state, count, source, aside):
+    """A state for `count` sequences: those that end are put aside, those that begin are taken from `source`."""
+    had = state.shape[0]
+    if count < had:
+        aside.append(rows(xp, state, count, had))
+        return rows(xp, state, 0, count)
+    return xp.cat(state, rows(xp, source, had, count), axis=0) if count > had else state
+
+
+def with_aside(xp, state, aside):
+    return xp.cat(state, *aside[::-1], axis=0) if aside else state
+
+
+def layer(xp, pre, initial, *weights, cell, sizes, reverse, biased):
     """(h of every step, last state, and kept for the way back: activations, states before each step)."""
-    initial, weights = named(*xs, biased=biased)
+    weights = weights_of(*weights, biased=biased)
     step, width = CELLS[cell].step, weights.hidden.shape[1]
     outputs, activations, befores, ended = [], [], [], []
     steps = steps_of(sizes or batches(pre), reverse)
@@ -178,23 +189,17 @@ def layer(xp, pre, *xs, cell, sizes, reverse, biased):
     pre = as_matrix(xp, pre)
     state = rows(xp, initial, 0, steps[0][1] - steps[0][0])
     for start, stop in steps:
-        had, has = state.shape[0], stop - start
-        if has < had:  # the shortest sequences have ended
-            ended.append(rows(xp, state, has, had))
-            state = rows(xp, state, 0, has)
-        elif has > had:  # backwards, they begin
-            state = xp.cat(state, rows(xp, initial, had, has), axis=0)
+        state = resized(xp, state, stop - start, initial, ended)
         befores.append(state)
         state, acts = step(xp, rows(xp, pre, start, stop), state, weights)
         outputs.append(state if state.shape[1] == width else columns(xp, state, width)[0])
         activations.append(acts)
     outputs, activations, befores = [in_order_of_data(xp, parts, reverse) for parts in (outputs, activations, befores)]
-    last = xp.cat(state, *ended[::-1], axis=0) if ended else state
-    return xp.reshape(outputs, shape=(*leading, width)), last, activations, befores
+    return xp.reshape(outputs, shape=(*leading, width)), with_aside(xp, state, ended), activations, befores
 
 
 def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased):
-    _, weights = named(*xs[1:], biased=biased)
+    weights = weights_of(*xs[2:], biased=biased)
     acts, before = xp.kept((out2, out3), lambda: layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse,
                                                        biased=biased)[2:])
     _, slopes_of, step_back, finish = CELLS[cell]
@@ -204,22 +209,16 @@ def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased):
     steps = steps_of(sizes or batches(g[0]), reverse)[::-1]
     g_state = rows(xp, g_last, 0, steps[0][1] - steps[0][0])
     for start, stop in steps:
-        had, has = g_state.shape[0], stop - start
-        if has < had:
-            g_begun.append(rows(xp, g_state, has, had))
-            g_state = rows(xp, g_state, 0, has)
-        elif has > had:
-            g_state = xp.cat(g_state, rows(xp, g_last, had, has), axis=0)
+        g_state = resized(xp, g_state, stop - start, g_last, g_begun)
         g_state = plus_output(xp, g_state, rows(xp, g_outputs, start, stop))
         g_states.append(g_state)
         g_linear, g_state = step_back(xp, g_state, [rows(xp, s, start, stop) for s in slopes], weights)
         g_linears.append(g_linear)
-    g_initial = xp.cat(g_state, *g_begun[::-1], axis=0) if g_begun else g_state
     g_linear, g_states = [in_order_of_data(xp, parts, not reverse) for parts in (g_linears, g_states)]
     width = weights.hidden.shape[1]
     g_h, h = [x if x.shape[1] == width else columns(xp, x, width)[0] for x in (g_states, before)]
     g_pre, projected = finish(xp, g_h, g_linear, slopes)
-    gradients = [xp.reshape(g_pre, shape=xs[0].shape), g_initial, xp.mm(xp.t(g_linear), h)]
+    gradients = [xp.reshape(g_pre, shape=xs[0].shape), with_aside(xp, g_state, g_begun), xp.mm(xp.t(g_linear), h)]
     if biased:
         gradients.append(xp.sum(g_linear, axis=(0,)))
     if projected is not None:

@@ -68,7 +68,7 @@ def var_rule(xp, g, x, axis, keepdims, correction):
     freedom = count(x.shape, axis) - correction
     mean = xp.mean(x, axis=axis, keepdims=True)
     if freedom <= 0 and (axis is None or not x.shape):
-        return g * xp.where(x == mean, math.nan, math.inf)
+        return xp.where(x == mean, math.nan, g * math.inf)
     return g * (2 / freedom if freedom else math.inf) * (x - mean)
 
 

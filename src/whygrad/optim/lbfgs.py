@@ -12,7 +12,7 @@ import numpy as np
 
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
-from whygrad.autograd.grad_mode import enable_grad
+from whygrad.autograd.grad_mode import enable_grad, no_grad
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import as_number, check_lr
 
@@ -38,6 +38,7 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
 
+    @no_grad()
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Iterate up to `max_iter` times; `closure` clears the gradients, computes the loss and calls backward."""
         group = self.param_groups[0]

@@ -187,15 +187,13 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters (or fill them with zeros)."""
-        event = ("cleared", why.site())
+        where = why.site()
         for group in self.param_groups:
             for p in group["params"]:
                 grad = p.grad
                 if grad is None:
                     continue
-                # The last two events answer "why is this .grad None"; more would grow with the training.
-                log = p.meta.grad_log
-                log[:] = [*log[-1:], event]
+                p.meta.note_grad("cleared", where)
                 if set_to_none:
                     p._grad = None
                     continue

@@ -17,6 +17,9 @@ _whygrad_internal_ = True
 
 Site = tuple[CodeType, int]
 
+# The watch of `whygrad run` (see watch.py), which wants to hear of errors and gradients as they happen; else None.
+watching: Any = None
+
 
 def user_frame(depth: int = 1) -> FrameType:
     """The nearest frame that does not belong to this package (the outermost one if all do)."""

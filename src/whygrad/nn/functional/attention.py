@@ -292,8 +292,9 @@ def multi_head_attention_forward(
 
     if not training:
         dropout_p = 0.0
+    weights_of_heads: Any = None
     if need_weights:
-        result, weights = _attend_with_weights(q, k, v, attn_mask, dropout_p, is_causal)
+        result, weights_of_heads = _attend_with_weights(q, k, v, attn_mask, dropout_p, is_causal)
         result = result.transpose(0, 1).reshape(tgt_len * bsz, embed_dim)
     else:
         if attn_mask is not None:
@@ -301,16 +302,16 @@ def multi_head_attention_forward(
                          attn_mask.view(bsz, num_heads, -1, src_len))
         q, k, v = [x.view(bsz, num_heads, -1, head_dim) for x in (q, k, v)]
         result = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
-        result, weights = result.permute(2, 0, 1, 3).reshape(bsz * tgt_len, embed_dim), None
-    result = linear(result, out_proj_weight, out_proj_bias)
-    result = result.view(tgt_len, bsz, result.size(1))
-    if weights is not None:
-        weights = weights.view(bsz, num_heads, tgt_len, src_len)
+        result = result.permute(2, 0, 1, 3).reshape(bsz * tgt_len, embed_dim)
+    projected: Any = linear(result, out_proj_weight, out_proj_bias)
+    projected = projected.view(tgt_len, bsz, projected.size(1))
+    if need_weights:
+        weights_of_heads = weights_of_heads.view(bsz, num_heads, tgt_len, src_len)
         if average_attn_weights:
-            weights = weights.mean(dim=1)
+            weights_of_heads = weights_of_heads.mean(dim=1)
     if is_batched:
-        return result, weights
-    return result.squeeze(1), None if weights is None else weights.squeeze(0)
+        return projected, weights_of_heads
+    return projected.squeeze(1), weights_of_heads.squeeze(0) if need_weights else None
 
 
 def _one_longer(mask: Any) -> Any:

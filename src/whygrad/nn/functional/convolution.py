@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from whygrad import dtypes
 from whygrad._apply import apply
@@ -21,13 +21,16 @@ _whygrad_internal_ = True
 Sizes = tuple[int, ...]
 
 
+DEFAULTS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1, "bias": None}
+
+
 def _is_sizes(value: Any) -> bool:
     return is_integer(value) or (isinstance(value, (tuple, list)) and all(map(is_integer, value)))
 
 
-def _expand(name: str, value: Any, dims: int) -> Sizes:
-    """One number for each of the kernel's dims."""
-    sizes = (value,) if isinstance(value, int) else tuple([int(n) for n in value])
+def _expand(name: str, value: Any, given: int, dims: int) -> Sizes:
+    """One number for each of the kernel's dims; a single number stands for as many as the function is `given`."""
+    sizes = (int(value),) * given if is_integer(value) else tuple([int(n) for n in value])
     if len(sizes) == 1:
         return sizes * dims
     if len(sizes) != dims:
@@ -36,8 +39,9 @@ def _expand(name: str, value: Any, dims: int) -> Sizes:
     return sizes
 
 
-def _check_types(function: str, given: dict[str, Any], padding_may_be_text: bool) -> None:
+def _check_types(function: str, given: dict[str, Any]) -> None:
     """Refuse what is no tensor, no size, no number: with the words of a function with one signature or with two."""
+    padding_may_be_text = "output_padding" not in given
     tensors = [("input", True), ("weight", True), ("bias", False)]
     wrong = [(key, "Tensor") for key, needed in tensors
              if not isinstance(given[key], Tensor) and (needed or given[key] is not None)]
@@ -49,7 +53,10 @@ def _check_types(function: str, given: dict[str, Any], padding_may_be_text: bool
     if not wrong:
         return
     if padding_may_be_text:
-        raise invalid_combination(function, *given.values())
+        values = list(given.values())
+        while type(values[-1]) is int and values[-1] == DEFAULTS[list(given)[len(values) - 1]]:
+            values.pop()
+        raise invalid_combination(function, *(values[:2] if values[2:] == [None] else values))
     key, wanted = wrong[0]
     raise wrong_type(function, key, list(given).index(key) + 1, wanted, given[key])
 
@@ -59,15 +66,18 @@ def _tensor_type(dtype: dtypes.dtype) -> str:
 
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    dtype = input._array.dtype
+    if dtype is weight._array.dtype and dtype.kind != "b" and (bias is None or bias._array.dtype is dtype):
+        return
     if input.dtype is not weight.dtype:
         if input.dtype in (dtypes.float32, dtypes.bfloat16) or input.dtype.is_complex:
             hint = "" if input.dtype.is_complex else " or input should be a MKLDNN tensor and weight is a dense tensor"
-            raise RuntimeError(f"Input type ({_tensor_type(input.dtype)}) and weight type ({_tensor_type(weight.dtype)}) "
-                               f"should be the same{hint}")
+            raise RuntimeError(f"Input type ({_tensor_type(input.dtype)}) and weight type "
+                               f"({_tensor_type(weight.dtype)}) should be the same{hint}")
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
     if bias is not None and bias.dtype is not input.dtype:
-        raise RuntimeError(f"Input type ({C_NAMES[input.dtype.name]}) and bias type ({C_NAMES[bias.dtype.name]}) should "
-                           "be the same")
+        raise RuntimeError(f"Input type ({C_NAMES[input.dtype.name]}) and bias type ({C_NAMES[bias.dtype.name]}) "
+                           "should be the same")
     if input.dtype is dtypes.bool_:
         kernel = "compute_columns3d" if input.ndim == 5 else "slow_conv2d_cpu"
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
@@ -88,14 +98,14 @@ def _check(shape: Sizes, weight: Sizes, bias: Sizes | None, window: Window, tran
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if len(shape) != len(weight):
-        raise RuntimeError(f"Expected {len(weight)}-dimensional input for {len(weight)}-dimensional weight {list(weight)}, "
-                           f"but got {len(shape)}-dimensional input of size {list(shape)} instead")
+        raise RuntimeError(f"Expected {len(weight)}-dimensional input for {len(weight)}-dimensional weight "
+                           f"{list(weight)}, but got {len(shape)}-dimensional input of size {list(shape)} instead")
     if weight[0] < groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight "
-                           f"of size {list(weight)} instead")
+        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got "
+                           f"weight of size {list(weight)} instead")
     if weight[0] % groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got "
-                           f"weight of size [{list(weight)}] instead")
+        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but "
+                           f"got weight of size [{list(weight)}] instead")
     given = f"Given transposed={int(transposed)}" if transposed else f"Given groups={groups}"
     channels = weight[0] if transposed else weight[1] * groups
     if shape[1] != channels:
@@ -104,8 +114,8 @@ def _check(shape: Sizes, weight: Sizes, bias: Sizes | None, window: Window, tran
     outputs = weight[1] * groups if transposed else weight[0]
     if bias is not None and bias != (outputs,):
         given = "Given transposed=1, weight" if transposed else "Given weight"
-        raise RuntimeError(f"{given} of size {list(weight)}, expected bias to be 1-dimensional with {outputs} elements, but "
-                           f"got bias of size {list(bias)} instead")
+        raise RuntimeError(f"{given} of size {list(weight)}, expected bias to be 1-dimensional with {outputs} "
+                           f"elements, but got bias of size {list(bias)} instead")
     if 0 in weight[2:]:
         raise RuntimeError(f"weight of size {list(weight)}: the kernel is empty")
     if transposed:
@@ -117,17 +127,16 @@ def _check(shape: Sizes, weight: Sizes, bias: Sizes | None, window: Window, tran
                            f"({' x '.join(map(str, covered))}). Kernel size can't be greater than actual input size")
 
 
-def _batched(function: str, input: Tensor, dims: int) -> tuple[Tensor, bool]:
-    """The input with a batch dim, and whether it had one."""
-    ndim = input._array.ndim
-    if ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {function}, but got input "
-                           f"of size: {list(input._array.shape)}")
-    return (input, True) if ndim == dims + 2 else (input.unsqueeze(0), False)
+def _check_ndim(function: str, shape: Sizes, dims: int) -> bool:
+    """Whether the input has a batch dim."""
+    if len(shape) not in (dims + 1, dims + 2):
+        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {function}, but got "
+                           f"input of size: {list(shape)}")
+    return len(shape) == dims + 2
 
 
-def _same_padding(input: Tensor, weight: Sizes, stride: Any, dilation: Any) -> tuple[Tensor, Sizes]:
-    """For `padding="same"`: what to pad on both sides; where that is uneven, the rest is padded here and now."""
+def _same_padding(weight: Sizes, stride: Any, dilation: Any) -> tuple[Sizes, Sizes]:
+    """For `padding="same"`: what to pad on both sides, and what is left over to pad at the end."""
     dims = len(weight) - 2
     sizes = {"stride": stride, "dilation": dilation}
     for name, value in sizes.items():
@@ -137,11 +146,54 @@ def _same_padding(input: Tensor, weight: Sizes, stride: Any, dilation: Any) -> t
     if max(sizes["stride"]) > 1:
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for d, k in zip(sizes["dilation"], weight[2:], strict=True)]
-    if any(n % 2 for n in total):
-        warnings.warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of "
-                      "the input be created", UserWarning, stacklevel=user_stacklevel())
-        input = constant_pad(input, ((0, 0), (0, 0), *[(0, n % 2) for n in total]), 0)
-    return input, tuple([n // 2 for n in total])
+    return tuple([n // 2 for n in total]), tuple([n % 2 for n in total])
+
+
+class Plan(NamedTuple):
+    """All that follows from the shapes and options: checked once, then remembered."""
+
+    window: Window
+    batched: bool
+    uneven: Sizes  # what to pad at the end, beforehand
+    size: Sizes  # of the result of a transposed convolution
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _plan(function: str, dims: int, shape: Sizes, weight: Sizes, bias: Sizes | None, stride: Any, padding: Any, dilation: Any,
+          groups: int) -> Plan:
+    """A TypeError stands for any argument of a wrong type."""
+    if not all(map(_is_sizes, (stride, dilation))) or not is_integer(groups):
+        raise TypeError
+    batched = _check_ndim(function, shape, dims)
+    if not batched:
+        shape = (1, *shape)
+    kernel_dims = len(weight) - 2
+    uneven: Sizes = ()
+    if padding == "same":
+        padding, uneven = _same_padding(weight, stride, dilation)
+        shape = (*shape[:2], *[n + extra for n, extra in zip(shape[2:], uneven, strict=True)])
+    elif padding == "valid":
+        padding = 0
+    elif isinstance(padding, str):
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    elif not _is_sizes(padding):
+        raise TypeError
+    window = Window(_expand("stride", stride, dims, kernel_dims), _expand("padding", padding, dims, kernel_dims),
+                    _expand("dilation", dilation, dims, kernel_dims), groups)
+    _check(shape, weight, bias, window, False, ())
+    return Plan(window, batched, uneven if any(uneven) else (), ())
+
+
+def _planned(make: Callable[..., Plan], function: str, dims: int, input: Any, weight: Any, bias: Any,
+             options: dict[str, Any]) -> Plan:
+    try:
+        shapes = input._array.shape, weight._array.shape, None if bias is None else bias._array.shape
+        return make(function, dims, *shapes, **options)
+    except (AttributeError, TypeError):
+        # An argument of a wrong type, or a list, which cannot be looked up.
+        _check_types(function, {"input": input, "weight": weight, "bias": bias, **options})
+        hashable = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
+        return make(function, dims, *shapes, **hashable)
 
 
 def _convolution(dims: int) -> Callable[..., Any]:
@@ -150,24 +202,18 @@ def _convolution(dims: int) -> Callable[..., Any]:
 
     def convolution(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
                     groups: int = 1) -> Any:
-        _check_types(name, dict(input=input, weight=weight, bias=bias, stride=stride, padding=padding, dilation=dilation,
-                                groups=groups), True)
-        input, batched = _batched(name, input, dims)
-        shape = weight._array.shape
-        kernel_dims = len(shape) - 2
-        if isinstance(padding, str):
-            if padding == "same":
-                input, padding = _same_padding(input, shape, stride, dilation)
-            elif padding == "valid":
-                padding = 0
-            else:
-                raise RuntimeError(f"Invalid padding string: '{padding}'")
-        window = Window(_expand("stride", stride, kernel_dims), _expand("padding", padding, kernel_dims),
-                        _expand("dilation", dilation, kernel_dims), groups)
-        _check(input._array.shape, shape, None if bias is None else bias._array.shape, window, False, ())
+        plan = _planned(_plan, name, dims, input, weight, bias,
+                        {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups})
         _check_dtypes(input, weight, bias)
-        result = apply(row, input, weight, bias, window=window)
-        return result if batched else result.squeeze(0)
+        if plan.uneven:
+            warnings.warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy "
+                          "of the input be created", UserWarning, stacklevel=user_stacklevel())
+        if not plan.batched:
+            input = input.unsqueeze(0)
+        if plan.uneven:
+            input = constant_pad(input, ((0, 0), (0, 0), *[(0, n) for n in plan.uneven]), 0)
+        result = apply(row, input, weight, bias, window=plan.window)
+        return result if plan.batched else result.squeeze(0)
 
     convolution.__name__ = convolution.__qualname__ = name
     convolution.__doc__ = f"Slide `weight` over the last {dims} dims of `input`; sum products over window and channels."
@@ -190,31 +236,42 @@ def _check_output_padding(output_padding: Sizes, window: Window) -> None:
     raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {' '.join(got)}")
 
 
+@lru_cache(maxsize=1024, typed=True)
+def _transposed_plan(function: str, dims: int, shape: Sizes, weight: Sizes, bias: Sizes | None, stride: Any, padding: Any,
+                     output_padding: Any, groups: int, dilation: Any) -> Plan:
+    if not all(map(_is_sizes, (stride, padding, output_padding, dilation))) or not is_integer(groups):
+        raise TypeError
+    batched = _check_ndim(function, shape, dims)
+    if not batched:
+        shape = (1, *shape)
+    kernel_dims = len(weight) - 2
+    window = Window(_expand("stride", stride, dims, kernel_dims), _expand("padding", padding, dims, kernel_dims),
+                    _expand("dilation", dilation, dims, kernel_dims), groups)
+    extra = _expand("output_padding", output_padding, dims, kernel_dims)
+    _check(shape, weight, bias, window, True, extra)
+    _check_output_padding(extra, window)
+    size = tuple([(n - 1) * s - 2 * p + d * (k - 1) + e + 1 for n, k, s, p, d, e in
+                  zip(shape[2:], weight[2:], window.stride, window.padding, window.dilation, extra, strict=True)])
+    if min(size) < 1:
+        raise RuntimeError(f"Given input size per channel: ({' x '.join(map(str, shape[2:]))}). Calculated output size "
+                           f"per channel: ({' x '.join(map(str, size))}). Output size is too small")
+    return Plan(window, batched, (), size)
+
+
 def _transposed(dims: int) -> Callable[..., Any]:
     name = f"conv_transpose{dims}d"
     row = TABLE["convolution_transpose"]
 
     def convolution(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
                     groups: int = 1, dilation: Any = 1) -> Any:
-        _check_types(name, dict(input=input, weight=weight, bias=bias, stride=stride, padding=padding,
-                                output_padding=output_padding, groups=groups, dilation=dilation), False)
-        input, batched = _batched(name, input, dims)
-        shape = weight._array.shape
-        kernel_dims = len(shape) - 2
-        window = Window(_expand("stride", stride, kernel_dims), _expand("padding", padding, kernel_dims),
-                        _expand("dilation", dilation, kernel_dims), groups)
-        extra = _expand("output_padding", output_padding, kernel_dims)
-        given = input._array.shape
-        _check(given, shape, None if bias is None else bias._array.shape, window, True, extra)
+        options = {"stride": stride, "padding": padding, "output_padding": output_padding, "groups": groups,
+                   "dilation": dilation}
+        plan = _planned(_transposed_plan, name, dims, input, weight, bias, options)
         _check_dtypes(input, weight, bias)
-        _check_output_padding(extra, window)
-        size = tuple([(n - 1) * s - 2 * p + d * (k - 1) + e + 1 for n, k, s, p, d, e in
-                      zip(given[2:], shape[2:], window.stride, window.padding, window.dilation, extra, strict=True)])
-        if min(size) < 1 and math.prod(given[2:]):
-            raise RuntimeError(f"Given input size per channel: ({' x '.join(map(str, given[2:]))}). Calculated output size "
-                               f"per channel: ({' x '.join(map(str, size))}). Output size is too small")
-        result = apply(row, input, weight, bias, size=size, window=window)
-        return result if batched else result.squeeze(0)
+        if not plan.batched:
+            input = input.unsqueeze(0)
+        result = apply(row, input, weight, bias, size=plan.size, window=plan.window)
+        return result if plan.batched else result.squeeze(0)
 
     convolution.__name__ = convolution.__qualname__ = name
     convolution.__doc__ = f"What `conv{dims}d` does to gradients: each pixel of `input` spreads `weight` over the result."

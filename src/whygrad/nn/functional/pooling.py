@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from whygrad import dtypes
@@ -32,8 +33,8 @@ def _read(function: str, argument: str, position: int, value: Any) -> Sizes:
     for i, n in enumerate(value):
         if not is_integer(n):
             kind = type(n).__name__
-            raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, but found "
-                            f"element of type {kind} at pos {i}")
+            raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, but "
+                            f"found element of type {kind} at pos {i}")
     return tuple([int(n) for n in value])
 
 
@@ -75,21 +76,26 @@ def _positive(name: str, letter: str, values: Sizes, dims: int) -> None:
         raise RuntimeError(f"{name} should be greater than zero, but got {got}")
 
 
-def _sliding(function: str, input: Tensor, dims: int, sizes: dict[str, Sizes], ceil_mode: bool) -> tuple[Sliding, ...]:
-    """What happens along each spatial dim, after torch's checks."""
-    shape = input._array.shape
+@lru_cache(maxsize=1024, typed=True)
+def _axes(function: str, dims: int, shape: Sizes, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+          ceil_mode: bool) -> tuple[Sliding, ...]:
+    """What happens along each spatial dim, after torch's checks; remembered."""
+    options = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
     average = function.startswith("avg")
+    if average:
+        del options["dilation"]
+    sizes = _windows(function, dims, options)
     if dims == 2 and average and len(shape) < 3:
         raise IndexError(f"Dimension out of range (expected to be in range of [-{len(shape)}, {len(shape) - 1}], but got -3)")
     if len(shape) not in (dims + 1, dims + 2) and not (dims == 2 and average):
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
-    kernel, stride, padding = sizes["kernel_size"], sizes["stride"], sizes["padding"]
-    dilation = sizes.get("dilation", (1,) * dims)
+    kernel, strides, pads = sizes["kernel_size"], sizes["stride"], sizes["padding"]
+    dilations = sizes.get("dilation", (1,) * dims)
     axes = tuple([Sliding(n, k, s, p, d, _out_size(n, k, s, p, d, ceil_mode)) for n, k, s, p, d in
-                  zip(shape[-dims:], kernel, stride, padding, dilation, strict=True)])
+                  zip(shape[-dims:], kernel, strides, pads, dilations, strict=True)])
     _positive("kernel size", "k", kernel, dims)
-    _positive("stride", "d", stride, dims)
-    _positive("dilation", "dilation", dilation, dims)
+    _positive("stride", "d", strides, dims)
+    _positive("dilation", "dilation", dilations, dims)
     if dims == 2 and (len(shape) not in (3, 4) or 0 in shape[-3:]):
         raise RuntimeError("Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:"
                            f"{list(shape)}")
@@ -101,6 +107,10 @@ def _sliding(function: str, input: Tensor, dims: int, sizes: dict[str, Sizes], c
         before, after = ("x".join(map(str, values)) for values in (shape[-dims - 1:], (shape[-dims - 1], *[a.out for a in axes])))
         raise RuntimeError(f"Given input size: ({before}). Calculated output size: ({after}). Output size is too small")
     return axes
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _wants_gradient(input: Tensor) -> bool:
@@ -125,8 +135,8 @@ def _max_pool(dims: int) -> Callable[..., Any]:
     def pool(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
              return_indices: bool = False) -> Any:
         read_tensor(name, input)
-        sizes = _windows(name, dims, dict(kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation))
-        axes = _sliding(name, input, dims, sizes, ceil_mode)
+        axes = _axes(name, dims, input._array.shape, _hashable(kernel_size), _hashable(stride), _hashable(padding),
+                     _hashable(dilation), ceil_mode)
         _refuse(name, input, "iufV")
         return _maxima(input, axes, f"MaxPool{dims}DWithIndices", dims, return_indices)
 
@@ -143,7 +153,7 @@ def max_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     """The maximum of each window along the last dim."""
     read_tensor("max_pool1d", input)
     _check_max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
-    sizes = _windows("max_pool1d", 1, dict(kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation))
+    sizes = _windows("max_pool1d", 1, {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation})
     two = {key: (0 if key == "padding" else 1, *value) for key, value in sizes.items()}
     found = max_pool2d(input.unsqueeze(-2), two["kernel_size"], two["stride"], two["padding"], two["dilation"], ceil_mode,
                        return_indices)
@@ -153,15 +163,15 @@ def max_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
 def _check_max_pool1d(input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> None:
     shape = input._array.shape
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
-        raise RuntimeError("max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
-                           f"got:{list(shape)}")
+        raise RuntimeError("max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
+                           f"input, but got:{list(shape)}")
     values: dict[str, int] = {}
-    given = dict(kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
+    given = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
     for position, (name, value) in enumerate(given.items(), 2):
         sizes = _read("max_pool1d", name, position, () if value is None else value)
         if len(sizes) != 1 and not (name == "stride" and not sizes):
-            raise RuntimeError(f"max_pool1d() {name} must be an int, list of ints or tuple of ints of size 1 but got size "
-                               f"{len(sizes)}")
+            raise RuntimeError(f"max_pool1d() {name} must be an int, list of ints or tuple of ints of size 1 but got "
+                               f"size {len(sizes)}")
         values[name] = sizes[0] if sizes else values["kernel_size"]
     for name in ("kernel_size", "stride"):
         if values[name] <= 0:
@@ -188,10 +198,9 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
     def pool(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
              count_include_pad: bool = True, divisor_override: int | None = None) -> Any:
         read_tensor(name, input)
-        sizes = _windows(name, dims, dict(kernel_size=kernel_size, stride=stride, padding=padding))
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
-        axes = _sliding(name, input, dims, sizes, ceil_mode)
+        axes = _axes(name, dims, input._array.shape, _hashable(kernel_size), _hashable(stride), _hashable(padding), 1, ceil_mode)
         _refuse(name, input, "iufV")
         return apply(TABLE["avg_pool"], input, axes=axes, count_pad=count_include_pad, divisor=divisor_override, kind=kind)
 
@@ -205,8 +214,8 @@ avg_pool2d, avg_pool3d = (_avg_pool(dims) for dims in (2, 3))
 
 def _check_dims_1d(function: str, input: Tensor) -> None:
     if input._array.ndim not in (2, 3):
-        raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input._array.ndim}-dimensional tensor for argument #1 "
-                           f"'self' (while checking arguments for {function})")
+        raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input._array.ndim}-dimensional tensor for argument "
+                           f"#1 'self' (while checking arguments for {function})")
 
 
 def avg_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
@@ -214,7 +223,7 @@ def avg_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     """The mean of each window along the last dim."""
     read_tensor("avg_pool1d", input)
     _check_dims_1d("avg_pool1d", input)
-    sizes = _windows("avg_pool1d", 1, dict(kernel_size=kernel_size, stride=stride, padding=padding))
+    sizes = _windows("avg_pool1d", 1, {"kernel_size": kernel_size, "stride": stride, "padding": padding})
     return avg_pool2d(input.unsqueeze(-2), (1, *sizes["kernel_size"]), (1, *sizes["stride"]), (0, *sizes["padding"]),
                       ceil_mode, count_include_pad).squeeze(-2)
 
@@ -237,8 +246,8 @@ def _check_adaptive(function: str, input: Tensor, dims: int, colon: str) -> None
     first = len(shape) - (dims if not colon else dims + 1)
     for i in range(first, len(shape)):
         if shape[i] == 0:
-            raise RuntimeError(f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has "
-                               f"sizes {list(shape)} with dimension {i} being empty")
+            raise RuntimeError(f"{function}(): Expected input to have non-zero size for non-batch dimensions, but "
+                               f"input has sizes {list(shape)} with dimension {i} being empty")
 
 
 def _adaptive_axes(input: Tensor, size: Sizes) -> tuple[Adaptive, ...]:
@@ -342,8 +351,8 @@ def _unpool_size(input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, ou
     if len(size) == dims + 2:
         size = size[2:]
     if len(size) != dims:
-        raise ValueError(f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of "
-                         f"'{len(size)}'")
+        raise ValueError(f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a "
+                         f"length of '{len(size)}'")
     for d, (n, normal, step) in enumerate(zip(size, default, stride, strict=True)):
         if not normal - step < n < normal + step:
             raise ValueError(f'invalid output_size "{size}" (dim {d} must be between {normal - step} and {normal + step})')
@@ -360,8 +369,8 @@ def _unpool(input: Tensor, indices: Tensor, size: Sizes, dims: int) -> Any:
         got = f" but got: {indices.dtype.scalar_name}" if dims == 2 else ""
         raise RuntimeError(f"elements in indices should be type int64{got}")
     if shape != indices._array.shape:
-        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices "
-                           f"tensor with shape: {list(indices._array.shape)}")
+        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got "
+                           f"indices tensor with shape: {list(indices._array.shape)}")
     _refuse(f"max_unpool{dims}d", input, "fV")
     wrong = indices._array[(indices._array < 0) | (indices._array >= math.prod(size))]
     if wrong.size:
@@ -373,7 +382,7 @@ def _unpool(input: Tensor, indices: Tensor, size: Sizes, dims: int) -> Any:
 def _max_unpool(dims: int) -> Callable[..., Any]:
     def unpool(input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
                output_size: Any = None) -> Any:
-        options = dict(kernel_size=kernel_size, stride=stride, padding=padding)
+        options = {"kernel_size": kernel_size, "stride": stride, "padding": padding}
         sizes = _windows(f"max_unpool{dims}d", dims, options)
         size = _unpool_size(input, sizes["kernel_size"], sizes["stride"], sizes["padding"], output_size)
         if dims > 1:

@@ -99,23 +99,27 @@ def _check_cell(input: Any, states: Sequence[Any], w_ih: Any, w_hh: Any) -> None
             raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {size[1]}, expected {hidden}")
 
 
+def _sum_of_products(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
+    return torch.add(linear(hx, w_hh, b_hh), linear(input, w_ih, b_ih))
+
+
 def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """tanh(linear(x) + linear(h))."""
     _check_cell(input, (hx,), w_ih, w_hh)
-    return (linear(hx, w_hh, b_hh) + linear(input, w_ih, b_ih)).tanh()
+    return _sum_of_products(input, hx, w_ih, w_hh, b_ih, b_hh).tanh()
 
 
 def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """relu(linear(x) + linear(h))."""
     _check_cell(input, (hx,), w_ih, w_hh)
-    return (linear(hx, w_hh, b_hh) + linear(input, w_ih, b_ih)).relu()
+    return _sum_of_products(input, hx, w_ih, w_hh, b_ih, b_hh).relu()
 
 
 def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """One step of a gated recurrent unit."""
     _check_cell(input, (hx,), w_ih, w_hh)
-    x_reset, x_update, x_new = linear(input, w_ih, b_ih).unsafe_chunk(3, 1)
-    h_reset, h_update, h_new = linear(hx, w_hh, b_hh).unsafe_chunk(3, 1)
+    x_reset, x_update, x_new = torch.unsafe_chunk(linear(input, w_ih, b_ih), 3, 1)
+    h_reset, h_update, h_new = torch.unsafe_chunk(linear(hx, w_hh, b_hh), 3, 1)
     reset, update = (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid()
     new = (x_new + h_new * reset).tanh()
     return (hx - new) * update + new
@@ -127,6 +131,6 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
         raise RuntimeError("lstm_cell expects two hidden states")
     h, c = hx
     _check_cell(input, hx, w_ih, w_hh)
-    take, forget, new, show = (linear(h, w_hh, b_hh) + linear(input, w_ih, b_ih)).unsafe_chunk(4, 1)
+    take, forget, new, show = _sum_of_products(input, h, w_ih, w_hh, b_ih, b_hh).unsafe_chunk(4, 1)
     c = forget.sigmoid() * c + take.sigmoid() * new.tanh()
     return show.sigmoid() * c.tanh(), c

@@ -40,21 +40,21 @@ def _sizes(input: Tensor, size: Any, scale_factor: Any) -> tuple[Any, Any]:
         if not isinstance(size, (list, tuple)):
             return [size] * len(spatial), None
         if len(size) != len(spatial):
-            raise ValueError("Input and output must have the same number of spatial dimensions, but got input with spatial "
-                             f"dimensions of {list(spatial)} and output size of {size}. Please provide input tensor in "
-                             "(N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format.")
+            raise ValueError("Input and output must have the same number of spatial dimensions, but got input with "
+                             f"spatial dimensions of {list(spatial)} and output size of {size}. Please provide input "
+                             "tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format.")
         if not all(is_integer(n) for n in size):
-            raise TypeError("expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got "
-                            f"size with types {[type(n) for n in size]}")
+            raise TypeError("expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], "
+                            f"but got size with types {[type(n) for n in size]}")
         return size, None
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     if not isinstance(scale_factor, (list, tuple)):
         return None, [scale_factor] * len(spatial)
     if len(scale_factor) != len(spatial):
-        raise ValueError("Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
-                         f"dimensions of {list(spatial)} and scale_factor of shape {scale_factor}. Please provide input tensor "
-                         "in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format.")
+        raise ValueError("Input and scale_factor must have the same number of spatial dimensions, but got input with "
+                         f"spatial dimensions of {list(spatial)} and scale_factor of shape {scale_factor}. Please "
+                         "provide input tensor in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format.")
     return None, scale_factor
 
 
@@ -76,8 +76,8 @@ def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: st
         out, factors = [int(n * factor) for n, factor in zip(spatial, factors, strict=True)], None
     ndim = input._array.ndim
     if antialias and not (mode in ANTIALIASED and ndim == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as "
-                         "input")
+        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D "
+                         "tensor as input")
     if mode == "area" and ndim in AREA:
         return AREA[ndim](input, out)
     if mode == "lanczos" and ndim == 4:
@@ -99,8 +99,8 @@ def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: st
 def _wrong_mode(mode: str, ndim: int) -> NotImplementedError:
     if mode in ("linear", "bilinear", "trilinear") and ndim in (3, 4, 5):
         return NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {SMOOTH_MODES[mode][2][0]}D input")
-    return NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: nearest "
-                               f"| linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})")
+    return NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: "
+                               f"nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})")
 
 
 def _upsample(input: Tensor, out: Sizes, factors: Sequence[float] | None, mode: str, align_corners: bool, kind: str) -> Any:
@@ -121,6 +121,8 @@ def _upsample(input: Tensor, out: Sizes, factors: Sequence[float] | None, mode: 
             kernel = f"upsample_{'nearest' if mode.startswith('nearest') else 'bilinear'}2d_channels_last"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
     single = dtype.itemsize < 8
+    if mode == "nearest" and len(out) != 2:
+        mode = "nearest-by-scale"
     scales = [None] * len(out) if factors is None else [float(factor) for factor in factors]
     axes = tuple([Interpolated(n, m, mode, align_corners, scale, single)
                   for n, m, scale in zip(spatial, out, scales, strict=True)])
@@ -153,9 +155,9 @@ def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) ->
 
 def _default_corners(align_corners: bool | None) -> bool:
     if align_corners is None:
-        warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
-                      "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
-                      "details.", stacklevel=user_stacklevel())
+        warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+                      "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+                      "grid_sample for details.", stacklevel=user_stacklevel())
         return False
     return align_corners
 
@@ -164,11 +166,11 @@ def grid_sample(input: Any, grid: Any, mode: str = "bilinear", padding_mode: str
                 align_corners: bool | None = None) -> Any:
     """The image read at the points of a grid, whose coordinates go from -1 to 1."""
     if mode not in ("bilinear", "nearest", "bicubic"):
-        raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "
-                         f"'{mode}'")
+        raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but "
+                         f"got: '{mode}'")
     if padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but "
-                         f"got: '{padding_mode}'")
+        raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', "
+                         f"but got: '{padding_mode}'")
     align_corners = _default_corners(align_corners)
     read_tensor("grid_sampler", input)
     read_tensor("grid_sampler", grid, "grid", 2)
@@ -183,24 +185,19 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
     dims = len(shape) - 2
     if shape[0] != points[0]:
         raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got {sizes}")
-    if len(points) in (4, 5) or len(shape) in (4, 5):
-        wrong_dims = len(shape) != len(points)
-    else:
-        wrong_dims = True
-    if points[-1] != dims and not wrong_dims:
-        raise RuntimeError(f"grid_sampler(): expected grid to have size {dims} in last dimension, but got grid with sizes "
-                           f"{points}")
-    if wrong_dims:
-        if len(shape) == len(points) == 3:
-            raise RuntimeError(f"grid_sampler(): expected grid to have size {dims} in last dimension, but got grid with sizes "
-                               f"{points}")
+    known = len(points) in (4, 5) or len(shape) in (4, 5)
+    same_dims = len(shape) == len(points)
+    if same_dims and (known or len(shape) == 3) and points[-1] != dims:
+        raise RuntimeError(f"grid_sampler(): expected grid to have size {dims} in last dimension, but got grid with "
+                           f"sizes {points}")
+    if not (same_dims and known):
         expected = 4 if len(shape) == 4 else 5
         raise RuntimeError(f"grid_sampler(): expected {expected}D input and grid with same number of dimensions, but got "
                            f"{sizes}")
     for i in range(2, len(shape)):
         if shape[i] == 0:
-            raise RuntimeError("grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
-                               f"{shape} with dimension {i} being empty")
+            raise RuntimeError("grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
+                               f"sizes {shape} with dimension {i} being empty")
     if mode == "bicubic" and dims == 3:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     if input.dtype is not grid.dtype:
@@ -215,16 +212,16 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     if len(size) not in (4, 5):
-        raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
-                                  f"Got size {size}.")
+        raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+                                  f"respectively. Got size {size}.")
     dims = len(size) - 2
     if tuple(theta.shape[-2:]) != (dims, dims + 1) or theta.ndim != 3:
-        raise ValueError(f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. Got "
-                         f"{theta.shape}.")
+        raise ValueError(f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. "
+                         f"Got {theta.shape}.")
     if align_corners and min(size[2:]) == 1:
-        warnings.warn("Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
-                      "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
-                      stacklevel=user_stacklevel())
+        warnings.warn("Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. "
+                      "This is not an intended use case of affine_grid. See the documentation of affine_grid for "
+                      "details.", stacklevel=user_stacklevel())
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     if theta.shape[0] != size[0]:
@@ -237,8 +234,8 @@ def _check_image(function: str, argument: str, input: Any, factor: Any) -> int:
     read_tensor(function, input)
     factor = read_int(function, argument, 2, factor)
     if input._array.ndim < 3:
-        raise RuntimeError(f"{function} expects input to have at least 3 dimensions, but got input with {input._array.ndim} "
-                           "dimension(s)")
+        raise RuntimeError(f"{function} expects input to have at least 3 dimensions, but got input with "
+                           f"{input._array.ndim} dimension(s)")
     if factor <= 0:
         raise RuntimeError(f"{function} expects a positive {argument}, but got {factor}")
     return factor
@@ -284,8 +281,8 @@ def _pairs(function: str, options: dict[str, Any]) -> list[Sizes]:
         pair = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
         for i, n in enumerate(pair):
             if not is_integer(n):
-                raise TypeError(f"{function}(): argument '{name}' (position {position}) must be tuple of ints, but found "
-                                f"element of type {type(n).__name__} at pos {i}")
+                raise TypeError(f"{function}(): argument '{name}' (position {position}) must be tuple of ints, but "
+                                f"found element of type {type(n).__name__} at pos {i}")
         found.append(pair)
     for name, pair in zip(options, found, strict=True):
         if len(pair) != 2:
@@ -309,7 +306,7 @@ def _blocks(size: Sequence[int], kernel: Sizes, window: Window) -> Sizes:
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """The windows of an image as columns."""
     read_tensor("im2col", input)
-    options = dict(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+    options = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
     kernel, dilation, padding, stride = _pairs("im2col", options)
     window = Window(stride, padding, dilation, 1)
     _check_window(kernel, window)
@@ -317,8 +314,8 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
     if len(shape) < 3:
         raise IndexError(f"Dimension out of range (expected to be in range of [-{len(shape)}, {len(shape) - 1}], but got 2)")
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
-        raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
-                           f"input, but got: {list(shape)}")
+        raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+                           f"dimensions for input, but got: {list(shape)}")
     blocks = _blocks(shape[-2:], kernel, window)
     if min(blocks) < 1:
         raise RuntimeError(f"Given input with spatial size {shape[-2:]}, kernel_size={kernel}, dilation={dilation}, "
@@ -336,23 +333,23 @@ def _refuse_integers(kernel: str, input: Tensor) -> None:
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Columns added up as windows of an image: the transpose of `unfold`."""
     read_tensor("col2im", input)
-    options = dict(output_size=output_size, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+    options = {"output_size": output_size, "kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
     size, kernel, dilation, padding, stride = _pairs("col2im", options)
     window = Window(stride, padding, dilation, 1)
     _check_window(kernel, window)
     shape = input._array.shape
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
-        raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
-                           f"for input, but got: {list(shape)}")
+        raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
+                           f"dimensions for input, but got: {list(shape)}")
     rows, columns = shape[-2:]
     if rows % math.prod(kernel):
-        raise RuntimeError("Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-                           f"input.size(1)={rows} and kernel_size={kernel}.")
+        raise RuntimeError("Expected size of input's dimension 1 to be divisible by the product of kernel_size, but "
+                           f"got input.size(1)={rows} and kernel_size={kernel}.")
     given = f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, stride={stride}, "
     blocks = _blocks(size, kernel, window)
     if math.prod(blocks) != columns:
-        raise RuntimeError(f"{given}expected size of input's dimension 2 to match the calculated number of sliding blocks "
-                           f"{blocks[0]} * {blocks[1]} = {math.prod(blocks)}, but got input.size(2)={columns}.")
+        raise RuntimeError(f"{given}expected size of input's dimension 2 to match the calculated number of sliding "
+                           f"blocks {blocks[0]} * {blocks[1]} = {math.prod(blocks)}, but got input.size(2)={columns}.")
     if min(blocks) < 1:
         raise RuntimeError(f"{given}calculated shape of the array of sliding blocks as {blocks}, which is too small "
                            "(non-positive)")

@@ -9,25 +9,54 @@ import sys
 from types import ModuleType
 
 from whygrad.nn import activation as _activation
-from whygrad.nn import containers, dropout, embedding, hooks, lazy, linear, loss, module, normalization, shape
+from whygrad.nn import (
+    containers,
+    conv,
+    dropout,
+    embedding,
+    fold,
+    hooks,
+    lazy,
+    linear,
+    loss,
+    module,
+    multihead_attention,
+    normalization,
+    padding,
+    pooling,
+    rnn,
+    shape,
+    shuffle,
+    transformer,
+    upsampling,
+)
 from whygrad.nn.module import Module
 
 _whygrad_internal_ = True
 
 HOMES: dict[str, tuple[ModuleType, ...]] = {
-    "activation": (_activation,),
+    "activation": (_activation, multihead_attention),
     "batchnorm": (normalization,),
+    "channelshuffle": (shuffle,),
     "container": (containers,),
+    "conv": (conv,),
     "distance": (shape,),
     "dropout": (dropout,),
     "flatten": (shape,),
+    "fold": (fold,),
     "instancenorm": (normalization,),
     "lazy": (lazy,),
     "linear": (linear,),
     "loss": (loss,),
     "module": (module, hooks),
     "normalization": (normalization,),
+    "padding": (padding,),
+    "pixelshuffle": (shuffle,),
+    "pooling": (pooling,),
+    "rnn": (rnn,),
     "sparse": (embedding,),
+    "transformer": (transformer,),
+    "upsampling": (upsampling,),
 }
 
 for _name, _files in HOMES.items():

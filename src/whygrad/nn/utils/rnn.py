@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -30,8 +30,7 @@ class PackedSequence(PackedSequence_):
     `batch_sizes[t]` is how many those are. `sorted_indices` is the order into which the sequences were brought, or None.
     """
 
-    def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None,
-                unsorted_indices: Any = None) -> PackedSequence:
+    def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None) -> Self:
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes is None:
@@ -98,17 +97,18 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False,
     """Pack (T, B, ...), or (B, T, ...) if `batch_first`, of which each sequence has its length."""
     if not isinstance(input, Tensor):
         raise wrong_type("_pack_padded_sequence", "input", 1, "Tensor", input)
+    padded: Any = input
     found = np.asarray(lengths._array if isinstance(lengths, Tensor) else lengths).astype(np.int64)
     order = None
     if not enforce_sorted:
         order = np.argsort(-found, kind="stable")
         found = found[order]
-        input = input.index_select(0 if batch_first else 1, wrap(order))
+        padded = padded.index_select(0 if batch_first else 1, wrap(order))
     if batch_first:
-        input = input.transpose(0, 1)
-    _check_lengths(input, found)
+        padded = padded.transpose(0, 1)
+    _check_lengths(padded, found)
     sizes = (found[:, None] > np.arange(found[0])).sum(axis=0)
-    data = apply(TABLE["pack_padded_sequence"], input, sizes=tuple(sizes.tolist()))
+    data = apply(TABLE["pack_padded_sequence"], padded, sizes=tuple(sizes.tolist()))
     return PackedSequence(data, wrap(sizes), None if order is None else wrap(order))
 
 

@@ -1,0 +1,103 @@
+"""NumPy words for ops/counting.py, and searching in sorted sequences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+_whygrad_internal_ = True
+
+
+def unique(x: Any) -> Any:
+    """Each NaN is a value of its own."""
+    values, inverse, counts = np.unique(x.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
+    return values, inverse.reshape(x.shape), counts
+
+
+def unique_dim(x: Any, *, axis: int) -> Any:
+    lines = _lines(x, axis)
+    order = np.lexsort(lines.T[::-1]) if lines.shape[1] else np.arange(len(lines))
+    values, groups, counts = _merge_equal(lines[order])
+    inverse = np.empty(len(lines), np.int64)
+    inverse[order] = groups
+    return _as_before(values, x, axis), inverse, counts
+
+
+def unique_consecutive(x: Any, *, axis: int | None) -> Any:
+    if axis is None:
+        values, groups, counts = _merge_equal(x.reshape(-1, 1))
+        return values[:, 0], groups.reshape(x.shape), counts
+    values, groups, counts = _merge_equal(_lines(x, axis))
+    return _as_before(values, x, axis), groups, counts
+
+
+def _lines(x: Any, axis: int) -> Any:
+    """Each slice along `axis` as a line of a matrix."""
+    return np.moveaxis(x, axis, 0).reshape(x.shape[axis], x.size // (x.shape[axis] or 1))
+
+
+def _as_before(lines: Any, x: Any, axis: int) -> Any:
+    outer = x.shape[:axis] + x.shape[axis + 1:]
+    return np.ascontiguousarray(np.moveaxis(lines.reshape(len(lines), *outer), 0, axis))
+
+
+def _merge_equal(lines: Any) -> tuple[Any, Any, Any]:
+    """The first of each group of equal neighbours, the group of each line, and the sizes of the groups."""
+    is_first = np.ones(len(lines), np.bool_)
+    is_first[1:] = (lines[1:] != lines[:-1]).any(1)
+    starts = is_first.nonzero()[0]
+    return lines[starts], np.cumsum(is_first) - 1, np.diff(starts, append=len(lines))
+
+
+def bincount(x: Any, weights: Any, *, length: int) -> Any:
+    if weights is None:
+        return np.bincount(x, minlength=length).astype(np.int64)
+    kept = weights.dtype if weights.dtype == np.float32 else np.float64
+    return np.bincount(x, weights.astype(np.float64), length).astype(kept)
+
+
+def histogram(x: Any, weight: Any, *, limits: tuple[Any, ...], density: bool) -> Any:
+    points = x.reshape(-1, len(limits))
+    places, inside = [], np.ones(len(points), np.bool_)
+    for column, edges in zip(points.T, limits, strict=True):
+        # A bin holds its lower edge; the last one its upper edge as well.
+        place = np.searchsorted(edges, column, "right") - 1
+        place[column == edges[-1]] = len(edges) - 2
+        inside &= (column >= edges[0]) & (column <= edges[-1])
+        places.append(place)
+    shape = tuple([len(edges) - 1 for edges in limits])
+    flat = np.ravel_multi_index([place[inside] for place in places], shape)
+    weights = None if weight is None else weight.reshape(-1)[inside].astype(np.float64)
+    counts = np.bincount(flat, weights, math.prod(shape)).reshape(shape).astype(x.dtype)
+    if density:
+        for axis, edges in enumerate(limits):
+            widths = np.diff(edges)
+            counts = counts / widths.reshape([-1 if a == axis else 1 for a in range(len(shape))])
+        counts = (counts / (flat.size if weights is None else weights.sum())).astype(x.dtype)
+    return [counts, *[np.asarray(edges) for edges in limits]]
+
+
+def equal_bins(low: float, high: float, bins: int, dtype: Any) -> Any:
+    """Edges of bins of one width, computed from both ends as torch does."""
+    step = (high - low) / bins
+    steps = np.arange(bins + 1, dtype=dtype)
+    half = (bins + 1) // 2
+    edges = low + steps * np.asarray(step, dtype)
+    edges[half:] = high - steps[::-1][half:] * np.asarray(step, dtype)
+    return edges.astype(dtype)
+
+
+def searchsorted(sequence: Any, values: Any, *, right: bool) -> Any:
+    """Where `values` belong in the sequence, or each line of values in its own line of sequences."""
+    side: Any = "right" if right else "left"
+    if sequence.ndim == 1:
+        return np.searchsorted(sequence, values, side)
+    # Ranks among all numbers, with a range for each line: then the lines, laid end to end, are one sorted sequence.
+    lines, length = math.prod(sequence.shape[:-1]), sequence.shape[-1]
+    both = np.concatenate([sequence.reshape(lines, length), values.reshape(lines, values.shape[-1])], 1)
+    ranks = np.unique(both, return_inverse=True)[1].reshape(both.shape)
+    ranks += np.arange(lines)[:, None] * (both.size + 1)
+    found = np.searchsorted(ranks[:, :length].reshape(-1), ranks[:, length:], side)
+    return (found - np.arange(lines)[:, None] * length).reshape(values.shape)

@@ -1,0 +1,79 @@
+"""Singular values and eigenvalues for NumPy: LAPACK by way of numpy.linalg, with torch's words when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whygrad.backends.numpy_factor import LinAlgError
+from whygrad.backends.quiet import quiet
+
+_whygrad_internal_ = True
+
+Array = Any
+
+
+def no_phase(x: Array, y: Array | None, *, message: str) -> Array:
+    other = np.zeros_like(x.imag) if y is None else -y.imag
+    if not np.allclose(x.imag, other, rtol=1e-2, atol=1e-2):
+        raise RuntimeError(message)
+    return x
+
+
+def converging(function: Callable[..., Any]) -> Callable[..., Any]:
+    """numpy.linalg fails for the batch as a whole: find the matrix that it is."""
+    name = function.__name__.replace("vals", "").replace("eigh", "eigh")
+
+    @quiet
+    def computed(a: Array, **options: Any) -> Any:
+        try:
+            return function(a, **options)
+        except np.linalg.LinAlgError:
+            raise LinAlgError(_failure(f"linalg.{name}", a)) from None
+
+    computed.__name__ = computed.__qualname__ = function.__name__
+    return computed
+
+
+def _failure(name: str, a: Array) -> str:
+    finite = np.isfinite(a).all(axis=(-1, -2))
+    where = f"(Batch element {int(np.flatnonzero(~finite)[0])}): " if a.ndim > 2 and not finite.all() else ""
+    if name == "linalg.svd" and not finite.all():
+        return f"{name}: {where}The algorithm failed to converge because the input matrix contained non-finite values."
+    return (f"{name}: {where}The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
+            f"repeated {'singular values' if name == 'linalg.svd' else 'eigenvalues'} (error code: 1).")
+
+
+@converging
+def svd(a: Array, *, full: bool) -> tuple[Array, Array, Array]:
+    u, s, vh = np.linalg.svd(a, full_matrices=full)
+    return u, s, vh
+
+
+@converging
+def svdvals(a: Array) -> Array:
+    return np.linalg.svd(a, compute_uv=False)
+
+
+@converging
+def eigh(a: Array, *, lower: bool) -> tuple[Array, Array]:
+    values, vectors = np.linalg.eigh(a, "L" if lower else "U")
+    return values, vectors
+
+
+@converging
+def eigvalsh(a: Array, *, lower: bool) -> Array:
+    return np.linalg.eigvalsh(a, "L" if lower else "U")
+
+
+@converging
+def eig(a: Array, *, real: bool) -> tuple[Array, Array]:
+    values, vectors = np.linalg.eig(a.real if real else a)
+    return values.astype(a.dtype, copy=False), vectors.astype(a.dtype, copy=False)
+
+
+@converging
+def eigvals(a: Array, *, real: bool) -> Array:
+    return np.linalg.eigvals(a.real if real else a).astype(a.dtype, copy=False)

@@ -1,0 +1,52 @@
+"""The Cauchy distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from whygrad._tensor import Size
+from whygrad.distributions import constraints
+from whygrad.distributions.distribution import Distribution, Real, Shape, validated
+from whygrad.distributions.utils import empty_like_parameter
+from whygrad.nn.torch_functions import torch
+
+_whygrad_internal_ = True
+
+__all__ = ["Cauchy"]
+
+
+class Cauchy(Distribution):
+    """Cauchy(loc, scale): the ratio of two normals; it has no mean."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+    _parts = ("loc", "scale")
+    loc: Any
+    scale: Any
+
+    def __init__(self, loc: Real, scale: Real, validate_args: bool | None = None) -> None:
+        self._broadcast(loc=loc, scale=scale)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+
+    mean = property(lambda self: torch.full(self._extended_shape(), math.nan, dtype=self.loc.dtype))
+    mode = property(lambda self: self.loc)
+    variance = property(lambda self: torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype))
+
+    def rsample(self, sample_shape: Shape = Size()) -> Any:
+        return self.loc + empty_like_parameter(self.loc, self._extended_shape(sample_shape)).cauchy_() * self.scale
+
+    @validated
+    def log_prob(self, value: Any) -> Any:
+        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
+
+    @validated
+    def cdf(self, value: Any) -> Any:
+        return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
+
+    def icdf(self, value: Any) -> Any:
+        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
+
+    def entropy(self) -> Any:
+        return math.log(4 * math.pi) + self.scale.log()

@@ -1,0 +1,86 @@
+"""Which transform leads from all real numbers into a region."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whygrad.distributions import constraints, transforms
+from whygrad.distributions.utils import _Number
+
+_whygrad_internal_ = True
+
+__all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
+
+Factory = Callable[[Any], transforms.Transform]
+
+
+class ConstraintRegistry:
+    """Kinds of constraints, and what makes a transform for one of that kind."""
+
+    def __init__(self) -> None:
+        self._registry: dict[type[Any], Factory] = {}
+        super().__init__()
+
+    def register(self, constraint: Any, factory: Factory | None = None) -> Any:
+        """Register for the class of a constraint; without a factory, as a decorator of it."""
+        if factory is None:
+            return lambda factory: self.register(constraint, factory)
+        if isinstance(constraint, constraints.Constraint):
+            constraint = type(constraint)
+        if not (isinstance(constraint, type) and issubclass(constraint, constraints.Constraint)):
+            raise TypeError("Expected constraint to be either a Constraint subclass or instance, but got "
+                            f"{constraint}")
+        self._registry[constraint] = factory
+        return factory
+
+    def __call__(self, constraint: constraints.Constraint) -> transforms.Transform:
+        """The transform into this constraint's region."""
+        factory = self._registry.get(type(constraint))
+        if factory is None:
+            raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
+        return factory(constraint)
+
+
+biject_to = ConstraintRegistry()
+transform_to = ConstraintRegistry()
+
+
+def _beyond(bound: str, scale: int) -> Factory:
+    return lambda c: transforms.ComposeTransform(
+        [transforms.ExpTransform(), transforms.AffineTransform(getattr(c, bound), scale)])
+
+
+def _into_interval(c: Any) -> transforms.Transform:
+    low, high = c.lower_bound, c.upper_bound
+    if isinstance(low, _Number) and low == 0 and isinstance(high, _Number) and high == 1:
+        return transforms.SigmoidTransform()
+    return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)])
+
+
+# kinds of constraints; the transform for both registries, or for each (None: there is none)
+_BOTH: list[tuple[tuple[Any, ...], Factory]] = [
+    ((constraints.real,), lambda c: transforms.identity_transform),
+    ((constraints.greater_than, constraints.greater_than_eq), _beyond("lower_bound", 1)),
+    ((constraints.less_than,), _beyond("upper_bound", -1)),
+    ((constraints.interval, constraints.half_open_interval), _into_interval),
+    ((constraints.corr_cholesky,), lambda c: transforms.CorrCholeskyTransform()),
+]
+for _kinds, _factory in _BOTH:
+    for _kind in _kinds:
+        biject_to.register(_kind, _factory)
+        transform_to.register(_kind, _factory)
+
+for _registry in (biject_to, transform_to):
+    _registry.register(constraints.independent, lambda c, to=_registry: transforms.IndependentTransform(
+        to(c.base_constraint), c.reinterpreted_batch_ndims))
+    _registry.register(constraints.cat, lambda c, to=_registry: transforms.CatTransform(
+        [to(part) for part in c.cseq], c.dim, c.lengths))
+    _registry.register(constraints.stack, lambda c, to=_registry: transforms.StackTransform(
+        [to(part) for part in c.cseq], c.dim))
+
+biject_to.register(constraints.simplex, lambda c: transforms.StickBreakingTransform())
+transform_to.register(constraints.simplex, lambda c: transforms.SoftmaxTransform())
+transform_to.register(constraints.lower_cholesky, lambda c: transforms.LowerCholeskyTransform())
+for _kind in (constraints.positive_definite, constraints.positive_semidefinite):
+    transform_to.register(_kind, lambda c: transforms.PositiveDefiniteTransform())

@@ -1,0 +1,229 @@
+"""The base of all distributions: shapes, validation, expansion, printing."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from whygrad._tensor import Size, Tensor
+from whygrad.autograd.grad_mode import no_grad
+from whygrad.distributions import constraints
+from whygrad.distributions.utils import broadcast_all, lazy_property
+from whygrad.errors import user_stacklevel
+
+_whygrad_internal_ = True
+
+__all__ = ["Distribution"]
+
+Real = Tensor | float  # a parameter
+Shape = Sequence[int]
+
+
+def validated(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A method of a value, which is checked against the support first if the distribution validates."""
+
+    @functools.wraps(method)
+    def checked(self: Any, value: Any) -> Any:
+        if self._validate_args:
+            self._validate_sample(value)
+        return method(self, value)
+
+    return checked
+
+
+class Distribution:
+    """A batch of probability distributions.
+
+    A subclass that names its batched attributes in `_parts` (tensors that begin with the batch shape, or distributions of
+    that batch shape) and those that do not depend on it in `_constants` has `expand`.
+    """
+
+    has_rsample = False
+    has_enumerate_support = False
+    _validate_args = __debug__
+    _parts: tuple[str, ...] | None = None
+    _constants: tuple[str, ...] = ()
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Whether arguments are checked from now on, where a distribution is not told."""
+        if value not in [True, False]:
+            raise ValueError
+        Distribution._validate_args = value
+
+    def __init__(self, batch_shape: Shape = Size(), event_shape: Shape = Size(),
+                 validate_args: bool | None = None) -> None:
+        self._batch_shape = batch_shape
+        self._event_shape = event_shape
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            self._check_parameters()
+        super().__init__()
+
+    def _check_parameters(self) -> None:
+        try:
+            arg_constraints = self.arg_constraints
+        except NotImplementedError:
+            arg_constraints = {}
+            warnings.warn(f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
+                          "initialize the distribution with `validate_args=False` to turn off validation.",
+                          stacklevel=user_stacklevel())
+        for name, constraint in arg_constraints.items():
+            if constraints.is_dependent(constraint):
+                continue
+            if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
+                continue
+            value = getattr(self, name)
+            if not constraint.check(value).all():
+                raise ValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}")
+
+    def _broadcast(self, **parameters: Any) -> None:
+        """Keep the parameters, as tensors of one shape."""
+        self.__dict__.update(zip(parameters, broadcast_all(*parameters.values()), strict=True))
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+        """The same distribution for a larger batch; nothing is copied or checked again."""
+        new = self._copy_of_parts(batch_shape, _instance)
+        Distribution.__init__(new, Size(batch_shape), self._event_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    def _copy_of_parts(self, batch_shape: Shape, _instance: Any) -> Any:
+        if self._parts is None:
+            raise NotImplementedError
+        owner = next(c for c in type(self).__mro__ if "_parts" in vars(c))
+        new = self._get_checked_instance(owner, _instance)
+        for name in self._parts:
+            if name in self.__dict__:
+                setattr(new, name, self._expanded(getattr(self, name), Size(batch_shape)))
+        for name in self._constants:
+            setattr(new, name, getattr(self, name))
+        return new
+
+    def _expanded(self, part: Any, batch_shape: Size) -> Any:
+        if isinstance(part, Distribution):
+            return part.expand(batch_shape)
+        return part.expand(batch_shape + part.shape[len(self._batch_shape):])
+
+    @property
+    def batch_shape(self) -> Size:
+        """The shape of the parameters' batch."""
+        return self._batch_shape  # type: ignore[return-value]
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of one sample."""
+        return self._event_shape  # type: ignore[return-value]
+
+    @property
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:
+        """Where each parameter is valid."""
+        raise NotImplementedError
+
+    @property
+    def support(self) -> Any:
+        """Where samples are."""
+        raise NotImplementedError
+
+    @property
+    def mean(self) -> Tensor:
+        """The expected value."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely value."""
+        raise NotImplementedError(f"{self.__class__} does not implement mode")
+
+    @property
+    def variance(self) -> Tensor:
+        """The expected square of the distance from the mean."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Tensor:
+        """The square root of the variance."""
+        return self.variance.sqrt()  # type: ignore[attr-defined, no-any-return]
+
+    def sample(self, sample_shape: Shape = Size()) -> Tensor:
+        """Samples without gradients, of shape sample_shape + batch_shape + event_shape."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Shape = Size()) -> Tensor:
+        """Samples that are differentiable functions of the parameters."""
+        raise NotImplementedError
+
+    def sample_n(self, n: int) -> Tensor:
+        """n samples. torch advises `sample((n,))` instead."""
+        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning,
+                      stacklevel=user_stacklevel())
+        return self.sample(Size((n,)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density, or of the probability, at a value."""
+        raise NotImplementedError
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of being at most `value`."""
+        raise NotImplementedError
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The inverse of `cdf`."""
+        raise NotImplementedError
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All values of a discrete distribution along dim 0; for every member of the batch if `expand`."""
+        raise NotImplementedError
+
+    def entropy(self) -> Tensor:
+        """The expectation of -log_prob."""
+        raise NotImplementedError
+
+    def perplexity(self) -> Tensor:
+        """exp of the entropy."""
+        return self.entropy().exp()  # type: ignore[attr-defined, no-any-return]
+
+    def _extended_shape(self, sample_shape: Shape = Size()) -> Size:
+        return Size((*sample_shape, *self._batch_shape, *self._event_shape))
+
+    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
+        """Values along dim 0, with a dim for each one of the batch."""
+        values = values.view((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values
+
+    def _validate_sample(self, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        shape, event = value.shape, self._event_shape
+        if shape[len(shape) - len(event):] != event:
+            raise ValueError(f"The right-most size of value must match event_shape: {shape} vs {event}.")
+        expected = Size((*self._batch_shape, *event))
+        for i, j in zip(reversed(shape), reversed(expected), strict=False):
+            if i != 1 and j != 1 and i != j:
+                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {shape} vs {expected}.")
+        try:
+            support = self.support
+        except NotImplementedError:
+            warnings.warn(f"{self.__class__} does not define `support` to enable sample validation. Please initialize the "
+                          "distribution with `validate_args=False` to turn off validation.", stacklevel=user_stacklevel())
+            return
+        if not support.check(value).all():
+            raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(shape)}) to be within the "
+                             f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
+
+    def _get_checked_instance(self, cls: type[Any], _instance: Any = None) -> Any:
+        if _instance is None and type(self).__init__ != cls.__init__:
+            raise NotImplementedError(f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ "
+                                      "method must also define a custom .expand() method.")
+        return self.__new__(type(self)) if _instance is None else _instance
+
+    def __repr__(self) -> str:
+        known = {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}
+        shown = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in known.items()]
+        return f"{type(self).__name__}({', '.join(shown)})"

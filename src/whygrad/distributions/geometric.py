@@ -1,0 +1,61 @@
+"""The geometric distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad import dtypes
+from whygrad._tensor import Size
+from whygrad.autograd.grad_mode import no_grad
+from whygrad.distributions import constraints
+from whygrad.distributions.distribution import Distribution, Real, Shape, validated
+from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
+from whygrad.distributions.utils import broadcast_all, empty_like_parameter
+from whygrad.nn.functional import binary_cross_entropy_with_logits
+from whygrad.nn.torch_functions import torch
+
+_whygrad_internal_ = True
+
+__all__ = ["Geometric"]
+
+
+class Geometric(ProbsOrLogits, Distribution):
+    """Geometric(probs) or Geometric(logits=...): failures before the first success."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.nonnegative_integer
+    _parts = ("probs", "logits")
+    _constants = ("_given",)
+
+    def __init__(self, probs: Real | None = None, logits: Real | None = None, validate_args: bool | None = None) -> None:
+        self._given = given(probs, logits)
+        self._broadcast(**{self._given: logits if probs is None else probs})
+        super().__init__(self._param.size(), validate_args=validate_args)
+        if self._validate_args and probs is not None:
+            self._check_positive()
+
+    def _check_positive(self) -> None:
+        positive = self.probs > 0
+        if not positive.all():
+            raise ValueError(f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of "
+                             f"distribution {self!r} to be positive but found invalid values:\n{self.probs.data[~positive]}")
+
+    mean = property(lambda self: 1.0 / self.probs - 1.0)
+    mode = property(lambda self: torch.zeros_like(self.probs))
+    variance = property(lambda self: (1.0 / self.probs - 1.0) / self.probs)
+
+    def sample(self, sample_shape: Shape = Size()) -> Any:
+        tiny = dtypes.finfo(self.probs.dtype).tiny
+        with no_grad():
+            u = empty_like_parameter(self.probs, self._extended_shape(sample_shape)).uniform_(tiny, 1)  # type: ignore[attr-defined]
+            return (u.log() / (-self.probs).log1p()).floor()
+
+    @validated
+    def log_prob(self, value: Any) -> Any:
+        value, probs = broadcast_all(value, self.probs)
+        # A sure success leaves no failures, and 0 * log(0) is 0 here.
+        safe = probs.masked_fill((probs == 1) & (value == 0), 0)
+        return value * (-safe).log1p() + self.probs.log()
+
+    def entropy(self) -> Any:
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs

@@ -1,0 +1,26 @@
+"""The half-Cauchy distribution."""
+
+from __future__ import annotations
+
+import math
+
+from whygrad.distributions.cauchy import Cauchy
+from whygrad.distributions.distribution import Real
+from whygrad.distributions.folded import Folded
+from whygrad.nn.torch_functions import torch
+
+_whygrad_internal_ = True
+
+__all__ = ["HalfCauchy"]
+
+
+class HalfCauchy(Folded):
+    """HalfCauchy(scale): |x| of a Cauchy number around zero."""
+
+    _parts = ()
+
+    def __init__(self, scale: Real, validate_args: bool | None = None) -> None:
+        super().__init__(Cauchy(0, scale, validate_args=False), validate_args)
+
+    mean = property(lambda self: torch.full(self._extended_shape(), math.inf, dtype=self.scale.dtype))
+    variance = property(lambda self: self.base_dist.variance)

@@ -1,0 +1,166 @@
+"""KL divergences between distributions of different kinds: the cross entropy of q under p, less the entropy of p.
+
+The cross entropy -E log q(x) is linear in a few expectations under p: of x and x**2, log x, log(1 - x), exp(-x / s), |x - m|. So each
+q has one formula, and each p says what it knows. Where p can give what q cannot, the divergence is infinite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from whygrad.distributions.bernoulli import Bernoulli
+from whygrad.distributions.beta import Beta
+from whygrad.distributions.binomial import Binomial
+from whygrad.distributions.continuous_bernoulli import ContinuousBernoulli
+from whygrad.distributions.exponential import Exponential
+from whygrad.distributions.gamma import Gamma
+from whygrad.distributions.gumbel import Gumbel
+from whygrad.distributions.kl import register_kl
+from whygrad.distributions.laplace import Laplace
+from whygrad.distributions.normal import Normal
+from whygrad.distributions.pareto import Pareto
+from whygrad.distributions.poisson import Poisson
+from whygrad.distributions.uniform import Uniform
+from whygrad.distributions.utils import euler_constant
+from whygrad.nn.torch_functions import torch
+
+_whygrad_internal_ = True
+
+
+def _mean_log_of_uniform(low: Any, high: Any) -> Any:
+    return (torch.xlogy(high, high) - torch.xlogy(low, low)) / (high - low) - 1
+
+
+# E log x
+MEAN_LOG: dict[type[Any], Callable[[Any], Any]] = {
+    Beta: lambda p: p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma(),
+    Exponential: lambda p: -euler_constant - p.rate.log(),
+    Gamma: lambda p: p.concentration.digamma() - p.rate.log(),
+    Pareto: lambda p: p.scale.log() + p.alpha.reciprocal(),
+    Uniform: lambda p: _mean_log_of_uniform(p.low, p.high),
+}
+
+# E log(1 - x)
+MEAN_LOG_REST: dict[type[Any], Callable[[Any], Any]] = {
+    Uniform: lambda p: _mean_log_of_uniform(1 - p.high, 1 - p.low),
+}
+
+
+def _laplace_of_uniform(p: Any, q: Any) -> Any:
+    low, high = (p.low - q.loc) / q.scale, (p.high - q.loc) / q.scale
+    return ((-low).exp() - (-high).exp()) / (high - low)
+
+
+# E exp(-(x - q.loc) / q.scale)
+MEAN_EXP: dict[type[Any], Callable[[Any, Any], Any]] = {
+    Exponential: lambda p, q: (q.loc / q.scale).exp() * (p.rate * q.scale) / (p.rate * q.scale + 1),
+    Gamma: lambda p, q: (q.loc / q.scale).exp() * (1 + (p.rate * q.scale).reciprocal()).pow(-p.concentration),
+    Normal: lambda p, q: ((q.loc - p.loc) / q.scale + 0.5 * (p.scale / q.scale).pow(2)).exp(),
+    Uniform: _laplace_of_uniform,
+}
+
+
+def _mean_distance_of_normal(p: Any, loc: Any) -> Any:
+    gap = p.loc - loc
+    ratio = gap / p.scale
+    return math.sqrt(2 / math.pi) * p.scale * (-0.5 * ratio.pow(2)).exp() + gap * (math.sqrt(0.5) * ratio).erf()
+
+
+def _under_normal(p: Any, q: Any) -> Any:
+    distance = p.variance + (p.mean - q.loc).pow(2)
+    return 0.5 * math.log(2 * math.pi) + q.scale.log() + distance / (2 * q.scale.pow(2))
+
+
+def _under_gamma(p: Any, q: Any) -> Any:
+    norm = q.concentration.lgamma() - q.concentration * q.rate.log()
+    return norm - (q.concentration - 1) * MEAN_LOG[_kind(p)](p) + q.rate * p.mean
+
+
+def _under_beta(p: Any, q: Any) -> Any:
+    norm = q.concentration1.lgamma() + q.concentration0.lgamma() - (q.concentration1 + q.concentration0).lgamma()
+    return (norm - (q.concentration1 - 1) * MEAN_LOG[_kind(p)](p)
+            - (q.concentration0 - 1) * MEAN_LOG_REST[_kind(p)](p))
+
+
+CROSS_ENTROPY: dict[type[Any], Callable[[Any, Any], Any]] = {
+    Beta: _under_beta,
+    ContinuousBernoulli: lambda p, q: -p.mean * q.logits - (-q.probs).log1p() - q._cont_bern_log_norm(),
+    Exponential: lambda p, q: -q.rate.log() + q.rate * p.mean,
+    Gamma: _under_gamma,
+    Gumbel: lambda p, q: q.scale.log() + (p.mean - q.loc) / q.scale + MEAN_EXP[_kind(p)](p, q),
+    Laplace: lambda p, q: (2 * q.scale).log() + _mean_distance_of_normal(p, q.loc) / q.scale,
+    Normal: _under_normal,
+    Pareto: lambda p, q: -q.alpha.log() - q.alpha * q.scale.log() + (q.alpha + 1) * MEAN_LOG[_kind(p)](p),
+    Poisson: lambda p, q: q.rate - p.mean * q.rate.log(),
+    Uniform: lambda p, q: (q.high - q.low).log(),
+}
+
+
+def _kind(p: Any) -> type[Any]:
+    return next(kind for kind in type(p).__mro__ if kind in MEAN_LOG or kind in MEAN_EXP)
+
+
+# Where the divergence is infinite, for the pairs of which that depends on the parameters.
+OUTSIDE: dict[tuple[type[Any], type[Any]], Callable[[Any, Any], Any]] = {
+    (Beta, Uniform): lambda p, q: (q.low > 0) | (q.high < 1),
+    # This one and the last are too strict, as torch is.
+    (ContinuousBernoulli, Uniform): lambda p, q: (q.low >= 0) | (q.high <= 1),
+    (Pareto, Exponential): lambda p, q: p.alpha <= 1,
+    (Pareto, Gamma): lambda p, q: p.alpha <= 1,
+    (Pareto, Normal): lambda p, q: p.alpha <= 2,
+    (Uniform, Beta): lambda p, q: (p.high > 1) | (p.low < 0),
+    (Uniform, Exponential): lambda p, q: p.low < 0,
+    (Uniform, Gamma): lambda p, q: p.low < 0,
+    (Uniform, Pareto): lambda p, q: p.low < q.scale,
+    (Uniform, ContinuousBernoulli): lambda p, q: (p.high >= 1) | (p.low <= 0),
+}
+
+FINITE: dict[type[Any], tuple[type[Any], ...]] = {
+    Bernoulli: (Poisson,),
+    Beta: (ContinuousBernoulli, Exponential, Gamma, Normal, Uniform),
+    ContinuousBernoulli: (Exponential, Normal, Uniform),
+    Exponential: (Gamma, Gumbel, Normal),
+    Gamma: (Exponential, Gumbel, Normal),
+    Gumbel: (Normal,),
+    Laplace: (Normal,),
+    Normal: (Gumbel, Laplace),
+    Pareto: (Exponential, Gamma, Normal),
+    Uniform: (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Normal, Pareto),
+}
+
+# p, the parameter whose shape the result has, and the distributions that cannot give all of its values
+INFINITE: dict[type[Any], tuple[str, tuple[type[Any], ...]]] = {
+    Beta: ("concentration1", (Pareto,)),
+    ContinuousBernoulli: ("probs", (Pareto,)),
+    Exponential: ("rate", (Beta, ContinuousBernoulli, Pareto, Uniform)),
+    Gamma: ("concentration", (Beta, ContinuousBernoulli, Pareto, Uniform)),
+    Gumbel: ("loc", (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)),
+    Laplace: ("loc", (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)),
+    Normal: ("loc", (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)),
+    Pareto: ("scale", (Beta, ContinuousBernoulli, Uniform)),
+    Poisson: ("rate", (Bernoulli, Binomial)),
+}
+
+
+def _finite(type_p: type[Any], type_q: type[Any]) -> Callable[[Any, Any], Any]:
+    cross_entropy, outside = CROSS_ENTROPY[type_q], OUTSIDE.get((type_p, type_q))
+
+    def divergence(p: Any, q: Any) -> Any:
+        result = cross_entropy(p, q) - p.entropy()
+        return result if outside is None else result.masked_fill(outside(p, q), math.inf)
+
+    return divergence
+
+
+def _infinite(parameter: str) -> Callable[[Any, Any], Any]:
+    return lambda p, q: torch.full_like(getattr(p, parameter), math.inf)
+
+
+for _p, _kinds in FINITE.items():
+    for _q in _kinds:
+        register_kl(_p, _q)(_finite(_p, _q))
+for _p, (_parameter, _kinds) in INFINITE.items():
+    for _q in _kinds:
+        register_kl(_p, _q)(_infinite(_parameter))

@@ -1,0 +1,118 @@
+"""Normal vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from whygrad import linalg
+from whygrad._tensor import Size, Tensor
+from whygrad.distributions import constraints
+from whygrad.distributions.distribution import Distribution, Shape, validated
+from whygrad.distributions.utils import _standard_normal, lazy_property
+from whygrad.nn.torch_functions import torch
+
+_whygrad_internal_ = True
+
+__all__ = ["MultivariateNormal"]
+
+
+def _batch_mv(matrices: Any, vectors: Any) -> Any:
+    """A matrix times a vector, for batches of both."""
+    return torch.matmul(matrices, vectors.unsqueeze(-1)).squeeze(-1)
+
+
+def _batch_mahalanobis(factors: Any, vectors: Any) -> Any:
+    """The squared length of factor**-1 @ vector. All vectors that share a factor are solved at once."""
+    batch, shared = vectors.shape[:-1], factors.shape[:-2]
+    extra = len(batch) - len(shared)
+    # Dims along which the factor is one for all go to the end, as columns of one system; the others are its batch.
+    columns = [i for i in range(len(batch)) if i < extra or shared[i - extra] == 1]
+    rows = [i for i in range(len(batch)) if i not in columns]
+    systems = vectors.permute(*rows, len(batch), *columns)
+    systems = systems.reshape(*[batch[i] for i in rows], vectors.shape[-1], -1)
+    lean = factors.reshape(*[batch[i] for i in rows], *factors.shape[-2:])
+    lengths = linalg.solve_triangular(lean, systems, upper=False).pow(2).sum(-2)  # type: ignore[attr-defined]
+    lengths = lengths.reshape([batch[i] for i in (*rows, *columns)])
+    order = [*rows, *columns]
+    return lengths.permute([order.index(i) for i in range(len(batch))]) if batch else lengths
+
+
+def _half_log_det(factors: Any) -> Any:
+    return factors.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+def _precision_to_scale_tril(precision: Any) -> Any:
+    """The lower factor of the inverse. Flipping rows and columns makes an upper factor of a lower one."""
+    flipped = linalg.cholesky(torch.flip(precision, (-2, -1)))
+    inverse = torch.flip(flipped, (-2, -1)).mT
+    return linalg.solve_triangular(inverse, torch.eye(precision.shape[-1], dtype=precision.dtype), upper=False)
+
+
+class MultivariateNormal(Distribution):
+    """MultivariateNormal(loc, ...) with one of `covariance_matrix`, `precision_matrix`, `scale_tril`."""
+
+    arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
+                       "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky}
+    support = constraints.real_vector
+    has_rsample = True
+    _parts = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
+    _constants = ("_unbroadcasted_scale_tril",)
+    loc: Any
+
+    def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
+                 scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:
+        if loc.dim() < 1:  # type: ignore[attr-defined]
+            raise ValueError("loc must be at least one-dimensional.")
+        matrices = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
+        passed = {name: m for name, m in matrices.items() if m is not None}
+        if len(passed) != 1:
+            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        (name, matrix), = passed.items()
+        if matrix.dim() < 2:  # type: ignore[attr-defined]
+            shown = "scale_tril matrix" if name == "scale_tril" else name
+            raise ValueError(f"{shown} must be at least two-dimensional, with optional leading batch dimensions")
+        batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+        setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
+        self.loc = loc.expand((*batch_shape, -1))
+        super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
+        self._unbroadcasted_scale_tril: Any = {
+            "scale_tril": lambda m: m, "covariance_matrix": linalg.cholesky,
+            "precision_matrix": _precision_to_scale_tril}[name](matrix)
+
+    def _of_batch(self, matrices: Any) -> Any:
+        return matrices.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
+
+    @lazy_property
+    def scale_tril(self) -> Any:
+        return self._of_batch(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Any:
+        return self._of_batch(torch.matmul(self._unbroadcasted_scale_tril, self._unbroadcasted_scale_tril.mT))
+
+    @lazy_property
+    def precision_matrix(self) -> Any:
+        return self._of_batch(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
+
+    mean = property(lambda self: self.loc)
+    mode = property(lambda self: self.loc)
+
+    @property
+    def variance(self) -> Any:
+        return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
+
+    def rsample(self, sample_shape: Shape = Size()) -> Any:
+        normals = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
+        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, normals)
+
+    @validated
+    def log_prob(self, value: Any) -> Any:
+        distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
+        return (-0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance)
+                - _half_log_det(self._unbroadcasted_scale_tril))
+
+    def entropy(self) -> Any:
+        result = (0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi))
+                  + _half_log_det(self._unbroadcasted_scale_tril))
+        return result.expand(self._batch_shape)

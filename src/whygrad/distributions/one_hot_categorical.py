@@ -1,0 +1,62 @@
+"""One of several categories, as a vector with a single 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad._tensor import Size, Tensor
+from whygrad.distributions import constraints
+from whygrad.distributions.categorical import Categorical
+from whygrad.distributions.distribution import Distribution, Shape, validated
+from whygrad.distributions.probs_or_logits import OfCategories
+from whygrad.nn.functional import one_hot
+from whygrad.nn.torch_functions import torch
+
+_whygrad_internal_ = True
+
+__all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
+
+
+class OneHotCategorical(OfCategories, Distribution):
+    """OneHotCategorical(probs) or OneHotCategorical(logits=...)"""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.one_hot
+    has_enumerate_support = True
+    _parts = ("_categorical",)
+
+    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
+                 validate_args: bool | None = None) -> None:
+        self._categorical = Categorical(probs, logits)
+        super().__init__(self._categorical.batch_shape, self.param_shape[-1:], validate_args=validate_args)
+
+    def _one_hot(self, indices: Tensor) -> Any:
+        return one_hot(indices, self._categorical._num_events).to(self.probs.dtype)
+
+    mean = property(lambda self: self.probs)
+    mode = property(lambda self: self._one_hot(self.probs.argmax(dim=-1)))
+    variance = property(lambda self: self.probs * (1 - self.probs))
+
+    def sample(self, sample_shape: Shape = Size()) -> Any:
+        return self._one_hot(self._categorical.sample(sample_shape))
+
+    @validated
+    def log_prob(self, value: Any) -> Any:
+        return self._categorical.log_prob(value.max(-1)[1])
+
+    def entropy(self) -> Any:
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        n = self.event_shape[0]
+        values = torch.eye(n, dtype=self._param.dtype).view((n, *[1] * len(self.batch_shape), n))
+        return values.expand((n, *self.batch_shape, n)) if expand else values
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """The same, with the gradient of the probabilities in place of the sample's."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Shape = Size()) -> Any:
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())

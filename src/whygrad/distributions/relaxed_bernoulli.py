@@ -1,0 +1,64 @@
+"""Bernoulli numbers made continuous, for gradients through samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad._tensor import Size, Tensor
+from whygrad.distributions import constraints
+from whygrad.distributions.distribution import Distribution, Real, Shape, validated
+from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
+from whygrad.distributions.transformed_distribution import TransformedDistribution
+from whygrad.distributions.transforms import SigmoidTransform
+from whygrad.distributions.utils import broadcast_all, clamp_probs
+from whygrad.nn.torch_functions import torch
+
+_whygrad_internal_ = True
+
+__all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
+
+
+class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
+    """The logit of RelaxedBernoulli(temperature, probs or logits)."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.real
+    _parts = ("probs", "logits")
+    _constants = ("_given", "temperature")
+
+    def __init__(self, temperature: Tensor, probs: Real | None = None, logits: Real | None = None,
+                 validate_args: bool | None = None) -> None:
+        self.temperature: Any = temperature
+        self._given = given(probs, logits)
+        self._broadcast(**{self._given: logits if probs is None else probs})
+        super().__init__(self._param.size(), validate_args=validate_args)
+
+    def rsample(self, sample_shape: Shape = Size()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        probs = clamp_probs(self.probs.expand(shape))
+        units: Any = clamp_probs(torch.rand(shape, dtype=probs.dtype))
+        odds = units.log() - (-units).log1p() + probs.log() - (-probs).log1p()  # type: ignore[attr-defined]
+        return odds / self.temperature
+
+    @validated
+    def log_prob(self, value: Any) -> Any:
+        logits, value = broadcast_all(self.logits, value)
+        difference: Any = logits - value.mul(self.temperature)
+        return self.temperature.log() + difference - 2 * difference.exp().log1p()
+
+
+class RelaxedBernoulli(TransformedDistribution):
+    """RelaxedBernoulli(temperature, probs or logits): between 0 and 1, closer to them the lower the temperature."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.unit_interval
+    has_rsample = True  # type: ignore[assignment]
+    _parts = ()
+
+    def __init__(self, temperature: Tensor, probs: Real | None = None, logits: Real | None = None,
+                 validate_args: bool | None = None) -> None:
+        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args)
+
+    temperature = property(lambda self: self.base_dist.temperature)
+    logits = property(lambda self: self.base_dist.logits)
+    probs = property(lambda self: self.base_dist.probs)

@@ -1,0 +1,68 @@
+"""One-hot vectors made continuous, for gradients through samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad._tensor import Size, Tensor
+from whygrad.distributions import constraints
+from whygrad.distributions.categorical import Categorical
+from whygrad.distributions.distribution import Distribution, Shape, validated
+from whygrad.distributions.probs_or_logits import OfCategories
+from whygrad.distributions.transformed_distribution import TransformedDistribution
+from whygrad.distributions.transforms import ExpTransform
+from whygrad.distributions.utils import broadcast_all, clamp_probs
+from whygrad.nn.torch_functions import torch
+
+_whygrad_internal_ = True
+
+__all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
+
+
+class ExpRelaxedCategorical(OfCategories, Distribution):
+    """The logarithm of RelaxedOneHotCategorical(temperature, probs or logits)."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.real_vector
+    has_rsample = True
+    _parts = ("_categorical",)
+    _constants = ("temperature",)
+
+    def __init__(self, temperature: Tensor, probs: Tensor | None = None, logits: Tensor | None = None,
+                 validate_args: bool | None = None) -> None:
+        self._categorical = Categorical(probs, logits)
+        self.temperature: Any = temperature
+        super().__init__(self._categorical.batch_shape, self.param_shape[-1:], validate_args=validate_args)
+
+    def rsample(self, sample_shape: Shape = Size()) -> Any:
+        units: Any = clamp_probs(torch.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
+        gumbels = -((-(units.log())).log())
+        scores = (self.logits + gumbels) / self.temperature
+        return scores - scores.logsumexp(dim=-1, keepdim=True)
+
+    @validated
+    def log_prob(self, value: Any) -> Any:
+        count = self._categorical._num_events
+        logits, value = broadcast_all(self.logits, value)
+        log_scale = (torch.full_like(self.temperature, float(count)).lgamma()
+                     - self.temperature.log().mul(-(count - 1)))
+        score: Any = logits - value.mul(self.temperature)
+        return (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + log_scale
+
+
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """RelaxedOneHotCategorical(temperature, probs or logits): shares, closer to one-hot the lower the temperature."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.simplex
+    has_rsample = True  # type: ignore[assignment]
+    _parts = ()
+
+    def __init__(self, temperature: Tensor, probs: Tensor | None = None, logits: Tensor | None = None,
+                 validate_args: bool | None = None) -> None:
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    temperature = property(lambda self: self.base_dist.temperature)
+    logits = property(lambda self: self.base_dist.logits)
+    probs = property(lambda self: self.base_dist.probs)

@@ -1,0 +1,239 @@
+"""Transforms of each element by itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from whygrad import dtypes
+from whygrad._tensor import Tensor
+from whygrad.distributions import constraints
+from whygrad.distributions.transforms.base import Transform
+from whygrad.distributions.utils import _Number, broadcast_all, lazy_property
+from whygrad.nn.functional import softplus
+from whygrad.nn.torch_functions import torch
+
+_whygrad_internal_ = True
+
+
+class Fixed(Transform):
+    """A transform without parameters: all of its class are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self))
+
+
+class Increasing(Fixed):
+    """An increasing function of all real numbers."""
+
+    domain = constraints.real
+    bijective = True
+    sign = +1
+
+
+class ExpTransform(Increasing):
+    """y = exp(x)"""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return x.exp()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return x
+
+
+def _away_from_the_ends(y: Any) -> Any:
+    info = dtypes.finfo(y.dtype)
+    return y.clamp(min=info.tiny, max=1.0 - info.eps)
+
+
+def _clipped_sigmoid(x: Any) -> Any:
+    return _away_from_the_ends(x.sigmoid())
+
+
+class SigmoidTransform(Increasing):
+    """y = 1 / (1 + exp(-x)), kept off 0 and 1"""
+
+    codomain = constraints.unit_interval
+
+    def _call(self, x: Any) -> Any:
+        return _clipped_sigmoid(x)
+
+    def _inverse(self, y: Any) -> Any:
+        y = _away_from_the_ends(y)
+        return y.log() - (-y).log1p()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -softplus(-x) - softplus(x)
+
+
+class SoftplusTransform(Increasing):
+    """y = log(1 + exp(x))"""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return softplus(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return (-y).expm1().neg().log() + y
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -softplus(-x)
+
+
+class TanhTransform(Increasing):
+    """y = tanh(x)"""
+
+    codomain = constraints.interval(-1.0, 1.0)
+
+    def _call(self, x: Any) -> Any:
+        return x.tanh()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.atanh()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        # log(1 - tanh(x)**2), without cancellation.
+        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
+
+
+class AbsTransform(Fixed):
+    """y = |x|; the inverse takes the positive branch"""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return x.abs()
+
+    def _inverse(self, y: Any) -> Any:
+        return y
+
+
+class PowerTransform(Transform):
+    """y = x ** exponent"""
+
+    domain = constraints.positive
+    codomain = constraints.positive
+    bijective = True
+
+    def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    def _again(self, cache_size: int) -> Transform:
+        return PowerTransform(self.exponent, cache_size=cache_size)
+
+    @lazy_property
+    def sign(self) -> Any:
+        return self.exponent.sign()  # type: ignore[attr-defined]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerTransform) and _same(self.exponent, other.exponent)
+
+    def _call(self, x: Any) -> Any:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Any) -> Any:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Any) -> Any:
+        return _broadcast(shape, self.exponent)
+
+    inverse_shape = forward_shape
+
+
+class AffineTransform(Transform):
+    """y = loc + scale * x"""
+
+    bijective = True
+
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.loc = loc
+        self.scale = scale
+        self._event_dim = event_dim
+
+    event_dim = property(lambda self: self._event_dim)  # type: ignore[assignment]
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
+
+    codomain = domain
+
+    def _again(self, cache_size: int) -> Transform:
+        return AffineTransform(self.loc, self.scale, self.event_dim, cache_size=cache_size)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
+
+    @property
+    def sign(self) -> Any:
+        if isinstance(self.scale, _Number):
+            return (self.scale > 0) - (self.scale < 0)
+        return self.scale.sign()  # type: ignore[attr-defined]
+
+    def _call(self, x: Any) -> Any:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Any) -> Any:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        if isinstance(self.scale, _Number):
+            result = torch.full_like(x, math.log(abs(self.scale)))
+        else:
+            result = self.scale.abs().log()  # type: ignore[attr-defined]
+        if not self.event_dim:
+            return result.expand(x.shape)
+        return result.view(result.size()[:-self.event_dim] + (-1,)).sum(-1).expand(x.shape[:-self.event_dim])
+
+    def forward_shape(self, shape: Any) -> Any:
+        return _broadcast(shape, self.loc, self.scale)
+
+    inverse_shape = forward_shape
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, _Number) and isinstance(b, _Number):
+        return a == b
+    return bool((a == b).all())
+
+
+def _broadcast(shape: Any, *parameters: Any) -> Any:
+    return torch.broadcast_shapes(shape, *[getattr(p, "shape", ()) for p in parameters])
+
+
+class CumulativeDistributionTransform(Transform):
+    """y = distribution.cdf(x)"""
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = +1
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.distribution = distribution
+
+    domain = property(lambda self: self.distribution.support)
+
+    def _call(self, x: Any) -> Any:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return self.distribution.log_prob(x)
+
+    def _again(self, cache_size: int) -> Transform:
+        return CumulativeDistributionTransform(self.distribution, cache_size=cache_size)

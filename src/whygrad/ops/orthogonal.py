@@ -1,0 +1,114 @@
+"""Factors with orthonormal columns, of matrices and batches of them."""
+
+from whygrad.ops.linear import transposed
+from whygrad.ops.matrices import (
+    adjoint,
+    as_number,
+    conj,
+    diagonal,
+    embed,
+    eye_like,
+    first,
+    join,
+    part,
+)
+from whygrad.ops.table import op
+
+
+def qr_rule(xp, g, out0, out1, mode):
+    if mode == "r":
+        raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+                           "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr.")
+    q, r = out0, out1
+    rows, columns = q.shape[-2], r.shape[-1]
+    if mode == "complete" and rows > columns:
+        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+    q_g, r_g = [None if x is None else conj(xp, x) for x in g]
+    core = None if r_g is None else xp.matmul(r_g, adjoint(xp, r))
+    if q_g is not None:
+        turn = xp.matmul(adjoint(xp, q), q_g)
+        core = -turn if core is None else core - turn
+    if rows >= columns:
+        core = xp.triu(core, diagonal=0)
+        core = core + adjoint(xp, core)
+        core = xp.matmul(q, core - embed(xp, diagonal(xp, core) / 2))
+        if q_g is not None:
+            core = core + q_g
+        return conj(xp, xp.solve_triangular(adjoint(xp, r), core, upper=False, left=False, unit=False))
+    core = xp.tril(adjoint(xp, core) - core, diagonal=0)
+    core = xp.matmul(q, core - embed(xp, diagonal(xp, core) / 2))
+    core = xp.solve_triangular(adjoint(xp, first(xp, r, rows, -1)), core, upper=False, left=False, unit=False)
+    core = join(xp, core, xp.zeros_like(part(xp, r, rows, columns, -1)), -1)
+    if r_g is not None:
+        core = core + xp.matmul(q, r_g)
+    return conj(xp, core)
+
+
+@op(outputs=("Q", "R"), partial=True, node="LinalgQrBackward0", a=qr_rule)
+def qr(xp, a, *, mode):
+    return xp.qr(a, mode=mode)
+
+
+def reflectors(xp, a, count):
+    """The vectors below the diagonal of `a`: column i has 1 in row i and nothing above."""
+    vectors = xp.tril(a, diagonal=-1) + eye_like(xp, a)
+    return [part(xp, vectors, i, i + 1, -1) for i in range(count)]
+
+
+def reflect(xp, vector, factor, x):
+    return x - vector * factor * xp.matmul(adjoint(xp, vector), x)
+
+
+def householder_gradients(xp, g, a, tau):
+    """The gradients towards each vector and each factor."""
+    count = tau.shape[-1]
+    vectors = reflectors(xp, a, count)
+    factors = [as_number(xp, xp.select(tau, axis=len(tau.shape) - 1, index=i)) for i in range(count)]
+    right = eye_like(xp, a)
+    rights = []  # what each reflection is applied to
+    for vector, factor in zip(reversed(vectors), reversed(factors), strict=True):
+        rights.append(right)
+        right = reflect(xp, vector, factor, right)
+    vector_gradients, factor_gradients = [], []
+    for vector, factor, right in zip(vectors, factors, reversed(rights), strict=True):
+        # The reflection is 1 - factor * vector * vector^H, and `right` comes after it.
+        to_right = xp.matmul(transposed(xp, right), conj(xp, vector))
+        to_left = xp.matmul(transposed(xp, vector), g)
+        straight = xp.matmul(g, to_right)
+        backwards = xp.matmul(right, transposed(xp, to_left))
+        factor_gradients.append(-xp.matmul(to_left, to_right))
+        vector_gradients.append(-(factor * straight + conj(xp, factor * backwards)))
+        # On to the next: through the transposed reflection.
+        g = g - conj(xp, vector) * (factor * to_left)
+    return vector_gradients, factor_gradients
+
+
+def householder_a_rule(xp, g, a, tau):
+    gradients, _ = householder_gradients(xp, g, a, tau)
+    unused = a.shape[-1] - tau.shape[-1]
+    if unused:
+        gradients.append(xp.zeros_like(part(xp, a, tau.shape[-1], a.shape[-1], -1)))
+    return xp.tril(xp.cat(*gradients, axis=len(a.shape) - 1), diagonal=-1)
+
+
+def householder_tau_rule(xp, g, a, tau):
+    _, gradients = householder_gradients(xp, g, a, tau)
+    return xp.reshape(xp.cat(*gradients, axis=len(a.shape) - 1), shape=tau.shape)
+
+
+@op(node="LinalgHouseholderProductBackward0", a=householder_a_rule, tau=householder_tau_rule)
+def householder_product(xp, a, tau):
+    """The first columns of the product of reflections that the columns of `a` and the factors `tau` stand for."""
+    return xp.householder_product(a, tau)
+
+
+def no_derivative(name):
+    def rule(g):
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return rule
+
+
+@op(outputs=("a", "tau"), a=no_derivative("geqrf"))
+def geqrf(xp, a):
+    return xp.geqrf(a)

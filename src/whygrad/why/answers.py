@@ -1,0 +1,83 @@
+"""What an explanation is."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field
+from typing import Any
+
+from whygrad.why.places import Place
+
+_whygrad_internal_ = True
+
+
+@dataclass
+class Edit:
+    """A mechanical change of the source: line `line` of `file` becomes `new` (which may be several lines)."""
+
+    file: str
+    line: int
+    new: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"file": self.file, "line": self.line, "new": self.new}
+
+
+@dataclass
+class Explanation:
+    """An answer: what is seen, why, where, and what to do about it."""
+
+    symptom: str
+    category: str
+    text: str
+    fix: str = ""
+    causes: list[Place] = field(default_factory=list)
+    # The ops from the tensor towards the loss, up to where the path is cut.
+    path: list[str] = field(default_factory=list)
+    edit: Edit | None = None
+
+    def __str__(self) -> str:
+        lines = [f"{self.symptom} [{self.category}]", self.text]
+        for cause in self.causes:
+            lines.append(f"  {cause}: {cause.expression or cause.source_line.strip()}")
+        if self.path:
+            lines.append("  path: " + " -> ".join(self.path))
+        if self.fix:
+            lines.append(f"Fix: {self.fix}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head, *rest = str(self).split("\n")
+        return f"<div><b>{html.escape(head)}</b><pre>{html.escape(chr(10).join(rest))}</pre></div>"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"symptom": self.symptom, "category": self.category, "text": self.text, "fix": self.fix, "path": self.path,
+                "causes": [{"file": c.file, "line": c.line, "column": c.column, "end_line": c.end_line,
+                            "end_column": c.end_column, "function": c.function, "expression": c.expression}
+                           for c in self.causes],
+                "edit": None if self.edit is None else self.edit.to_dict()}
+
+
+@dataclass
+class Answer:
+    """An explanation of something that a program did at one place: a puzzling read, or a call that raised."""
+
+    place: Place
+    explanation: Explanation
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `--json` writes it."""
+        told = self.explanation.to_dict()
+        return {"symptom": told["symptom"], "expression": self.place.expression, "file": self.place.file,
+                "line": self.place.line, "category": told["category"],
+                "causes": [{"file": c["file"], "line": c["line"], "expression": c["expression"]} for c in told["causes"]],
+                "text": told["text"], "fix": told["fix"], "edit": told["edit"]}
+
+    def __str__(self) -> str:
+        told = self.explanation
+        lines = [f"{self.place}: {self.place.expression or self.place.source_line.strip()}",
+                 f"  {told.symptom} [{told.category}]", f"  {told.text}"]
+        lines += [f"    cause: {cause}: {cause.expression or cause.source_line.strip()}" for cause in told.causes]
+        if told.fix:
+            lines.append(f"  fix: {told.fix}")
+        return "\n".join(lines)
