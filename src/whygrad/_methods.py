@@ -7,7 +7,7 @@ from typing import Any
 from whygrad._operators import OPERATORS as ARITHMETIC
 from whygrad._tensor import Tensor
 from whygrad.functional.linalg import matmul
-from whygrad.functional.run import METHODS
+from whygrad.functional.run import METHODS, under_name
 
 _whygrad_internal_ = True
 
@@ -33,5 +33,7 @@ OPERATORS: dict[str, Any] = {**ARITHMETIC, "__matmul__": __matmul__, "__rmatmul_
 
 
 def install() -> None:
-    for name, function in (OPERATORS | METHODS).items():
+    for name, function in OPERATORS.items():
         setattr(Tensor, name, function)
+    for name, function in METHODS.items():
+        setattr(Tensor, name, under_name(function, f"Tensor.{name}"))

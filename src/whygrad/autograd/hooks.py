@@ -80,7 +80,10 @@ def to_user(g: Any) -> Any:
     if isinstance(g, Tensor):
         return g.conj() if g._array.dtype.kind == "c" else g  # type: ignore[attr-defined]
     g = np.asarray(g)
-    return wrap(np.conj(g) if g.dtype.kind == "c" else g)
+    seen = wrap(np.conj(g) if g.dtype.kind == "c" else g)
+    if modes.running is not None:
+        seen._cause = modes.running.causes
+    return seen
 
 
 def from_user(g: Any, create_graph: bool) -> Any:

@@ -161,8 +161,9 @@ def correlate(x: Any, weight: Any, bias: Any, out_size: Shape, stride: Shape, pa
 
 
 @in_single_precision
-def convolution(x: Any, weight: Any, bias: Any, *, window: Window) -> Any:
-    size = output_size(x.shape[2:], weight.shape[2:], window)
+def convolution(x: Any, weight: Any, bias: Any, *, window: Window, size: Shape | None = None) -> Any:
+    if size is None:
+        size = output_size(x.shape[2:], weight.shape[2:], window)
     return correlate(x, weight, bias, size, window.stride, tuple([(p, p) for p in window.padding]), window.dilation,
                      window.groups)
 

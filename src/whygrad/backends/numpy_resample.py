@@ -69,6 +69,8 @@ def weights_of(axis: Interpolated, transposed: bool) -> tuple[np.ndarray, np.nda
             # Kept or doubled, whatever the given scale. In one and three dims torch does so only on the way back.
             elements = np.arange(axis.out) // (axis.out // axis.size)
         return elements[:, None], np.ones((axis.out, 1), number)
+    if axis.mode == "cubic-same" and transposed:
+        return np.arange(axis.out)[:, None], np.ones((axis.out, 1), number)
     if axis.mode in SMOOTH:
         return smooth_weights(axis, scale, places)
     position = scale * places if axis.align_corners else scale * (places + number(0.5)) - number(0.5)

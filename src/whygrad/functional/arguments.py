@@ -33,23 +33,23 @@ def type_name(value: Any) -> str:
     kind = type(value)
     if kind.__module__ == "numpy":
         return f"numpy.{kind.__name__}"
-    return f"torch.{kind.__name__}" if kind.__module__.startswith("whygrad") and kind.__name__ in _TORCH_TYPES else kind.__name__
+    shown = kind.__module__.startswith("whygrad") and kind.__name__ in _TORCH_TYPES
+    return f"torch.{kind.__name__}" if shown else kind.__name__
 
 
 def called_as(function: str) -> tuple[str, bool]:
     """The name under which the user called `function` (it may be an alias), and whether as a method of a tensor.
 
-    Methods have code of their own, whose name begins with "Tensor." (see `whygrad._methods`).
+    Methods and aliases have code of their own, which is named after them (see `run.under_name`).
     """
-    frame, name = sys._getframe(2), ""
+    frame, code = sys._getframe(2), None
     while frame is not None and "_whygrad_internal_" in frame.f_globals:
-        name, frame = frame.f_code.co_qualname, frame.f_back  # type: ignore[assignment]
-    if not name.startswith("Tensor."):
+        code, frame = frame.f_code, frame.f_back  # type: ignore[assignment]
+    if code is None:
         return function, False
-    name = name.removeprefix("Tensor.")
-    method = getattr(Tensor, name, None)
-    is_alias = getattr(method, "_original_name", name) == function
-    return name if is_alias else function, True
+    owner, _, name = code.co_qualname.rpartition(".")
+    is_alias = owner in ("Tensor", "torch") and code.co_name == function
+    return name if is_alias else function, owner == "Tensor"
 
 
 def wrong_type(function: str, argument: str, position: int | None, wanted: str, value: Any) -> TypeError:
@@ -68,33 +68,52 @@ def invalid_combination(function: str, *values: Any, **named: Any) -> TypeError:
                      "one of:")
 
 
-def read_size(function: str, given: tuple[Any, ...], size: Any = None, position: int = 1) -> tuple[int, ...]:
+def read_size(function: str, given: tuple[Any, ...], size: Any = None, position: int = 1,
+              argument: str = "size") -> tuple[int, ...]:
     """The sizes out of `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
     if size is not None:
         if given:
-            raise TypeError(f"{function}() got multiple values for argument 'size'")
+            raise TypeError(f"{called_as(function)[0]}() got multiple values for argument '{argument}'")
         given = (size,)
     elif not given:
-        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
+        raise TypeError(f'{called_as(function)[0]}() missing 1 required positional arguments: "{argument}"')
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
     elif not is_integer(given[0]):
-        raise wrong_type(function, "size", position, "tuple of ints", given[0])
-    return tuple([n if type(n) is int else _one_size(function, n, i) for i, n in enumerate(given, 1)])
+        raise wrong_type(function, argument, position, "tuple of ints", given[0])
+    return _integers(function, given, argument, position)
 
 
 def read_sizes(function: str, sizes: Any, argument: str = "size", position: int = 1) -> tuple[int, ...]:
     """The sizes where torch wants a tuple, and one number is not enough."""
     if not isinstance(sizes, (tuple, list)):
         raise wrong_type(function, argument, position, "tuple of ints", sizes)
-    return tuple([n if type(n) is int else _one_size(function, n, i) for i, n in enumerate(sizes, 1)])
+    return _integers(function, sizes, argument, position)
 
 
-def _one_size(function: str, value: Any, place: int) -> int:
-    if not is_integer(value):
-        raise TypeError(f"{function}(): argument 'size' failed to unpack the object at pos {place} with error "
-                        f'"type must be tuple of ints,but got {type_name(value)}"')
-    return int(value.__index__())
+def read_dims(function: str, dims: Any, argument: str = "dims", position: int = 2) -> tuple[int, ...]:
+    """One dim or several, where torch takes both."""
+    return (int(dims.__index__()),) if is_integer(dims) else read_sizes(function, dims, argument, position)
+
+
+def _integers(function: str, values: Any, argument: str, position: int) -> tuple[int, ...]:
+    # torch looks at the first before it takes the argument for a tuple of ints.
+    if values and not is_integer(values[0]):
+        wanted = f"tuple of ints, but found element of type {type_name(values[0])} at pos 0"
+        function, is_method = called_as(function)
+        raise TypeError(f"{function}(): argument '{argument}' (position {position - is_method}) must be {wanted}")
+    return tuple([n if type(n) is int and -INT64_LIMIT <= n < INT64_LIMIT else _one_integer(function, n, argument, i)
+                  for i, n in enumerate(values, 1)])
+
+
+def _one_integer(function: str, value: Any, argument: str, place: int) -> int:
+    if isinstance(value, bool):
+        return int(value)
+    reason = OVERFLOW if is_integer(value) else f"type must be tuple of ints,but got {type_name(value)}"
+    if reason is OVERFLOW and -INT64_LIMIT <= value.__index__() < INT64_LIMIT:
+        return int(value.__index__())
+    raise TypeError(f"{called_as(function)[0]}(): argument '{argument}' failed to unpack the object at pos {place} with "
+                    f'error "{reason}"')
 
 
 def check_sizes(sizes: tuple[int, ...]) -> None:
@@ -113,7 +132,16 @@ def is_integer(value: Any) -> bool:
 def read_int(function: str, argument: str, position: int, value: Any) -> int:
     if not is_integer(value):
         raise wrong_type(function, argument, position, "int", value)
-    return int(value.__index__())
+    number = int(value.__index__())
+    if not -INT64_LIMIT <= number < INT64_LIMIT:
+        raise ValueError(OVERFLOW)
+    return number
+
+
+def read_flag(function: str, argument: str, position: int | None, value: Any) -> bool:
+    if type(value) is not bool:
+        raise wrong_type(function, argument, position, "bool", value)
+    return value
 
 
 def read_number(function: str, argument: str, position: int | None, value: Any) -> Any:

@@ -16,7 +16,7 @@ from whygrad._apply import apply, compiled
 from whygrad._inplace import check_castable, run_inplace, with_out
 from whygrad._tensor import Tensor, wrap
 from whygrad.functional.arguments import invalid_combination, wrong_type
-from whygrad.functional.run import FUNCTIONS, METHODS
+from whygrad.functional.run import FUNCTIONS, METHODS, under_name
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast, promote, result_dtype
 
@@ -66,7 +66,7 @@ def publish(f: Function, name: str, *, doc: str, function: bool = True, method: 
     f.__doc__ = doc
     for public_name in (name, *aliases):
         if function:
-            FUNCTIONS[public_name] = f
+            FUNCTIONS[public_name] = f if public_name == name else under_name(f, f"torch.{public_name}")
         if method:
             METHODS[public_name] = f
     return f

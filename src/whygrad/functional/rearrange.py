@@ -212,7 +212,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tens
             "non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: "
             "padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)")
     sources = tuple([(axis, _padding_source(mode, axis, before, after, shape))
-                     for axis, (before, after) in enumerate(pairs, len(shape) - padded)])
+                     for axis, (before, after) in reversed(list(enumerate(pairs, len(shape) - padded)))])
     return rows.mirror_pad(input, sources=sources, mode=PAD_MODES[mode])
 
 

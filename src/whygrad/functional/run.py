@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar
 
 from whygrad._apply import apply, compiled
@@ -19,13 +20,27 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 
 
+def under_name(function: Callable[..., Any], full_name: str) -> Callable[..., Any]:
+    """The same function with code of its own, whose name ("Tensor.add", "torch.subtract") errors can find in the stack."""
+    if not isinstance(function, FunctionType):
+        return function
+    code = function.__code__.replace(co_name=function.__name__, co_qualname=full_name)
+    copy = FunctionType(code, function.__globals__, full_name.rpartition(".")[2], function.__defaults__,
+                        function.__closure__)
+    copy.__kwdefaults__, copy.__doc__, copy.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
+    copy.__annotations__ = function.__annotations__
+    copy.__qualname__ = full_name
+    copy.__dict__.update(function.__dict__)
+    return copy
+
+
 def public(*, method: bool = True, function: bool = True, name: str | None = None) -> Callable[[F], F]:
     """Put a function into the torch namespace and, with its first argument as `self`, onto Tensor."""
 
     def register(f: F) -> F:
         public_name = name or f.__name__
         if function:
-            FUNCTIONS[public_name] = f
+            FUNCTIONS[public_name] = f if public_name == f.__name__ else under_name(f, f"torch.{public_name}")
         if method:
             METHODS[public_name] = f
         return f

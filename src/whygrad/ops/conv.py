@@ -25,12 +25,13 @@ def per_channel_sum(xp, g):
 @op(x=lambda xp, g, weight, x_shape, window: xp.convolution_input(g, weight, size=x_shape[2:], window=window),
     weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(g, x, size=weight_shape[2:], window=window),
     bias=lambda xp, g: per_channel_sum(xp, g))
-def convolution(xp, x, weight, bias, *, window):
-    return xp.convolution(x, weight, bias, window=window)
+def convolution(xp, x, weight, bias, *, window, size=None):
+    """`size` is the spatial shape of the result, where it is not all that the kernel can reach."""
+    return xp.convolution(x, weight, bias, window=window, size=size)
 
 
 @op(node="ConvolutionBackward0",
-    x=lambda xp, g, weight, window: xp.convolution(g, weight, None, window=window),
+    x=lambda xp, g, weight, x_shape, window: xp.convolution(g, weight, None, window=window, size=x_shape[2:]),
     weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(x, g, size=weight_shape[2:], window=window),
     bias=lambda xp, g: per_channel_sum(xp, g))
 def convolution_transpose(xp, x, weight, bias, *, size, window):
@@ -39,14 +40,14 @@ def convolution_transpose(xp, x, weight, bias, *, size, window):
 
 
 @op(node="ConvolutionBackwardBackward0",
-    y=lambda xp, g, weight, window: xp.convolution(g, weight, None, window=window),
+    y=lambda xp, g, weight, y_shape, window: xp.convolution(g, weight, None, window=window, size=y_shape[2:]),
     weight=lambda xp, g, y, weight_shape, window: xp.convolution_weight(y, g, size=weight_shape[2:], window=window))
 def convolution_input(xp, y, weight, *, size, window):
     return xp.convolution_transpose(y, weight, None, size=size, window=window)
 
 
 @op(node="ConvolutionBackwardBackward0",
-    y=lambda xp, g, x, window: xp.convolution(x, g, None, window=window),
+    y=lambda xp, g, x, y_shape, window: xp.convolution(x, g, None, window=window, size=y_shape[2:]),
     x=lambda xp, g, y, x_shape, window: xp.convolution_input(y, g, size=x_shape[2:], window=window))
 def convolution_weight(xp, y, x, *, size, window):
     return xp.convolution_weight(y, x, size=size, window=window)

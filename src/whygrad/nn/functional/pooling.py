@@ -201,7 +201,8 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
         axes = _axes(name, dims, input._array.shape, _hashable(kernel_size), _hashable(stride), _hashable(padding), 1, ceil_mode)
-        _refuse(name, input, "iufV")
+        if input.dtype is not dtypes.int64:
+            _refuse(name, input, "fV")
         return apply(TABLE["avg_pool"], input, axes=axes, count_pad=count_include_pad, divisor=divisor_override, kind=kind)
 
     pool.__name__ = pool.__qualname__ = name

@@ -123,6 +123,8 @@ def _upsample(input: Tensor, out: Sizes, factors: Sequence[float] | None, mode: 
     single = dtype.itemsize < 8
     if mode == "nearest" and len(out) != 2:
         mode = "nearest-by-scale"
+    if mode == "cubic" and out == spatial:
+        mode = "cubic-same"
     scales = [None] * len(out) if factors is None else [float(factor) for factor in factors]
     axes = tuple([Interpolated(n, m, mode, align_corners, scale, single)
                   for n, m, scale in zip(spatial, out, scales, strict=True)])
