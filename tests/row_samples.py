@@ -620,18 +620,79 @@ def symmetric(a: np.ndarray) -> np.ndarray:
     return (a + a.swapaxes(-1, -2)) / 2
 
 
+def hermitian(a: np.ndarray) -> np.ndarray:
+    return (a + a.conj().swapaxes(-1, -2)) / 2
+
+
 LOWER = np.tril(real(3, 3)) + 3 * np.eye(3)
-POSITIVE_DEFINITE = symmetric(real(2, 3, 3)) + 5 * np.eye(3)
+LOWER_COMPLEX = np.tril(imaginary(2, 2), -1) + 2 * np.eye(2)
 MIXED = real(3, 3) + 4 * np.eye(3)
+DEFINITE, DEFINITE_COMPLEX = symmetric(real(2, 3, 3)) + 5 * np.eye(3), hermitian(imaginary(2, 2)) + 5 * np.eye(2)
+MATRICES = [real(3, 3), real(2, 2, 2), real(2, 3), real(3, 2), imaginary(2, 2)]
+SQUARE = [case(a) for a in MATRICES if a.shape[-1] == a.shape[-2]]
+EXCHANGES = whole(2, 3, 3).astype(np.int32)
+SINGULAR = some([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.5, -1.0, 2.0])
+VALUES_ONLY = {"results": (0,)}
+TOLERANCES = {"atol": None, "rtol": None, "hermitian": False}
 SAMPLES |= {
-    "cholesky": [case(POSITIVE_DEFINITE, name="cholesky", node="CholeskyBackward0", within=symmetric)],
+    "cholesky_ex": [case(DEFINITE, upper=upper, node="LinalgCholeskyExBackward0", within=symmetric) for upper in (False, True)] + [
+        case(DEFINITE_COMPLEX, upper=upper, node="CholeskyBackward0", within=hermitian) for upper in (False, True)],
     "solve_triangular": [
         *(case(MIXED, real(3, 2) if left else real(2, 3), upper=upper, left=left, unit=unit)
           for upper in (False, True) for left in (False, True) for unit in (False, True)),
         case(np.stack([MIXED, MIXED.T]), real(3, 2), upper=True, left=True, unit=False),
-        case(MIXED, real(2, 3, 1), upper=False, left=True, unit=False)],
-    "cholesky_solve": [case(real(3, 2), MIXED, upper=upper) for upper in (False, True)] + [case(real(2, 3, 1), LOWER, upper=False)],
-    "cholesky_inverse": [case(MIXED, upper=upper) for upper in (False, True)] + [case(np.stack([LOWER, MIXED]), upper=False)],
+        case(MIXED, real(2, 3, 1), upper=False, left=True, unit=False), case(LOWER_COMPLEX, imaginary(2, 1), upper=False, left=True, unit=False)],
+    "cholesky_solve": [case(real(3, 2), LOWER.T if upper else LOWER, upper=upper) for upper in (False, True)] + [
+        case(real(2, 3, 1), LOWER, upper=False), case(imaginary(2, 1), LOWER_COMPLEX, upper=False)],
+    "cholesky_inverse": [case(LOWER.T if upper else LOWER, upper=upper) for upper in (False, True)] + [
+        case(np.stack([LOWER, LOWER + np.eye(3)]), upper=False), case(LOWER_COMPLEX.conj().T, upper=True)],
+    "lu": [case(a) for a in MATRICES],
+    "lu_factor_ex": [case(a) for a in MATRICES],
+    "lu_unpack": [case(a, EXCHANGES[:min(a.shape)], data=True, pivots=True) for a in (real(3, 3), real(3, 4), real(4, 3), imaginary(3, 3))],
+    "lu_solve": [case(MIXED, EXCHANGES, real(3, 2) if left else real(2, 3), left=left, flip=flip, conjugate=False)
+                 for left in (False, True) for flip in (False, True)] + [
+        case(MIXED + 1j, EXCHANGES, imaginary(3, 1), left=True, flip=True, conjugate=True),
+        case(MIXED, EXCHANGES, real(2, 3, 1), left=True, flip=False, conjugate=False)],
+    "qr": [case(a, mode="reduced") for a in MATRICES] + [case(real(2, 2), mode="complete"), case(real(2, 2), mode="r", fails=RuntimeError),
+                                                         case(real(3, 2), mode="complete", fails=RuntimeError)],
+    "householder_product": [case(real(3, 2), real(2)), case(real(3, 3), real(2)), case(real(2, 2, 2), real(2, 2)), case(imaginary(2, 2), imaginary(2))],
+    "geqrf": [case(real(3, 2), fails=NotImplementedError)],
+    "inv_ex": SQUARE,
+    "solve_ex": [case(MIXED, real(3, 2) if left else real(2, 3), left=left, vector=False) for left in (False, True)] + [
+        case(MIXED, real(3), left=True, vector=True), case(np.stack([MIXED, MIXED.T]), real(3, 1), left=True, vector=False),
+        case(imaginary(2, 2), imaginary(2, 1), left=True, vector=False)],
+    "det": [*SQUARE, case(SINGULAR)],
+    "cofactors": SQUARE,
+    "cofactors_change": [case(s.inputs[0], s.inputs[0][..., ::-1].copy()) for s in SQUARE],
+    "slogdet": SQUARE,
+    "pinv": [case(a, **TOLERANCES) for a in MATRICES] + [case(symmetric(real(3, 3)), atol=None, rtol=None, hermitian=True, within=symmetric)],
+    "lstsq": [case(a, real(len(a), 2), rcond=None, driver="gelsd") for a in (real(3, 2), real(2, 2), real(2, 3))] + [
+        case(imaginary(3, 2), imaginary(3, 1), rcond=None, driver="gelsy")],
+    "matrix_exp": [*SQUARE, case(real(2, 2, low=-9, high=9))],
+    "svd": [case(a, full=False) for a in MATRICES[:-1]] + [case(real(2, 2), full=True), case(imaginary(2, 3), full=False, results=(1,))],
+    "svdvals": [case(a) for a in MATRICES],
+    "eigh": [case(symmetric(real(3, 3)), lower=lower, within=symmetric) for lower in (False, True)] + [
+        case(DEFINITE_COMPLEX, lower=True, within=hermitian, **VALUES_ONLY), case(symmetric(real(2, 2, 2)), lower=True, within=symmetric)],
+    "eigvalsh": [case(symmetric(real(3, 3)), lower=lower, within=symmetric) for lower in (False, True)] + [
+        case(DEFINITE_COMPLEX, lower=True, within=hermitian)],
+    "eig": [case(imaginary(3, 3), real=False, **VALUES_ONLY), case(imaginary(2, 2, 2), real=False, **VALUES_ONLY)],
+    "eigvals": [case(imaginary(3, 3), real=False), case(imaginary(2, 2, 2), real=False)],
+    "no_phase": [case(imaginary(3).real + 0j, None, message="the phase")],
+}
+
+# order and counts
+
+SAMPLES |= {
+    "sort": [case(real(2, 3), axis=1, descending=d, stable=s) for d, s in ((False, None), (True, True))] + [
+        case(TIED, axis=1, descending=True, stable=False, kink=True), case(real(), axis=0, descending=False, stable=None)],
+    "topk": [case(real(2, 4), k=2, axis=1, largest=largest) for largest in (False, True)] + [case(real(2, 4), k=0, axis=1, largest=True)],
+    "kthvalue": [case(real(2, 4), k=2, axis=1, keepdims=keep) for keep in (False, True)],
+    "mode": [case(real(2, 4), axis=1, keepdims=keep) for keep in (False, True)] + [case(TIED, axis=1, keepdims=False, kink=True)],
+    "unique": [case(TIED, fails=NotImplementedError)],
+    "unique_dim": [case(TIED, axis=0, fails=NotImplementedError)],
+    "unique_consecutive": [case(TIED, axis=1, fails=NotImplementedError), case(TIED[0], axis=None, fails=NotImplementedError)],
+    "bincount": [case(whole(0, 2, 2), real(3), length=4, fails=RuntimeError), case(whole(0, 2, 2), None, length=4)],
+    "histogram": [case(real(4, 1), None, limits=(some(-2.0, 0.0, 2.0),), density=False, fails=RuntimeError)],
 }
 
 # images at another size or place

@@ -1,6 +1,6 @@
 """The programs in examples/ run on PyTorch and, unchanged, on whygrad: the same seed gives the same losses, step by step.
 
-WHYGRAD_EXAMPLE_STEPS is the number of steps (default 50). WHYGRAD_LONG=1 adds the long run of the GPT.
+The environment may say how many steps: WHYGRAD_EXAMPLE_STEPS (50), WHYGRAD_GPT_STEPS for the long run of the GPT (200).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ torch.set_num_threads(1)
 SOURCE = str(Path(whygrad.__file__).parents[1])
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STEPS = int(os.environ.get("WHYGRAD_EXAMPLE_STEPS", "50"))
+GPT_STEPS = int(os.environ.get("WHYGRAD_GPT_STEPS", "200"))
 PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "demo")
 
 NUMBER = re.compile(r"-?\d+\.\d+")
@@ -56,24 +57,16 @@ def on_whygrad(program: str, *arguments: str) -> str:
     return done.stdout
 
 
-def assert_same_run(program: str, steps: int, rtol: float = 1e-4) -> None:
+def assert_same_run(program: str, steps: int) -> None:
     arguments = ["--steps", str(steps)]
     theirs, ours = on_torch(program, *arguments), on_whygrad(program, *arguments)
     assert len(re.findall(r"^step \d+ loss -?\d+\.\d{6}\b", theirs, re.MULTILINE)) == steps
     for their_line, our_line in zip(theirs.splitlines(), ours.splitlines(), strict=True):
         assert NUMBER.sub("#", our_line) == NUMBER.sub("#", their_line)
-        np.testing.assert_allclose([float(n) for n in NUMBER.findall(our_line)],
-                                   [float(n) for n in NUMBER.findall(their_line)],
-                                   rtol=rtol, atol=last_digit(their_line), err_msg=f"torch: {their_line}")
-
-
-def last_digit(line: str) -> float:
-    """What rounding to the printed digits may add."""
-    return max((10.0 ** -len(n.partition(".")[2]) for n in NUMBER.findall(line)), default=0.0) * 1.01
-
-
-def test_there_are_programs_for_each_kind() -> None:
-    assert len(PROGRAMS) >= 10
+        for their_number, our_number in zip(NUMBER.findall(their_line), NUMBER.findall(our_line), strict=True):
+            one_digit = 1.01 * 10.0 ** -len(their_number.partition(".")[2])  # both were rounded to be printed
+            np.testing.assert_allclose(float(our_number), float(their_number), rtol=1e-4, atol=one_digit,
+                                       err_msg=f"torch: {their_line}")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -81,9 +74,8 @@ def test_same_losses(program: str) -> None:
     assert_same_run(program, STEPS)
 
 
-@pytest.mark.skipif("WHYGRAD_LONG" not in os.environ, reason="a longer run: set WHYGRAD_LONG=1")
 def test_gpt_ends_where_torch_ends() -> None:
-    assert_same_run("gpt", steps=200, rtol=1e-3)
+    assert_same_run("gpt", GPT_STEPS)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

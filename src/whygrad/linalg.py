@@ -15,6 +15,8 @@ from whygrad.functional.factor import linalg_qr as qr
 from whygrad.functional.linalg import matmul, multi_dot, vecdot
 from whygrad.functional.reduction import vector_norm
 from whygrad.functional.solve import (
+    cross,
+    diagonal,
     inv,
     inv_ex,
     lstsq,
@@ -25,6 +27,7 @@ from whygrad.functional.solve import (
     solve_ex,
     tensorinv,
     tensorsolve,
+    vander,
 )
 from whygrad.functional.solve import linalg_det as det
 from whygrad.functional.solve import linalg_slogdet as slogdet
@@ -42,8 +45,8 @@ from whygrad.functional.spectral import (
 from whygrad.functional.spectral import linalg_svd as svd
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "householder_product",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "householder_product",
     "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm",
     "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular",
-    "svd", "svdvals", "tensorinv", "tensorsolve", "vecdot", "vector_norm",
+    "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]

@@ -49,7 +49,9 @@ class Parameter(Tensor, metaclass=_MarkedByAttribute):
         self._node = self._grad = self._view = self._meta = None
         self._lookup = bool(requires_grad)
         self._counter = data._counter
-        self._cause = (why.Cause("created", why.site()),) if requires_grad else cut(data, "detach", cls.__name__)
+        # A tensor with a history loses it here; one without keeps the cause it has.
+        self._cause = (cut(data, "parameter-rewrapped", cls.__name__) if data.requires_grad and not data.is_leaf else
+                       (why.Cause("created", why.site()),))
         return self
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:

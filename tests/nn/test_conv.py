@@ -112,6 +112,17 @@ def test_only_what_is_asked_for() -> None:
         assert_same(*results)
 
 
+def test_what_is_not_finite_makes_no_noise() -> None:
+    x = np.full((2, 4, 6, 6), np.inf)
+    x[0] = np.nan
+    x[1, :, ::2] = -np.inf
+    for expression in ("conv2d(t, m.ones(4, 4, 3, 3, dtype=t.dtype), m.ones(4, dtype=t.dtype))", "avg_pool2d(t, 2)",
+                       "conv2d(t, m.ones(4, 4, 1, 1, dtype=t.dtype))", "conv2d(t, m.ones(4, 1, 3, 3, dtype=t.dtype), groups=4)",
+                       "conv_transpose2d(t, m.ones(4, 4, 2, 2, dtype=t.dtype), stride=2)", "max_pool2d(t, 3, 2, 1)",
+                       "interpolate(t, 5, mode='bilinear')", "adaptive_avg_pool2d(t, 4)"):
+        check(lambda m, t: eval(f"m.nn.functional.{expression}", {"m": m, "t": t.detach()}), [x])
+
+
 def test_conv_tbc() -> None:
     check(lambda m, x, w, b: m.conv_tbc(x, w, b, 1), [f(5, 2, 4), f(3, 4, 5), f(5)])
 

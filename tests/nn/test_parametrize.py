@@ -283,6 +283,35 @@ def test_errors(statement: str) -> None:
     same_error(*[lambda m=m: eval(statement, {"m": m, "u": m.nn.utils}) for m in (torch, whygrad)])
 
 
-def test_what_is_left_out_says_so() -> None:
-    with pytest.raises(NotImplementedError, match="orthogonal"):
-        whygrad.nn.utils.parametrizations.orthogonal(whygrad.nn.Linear(2, 2))
+@pytest.mark.parametrize("options", [{}, {"orthogonal_map": "cayley"}, {"orthogonal_map": "matrix_exp"},
+                                     {"orthogonal_map": "householder"},
+                                     {"orthogonal_map": "matrix_exp", "use_trivialization": False},
+                                     {"orthogonal_map": "householder", "use_trivialization": False}])
+@pytest.mark.parametrize("sizes", [(3, 3), (2, 4), (4, 2)])
+def test_orthogonal(options: dict[str, Any], sizes: tuple[int, int]) -> None:
+    def run(m: Any) -> Any:
+        layer = m.nn.utils.parametrizations.orthogonal(m.nn.Linear(*sizes, dtype=m.float64), **options)
+        x = m.randn(3, sizes[0], dtype=m.float64)
+        seen = [state(layer), layer.weight]
+        for _ in range(2):
+            loss = (layer(x) ** 3).sum()
+            grads = m.autograd.grad(loss, list(layer.parameters()))
+            seen += [loss, grads]
+            with m.no_grad():
+                for p, g in zip(layer.parameters(), grads, strict=True):
+                    p -= 0.01 * g
+        wide = layer.weight.mT if sizes[0] > sizes[1] else layer.weight
+        seen += [layer.weight, (wide.mT @ wide).round(decimals=6)]
+        m.nn.utils.parametrize.remove_parametrizations(layer, "weight")
+        return [*seen, state(layer)]
+
+    both(run, rtol=1e-7)
+
+
+@pytest.mark.parametrize("statement", [
+    "o(m.nn.Linear(2, 2), 'abc')", "o(m.nn.Linear(2, 2), 'bias')", "o(m.nn.Linear(2, 2), orthogonal_map='abc')",
+    "setattr(o(m.nn.Linear(2, 2)), 'weight', m.ones(3, 2))",
+    "setattr(o(m.nn.Linear(2, 2), use_trivialization=False), 'weight', m.eye(2))",
+])
+def test_wrong_orthogonal(statement: str) -> None:
+    both_fail(lambda m: eval(statement, {"m": m, "o": m.nn.utils.parametrizations.orthogonal}))

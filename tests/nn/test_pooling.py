@@ -177,6 +177,11 @@ def test_module(constructor: str) -> None:
     check_module(constructor, *MODULES[constructor])
 
 
+def test_with_indices() -> None:
+    for name, args in (("max_pool2d", (2,)), ("adaptive_max_pool2d", (3,)), ("fractional_max_pool2d", (2, 3))):
+        check(lambda m, x: (m.manual_seed(0), getattr(m.nn.functional, f"{name}_with_indices")(x, *args))[1], [f(2, 3, 7, 9)])
+
+
 def test_torch_names() -> None:
     for name in ("max_pool1d", "avg_pool1d", "adaptive_avg_pool1d"):
         x = f32(2, 3, 8)

@@ -20,7 +20,7 @@ class Missing(Exception):
 
 
 class Impossible(Exception):
-    """A NumPy array cannot be like this."""
+    """There is no such array in NumPy: more than 64 dims, or on another device."""
 
 
 def find(root: Any, path: str) -> Any:
@@ -108,8 +108,8 @@ class Translator:
 def our_tensor(theirs: torch.Tensor) -> whygrad.Tensor:
     if theirs.layout is not torch.strided or theirs.is_quantized:
         raise Missing(str(theirs.layout))
-    if theirs.ndim > 64:
-        raise Impossible("NumPy arrays have at most 64 dims")
+    if theirs.ndim > 64 or theirs.device.type != "cpu":
+        raise Impossible
     plain = theirs.detach().resolve_conj().resolve_neg()
     ours = whygrad.from_numpy(_same_strides(plain))
     return ours.requires_grad_() if theirs.requires_grad else ours

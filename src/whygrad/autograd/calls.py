@@ -226,12 +226,13 @@ def _result(g: Any, given: Any) -> Tensor:
         return result
     g = np.asarray(g)
     like = given._array if isinstance(given, Tensor) else g
-    if g.dtype.kind == "c":
-        return wrap(np.conj(g))
     # References: `g` here, in the caller's dict, and the argument of getrefcount.
-    if g.base is None and g.flags.writeable and engine.getrefcount(g) <= 3 and g.strides == like.strides:
-        return wrap(g)
-    return wrap(engine.owned_copy(g, like))
+    ours = g.base is None and g.flags.writeable and engine.getrefcount(g) <= 3 and g.strides == like.strides
+    result = wrap(np.conj(g) if g.dtype.kind == "c" else g if ours else engine.owned_copy(g, like))
+    last = engine.last_backward()
+    if last is not None:
+        result._cause = last.causes
+    return result
 
 
 def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:

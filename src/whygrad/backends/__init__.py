@@ -26,8 +26,9 @@ from whygrad.backends import (
     numpy_recurrent,
     numpy_reduction,
     numpy_resample,
-    numpy_sorting,
+    numpy_scan,
     numpy_solve,
+    numpy_sorting,
     numpy_special,
     numpy_spectral,
 )
@@ -38,7 +39,7 @@ _whygrad_internal_ = True
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout, numpy_index,
             numpy_conv, numpy_pool, numpy_resample, numpy_convert, numpy_nn, numpy_recurrent, numpy_attention,
             numpy_special, numpy_implicit, numpy_factor, numpy_lu, numpy_orthogonal, numpy_solve, numpy_spectral,
-            numpy_sorting, numpy_counting, numpy_backend)
+            numpy_sorting, numpy_counting, numpy_scan, numpy_backend)
 
 
 class RawVocabulary:

@@ -13,9 +13,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
+from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
 from whygrad.backends.numpy_reduction import is_half
+from whygrad.backends.quiet import quiet
 from whygrad.ops.conv import Window
 
 _whygrad_internal_ = True
@@ -33,7 +34,7 @@ IMAGE = 32
 
 
 def in_single_precision(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Half-precision numbers are multiplied and summed in float32, as torch does."""
+    """Half-precision numbers are multiplied and summed in float32, as torch does; inf and nan raise no warnings."""
 
     def widened(*arrays: Any, **statics: Any) -> Any:
         dtype = arrays[0].dtype
@@ -42,7 +43,7 @@ def in_single_precision(function: Callable[..., Any]) -> Callable[..., Any]:
         wide = [a if a is None else a.astype(np.float32) for a in arrays]
         return function(*wide, **statics).astype(dtype)
 
-    return widened
+    return quiet(widened)
 
 
 class Geometry(NamedTuple):
@@ -110,7 +111,7 @@ def view_of(memory: Any, shape: Shape, strides: Shape) -> Any:
     """`as_strided`, by a short cut where there is one."""
     if memory.flags.c_contiguous and memory.size and memory.dtype.kind != "V":
         return np.ndarray(shape, memory.dtype, memory, 0, strides)
-    return as_strided(memory, shape, strides)
+    return numpy_as_strided(memory, shape, strides)
 
 
 def output_size(size: Shape, kernel: Shape, window: Window) -> Shape:
@@ -191,7 +192,7 @@ def spread(y: Any, weight: Any, bias: Any, size: Shape, window: Window, channels
     block = max(1, min(len(y), BLOCK // max(rows * math.prod(grid), 1)))
     turned = weight.reshape(groups, len(weight) // groups, -1).swapaxes(1, 2).reshape(rows, -1)
     covered = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(grid, stride, dilation, kernel, strict=True)]
-    padded = np.empty((block, channels, *[max(n, p + m) for n, p, m in zip(covered, padding, size, strict=True)]), y.dtype)
+    padded: Any = np.empty((block, channels, *[max(n, p + m) for n, p, m in zip(covered, padding, size, strict=True)]), y.dtype)
     inside = (..., *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])
     out = empty((len(y), channels, *size), y)
     for first in range(0, len(y), block):

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.backends.numpy_conv import empty
+from whygrad.backends.numpy_conv import empty, in_single_precision
 from whygrad.backends.numpy_index import add_at
-from whygrad.backends.numpy_reduction import is_half
 from whygrad.ops.pool import Adaptive, Kind, Sliding
 
 _whygrad_internal_ = True
@@ -166,11 +165,13 @@ def flat_steps(axes: Axes) -> tuple[np.ndarray, np.ndarray]:
     for i, axis in enumerate(axes):
         table = table_of(axis)
         width = math.prod([other.size for other in axes[i + 1:]])
-        sliding = isinstance(axis, Sliding)
-        start = np.arange(axis.out) * axis.stride - axis.padding if sliding else table[:, 0]
+        if isinstance(axis, Sliding):
+            start, step = np.arange(axis.out) * axis.stride - axis.padding, axis.dilation
+        else:
+            start, step = table[:, 0], 1
         trailing = (1,) * (len(axes) - 1 - i)
         starts = starts + start.reshape(-1, *trailing) * width
-        steps = steps + np.arange(table.shape[1]).reshape(-1, *trailing) * (axis.dilation * width if sliding else width)
+        steps = steps + np.arange(table.shape[1]).reshape(-1, *trailing) * (step * width)
     return starts, np.concatenate(([0], steps.ravel()))
 
 
@@ -292,12 +293,11 @@ def divide(x: Any, by: Any) -> Any:
     return np.divide(x, by if isinstance(by, int) else by.astype(x.dtype), dtype=x.dtype)
 
 
+@in_single_precision
 def avg_pool(x: Any, *, axes: Axes, count_pad: bool, divisor: int | None, kind: Kind) -> Any:
-    dtype = x.dtype
-    total = x.astype(np.float32) if is_half(dtype) else x
     for i, axis in enumerate(axes, x.ndim - len(axes)):
-        total = window_sums(total, i, axis)
-    return divide(total, divisors(axes, count_pad, divisor)).astype(dtype, copy=False)
+        x = window_sums(x, i, axis)
+    return divide(x, divisors(axes, count_pad, divisor))
 
 
 def window_sums(x: Any, i: int, axis: Axis) -> Any:
@@ -316,20 +316,20 @@ def window_sums(x: Any, i: int, axis: Axis) -> Any:
     return np.zeros((*x.shape[:i], axis.out, *x.shape[i + 1:]), x.dtype) if total is None else total
 
 
+@in_single_precision
 def avg_pool_backward(x: Any, *, axes: Axes, count_pad: bool, divisor: int | None, kind: Kind) -> Any:
-    dtype = x.dtype
-    shares = divide(x.astype(np.float32) if is_half(dtype) else x, divisors(axes, count_pad, divisor))
+    shares = divide(x, divisors(axes, count_pad, divisor))
     for i, axis in reversed(list(enumerate(axes, x.ndim - len(axes)))):
         spread = np.zeros((*shares.shape[:i], axis.size, *shares.shape[i + 1:]), shares.dtype)
         for tap in taps_of(axis):
             add_along(spread, i, tap.elements, shares[along(i, x.ndim, tap.windows)])
         shares = spread
-    return shares.astype(dtype, copy=False)
+    return shares
 
 
 def add_along(target: Any, i: int, elements: Any, values: Any) -> None:
     """`target[..., elements, ...] += values`; elements may repeat, if they are in order."""
-    if isinstance(elements, np.ndarray):
+    if isinstance(elements, np.ndarray) and not np.diff(elements).all():
         elements, starts = np.unique(elements, return_index=True)
         values = np.add.reduceat(values, starts, axis=i)
     target[along(i, target.ndim, elements)] += values

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
+from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
 from whygrad.backends.numpy_conv import in_single_precision
 from whygrad.backends.numpy_index import add_at
@@ -57,7 +57,7 @@ SMOOTH = {
 @lru_cache(maxsize=256)
 def weights_of(axis: Interpolated, transposed: bool) -> tuple[np.ndarray, np.ndarray]:
     """For each result (one row each) the elements it is made of and their weights; -1 where there is none."""
-    number = np.float32 if axis.single else np.float64
+    number: Any = np.float32 if axis.single else np.float64
     scale = scale_of(axis, number)
     places = np.arange(axis.out).astype(number)
     last = axis.size - 1
@@ -253,7 +253,8 @@ def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling) 
             place = place * size + tap.pixel
         inside = np.logical_and.reduce([tap.inside for tap in chosen])
         weight = np.where(inside, math.prod([tap.weight for tap in chosen]), 0).astype(grid.dtype, copy=False)
-        yield tuple([a.reshape(len(grid), 1, math.prod(grid.shape[1:-1])) for a in (place, inside, weight)])
+        points = (len(grid), 1, math.prod(grid.shape[1:-1]))
+        yield place.reshape(points), inside.reshape(points), weight.reshape(points)
 
 
 @in_single_precision
@@ -308,7 +309,7 @@ def _windows(padded: Any, kernel: Shape, grid: Shape, window: Window) -> Any:
     steps = padded.strides[-2:]
     strides = (*padded.strides[:-2], *[d * n for d, n in zip(window.dilation, steps, strict=True)],
                *[s * n for s, n in zip(window.stride, steps, strict=True)])
-    return as_strided(padded, (*padded.shape[:-2], *kernel, *grid), strides)
+    return numpy_as_strided(padded, (*padded.shape[:-2], *kernel, *grid), strides)
 
 
 def folded_grid(size: Shape, kernel: Shape, window: Window) -> Shape:
@@ -334,7 +335,7 @@ def col2im(x: Any, *, size: Shape, kernel: Shape, window: Window) -> Any:
     channels = rows // math.prod(kernel)
     taps = x.reshape(*outer, channels, *kernel, *grid)
     top, left = window.padding
-    padded = np.zeros((*outer, channels, size[0] + 2 * top, size[1] + 2 * left), x.dtype)
+    padded: Any = np.zeros((*outer, channels, size[0] + 2 * top, size[1] + 2 * left), x.dtype)
     for tap in np.ndindex(*kernel):
         under = [slice(i * d, i * d + (n - 1) * s + 1, s)
                  for i, d, n, s in zip(tap, window.dilation, grid, window.stride, strict=True)]

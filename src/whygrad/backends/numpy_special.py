@@ -190,6 +190,11 @@ def log_ndtr(x: Array) -> Array:
 
 
 @in_double
+def xlog1py(x: Array, y: Array) -> Array:
+    return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log1p(y))
+
+
+@in_double
 def entr(x: Array) -> Array:
     return np.where(x > 0, -x * np.log(x), np.where(x == 0, 0.0, np.where(np.isnan(x), x, -np.inf)))
 

@@ -236,7 +236,7 @@ class _Square(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Any:
-        return torch.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=dtypes.bool)
+        return torch.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=dtypes.bool_)
 
 
 class _Symmetric(_Square):

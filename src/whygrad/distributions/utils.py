@@ -80,7 +80,7 @@ class lazy_property:
 
 def _lower_part(n: int, diag: int) -> Tensor:
     """A mask of the places on and below a diagonal."""
-    return torch.ones(n, n, dtype=dtypes.bool).tril(diag)  # type: ignore[no-any-return, attr-defined]
+    return torch.ones(n, n, dtype=dtypes.bool_).tril(diag)  # type: ignore[no-any-return, attr-defined]
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:

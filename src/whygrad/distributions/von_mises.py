@@ -50,7 +50,7 @@ class VonMises(Distribution):
             rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
             r = torch.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho ** 2) / (2 * rho))
             x = torch.zeros(shape, dtype=dtypes.float64)
-            done = torch.zeros(shape, dtype=dtypes.bool)
+            done = torch.zeros(shape, dtype=dtypes.bool_)
             while not done.all():
                 u1, u2, u3 = torch.rand((3, *shape), dtype=dtypes.float64).unbind()
                 z = (math.pi * u1).cos()

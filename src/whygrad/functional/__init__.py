@@ -21,10 +21,11 @@ from whygrad.functional import (
     random,
     rearrange,
     reduction,
+    scan,
     shape,
     softmax,
-    sorting,
     solve,
+    sorting,
     special,
     spectral,
 )

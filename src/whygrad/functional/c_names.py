@@ -12,3 +12,9 @@ _C_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bf
 
 def c_name(dtype: dtypes.dtype) -> str:
     return _C_NAMES.get(dtype.name, dtype.name)
+
+
+def type_string(dtype: dtypes.dtype) -> str:
+    """A tensor's type as C++ prints it: the newer dtypes have no Python type of their own."""
+    newer = dtype.category in (0, 3) or dtype is dtypes.bfloat16
+    return f"CPU{dtype.scalar_name}Type" if newer else dtype.tensor_type

@@ -14,7 +14,10 @@ from whygrad.functional.arguments import (
     check_place,
     check_range,
     check_sizes,
+    invalid_combination,
+    is_integer,
     read_dtype,
+    read_flag,
     read_int,
     read_number,
     read_size,
@@ -68,7 +71,7 @@ def _define_by_size(name: str, make: Callable[..., np.ndarray], what: str) -> No
 
     def new(self: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Any = None, layout: Any = None,
             pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
-        sizes = read_size(f"new_{name}", args, size)
+        sizes = read_size(f"new_{name}", args, size, 2)
         wanted = read_dtype(f"new_{name}", dtype, self.dtype)
         check_place(f"new_{name}", layout, device, pin_memory)
         check_sizes(sizes)
@@ -128,13 +131,19 @@ def _filled_with(name: str, array: np.ndarray, fill_value: Any, dtype: dtypes.dt
 def full(size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
          pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A tensor of the given size, filled with a number."""
-    sizes = read_sizes("full", size)
-    number = read_number("full", "fill_value", 2, fill_value)
-    wanted = read_dtype("full", dtype_for(out, dtype, _number_dtype(number)), dtypes.float32)
-    check_place("full", layout, device, pin_memory)
+    return _full("full", size, fill_value, 1, out, dtype, layout, device, pin_memory, requires_grad)
+
+
+def _full(name: str, size: Any, fill_value: Any, position: int, out: Any, dtype: Any, layout: Any, device: Any,
+          pin_memory: bool, requires_grad: bool) -> Tensor:
+    """`position` is where among its arguments the function `name` takes the size."""
+    sizes = read_sizes(name, size, "size", position)
+    number = read_number(name, "fill_value", position + 1, fill_value)
+    wanted = read_dtype(name, dtype_for(out, dtype, _number_dtype(number)), dtypes.float32)
+    check_place(name, layout, device, pin_memory)
     check_sizes(sizes)
-    array = _filled_with("full", allocate(np.empty, sizes, wanted.numpy), number, wanted)
-    return deliver("full", array, out, requires_grad)
+    array = _filled_with(name, allocate(np.empty, sizes, wanted.numpy), number, wanted)
+    return deliver(name, array, out, requires_grad)
 
 
 @public(method=False)
@@ -150,8 +159,8 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any 
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, layout: Any = None,
              pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A tensor of the given size and of this tensor's dtype, filled with a number."""
-    return full(size, fill_value, dtype=read_dtype("new_full", dtype, self.dtype), layout=layout, device=device,
-                pin_memory=pin_memory, requires_grad=requires_grad)
+    wanted = read_dtype("new_full", dtype, self.dtype)
+    return _full("new_full", size, fill_value, 2, None, wanted, layout, device, pin_memory, requires_grad)
 
 
 @public(method=False)
@@ -163,11 +172,13 @@ def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any 
 
 
 @public(method=False)
-def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+def eye(n: int, m: Any = ..., *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
         pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """Ones on the diagonal, zeros elsewhere."""
     rows = read_int("eye", "n", 1, n)
-    columns = rows if m is None else read_int("eye", "m", 2, m)
+    if m is not ... and not is_integer(m):
+        raise invalid_combination("eye", n, m)
+    columns = rows if m is ... else read_int("eye", "m", 2, m)
     for name, count in (("n", rows), ("m", columns)):
         if count < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {count}")
@@ -220,6 +231,7 @@ def _define_triangle(name: str, choose: Callable[..., Any]) -> None:
     def indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
                 pin_memory: bool = False) -> Tensor:
         rows, columns = read_int(name, "row", 1, row), read_int(name, "col", 2, col)
+        offset = read_int(name, "offset", 3, offset)
         for argument, count in (("row", rows), ("col", columns)):
             if count < 0:
                 raise RuntimeError(f"{argument} must be non-negative, got{count}")
@@ -266,7 +278,8 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     read_tensor("vander", x, "x")
     if x._array.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
-    count = x._array.shape[0] if N is None else N
+    count = x._array.shape[0] if N is None else read_int("vander", "N", 2, N)
+    read_flag("vander", "increasing", 3, increasing)
     if count < 0:
         raise RuntimeError("N must be non-negative.")
     powers = ranges.arange(count) if increasing else ranges.arange(count - 1, -1, -1) if count else ranges.arange(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,9 +12,11 @@ _whygrad_internal_ = True
 def normalize_dim(dim: Any, ndim: int) -> int:
     """A dim counted from the front. A 0-dim tensor may be addressed as if it had one dim."""
     if not isinstance(dim, int):
-        dim = dim.__index__()
+        dim = operator.index(dim)
     size = ndim or 1
     if not -size <= dim < size:
+        if not -2**63 <= dim < 2**63:
+            raise ValueError("Overflow when unpacking long long")
         raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})")
     return int(dim) % size
 

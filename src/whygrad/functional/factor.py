@@ -55,8 +55,6 @@ def linalg_cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> T
 def cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """The Cholesky factor. torch has replaced it by `linalg.cholesky`."""
     read_tensor("cholesky", input)
-    if input._array.ndim < 2:
-        raise RuntimeError(f"b should have at least 2 dimensions, but has {input._array.ndim} dimensions instead")
     check_matrices(input, "cholesky")
     check_kernel(input, "cholesky_cpu")
     warn("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.")
@@ -111,7 +109,7 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True
     check_matrices(B, name, square=False, letter="B")
     check_equation(name, input, B._array.shape, left)
     check_kernel(input, "triangular_solve_cpu")
-    broadcast_shapes(input._array.shape[:-2], B._array.shape[:-2])
+    broadcast_shapes(B._array.shape[:-2], input._array.shape[:-2])
     result = apply(TABLE["solve_triangular"], *promote(name, input, B), upper=upper, left=left, unit=unitriangular)
     return with_out("linalg_solve_triangular", result, out, input, B)
 
@@ -223,7 +221,7 @@ def _lu_solve(function: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: 
         raise RuntimeError(f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
                            f"{list(pivots._array.shape)} instead")
     check_kernel(LU, f"{name}_cpu")
-    broadcast_shapes(LU._array.shape[:-2], B._array.shape[:-2])
+    broadcast_shapes(B._array.shape[:-2], LU._array.shape[:-2])
     conjugate = adjoint and LU.dtype.is_complex
     result = rows.lu_solve(LU, pivots, B, left=left, flip=adjoint, conjugate=conjugate)
     return with_out(function, result, out, LU, B)

@@ -11,7 +11,7 @@ from whygrad._apply import apply
 from whygrad._inplace import check_inplace, check_overlap
 from whygrad._tensor import Tensor, wrap
 from whygrad.broadcasting import broadcast_shapes
-from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
+from whygrad.functional.arguments import check_range, invalid_combination, is_integer, read_tensor, wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.indexing import as_index, combine, index_put_at, put_value
@@ -47,10 +47,10 @@ def counted_from_front(index: Tensor, n: int) -> Tensor:
 
 def _element_index(function: str, input: Tensor, dim: Any, index: Any, src: Any = None) -> tuple[Tensor, int]:
     """The checked index of gather and scatter: one position for each element."""
-    read_tensor(function, index, "index", 2)
-    if index._array.dtype not in INDEX_DTYPES:
-        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
     axis = dim_of(function, input, dim)
+    read_tensor(function, index, "index", 3)
+    if index._array.dtype not in INDEX_DTYPES and index._array.size:
+        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
     own, wanted = input._array.shape or (1,), index._array.shape or (1,)
     if index._array.size:
         if src is None and len(own) != len(wanted):
@@ -93,7 +93,8 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False, out: 
 @public()
 def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None) -> Tensor:
     """gather, with broadcasting of both; without `dim`, of the flattened tensors."""
-    if indices._array.dtype != np.int64:
+    read_tensor("take_along_dim", input)
+    if read_tensor("take_along_dim", indices, "indices", 2)._array.dtype != np.int64:
         raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got "
                            f"{indices.dtype.scalar_name}")
     if dim is None:
@@ -102,7 +103,7 @@ def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
                            f"got {input._array.ndim} dimensions for input, and {indices._array.ndim} dimensions for "
                            "indices")
-    axis = dim_of("take_along_dim", input, dim, position=2)
+    axis = dim_of("take_along_dim", input, dim, position=3)
     own, wanted = list(input._array.shape), list(indices._array.shape)
     n = own[axis]
     own[axis] = wanted[axis] = 1
@@ -129,8 +130,9 @@ def _check_disjoint(self: Tensor, inputs: Any) -> None:
 
 def _scatter_arguments(name: str, self: Tensor, dim: Any, index: Any, src: Any, value: Any, reduce: Any) -> Any:
     src = value if src is None else src
-    if not isinstance(src, Tensor) and not isinstance(src, (int, float, complex)):
-        raise invalid_combination(name, dim, index, src)
+    if not (isinstance(self, Tensor) and is_integer(dim) and isinstance(index, Tensor)
+            and isinstance(src, (Tensor, int, float, complex))):
+        raise invalid_combination(name, self, dim, index, src)
     if reduce is not None and reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if isinstance(src, Tensor):
@@ -164,17 +166,19 @@ def scatter_(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
 
 
 def _scatter_add_arguments(self: Tensor, dim: Any, index: Any, src: Any) -> Any:
-    read_tensor("scatter_add", src, "src", 3)
+    axis = dim_of("scatter_add", self, dim)
+    read_tensor("scatter_add", index, "index", 3)
+    read_tensor("scatter_add", src, "src", 4)
     if src._array.dtype != self._array.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    places, axis = _element_index("scatter_add", self, dim, index, src)
+    places, _ = _element_index("scatter_add", self, dim, index, src)
     return (places, src), {"axis": axis}
 
 
 def _index_of(function: str, input: Tensor, dim: Any, index: Any) -> tuple[Tensor, int, int]:
     """The vector of positions of the index_* functions, its axis, and that axis' length."""
-    read_tensor(function, index, "index", 2)
     axis = dim_of(function, input, dim)
+    read_tensor(function, index, "index", 3)
     n = input._array.shape[axis] if input._array.ndim else 1
     if index._array.ndim > 1:
         raise IndexError(f"{function}(): Index is supposed to be a vector")
@@ -195,7 +199,7 @@ def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Tensor
 
 def _index_add_arguments(self: Tensor, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     index, axis, n = _index_of("index_add_", self, dim, index)
-    read_tensor("index_add", source, "source", 3)
+    read_tensor("index_add", source, "source", 4)
     if index._array.dtype not in INDEX_DTYPES:
         raise RuntimeError("index_add_(): Expected dtype int32/int64 for index")
     if source._array.dtype != self._array.dtype:
@@ -215,7 +219,7 @@ def _index_add_arguments(self: Tensor, dim: Any, index: Any, source: Any, *, alp
 
 def _index_copy_arguments(self: Tensor, dim: Any, index: Any, source: Any) -> Any:
     index, axis, n = _index_of("index_copy_", self, dim, index)
-    read_tensor("index_copy", source, "source", 3)
+    read_tensor("index_copy", source, "source", 4)
     own, given = self._array.shape, source._array.shape
     if index._array.dtype != np.int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
@@ -263,8 +267,7 @@ def _fill_value(name: str, self: Tensor, value: Any) -> Any:
 
 
 def _masked_fill_arguments(self: Tensor, mask: Any, value: Any) -> Any:
-    read_tensor("masked_fill", mask, "mask", 1)
-    if not isinstance(value, (Tensor, int, float, complex)):
+    if not isinstance(mask, Tensor) or not isinstance(value, (Tensor, int, float, complex)):
         raise invalid_combination("masked_fill", mask, value)
     value = _fill_value("masked_fill", self, value)
     if mask._array.dtype != np.bool_:
@@ -274,8 +277,8 @@ def _masked_fill_arguments(self: Tensor, mask: Any, value: Any) -> Any:
 
 
 def _masked_scatter_arguments(self: Tensor, mask: Any, source: Any) -> Any:
-    read_tensor("masked_scatter", mask, "mask", 1)
-    read_tensor("masked_scatter", source, "source", 2)
+    read_tensor("masked_scatter", mask, "mask", 2)
+    read_tensor("masked_scatter", source, "source", 3)
     if self._array.dtype != source._array.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
                            f"{self.dtype.scalar_name} and {source.dtype.scalar_name}")
@@ -328,7 +331,7 @@ _writer("masked_scatter", _masked_scatter_arguments, "The elements of `source`, 
 
 def _put_places(self: Tensor, indices: Any) -> tuple[Tensor, tuple[int, ...]]:
     if not isinstance(indices, (tuple, list)):
-        raise wrong_type("index_put", "indices", 1, "tuple of Tensors", indices)
+        raise wrong_type("index_put", "indices", 2, "tuple of Tensors", indices)
     found, axis = [], 0
     for i, index in enumerate(indices):
         if not isinstance(index, Tensor):
@@ -346,14 +349,15 @@ def _put_places(self: Tensor, indices: Any) -> tuple[Tensor, tuple[int, ...]]:
 @public()
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """A copy with `values` written (or added, if `accumulate`) at the given indices."""
-    read_tensor("index_put", values, "values", 2)
+    read_tensor("index_put", input)
+    read_tensor("index_put", values, "values", 3)
     index, axes = _put_places(input, indices)
     return rows.index_put(input, put_value(input, index, axes, values), index, axes=axes, accumulate=accumulate)
 
 
 @public(function=False)
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
-    read_tensor("index_put_", values, "values", 2)
+    read_tensor("index_put_", values, "values", 3)
     check_inplace(self, (self, values))
     return index_put_at(self, _put_places(self, indices), values, accumulate)
 
@@ -361,7 +365,8 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
 @public()
 def masked_select(input: Any, mask: Any, *, out: Any = None) -> Tensor:
     """The elements where the mask is true, as a vector."""
-    read_tensor("masked_select", mask, "mask", 1)
+    read_tensor("masked_select", input)
+    read_tensor("masked_select", mask, "mask", 2)
     if mask._array.dtype != np.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = broadcast_shapes(mask._array.shape, input._array.shape)
@@ -372,7 +377,8 @@ def masked_select(input: Any, mask: Any, *, out: Any = None) -> Tensor:
 @public()
 def take(input: Any, index: Any, *, out: Any = None) -> Tensor:
     """Elements of the flattened tensor, in the shape of the index."""
-    read_tensor("take", index, "index", 1)
+    read_tensor("take", input)
+    read_tensor("take", index, "index", 2)
     if index._array.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
     n = input._array.size
@@ -384,6 +390,7 @@ def take(input: Any, index: Any, *, out: Any = None) -> Tensor:
 @public()
 def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
     """The positions of the nonzero elements: a line for each, or with `as_tuple` a vector for each dim."""
+    read_tensor("nonzero", input)
     if as_tuple:
         wide = input if input._array.ndim else rows.unsqueeze(input, axis=0)
         return unbind(rows.nonzero(wide), 1)
@@ -392,4 +399,4 @@ def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
 
 @public()
 def argwhere(input: Any) -> Tensor:
-    return nonzero(input)
+    return nonzero(read_tensor("argwhere", input))

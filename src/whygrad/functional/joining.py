@@ -6,11 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad._tensor import Tensor
-from whygrad.functional.arguments import is_integer, read_sizes, wrong_type
-from whygrad.functional.dims import normalize_dim
+from whygrad.functional.arguments import (
+    invalid_combination,
+    is_integer,
+    read_int,
+    read_sizes,
+    read_tensor,
+    wrong_type,
+)
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.run import FUNCTIONS, public, rows, with_out
-from whygrad.functional.shape import dim_of, flatten, reshape_to
+from whygrad.functional.shape import dim_of, flatten, read_each, reshape_to
 from whygrad.promotion import promote
 
 _whygrad_internal_ = True
@@ -20,10 +26,7 @@ def read_tensors(function: str, tensors: Any) -> list[Tensor]:
     """A tuple or list of tensors, and nothing else."""
     if not isinstance(tensors, (tuple, list)):
         raise wrong_type(function, "tensors", 1, "tuple of Tensors", tensors)
-    for i, x in enumerate(tensors):
-        if not isinstance(x, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
-    return list(tensors)
+    return read_each(tensors)
 
 
 def _one_dtype(name: str, tensors: list[Tensor]) -> list[Tensor]:
@@ -43,7 +46,7 @@ def cat(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Ten
     # A vector of length 0 fits anywhere, for the sake of old programs.
     joined = [x for x in tensors if x._array.shape != (0,)] or tensors[:1]
     first = joined[0]._array.shape
-    axis = normalize_dim(dim if axis is None else axis, len(first))
+    axis = dim_of("cat", joined[0], dim if axis is None else axis)
     for i, x in enumerate(tensors):
         shape = x._array.shape
         if shape == (0,):
@@ -60,10 +63,8 @@ def cat(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Ten
     return with_out("cat", rows.cat(*promoted, axis=axis), out, *tensors)
 
 
-
-
 for _name in ("concat", "concatenate"):
-    FUNCTIONS[_name] = cat
+    public(method=False, name=_name)(cat)
 
 
 @public(method=False)
@@ -73,7 +74,7 @@ def stack(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> T
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = tensors[0]._array.shape
-    axis = normalize_dim(dim if axis is None else axis, len(first) + 1)
+    axis = dim_of("stack", tensors[0], dim if axis is None else axis, extra=1)
     for i, x in enumerate(tensors):
         if x._array.shape != first:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
@@ -110,12 +111,12 @@ def split(self: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of `split_size` elements of a dim, the last maybe smaller; or of the sizes in a list."""
     if not is_integer(split_size):
         return split_with_sizes(self, split_size, dim)
-    return _split_evenly(self, int(split_size), dim)
+    return _split_evenly(self, read_int("split", "split_size", 2, split_size), dim)
 
 
 @public(method=False, name="split")
 def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    return split(tensor, split_size_or_sections, dim)
+    return split(read_tensor("split", tensor, "tensor"), split_size_or_sections, dim)
 
 
 def _split_evenly(self: Tensor, size: int, dim: int, row: str = "split") -> tuple[Tensor, ...]:
@@ -123,7 +124,7 @@ def _split_evenly(self: Tensor, size: int, dim: int, row: str = "split") -> tupl
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-    axis = dim_of("split", self, dim, position=2)
+    axis = dim_of("split", self, dim, position=3)
     n = self._array.shape[axis]
     if size == 0 and n:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
@@ -139,10 +140,11 @@ def split_with_sizes(self: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor,
 
 
 def _split_unevenly(self: Tensor, split_sizes: Any, dim: int, row: str) -> tuple[Tensor, ...]:
-    sizes = read_sizes("split_with_sizes", split_sizes, "split_sizes", 1)
+    read_tensor(row, self)
+    sizes = read_sizes(row, split_sizes, "split_sizes", 2)
     if not self._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    axis = dim_of("split_with_sizes", self, dim, position=2)
+    axis = dim_of(row, self, dim, position=3)
     n = self._array.shape[axis]
     if min(sizes, default=0) < 0:
         raise RuntimeError("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes="
@@ -156,7 +158,8 @@ def _split_unevenly(self: Tensor, split_sizes: Any, dim: int, row: str) -> tuple
 @public()
 def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """split, whose pieces may be written to one by one."""
-    return _split_evenly(input, int(split_size), dim, "unsafe_split")
+    read_tensor("unsafe_split", input)
+    return _split_evenly(input, read_int("unsafe_split", "split_size", 2, split_size), dim, "unsafe_split")
 
 
 @public()
@@ -178,11 +181,13 @@ def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def _chunk(input: Tensor, chunks: int, dim: int, prefix: str) -> tuple[Tensor, ...]:
+    read_tensor(f"{prefix}chunk", input)
+    chunks = read_int(f"{prefix}chunk", "chunks", 2, chunks)
+    axis = dim_of(f"{prefix}chunk", input, dim, position=3)
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    axis = dim_of("chunk", input, dim, position=2)
     n = input._array.shape[axis]
     if n == 0:
         return tuple(getattr(rows, f"{prefix}split_with_sizes")(input, sizes=(0,) * chunks, axis=axis))
@@ -192,9 +197,10 @@ def _chunk(input: Tensor, chunks: int, dim: int, prefix: str) -> tuple[Tensor, .
 @public()
 def unbind(input: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along a dim."""
+    axis = dim_of("unbind", input, dim)
     if not input._array.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return tuple(rows.unbind(input, axis=dim_of("unbind", input, dim)))
+    return tuple(rows.unbind(input, axis=axis))
 
 
 @public()
@@ -202,19 +208,22 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, s
                  indices: Any = None) -> tuple[Tensor, ...]:
     """As many pieces as asked for, or pieces that end at the given positions."""
     where: Any = next((x for x in (indices_or_sections, sections, indices) if x is not None), None)
+    if not isinstance(input, Tensor) or not is_integer(dim) or not _is_split(where):
+        raise invalid_combination("tensor_split", input, where, dim)
     if not input._array.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    axis = dim_of("tensor_split", input, dim, position=2)
+    axis = dim_of("tensor_split", input, dim, position=3)
     n = input._array.shape[axis]
     if isinstance(where, Tensor):
-        where = where._array.tolist()
+        where = _split_positions(where)
     if is_integer(where):
+        where = read_int("tensor_split", "sections", 2, where)
         if where <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {where}")
         small, larger = divmod(n, where)
         ends = [(i + 1) * small + min(i + 1, larger) for i in range(where - 1)]
     else:
-        ends = list(read_sizes("tensor_split", where, "indices", 1))
+        ends = list(read_sizes("tensor_split", where, "indices", 2))
     parts, start = [], 0
     for end in (*ends, n):
         low, high, _ = slice(start, end).indices(n)
@@ -223,14 +232,35 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, s
     return tuple(parts)
 
 
+def _is_split(where: Any) -> bool:
+    return isinstance(where, Tensor) or is_integer(where) or (
+        isinstance(where, (tuple, list)) and all(is_integer(n) for n in where))
+
+
+def _split_positions(where: Tensor) -> Any:
+    """A tensor in the place of a number or of a list of positions."""
+    if where._array.ndim > 1:
+        raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+                           f"one-dimensional tensor, but got a tensor with {where._array.ndim} dims")
+    if where._array.dtype != "int64":
+        raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                           f"{where.dtype.scalar_name}")
+    return where._array.tolist()
+
+
 def _splitter(name: str, least: int, axis_for: Callable[[int], int]) -> None:
     def pieces(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        if not isinstance(input, Tensor) or not _is_split(indices_or_sections) or (
+                isinstance(indices_or_sections, Tensor) and not is_integer(indices_or_sections)):
+            raise invalid_combination(name, input, indices_or_sections)
         ndim = input._array.ndim
         if ndim < least:
             raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
                                f"{ndim} dimensions!")
         axis = axis_for(ndim)
         n = input._array.shape[axis]
+        if is_integer(indices_or_sections):
+            indices_or_sections = read_int(name, "sections", 2, indices_or_sections)
         if is_integer(indices_or_sections) and (indices_or_sections == 0 or n % indices_or_sections):
             raise RuntimeError(f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension "
                                f"{n} is not divisible by the split_size {indices_or_sections}!")
@@ -253,6 +283,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         tensors = tuple(tensors[0])
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
+    read_each(tensors)
     if indexing is None:
         warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     elif indexing not in ("xy", "ij"):
@@ -273,7 +304,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 @public(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of elements, one from each vector."""
-    for x in tensors:
+    for x in read_each(tensors):
         if x._array.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._array.shape)}")
     if len(tensors) == 1:

@@ -10,7 +10,7 @@ import numpy as np
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor
 from whygrad.backends.numpy_layout import address, storage
-from whygrad.functional.arguments import read_sizes
+from whygrad.functional.arguments import read_int, read_sizes, read_tensor
 from whygrad.functional.run import METHODS, public, rows
 from whygrad.functional.shape import dim_of, sizes
 from whygrad.layouts import channels_last, channels_last_3d, contiguous_format
@@ -21,7 +21,7 @@ _whygrad_internal_ = True
 @public()
 def clone(input: Any, *, memory_format: Any = None) -> Tensor:
     """A copy, which passes gradients on to the original."""
-    return rows.clone(input, order=_order(memory_format, input))
+    return rows.clone(read_tensor("clone", input), order=_order(memory_format, input))
 
 
 @public(function=False)
@@ -64,14 +64,15 @@ def stride(self: Any, dim: Any = None) -> Any:
 
 
 def _existing_dim(function: str, self: Tensor, dim: Any) -> int:
+    axis = dim_of(function, self, dim)
     if not self._array.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return dim_of(function, self, dim)
+    return axis
 
 
 @public()
 def numel(input: Any) -> int:
-    return int(input._array.size)
+    return int(read_tensor("numel", input)._array.size)
 
 
 @public(function=False)
@@ -96,8 +97,10 @@ def data_ptr(self: Any) -> int:
 @public()
 def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Any shape and strides over the memory in which the tensor lies."""
-    shape, strides = read_sizes("as_strided", size), read_sizes("as_strided", stride, "stride", 2)
-    array = input._array
+    array = read_tensor("as_strided", input)._array
+    shape, strides = read_sizes("as_strided", size, "size", 2), read_sizes("as_strided", stride, "stride", 3)
+    if storage_offset is not None:
+        storage_offset = read_int("as_strided", "storage_offset", 4, storage_offset)
     owner, start = storage(array)
     here = start // array.itemsize
     offset = here if storage_offset is None else storage_offset
@@ -135,7 +138,7 @@ def resize_(self: Any, *given: Any, memory_format: Any = None) -> Tensor:
 
 @public(function=False)
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Tensor:
-    return _resize(self, the_template._array.shape)
+    return _resize(self, read_tensor("resize_as_", the_template, "the_template", 2)._array.shape)
 
 
 def _resize(self: Tensor, shape: tuple[int, ...]) -> Tensor:

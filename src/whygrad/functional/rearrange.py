@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from whygrad._tensor import Tensor, wrap
-from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_sizes, wrong_type
+from whygrad.functional.arguments import (
+    invalid_combination,
+    is_integer,
+    read_dims,
+    read_int,
+    read_sizes,
+    read_tensor,
+    wrong_type,
+)
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import public, rows, run_inplace, with_out
 from whygrad.functional.shape import dim_of, dims_of, flatten, ravel, sizes
@@ -18,9 +26,7 @@ _whygrad_internal_ = True
 @public(function=False)
 def repeat(self: Any, *given: Any, repeats: Any = None) -> Tensor:
     """The tensor several times over along each dim."""
-    if not given and repeats is None:
-        raise TypeError('repeat() missing 1 required positional arguments: "repeats"')
-    counts = sizes("repeat", given, repeats)
+    counts = sizes("repeat", given, repeats, "repeats")
     array = self._array
     if len(counts) < array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -30,34 +36,39 @@ def repeat(self: Any, *given: Any, repeats: Any = None) -> Tensor:
     return rows.repeat(self, repeats=counts)
 
 
-@public()
+@public(function=False)
 def tile(input: Any, *given: Any, dims: Any = None) -> Tensor:
     """Like repeat, but missing leading dims count as 1."""
-    if not given and dims is None:
-        raise TypeError('tile() missing 1 required positional arguments: "dims"')
-    counts = sizes("tile", given, dims)
+    counts = sizes("tile", given, dims, "dims")
     return repeat(input, (1,) * (input._array.ndim - len(counts)) + counts)
+
+
+@public(method=False, name="tile")
+def _tile(input: Any, dims: Any) -> Tensor:
+    return tile(read_tensor("tile", input), read_sizes("tile", dims, "dims", 2))
 
 
 @public()
 def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *,
                       output_size: int | None = None) -> Tensor:
     """Each element several times; without `dim`, of the flattened tensor."""
-    if repeats is None:
+    if repeats is None and dim is None and isinstance(input, Tensor):
         return _counted_positions(input)
+    if not (isinstance(input, Tensor) and (isinstance(repeats, Tensor) or is_integer(repeats))
+            and (dim is None or is_integer(dim))):
+        raise invalid_combination("repeat_interleave", input, repeats, dim=dim)
     if dim is None:
         input, dim = flatten(input), 0
-    axis = dim_of("repeat_interleave", input, dim, position=2)
+    axis = dim_of("repeat_interleave", input, dim, position=3)
     shape = input._array.shape
     if not shape:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
-    if is_integer(repeats) and not isinstance(repeats, Tensor):
+    if not isinstance(repeats, Tensor):
+        repeats = read_int("repeat_interleave", "repeats", 2, repeats)
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
         wide = rows.expand(rows.unsqueeze(input, axis=axis + 1), shape=(*shape[:axis + 1], repeats, *shape[axis + 1:]))
         return rows.view(rows.clone(wide, order="C"), shape=(*shape[:axis], shape[axis] * repeats, *shape[axis + 1:]))
-    if not isinstance(repeats, Tensor):
-        raise invalid_combination("repeat_interleave", repeats, dim=dim)
     counts = repeats._array
     if counts.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
@@ -81,15 +92,21 @@ def _counted_positions(repeats: Tensor) -> Tensor:
     return wrap(np.repeat(np.arange(len(counts)), counts).astype(counts.dtype, copy=False))
 
 
-@public()
+@public(function=False)
 def flip(input: Any, *given: Any, dims: Any = None) -> Tensor:
     """The order of elements reversed along these dims."""
-    return rows.flip(input, axes=dims_of(input, sizes("flip", given, dims)))
+    axes = dims_of(input, sizes("flip", given, dims, "dims"))
+    return rows.flip(input, axes=axes if input._array.ndim else ())
+
+
+@public(method=False, name="flip")
+def _flip(input: Any, dims: Any) -> Tensor:
+    return flip(read_tensor("flip", input), read_sizes("flip", dims, "dims", 2))
 
 
 def _flip_along(name: str, axis: int) -> None:
     def flipped(input: Any) -> Tensor:
-        if input._array.ndim <= axis:
+        if read_tensor(name, input)._array.ndim <= axis:
             raise RuntimeError(f"Input must be >= {axis + 1}-d.")
         return rows.flip(input, axes=(axis,))
 
@@ -105,8 +122,9 @@ _flip_along("flipud", 0)
 @public()
 def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
     """Elements moved along dims; what leaves at one end returns at the other."""
-    moves = (int(shifts),) if is_integer(shifts) else read_sizes("roll", shifts, "shifts")
-    axes = () if dims is None else (dims,) if is_integer(dims) else tuple(dims)
+    read_tensor("roll", input)
+    moves = read_dims("roll", shifts, "shifts", 2)
+    axes = () if dims is None else read_dims("roll", dims, "dims", 3)
     if not moves:
         raise RuntimeError("`shifts` required")
     if not axes and len(moves) == 1:
@@ -121,6 +139,8 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
 @public()
 def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """Turned by 90 degrees `k` times, from the first of the two dims towards the second."""
+    read_tensor("rot90", input)
+    k, dims = read_int("rot90", "k", 2, k), read_sizes("rot90", dims, "dims", 3)
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     ndim = input._array.ndim
@@ -133,9 +153,11 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 
 def _triangle(name: str, doc: str) -> None:
     def check(name: str, input: Tensor, diagonal: Any) -> int:
+        read_tensor(name, input)
+        diagonal = read_int(name, "diagonal", 2, diagonal)
         if input._array.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return read_int(name, "diagonal", 1, diagonal)
+        return diagonal
 
     def triangle(input: Any, diagonal: int = 0, *, out: Any = None) -> Tensor:
         return with_out(name, getattr(rows, name)(input, diagonal=check(name, input, diagonal)), out, input)
@@ -157,7 +179,8 @@ _triangle("triu", "The part of each matrix on and above a diagonal; zeros elsewh
 @public()
 def diag(input: Any, diagonal: int = 0, *, out: Any = None) -> Tensor:
     """The diagonal of a matrix, or the matrix with this diagonal."""
-    ndim = input._array.ndim
+    ndim = read_tensor("diag", input)._array.ndim
+    diagonal = read_int("diag", "diagonal", 2, diagonal)
     if ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
     result = diag_embed(input, diagonal) if ndim == 1 else rows.diagonal_copy(input, offset=diagonal)
@@ -167,7 +190,10 @@ def diag(input: Any, diagonal: int = 0, *, out: Any = None) -> Tensor:
 @public()
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices in dims `dim1` and `dim2`, whose diagonals are the last dim of the input."""
-    axis1, axis2 = dim_of("diag_embed", input, dim1, extra=1), dim_of("diag_embed", input, dim2, extra=1)
+    read_tensor("diag_embed", input)
+    offset = read_int("diag_embed", "offset", 2, offset)
+    axis1 = dim_of("diag_embed", input, dim1, "dim1", 3, extra=1)
+    axis2 = dim_of("diag_embed", input, dim2, "dim2", 4, extra=1)
     if axis1 == axis2:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     *rest, n = input._array.shape
@@ -180,7 +206,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 @public()
 def diagflat(input: Any, offset: int = 0) -> Tensor:
     """The matrix whose diagonal is the flattened input."""
-    return diag_embed(ravel(input), offset)
+    return diag_embed(ravel(read_tensor("diagflat", input)), read_int("diagflat", "offset", 2, offset))
 
 
 PAD_MODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "circular"}

@@ -15,7 +15,9 @@ from whygrad.backends import raw
 from whygrad.functional.arguments import (
     invalid_combination,
     is_integer,
+    read_dims,
     read_dtype,
+    read_flag,
     read_int,
     read_number,
     read_tensor,
@@ -37,11 +39,17 @@ _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 
 def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a function take NumPy's `axis` and `keepdims` for `dim` and `keepdim`, as torch does."""
+    positional = function.__code__.co_varnames[:function.__code__.co_argcount]
+    place = positional.index("keepdim") if "keepdim" in positional else len(positional)
 
     @functools.wraps(function)
     def renaming(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             kwargs = {_NUMPY_NAMES.get(name, name): value for name, value in kwargs.items()}
+            if "keepdim" in kwargs:
+                read_flag(function.__name__, "keepdim", None, kwargs["keepdim"])
+        if len(args) > place:
+            read_flag(function.__name__, "keepdim", place + 1, args[place])
         return function(*args, **kwargs)
 
     return renaming
@@ -59,11 +67,7 @@ def read_axes(function: str, input: Tensor, dim: Any) -> tuple[int, ...] | None:
     ndim = input._array.ndim
     if type(dim) is int:
         return normalize_dims(dim, ndim)
-    if is_integer(dim):
-        return normalize_dims(dim.__index__(), ndim)
-    if not isinstance(dim, (tuple, list)) or [d for d in dim if not is_integer(d)]:
-        raise invalid_combination(function, dim)
-    axes = normalize_dims([d.__index__() for d in dim], ndim)
+    axes = normalize_dims(read_dims(function, dim, "dim", 2), ndim)
     return tuple(range(ndim)) if axes is None else axes
 
 
@@ -98,7 +102,8 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
         dim = axis
     ready = dtype is None and isinstance(input, Tensor) and input._array.dtype.kind in "fcb"
     x = input if ready else widened("sum", input, dtype)
-    keepdim = keepdim or keepdims
+    if keepdim is not False or keepdims is not False:
+        keepdim = read_flag("sum", "keepdim", 3, keepdims if keepdim is False else keepdim)
     result = _sum_all(x) if dim is None and not keepdim else _sum(x, axis=read_axes("sum", x, dim), keepdims=keepdim)
     return result if out is None else with_out("sum", result, out, input)
 
@@ -121,7 +126,8 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
     if axis is not None:
         dim = axis
     x = input if dtype is None and isinstance(input, Tensor) else in_dtype("mean", input, dtype)
-    keepdim = keepdim or keepdims
+    if keepdim is not False or keepdims is not False:
+        keepdim = read_flag("mean", "keepdim", 3, keepdims if keepdim is False else keepdim)
     if x._array.dtype.kind in "biu":
         which = "Input" if dtype is None else "Optional"
         raise RuntimeError(f"mean(): could not infer output dtype. {which} dtype must be either a floating point or "
@@ -275,7 +281,7 @@ def _extreme_over_dims(name: str) -> Callable[..., Any]:
 
     def extreme(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
         x = read_tensor(name, input)
-        axes = read_axes(name, x, dim) if dim or dim == 0 else None
+        axes = None if isinstance(dim, (tuple, list)) and not dim else read_axes(name, x, read_dims(name, dim, "dim", 2))
         check_ordered(x, f"{name[1:]}_values_cpu")
         if axes is not None:
             check_not_empty(f"{name}():", x, axes)
@@ -358,7 +364,7 @@ def _test(name: str) -> Callable[..., Any]:
     def over_dims(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
         x = read_tensor(name, input)
         # Unlike elsewhere, an empty tuple means no dim at all.
-        axes = () if dim == () or dim == [] else read_axes(name, x, dim)
+        axes = () if isinstance(dim, (tuple, list)) and not dim else read_axes(name, x, dim)
         result = test(x, axis=axes, keepdims=keepdim)
         if out is not None and isinstance(out, Tensor) and out.dtype not in (dtypes.bool_, dtypes.uint8):
             raise RuntimeError(f"{name} only supports bool tensor for result, got: {out.dtype.scalar_name}")
@@ -423,7 +429,8 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = Fal
                 out: Any = None) -> Tensor:
     """`sum(abs(x) ** ord) ** (1 / ord)`; the largest or smallest absolute value if `ord` is inf or -inf."""
     input = read_tensor("linalg_vector_norm", x, "x")
-    ord = read_number("linalg_vector_norm", "ord", 2, ord)
+    ord = _order("linalg_vector_norm", "ord", 2, ord)
+    read_flag("linalg_vector_norm", "keepdim", 4, keepdim)
     if dim is not None and not is_integer(dim) and not isinstance(dim, (tuple, list)):
         raise wrong_type("linalg_vector_norm", "dim", 3, "tuple of ints", dim)
     if input._array.dtype.kind in "biu":
@@ -439,6 +446,13 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = Fal
         computed = FUNCTIONS["abs"](computed)
     result = _vector_norm(computed, ord=ord, axis=axes, keepdims=keepdim)
     return with_out("linalg_vector_norm", result, out, input)
+
+
+def _order(function: str, argument: str, position: int, ord: Any) -> Any:
+    ord = read_number(function, argument, position, ord)
+    if isinstance(ord, complex):
+        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
+    return ord
 
 
 def _check_norm_dtype(given: dtypes.dtype, wanted: dtypes.dtype) -> None:
@@ -480,7 +494,9 @@ def norm(input: Tensor, p: Any = "fro", dim: Dims = None, keepdim: bool = False,
     if len(dims) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
     if p == "nuc":
-        raise NotImplementedError("norm(p='nuc') needs singular values, which are not supported")
+        from whygrad.functional.spectral import matrix_norm
+
+        return matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
     raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
 
 
@@ -489,4 +505,4 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The norm of the difference."""
     read_tensor("dist", input)
     read_tensor("dist", other, "other", 2)
-    return run("dist", input, other, ord=p)
+    return run("dist", input, other, ord=_order("dist", "p", 3, p))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad._apply import compiled
+from whygrad.functional.arguments import read_int, wrong_type
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import public, with_out
 from whygrad.ops.table import TABLE
@@ -19,10 +20,13 @@ def _make(name: str, what: str) -> Callable[..., Any]:
     def function(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
         if dtype is not None:
             input = input.to(dtype)
-        array = input._array
+        try:
+            array = input._array
+        except AttributeError:
+            raise wrong_type(name, "input", 1, "Tensor", input) from None
         ndim = array.ndim
-        if not 0 <= dim < ndim:
-            dim = normalize_dim(dim, ndim)
+        if type(dim) is not int or not 0 <= dim < ndim:
+            dim = normalize_dim(read_int(name, "dim", 2, dim), ndim)
         if array.dtype.kind not in "fV":
             kernel = f"{name}_lastdim_kernel_impl" if dim >= ndim - 1 else f"{name}_kernel_impl"
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")

@@ -12,6 +12,7 @@ from whygrad._apply import apply
 from whygrad._inplace import broadcast_shapes
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
+from whygrad.functional.dims import normalize_dim
 from whygrad.functional.linalg import matmul
 from whygrad.functional.matrices import (
     check_equation,
@@ -29,6 +30,7 @@ from whygrad.functional.matrices import (
 )
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run, with_out
 from whygrad.ops.table import TABLE
+from whygrad.promotion import promote
 
 _whygrad_internal_ = True
 
@@ -49,7 +51,7 @@ def inv(A: Tensor, *, out: Any = None) -> Tensor:
     """The inverse of a square matrix or of each of a batch of them."""
     inverse, info = _inverse("linalg_inv", A)
     check_info("linalg.inv", info, _SINGULAR_INVERSE)
-    return with_out("linalg_inv", inverse, out, A)
+    return with_out("linalg_inv_ex", inverse, out, A)
 
 
 def _inverse(function: str, A: Any) -> tuple[Tensor, Tensor]:
@@ -91,7 +93,7 @@ def _solution(function: str, A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor
     shape = (*B._array.shape, 1) if vector else B._array.shape
     check_matrices(A, "linalg.solve")
     check_equation("linalg.solve", A, shape, left)
-    broadcast_shapes(A._array.shape[:-2], shape[:-2])
+    broadcast_shapes(shape[:-2], A._array.shape[:-2])
     check_kernel(A, "lu_cpu")
     result, info = rows.solve_ex(A, B, left=left, vector=vector)
     return result, info
@@ -273,10 +275,46 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Any = No
         ndim = input._array.ndim
         a = FUNCTIONS["movedim"](input, tuple(dims), tuple(range(ndim - len(dims), ndim)))
     shape, count = tuple(a._array.shape), other._array.ndim
-    left, right = volume(shape[count:]), volume(shape[:count])
+    left, right = volume(shape[count:]), volume(other._array.shape)
     if left != right:
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
                            f"prod(self.shape[:other.ndim]), but got {left} != {right}")
     reshape = FUNCTIONS["reshape"]
-    solved = solve(reshape(a, (volume(other._array.shape), left)), reshape(other, (-1,)))
+    solved = solve(reshape(a, (right, left)), reshape(other, (-1,)))
     return with_out("linalg_tensorsolve", reshape(solved, shape[count:]), out, input, other)
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
+    """The products of vectors of three elements, along a dim."""
+    read_tensor("linalg_cross", input)
+    read_tensor("linalg_cross", other, "other", 2)
+    if input._array.ndim != other._array.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    axis = normalize_dim(dim, input._array.ndim)
+    lengths = [x._array.shape[axis] for x in (input, other)]
+    if lengths != [3, 3]:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
+    broadcast_shapes(input._array.shape, other._array.shape)
+    result = apply(TABLE["cross"], *promote("cross", input, other), axis=axis)
+    return with_out("linalg_cross", result, out, input, other)
+
+
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """The powers of each element of `x`, from 0 to N - 1, along a new last dim."""
+    read_tensor("linalg_vander", x, "x")
+    if x.dtype.category == 0 or x.dtype.itemsize == 2 and x.dtype.category > 1:
+        raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got "
+                           f"{x.dtype.scalar_name}")
+    shape = x._array.shape
+    if N is None:
+        N = shape[-1] if shape else 1
+    if N <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    column = rows.unsqueeze(x, axis=len(shape))
+    powers = FUNCTIONS["cumprod"](rows.expand(column, shape=(*shape, N - 1)), -1)
+    return FUNCTIONS["cat"]([FUNCTIONS["ones_like"](column), powers], -1)
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonals of the matrices in two dims: a view."""
+    return FUNCTIONS["diagonal"](read_tensor("linalg_diagonal", A, "A"), offset, dim1, dim2)

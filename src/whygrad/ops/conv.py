@@ -53,7 +53,7 @@ def convolution_weight(xp, y, x, *, size, window):
     return xp.convolution_weight(y, x, size=size, window=window)
 
 
-@op(x=lambda xp, g, weight, bias, x_shape, padding: _tbc_rule(xp, g, weight, x_shape, padding),
+@op(x=lambda xp, g, weight, x_shape, padding: _tbc_rule(xp, g, weight, x_shape, padding),
     weight=lambda xp, g, x, weight_shape, padding: _tbc_weight_rule(xp, g, x, weight_shape, padding),
     bias=lambda xp, g: xp.sum(g, axis=(0, 1), keepdims=False))
 def conv_tbc(xp, x, weight, bias, *, padding):

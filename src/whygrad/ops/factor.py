@@ -8,12 +8,11 @@ from whygrad.ops.table import op
 def cholesky_rule(xp, g, out0, upper):
     g = conj(xp, g)
     factor, g = (adjoint(xp, out0), adjoint(xp, g)) if upper else (out0, g)
-    # Of L' g only the lower triangle counts, and of its diagonal one half; between the inverse factors, made symmetric.
+    # Of L' g only the lower triangle counts: made symmetric, and between the inverse factors.
     inner = xp.matmul(adjoint(xp, factor), g)
-    lower = (xp.tril(inner, diagonal=0) + xp.tril(inner, diagonal=-1)) / 2
-    solved = xp.solve_triangular(adjoint(xp, factor), lower, upper=True, left=True, unit=False)
-    solved = xp.solve_triangular(factor, solved, upper=False, left=False, unit=False)
-    return conj(xp, (solved + adjoint(xp, solved)) / 2)
+    inner = (xp.tril(inner, diagonal=0) + adjoint(xp, xp.tril(inner, diagonal=-1))) / 2
+    solved = xp.solve_triangular(adjoint(xp, factor), inner, upper=True, left=True, unit=False)
+    return conj(xp, xp.solve_triangular(factor, solved, upper=False, left=False, unit=False))
 
 
 @op(outputs=("L", WHOLE_NUMBERS), node=lambda kinds, statics: statics["node"], a=cholesky_rule)
@@ -43,10 +42,12 @@ def solve_triangular(xp, a, b, *, upper, left, unit):
 
 
 def towards_factor(xp, change, factor, upper):
-    """The gradient of a factor, from the gradient of the matrix that it is the factor of."""
+    """The gradient of a factor, from the gradient of the matrix that it is the factor of.
+
+    torch takes the factor for a full matrix here, and gives the half that is never read a gradient too.
+    """
     change = change + adjoint(xp, change)
-    change = xp.matmul(factor, change) if upper else xp.matmul(change, factor)
-    return conj(xp, triangle(xp, change, upper, False))
+    return conj(xp, xp.matmul(factor, change) if upper else xp.matmul(change, factor))
 
 
 def cholesky_solve_rule(xp, g, factor, out, factor_shape, upper):

@@ -1,6 +1,6 @@
 """Factors with orthonormal columns, of matrices and batches of them."""
 
-from whygrad.ops.linear import transposed
+from whygrad.ops.linear import sum_to, transposed
 from whygrad.ops.matrices import (
     adjoint,
     as_number,
@@ -112,3 +112,12 @@ def no_derivative(name):
 @op(outputs=("a", "tau"), a=no_derivative("geqrf"))
 def geqrf(xp, a):
     return xp.geqrf(a)
+
+
+@op(node="LinalgCrossBackward0",
+    a=lambda xp, g, b, a_shape, axis: sum_to(xp, xp.cross(b, g, axis=axis), a_shape),
+    b=lambda xp, g, a, b_shape, axis: sum_to(xp, xp.cross(g, a, axis=axis), b_shape))
+def cross(xp, a, b, *, axis):
+    """The vector orthogonal to two others, in three dimensions."""
+    a1, b1 = [xp.roll(x, shifts=(-1,), axes=(axis,)) for x in (a, b)]
+    return xp.roll(a * b1 - a1 * b, shifts=(-1,), axes=(axis,))

@@ -179,11 +179,12 @@ def with_aside(xp, state, aside):
     return xp.cat(state, *aside[::-1], axis=0) if aside else state
 
 
-def layer(xp, pre, initial, *weights, cell, sizes, reverse, biased):
+def layer(xp, pre, initial, *arrays, cell, sizes, reverse, biased):
     """(h of every step, last state, and kept for the way back: activations, states before each step)."""
-    weights = weights_of(*weights, biased=biased)
+    weights = weights_of(*arrays, biased=biased)
     step, width = CELLS[cell].step, weights.hidden.shape[1]
-    outputs, activations, befores, ended = [], [], [], []
+    outputs, activations, befores = [], [], []
+    ended: list[Any] = []
     steps = steps_of(sizes or batches(pre), reverse)
     leading = pre.shape[:-1]
     pre = as_matrix(xp, pre)
@@ -205,7 +206,8 @@ def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased):
     _, slopes_of, step_back, finish = CELLS[cell]
     slopes = slopes_of(xp, acts, before, weights)
     g_outputs, g_last = as_matrix(xp, g[0]), g[1]
-    g_states, g_linears, g_begun = [], [], []
+    g_states, g_linears = [], []
+    g_begun: list[Any] = []
     steps = steps_of(sizes or batches(g[0]), reverse)[::-1]
     g_state = rows(xp, g_last, 0, steps[0][1] - steps[0][0])
     for start, stop in steps:

@@ -9,7 +9,8 @@ class Interpolated(NamedTuple):
     """What interpolation does along one axis: from `size` to `out` elements.
 
     `mode` is nearest, nearest-exact, linear, cubic, or one of linear-aa, cubic-aa and lanczos-aa, which smooth before they
-    shrink; or one of nearest-by-scale and cubic-same, whose gradient torch takes as if `scale` were not given. `scale` is the factor that the user gave, or None. `single`: positions are computed in float32.
+    shrink; or one of nearest-by-scale and cubic-same, whose gradient torch takes as if `scale` were not given. `scale` is
+    the factor that the user gave, or None. `single`: positions are computed in float32.
     """
 
     size: int

@@ -130,7 +130,7 @@ def has_residuals(residuals_g):
 
 
 def lstsq_a_rule(xp, g, a, b, out0):
-    g, residuals_g = g
+    g, residuals_g, *_ = g
     total = None
     if g is not None:
         inverse = xp.pinv(a, atol=None, rtol=None, hermitian=False)
@@ -142,7 +142,7 @@ def lstsq_a_rule(xp, g, a, b, out0):
 
 
 def lstsq_b_rule(xp, g, a, b, out0):
-    g, residuals_g = g
+    g, residuals_g, *_ = g
     total = None
     if g is not None:
         inverse = xp.pinv(a, atol=None, rtol=None, hermitian=False)

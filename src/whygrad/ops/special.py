@@ -77,10 +77,10 @@ def zeta(xp, x, q):
 
 
 @elementwise(node=kinds_node("SpecialXlog1Py"),
-             x=lambda xp, g, x, y: g * xp.where((x == 0) & (y <= -1), 0.0, xp.log1p(y)),
+             x=lambda xp, g, x, y: xp.where((x == 0) & (y <= -1), 0.0, xp.xlog1py(g, y)),
              y=lambda g, x, y: g * x / (y + 1))
 def xlog1py(xp, x, y):
-    return xp.where((x == 0) & (y == y), 0.0, x * xp.log1p(y))
+    return xp.xlog1py(x, y)
 
 
 def gamma_density(xp, a, x):

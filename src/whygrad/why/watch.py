@@ -47,8 +47,11 @@ class GradFacts:
         self.deposits: list[Deposit] = []
 
     def piled_up(self) -> bool:
-        """True if a further backward added to a gradient that had been used: read, or applied to the leaf."""
-        return any(earlier.reads or earlier.version != later.version
+        """True if a further backward added to a gradient that had been used: read, or applied to the leaf.
+
+        A gradient that another loss adds to after a step (a discriminator's, while the generator learns) is none.
+        """
+        return any(earlier.reads or (earlier.version != later.version and earlier.backward.site == later.backward.site)
                    for earlier, later in zip(self.deposits, self.deposits[1:], strict=False))
 
 

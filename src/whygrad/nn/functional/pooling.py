@@ -446,3 +446,22 @@ def _check_fractional(name: str, input: Tensor, kernel: Sizes, size: Sizes, samp
 
 
 fractional_max_pool2d, fractional_max_pool3d = (_fractional(dims) for dims in (2, 3))
+
+
+def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
+    def with_indices(*args: Any, **kwargs: Any) -> Any:
+        return pool(*args, **{**kwargs, "return_indices": True})
+
+    with_indices.__name__ = with_indices.__qualname__ = f"{pool.__name__}_with_indices"
+    with_indices.__doc__ = f"`{pool.__name__}`, and the places of the maxima in the flattened image."
+    return with_indices
+
+
+max_pool1d_with_indices = _with_indices(max_pool1d)
+max_pool2d_with_indices = _with_indices(max_pool2d)
+max_pool3d_with_indices = _with_indices(max_pool3d)
+adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
+adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d)
+adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
+fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d)
+fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d)

@@ -204,7 +204,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     if input.dtype is not grid.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {grid.dtype.scalar_name}")
-    if not input.is_floating_point():
+    if not input.dtype.is_floating_point:
         raise NotImplementedError(f"\"grid_sampler_{dims}d_cpu_kernel_impl\" not implemented for '{input.dtype.scalar_name}'")
 
 

@@ -1,9 +1,12 @@
-"""Ready-made parametrizations: weight and spectral normalisation."""
+"""Ready-made parametrizations: orthogonal matrices, weight and spectral normalisation."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from whygrad import linalg
 from whygrad._tensor import Tensor
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.nn import functional as F
@@ -16,10 +19,104 @@ from whygrad.nn.utils.weight_norm import _weight_norm, norm_except_dim
 _whygrad_internal_ = True
 
 
+ORTHOGONAL_MAPS = ("matrix_exp", "cayley", "householder")
+
+
+class _Orthogonal(Module):
+    """Makes of any matrix one with orthonormal columns, or rows if it is wide.
+
+    With a `base`, an orthogonal matrix that is kept beside, the parameter is a way from there, and any orthogonal matrix
+    can be assigned. The first two maps take the lower triangle for a skew-symmetric matrix; the last one takes its columns
+    for mirrors, and the signs on the diagonal for signs of columns.
+    """
+
+    base: Any
+
+    def __init__(self, weight: Any, orthogonal_map: str, *, use_trivialization: bool = True) -> None:
+        super().__init__()
+        if weight.is_complex() and orthogonal_map == "householder":
+            raise ValueError("The householder parametrization does not support complex tensors.")
+        self.shape = weight.shape
+        self.orthogonal_map = orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, X: Any) -> Any:
+        wide = X.size(-2) < X.size(-1)
+        Q = self._map(X.mT if wide else X)
+        if hasattr(self, "base"):
+            Q = self.base @ Q
+        return Q.mT if wide else Q
+
+    def _map(self, X: Any) -> Any:
+        n, k = X.size(-2), X.size(-1)
+        if self.orthogonal_map == "householder":
+            A = X.tril(-1)
+            mirrors = linalg.householder_product(A, 2.0 / (1.0 + (A * A).sum(dim=-2)))
+            return mirrors * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+        X = X.tril()
+        if n != k:
+            X = torch.cat([X, X.new_zeros(n, n - k).expand(*X.shape[:-2], -1, -1)], dim=-1)
+        A = X - X.mH
+        if self.orthogonal_map == "matrix_exp":
+            Q = torch.matrix_exp(A)
+        else:
+            one = torch.eye(n, dtype=A.dtype)
+            Q = linalg.solve(torch.add(one, A, alpha=-0.5), torch.add(one, A, alpha=0.5))
+        return Q if n == k else Q[..., :k]
+
+    @no_grad()
+    def right_inverse(self, Q: Any) -> Any:
+        if Q.shape != self.shape:
+            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
+        wide = Q.size(-2) < Q.size(-1)
+        tall = Q.mT if wide else Q
+        if not hasattr(self, "base"):
+            if self.orthogonal_map != "householder":
+                raise NotImplementedError("It is not possible to assign to the matrix exponential or the Cayley "
+                                          "parametrizations when use_trivialization=False.")
+            A, tau = torch.geqrf(tall)
+            diagonal = A.diagonal(dim1=-2, dim2=-1)
+            diagonal.sign_()
+            diagonal[tau == 0.0] *= -1
+            return A.mT if wide else A
+        self.base = _completed(tall)
+        start = torch.zeros_like(Q)
+        start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        return start
+
+
+def _completed(Q: Any) -> Any:
+    """A square orthogonal matrix that begins with the columns of `Q`, or with columns made orthogonal from them."""
+    n, k = Q.size(-2), Q.size(-1)
+    if n == k:
+        product = (Q.mH @ Q)._array
+        tolerance = 10.0 * n * np.finfo(product.dtype).eps
+        if np.allclose(product, np.eye(k, dtype=product.dtype), atol=tolerance):
+            return Q.clone()
+    else:
+        Q = torch.cat([Q, torch.randn((*Q.shape[:-2], n, n - k), dtype=Q.dtype)], dim=-1)
+    X, tau = torch.geqrf(Q)
+    return linalg.householder_product(X, tau) * X.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+
+
 def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = None, *,
                use_trivialization: bool = True) -> Any:
-    raise NotImplementedError("torch.nn.utils.parametrizations.orthogonal: whygrad has no matrix_exp and no "
-                              "householder_product")
+    """Keep a matrix orthogonal, whatever its parameter is."""
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if weight.ndim < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
+    if orthogonal_map is None:
+        square = weight.shape[-2] == weight.shape[-1]
+        orthogonal_map = "matrix_exp" if square or weight.dtype.is_complex else "householder"
+    if orthogonal_map not in ORTHOGONAL_MAPS:
+        raise ValueError('orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: '
+                         f"{orthogonal_map}")
+    parametrize.register_parametrization(
+        module, name, _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization), unsafe=True)
+    return module
 
 
 class _WeightNorm(Module):

@@ -1,0 +1,49 @@
+"""NumPy words for ops/scan.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whygrad.backends.numpy_reduction import in_float32
+from whygrad.backends.quiet import quiet
+
+_whygrad_internal_ = True
+
+
+def _running_extreme(ufunc: np.ufunc) -> Callable[..., Any]:
+    """Of several equal ones the index is the last so far; a NaN wins, and so does the next one."""
+
+    def extreme(x: Any, *, axis: int) -> Any:
+        if not x.ndim:
+            return x.copy(), np.zeros((), np.int64)
+        values = ufunc.accumulate(x, axis, x.dtype)
+        along = np.arange(x.shape[axis]).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
+        indices = np.where((x == values) | (x != x), along, 0)
+        return values, np.maximum.accumulate(indices, axis)
+
+    return extreme
+
+
+cummax, cummin = _running_extreme(np.maximum), _running_extreme(np.minimum)
+
+
+@in_float32
+@quiet
+def logcumsumexp(x: Any, *, axis: int) -> Any:
+    if not x.ndim:
+        return x.copy()
+    if x.dtype.kind != "c":
+        return np.logaddexp.accumulate(x, axis, x.dtype)
+    total = np.moveaxis(x, axis, 0).copy()
+    for i in range(1, len(total)):  # one after the other: the order decides on the branch of the logarithm
+        total[i] = _logaddexp_complex(total[i], total[i - 1])
+    return np.ascontiguousarray(np.moveaxis(total, 0, axis))
+
+
+def _logaddexp_complex(a: Any, b: Any) -> Any:
+    high, low = np.where(a.real >= b.real, a, b), np.where(a.real >= b.real, b, a)
+    result = high + np.log1p(np.exp(low - high))
+    return np.where(np.isinf(high.real) & (high.real < 0), high, result)

@@ -1,0 +1,50 @@
+"""Running extremes and running log-sums along an axis, and slices held to a norm."""
+
+from whygrad.ops.reduction import norm_rule
+from whygrad.ops.table import NoGrad, op
+
+
+def _running_extreme(name):
+    def forward(xp, x, *, axis):
+        return getattr(xp, name)(x, axis=axis)
+
+    forward.__name__ = name
+    op(outputs=("values", NoGrad("indices are integers")),
+       x=lambda xp, g, out1, x_shape, axis: xp.gather_backward(g, out1, shape=x_shape, axis=axis))(forward)
+
+
+_running_extreme("cummax")
+_running_extreme("cummin")
+
+
+def logcumsumexp_rule(xp, g, x, out, axis):
+    """The sum of all later g * exp(x - out), by a recurrence whose factors do not exceed one."""
+    if not x.shape:
+        return g
+    n = x.shape[axis]
+    before = xp.cat(xp.slice(out, axis=axis, start=0, stop=min(1, n)),
+                    xp.slice(out, axis=axis, start=0, stop=max(n - 1, 0)), axis=axis)
+    decay = xp.exp(before - out)
+    return (g + xp.scan(decay, decay * g, axis=axis, reverse=True)) * xp.exp(x - out)
+
+
+@op(x=logcumsumexp_rule)
+def logcumsumexp(xp, x, *, axis):
+    return xp.logcumsumexp(x, axis=axis)
+
+
+EPS = 1e-7
+
+
+def renorm_rule(xp, g, x, ord, axis, maxnorm):
+    norm = xp.vector_norm(x, ord=ord, axis=axis, keepdims=True)
+    inverse = 1 / (norm + EPS)
+    along = norm_rule(xp, xp.sum(x * g, axis=axis, keepdims=True), x, norm, ord, axis, True)
+    return xp.where(norm > maxnorm, maxnorm * inverse * (g - inverse * along), g)
+
+
+@op(x=renorm_rule)
+def renorm(xp, x, *, ord, axis, maxnorm):
+    """`axis` is what is reduced: all axes but one."""
+    norm = xp.vector_norm(x, ord=ord, axis=axis, keepdims=True)
+    return x * xp.where(norm > maxnorm, maxnorm / (norm + EPS), 1.0)
