@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from distribution_cases import CASES, Case
 from oracle import assert_same, check, outcome, pair, to_numpy, weights_like
 
 import whygrad
-from distribution_cases import CASES, Case
 
 # torch's own formulas for these are good to seven digits only.
 ROUGH = {"VonMises": 1e-5, "GeneralizedPareto": 1e-4}

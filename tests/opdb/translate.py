@@ -35,16 +35,25 @@ def find(root: Any, path: str) -> Any:
 
 
 @functools.cache
-def paths_of_functions() -> dict[int, str]:
+def paths_of_functions() -> dict[int, list[str]]:
     """Where a function of torch is found, by its id."""
-    paths = {}
+    paths: dict[int, list[str]] = {}
     for namespace in NAMESPACES:
         holder = find(torch, namespace)
         for name in dir(holder):
             value = getattr(holder, name, None)
             if callable(value):
-                paths[id(value)] = f"{namespace}.{name}".lstrip(".")
+                paths.setdefault(id(value), []).append(f"{namespace}.{name}".lstrip("."))
     return paths
+
+
+def find_any(paths: list[str]) -> Any:
+    for path in paths[:-1]:
+        try:
+            return find(whygrad, path)
+        except Missing:
+            continue
+    return find(whygrad, paths[-1])
 
 
 def seeded(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -63,10 +72,10 @@ def our_function(theirs: Any) -> Any:
         ours = types.FunctionType(theirs.__code__, scope, theirs.__name__, theirs.__defaults__, cells or None)
         ours.__kwdefaults__ = theirs.__kwdefaults__
         return ours
-    path = paths_of_functions().get(id(theirs))
-    if path is None:
+    paths = paths_of_functions().get(id(theirs))
+    if paths is None:
         raise Missing(getattr(theirs, "__name__", str(theirs)))
-    return find(whygrad, path)
+    return find_any(paths)
 
 
 def _in_cell(value: Any) -> Any:

@@ -191,7 +191,7 @@ def unused() -> None:
 
 @pytest.mark.parametrize(("program", "words"), [
     (second_backward, ["freed by the backward", "retain_graph"]),
-    (overwritten, ["overwritten", "saved"]),
+    (overwritten, ["modified in place", "saved"]),
     (non_scalar, ["Jacobian", "gradient="]),
     (wrong_gradient_shape, ["never broadcast"]),
     (leaf_in_place, ["no_grad"]),

@@ -29,13 +29,13 @@ CHUNK = 1 << 13  # samples at once: each takes about a hundred points
 
 def _integral(log_density: Any, excess: Any, width: Array, *arguments: Array) -> Array:
     """The integral over v > 0 of exp(log_density(v, ...)) * excess(v, ...), for each sample."""
-    width, *arguments = [x.ravel() for x in np.broadcast_arrays(width, *arguments)]
+    width, *flat = [x.ravel() for x in np.broadcast_arrays(width, *arguments)]
     total = np.empty_like(width)
     for at in range(0, total.size, CHUNK):
         part = slice(at, at + CHUNK)
         scale = width[part, None]
         v = scale * POINTS
-        columns = [x[part, None] for x in arguments]
+        columns = [x[part, None] for x in flat]
         total[part] = (np.exp(log_density(v, *columns)) * excess(v, *columns) * scale) @ WEIGHTS
     return total
 

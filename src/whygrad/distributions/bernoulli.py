@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from whygrad._tensor import Size
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
@@ -42,7 +41,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
     def mode(self) -> Any:
         return (self.probs >= 0.5).to(self.probs.dtype).masked_fill(self.probs == 0.5, math.nan)
 
-    def sample(self, sample_shape: Shape = Size()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return torch.bernoulli(self.probs.expand(shape))

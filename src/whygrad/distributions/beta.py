@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.dirichlet import Dirichlet
 from whygrad.distributions.distribution import Real, Shape, validated
@@ -43,7 +42,7 @@ class Beta(ExponentialFamily):
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     @validated

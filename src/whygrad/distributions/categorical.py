@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from whygrad import dtypes
-from whygrad._tensor import Size, Tensor
+from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
+from whygrad.distributions.utils import Values
 from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
@@ -26,7 +27,7 @@ class Categorical(ProbsOrLogits, Distribution):
     _constants = ("_given", "_num_events")
     _is_binary = False
 
-    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
+    def __init__(self, probs: Values | None = None, logits: Values | None = None,
                  validate_args: bool | None = None) -> None:
         self._given = given(probs, logits)
         weights: Any = logits if probs is None else probs
@@ -50,7 +51,7 @@ class Categorical(ProbsOrLogits, Distribution):
     variance = mean
     mode = property(lambda self: self.probs.argmax(dim=-1))
 
-    def sample(self, sample_shape: Shape = Size()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Any:
         rows = self.probs.reshape(-1, self._num_events)
         samples = torch.multinomial(rows, Size(sample_shape).numel(), True).T
         return samples.reshape(self._extended_shape(sample_shape))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.utils import empty_like_parameter
@@ -34,7 +33,7 @@ class Cauchy(Distribution):
     mode = property(lambda self: self.loc)
     variance = property(lambda self: torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype))
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         return self.loc + empty_like_parameter(self.loc, self._extended_shape(sample_shape)).cauchy_() * self.scale
 
     @validated

@@ -71,13 +71,17 @@ for _kinds, _factory in _BOTH:
         biject_to.register(_kind, _factory)
         transform_to.register(_kind, _factory)
 
+
+def _register_composed(to: ConstraintRegistry) -> None:
+    """Regions made of others: transforms made of theirs, from the same registry."""
+    to.register(constraints.independent,
+                lambda c: transforms.IndependentTransform(to(c.base_constraint), c.reinterpreted_batch_ndims))
+    to.register(constraints.cat, lambda c: transforms.CatTransform([to(part) for part in c.cseq], c.dim, c.lengths))
+    to.register(constraints.stack, lambda c: transforms.StackTransform([to(part) for part in c.cseq], c.dim))
+
+
 for _registry in (biject_to, transform_to):
-    _registry.register(constraints.independent, lambda c, to=_registry: transforms.IndependentTransform(
-        to(c.base_constraint), c.reinterpreted_batch_ndims))
-    _registry.register(constraints.cat, lambda c, to=_registry: transforms.CatTransform(
-        [to(part) for part in c.cseq], c.dim, c.lengths))
-    _registry.register(constraints.stack, lambda c, to=_registry: transforms.StackTransform(
-        [to(part) for part in c.cseq], c.dim))
+    _register_composed(_registry)
 
 biject_to.register(constraints.simplex, lambda c: transforms.StickBreakingTransform())
 transform_to.register(constraints.simplex, lambda c: transforms.SoftmaxTransform())

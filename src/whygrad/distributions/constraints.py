@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from whygrad import dtypes, linalg
-from whygrad._tensor import Tensor, wrap
+from whygrad._tensor import wrap
+from whygrad.distributions.utils import Values
 from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
@@ -26,7 +27,7 @@ class Constraint:
     is_discrete: Any = False
     event_dim: Any = 0
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Values) -> Any:
         """Which events are valid, as booleans."""
         raise NotImplementedError
 
@@ -54,7 +55,7 @@ class _Dependent(Constraint):
         return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
                           event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
 
-    def check(self, x: Tensor) -> Any:
+    def check(self, x: Values) -> Any:
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
@@ -81,8 +82,8 @@ def _check_constraint(base: Any) -> None:
         raise AssertionError(f"base_constraint must be a Constraint, got {type(base).__name__}")
 
 
-def _all_but(result: Tensor, dims: int) -> Tensor:
-    return result.reshape(result.shape[:dims] + (-1,)).all(-1)
+def _all_but(result: Values, dims: int) -> Values:
+    return result.reshape((*result.shape[:dims], -1)).all(-1)
 
 
 class _IndependentConstraint(Constraint):
@@ -101,10 +102,10 @@ class _IndependentConstraint(Constraint):
     is_discrete = property(lambda self: self.base_constraint.is_discrete)
     event_dim = property(lambda self: self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Values) -> Any:
         result = self.base_constraint.check(value)
         if result.dim() < self.reinterpreted_batch_ndims:
-            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")  # type: ignore[attr-defined]
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
         return _all_but(result, result.dim() - self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
@@ -190,7 +191,7 @@ def _is_bit(value: Any) -> Any:
 
 
 def _is_lower_triangular(value: Any) -> Any:
-    return (value.tril() == value).reshape(value.shape[:-2] + (-1,)).all(-1)
+    return (value.tril() == value).reshape((*value.shape[:-2], -1)).all(-1)
 
 
 def _is_lower_cholesky(value: Any) -> Any:
@@ -235,7 +236,7 @@ class _Square(Constraint):
 
     event_dim = 2
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Values) -> Any:
         return torch.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=dtypes.bool_)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
@@ -79,7 +78,7 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
                             1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         return self.icdf(torch.rand(self._extended_shape(sample_shape), dtype=self.probs.dtype))
 
     @validated

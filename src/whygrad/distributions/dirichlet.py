@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Size, Tensor
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
+from whygrad.distributions.utils import Values
 from whygrad.functional.special import sample_dirichlet
 from whygrad.nn.functional import one_hot
 from whygrad.nn.torch_functions import torch
@@ -25,13 +25,13 @@ class Dirichlet(ExponentialFamily):
     has_rsample = True
     _parts = ("concentration",)
 
-    def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
-        if concentration.dim() < 1:  # type: ignore[attr-defined]
+    def __init__(self, concentration: Values, validate_args: bool | None = None) -> None:
+        if concentration.dim() < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration: Any = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         return sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     @validated

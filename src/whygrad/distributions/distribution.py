@@ -10,14 +10,14 @@ from typing import Any
 from whygrad._tensor import Size, Tensor
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
-from whygrad.distributions.utils import broadcast_all, lazy_property
+from whygrad.distributions.utils import Values, broadcast_all, lazy_property
 from whygrad.errors import user_stacklevel
 
 _whygrad_internal_ = True
 
 __all__ = ["Distribution"]
 
-Real = Tensor | float  # a parameter
+Real = Any  # a parameter: a tensor or a number
 Shape = Sequence[int]
 
 
@@ -53,10 +53,10 @@ class Distribution:
             raise ValueError
         Distribution._validate_args = value
 
-    def __init__(self, batch_shape: Shape = Size(), event_shape: Shape = Size(),
+    def __init__(self, batch_shape: Shape = (), event_shape: Shape = (),
                  validate_args: bool | None = None) -> None:
-        self._batch_shape = batch_shape
-        self._event_shape = event_shape
+        self._batch_shape = Size(batch_shape)
+        self._event_shape = Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
@@ -113,12 +113,12 @@ class Distribution:
     @property
     def batch_shape(self) -> Size:
         """The shape of the parameters' batch."""
-        return self._batch_shape  # type: ignore[return-value]
+        return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
         """The shape of one sample."""
-        return self._event_shape  # type: ignore[return-value]
+        return self._event_shape
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:
@@ -131,68 +131,68 @@ class Distribution:
         raise NotImplementedError
 
     @property
-    def mean(self) -> Tensor:
+    def mean(self) -> Values:
         """The expected value."""
         raise NotImplementedError
 
     @property
-    def mode(self) -> Tensor:
+    def mode(self) -> Values:
         """The most likely value."""
         raise NotImplementedError(f"{self.__class__} does not implement mode")
 
     @property
-    def variance(self) -> Tensor:
+    def variance(self) -> Values:
         """The expected square of the distance from the mean."""
         raise NotImplementedError
 
     @property
-    def stddev(self) -> Tensor:
+    def stddev(self) -> Values:
         """The square root of the variance."""
-        return self.variance.sqrt()  # type: ignore[attr-defined, no-any-return]
+        return self.variance.sqrt()
 
-    def sample(self, sample_shape: Shape = Size()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Values:
         """Samples without gradients, of shape sample_shape + batch_shape + event_shape."""
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Shape = Size()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Values:
         """Samples that are differentiable functions of the parameters."""
         raise NotImplementedError
 
-    def sample_n(self, n: int) -> Tensor:
+    def sample_n(self, n: int) -> Values:
         """n samples. torch advises `sample((n,))` instead."""
         warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning,
                       stacklevel=user_stacklevel())
         return self.sample(Size((n,)))
 
-    def log_prob(self, value: Tensor) -> Tensor:
+    def log_prob(self, value: Values) -> Values:
         """The logarithm of the density, or of the probability, at a value."""
         raise NotImplementedError
 
-    def cdf(self, value: Tensor) -> Tensor:
+    def cdf(self, value: Values) -> Values:
         """The probability of being at most `value`."""
         raise NotImplementedError
 
-    def icdf(self, value: Tensor) -> Tensor:
+    def icdf(self, value: Values) -> Values:
         """The inverse of `cdf`."""
         raise NotImplementedError
 
-    def enumerate_support(self, expand: bool = True) -> Tensor:
+    def enumerate_support(self, expand: bool = True) -> Values:
         """All values of a discrete distribution along dim 0; for every member of the batch if `expand`."""
         raise NotImplementedError
 
-    def entropy(self) -> Tensor:
+    def entropy(self) -> Values:
         """The expectation of -log_prob."""
         raise NotImplementedError
 
-    def perplexity(self) -> Tensor:
+    def perplexity(self) -> Values:
         """exp of the entropy."""
-        return self.entropy().exp()  # type: ignore[attr-defined, no-any-return]
+        return self.entropy().exp()
 
-    def _extended_shape(self, sample_shape: Shape = Size()) -> Size:
+    def _extended_shape(self, sample_shape: Shape = ()) -> Size:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
-    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
+    def _enumerated(self, values: Values, expand: bool) -> Values:
         """Values along dim 0, with a dim for each one of the batch."""
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values

@@ -7,6 +7,7 @@ from typing import Any
 from whygrad import autograd
 from whygrad._tensor import Tensor
 from whygrad.distributions.distribution import Distribution
+from whygrad.distributions.utils import Values
 
 _whygrad_internal_ = True
 
@@ -17,25 +18,25 @@ class ExponentialFamily(Distribution):
     """Entropy and divergence follow from the log normalizer F and its gradient, the mean of t(x)."""
 
     @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
+    def _natural_params(self) -> tuple[Values, ...]:
         raise NotImplementedError
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+    def _log_normalizer(self, *natural_params: Values) -> Values:
         raise NotImplementedError
 
     @property
     def _mean_carrier_measure(self) -> float:
         raise NotImplementedError
 
-    def _normalizer_and_means(self) -> tuple[list[Tensor], Tensor, Any]:
+    def _normalizer_and_means(self) -> tuple[list[Values], Tensor, Any]:
         parameters = [p.detach().requires_grad_() for p in self._natural_params]
         normalizer = self._log_normalizer(*parameters)
         return parameters, normalizer, autograd.grad(normalizer.sum(), parameters, create_graph=True)
 
-    def entropy(self) -> Tensor:
+    def entropy(self) -> Values:
         carrier = self._mean_carrier_measure
         parameters, normalizer, means = self._normalizer_and_means()
         result = normalizer - carrier
         for parameter, mean in zip(parameters, means, strict=True):
             result = result - (parameter * mean).reshape((*self._batch_shape, -1)).sum(-1)
-        return result  # type: ignore[no-any-return]
+        return result

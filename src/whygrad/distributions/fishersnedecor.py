@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from whygrad import dtypes
-from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.gamma import Gamma
@@ -47,7 +46,7 @@ class FisherSnedecor(Distribution):
         df2 = self.df2.masked_fill(self.df2 <= 4, math.nan)
         return 2 * df2.pow(2) * (self.df1 + df2 - 2) / (self.df1 * (df2 - 2).pow(2) * (df2 - 4))
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         tiny = dtypes.finfo(self.df1.dtype).tiny
         above, below = self._gamma1.rsample(sample_shape), self._gamma2.rsample(sample_shape)
         return (above / below.clamp(min=tiny)).clamp(min=tiny)

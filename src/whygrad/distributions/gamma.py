@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad import dtypes
-from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
@@ -36,7 +35,7 @@ class Gamma(ExponentialFamily):
     mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
     variance = property(lambda self: self.concentration / self.rate.pow(2))
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         value.detach().clamp_(min=dtypes.finfo(value.dtype).tiny)  # off zero, whatever the gradient says

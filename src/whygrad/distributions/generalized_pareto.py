@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.nn.torch_functions import torch
@@ -34,7 +33,7 @@ class GeneralizedPareto(Distribution):
         is_zero = self.concentration.abs() <= 1e-8
         return is_zero, self.concentration.masked_fill(is_zero, 1.0)
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         return self.icdf(torch.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype))
 
     @validated

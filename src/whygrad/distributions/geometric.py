@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad import dtypes
-from whygrad._tensor import Size
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
@@ -44,10 +43,10 @@ class Geometric(ProbsOrLogits, Distribution):
     mode = property(lambda self: torch.zeros_like(self.probs))
     variance = property(lambda self: (1.0 / self.probs - 1.0) / self.probs)
 
-    def sample(self, sample_shape: Shape = Size()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Any:
         tiny = dtypes.finfo(self.probs.dtype).tiny
         with no_grad():
-            u = empty_like_parameter(self.probs, self._extended_shape(sample_shape)).uniform_(tiny, 1)  # type: ignore[attr-defined]
+            u = empty_like_parameter(self.probs, self._extended_shape(sample_shape)).uniform_(tiny, 1)
             return (u.log() / (-self.probs).log1p()).floor()
 
     @validated

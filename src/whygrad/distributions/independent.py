@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape
 from whygrad.distributions.utils import _sum_rightmost
@@ -52,10 +51,10 @@ class Independent(Distribution):
         base = self.base_dist.support
         return constraints.independent(base, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else base
 
-    def sample(self, sample_shape: Shape = Size()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Any:
         return self.base_dist.sample(sample_shape)
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Any) -> Any:

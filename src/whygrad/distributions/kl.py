@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._tensor import Tensor
 from whygrad.distributions.bernoulli import Bernoulli
 from whygrad.distributions.beta import Beta
 from whygrad.distributions.binomial import Binomial
@@ -30,7 +29,7 @@ from whygrad.distributions.pareto import Pareto
 from whygrad.distributions.poisson import Poisson
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.uniform import Uniform
-from whygrad.distributions.utils import _sum_rightmost, euler_constant
+from whygrad.distributions.utils import Values, _sum_rightmost, euler_constant
 from whygrad.errors import user_stacklevel
 from whygrad.nn.functional import softplus
 
@@ -53,7 +52,7 @@ def register_kl(type_p: type[Any], type_q: type[Any]) -> Callable[[Formula], For
     return decorator
 
 
-def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+def kl_divergence(p: Distribution, q: Distribution) -> Values:
     """KL(p || q), the expectation under p of log p(x) - log q(x), for each member of the batch."""
     pair = type(p), type(q)
     function: Any = _KL_MEMOIZE.get(pair)
@@ -62,7 +61,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     if function is NotImplemented:
         raise NotImplementedError(f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type "
                                   f"{q.__class__.__name__}")
-    return function(p, q)  # type: ignore[no-any-return]
+    return function(p, q)
 
 
 def _dispatch_kl(type_p: type[Any], type_q: type[Any]) -> Any:

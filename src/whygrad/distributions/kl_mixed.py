@@ -1,7 +1,7 @@
 """KL divergences between distributions of different kinds: the cross entropy of q under p, less the entropy of p.
 
-The cross entropy -E log q(x) is linear in a few expectations under p: of x and x**2, log x, log(1 - x), exp(-x / s), |x - m|. So each
-q has one formula, and each p says what it knows. Where p can give what q cannot, the divergence is infinite.
+The cross entropy -E log q(x) is linear in a few expectations under p: of x and x**2, log x, log(1 - x), exp(-x / s),
+|x - m|. So each q has one formula, and each p says what it knows. Where p can give what q cannot, the divergence is infinite.
 """
 
 from __future__ import annotations

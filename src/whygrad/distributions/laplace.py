@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad import dtypes
-from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.utils import empty_like_parameter
@@ -34,9 +33,9 @@ class Laplace(Distribution):
     variance = property(lambda self: 2 * self.scale.pow(2))
     stddev = property(lambda self: 2 ** 0.5 * self.scale)
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         eps = dtypes.finfo(self.loc.dtype).eps
-        u = empty_like_parameter(self.loc, self._extended_shape(sample_shape)).uniform_(eps - 1, 1)  # type: ignore[attr-defined]
+        u = empty_like_parameter(self.loc, self._extended_shape(sample_shape)).uniform_(eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
     @validated

@@ -40,10 +40,10 @@ class LKJCholesky(Distribution):
         super().__init__(self.concentration.shape, Size((dim, dim)), validate_args)
 
     def _expanded(self, part: Any, batch_shape: Size) -> Any:
-        return part.expand(batch_shape + (self.dim,)) if part is self._beta else super()._expanded(part, batch_shape)
+        return part.expand((*batch_shape, self.dim)) if part is self._beta else super()._expanded(part, batch_shape)
 
-    def sample(self, sample_shape: Shape = Size()) -> Any:
-        length = self._beta.sample(sample_shape).unsqueeze(-1)  # type: ignore[attr-defined]
+    def sample(self, sample_shape: Shape = ()) -> Any:
+        length = self._beta.sample(sample_shape).unsqueeze(-1)
         normals = torch.randn(self._extended_shape(sample_shape), dtype=length.dtype).tril(-1)
         direction = normals / normals.norm(dim=-1, keepdim=True)
         direction[..., 0, :].fill_(0.0)

@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 from whygrad import linalg
-from whygrad._tensor import Size, Tensor
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
-from whygrad.distributions.utils import _standard_normal, lazy_property
+from whygrad.distributions.utils import Values, _standard_normal, lazy_property
 from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
@@ -31,11 +30,11 @@ class LowRankMultivariateNormal(Distribution):
     _parts = ("loc", "cov_factor", "cov_diag")
     _constants = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
 
-    def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
-        if loc.dim() < 1:  # type: ignore[attr-defined]
+    def __init__(self, loc: Values, cov_factor: Values, cov_diag: Values, validate_args: bool | None = None) -> None:
+        if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         event_shape = loc.shape[-1:]
-        if cov_factor.dim() < 2:  # type: ignore[attr-defined]
+        if cov_factor.dim() < 2:
             raise ValueError("cov_factor must be at least two-dimensional, with optional leading batch dimensions")
         if cov_factor.shape[-2:-1] != event_shape:
             raise ValueError(f"cov_factor must be a batch of matrices with shape {event_shape[0]} x m")
@@ -95,7 +94,7 @@ class LowRankMultivariateNormal(Distribution):
         a: Any = linalg.solve_triangular(self._capacitance_tril, self._scaled_factor(), upper=False)
         return self._of_batch(torch.diag_embed(self._unbroadcasted_cov_diag.reciprocal()) - a.mT @ a)
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         for_factor = _standard_normal((*shape[:-1], self.cov_factor.shape[-1]), self.loc.dtype)
         for_diag = _standard_normal(shape, self.loc.dtype)

@@ -87,7 +87,7 @@ class MixtureSameFamily(Distribution):
         of_components: Any = self._component_distribution.log_prob(self._pad(x))
         return (of_components + self._mixture_distribution.logits.log_softmax(dim=-1)).logsumexp(dim=-1)
 
-    def sample(self, sample_shape: Shape = Size()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Any:
         with no_grad():
             chosen = self._mixture_distribution.sample(sample_shape)
             samples = self._component_distribution.sample(sample_shape)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from whygrad._tensor import Size, Tensor
 from whygrad.distributions import constraints
 from whygrad.distributions.binomial import Binomial
 from whygrad.distributions.categorical import Categorical
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.probs_or_logits import OfCategories
-from whygrad.distributions.utils import broadcast_all
+from whygrad.distributions.utils import Values, broadcast_all
 from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
@@ -26,7 +25,7 @@ class Multinomial(OfCategories, Distribution):
     _parts = ("_categorical",)
     _constants = ("total_count",)
 
-    def __init__(self, total_count: int = 1, probs: Tensor | None = None, logits: Tensor | None = None,
+    def __init__(self, total_count: int = 1, probs: Values | None = None, logits: Values | None = None,
                  validate_args: bool | None = None) -> None:
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
@@ -42,7 +41,7 @@ class Multinomial(OfCategories, Distribution):
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
 
-    def sample(self, sample_shape: Shape = Size()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Any:
         draws = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
         counts = torch.zeros(self._extended_shape(sample_shape), dtype=draws.dtype)
         return counts.scatter_add_(-1, draws, torch.ones_like(draws)).to(self.probs.dtype)

@@ -6,10 +6,9 @@ import math
 from typing import Any
 
 from whygrad import linalg
-from whygrad._tensor import Size, Tensor
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
-from whygrad.distributions.utils import _standard_normal, lazy_property
+from whygrad.distributions.utils import Values, _standard_normal, lazy_property
 from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
@@ -32,8 +31,8 @@ def _batch_mahalanobis(factors: Any, vectors: Any) -> Any:
     systems = vectors.permute(*rows, len(batch), *columns)
     systems = systems.reshape(*[batch[i] for i in rows], vectors.shape[-1], -1)
     lean = factors.reshape(*[batch[i] for i in rows], *factors.shape[-2:])
-    lengths = linalg.solve_triangular(lean, systems, upper=False).pow(2).sum(-2)  # type: ignore[attr-defined]
-    lengths = lengths.reshape([batch[i] for i in (*rows, *columns)])
+    lengths: Any = linalg.solve_triangular(lean, systems, upper=False)
+    lengths = lengths.pow(2).sum(-2).reshape([batch[i] for i in (*rows, *columns)])
     order = [*rows, *columns]
     return lengths.permute([order.index(i) for i in range(len(batch))]) if batch else lengths
 
@@ -60,16 +59,16 @@ class MultivariateNormal(Distribution):
     _constants = ("_unbroadcasted_scale_tril",)
     loc: Any
 
-    def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
-                 scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:
-        if loc.dim() < 1:  # type: ignore[attr-defined]
+    def __init__(self, loc: Values, covariance_matrix: Values | None = None, precision_matrix: Values | None = None,
+                 scale_tril: Values | None = None, validate_args: bool | None = None) -> None:
+        if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         matrices = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
         passed = {name: m for name, m in matrices.items() if m is not None}
         if len(passed) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         (name, matrix), = passed.items()
-        if matrix.dim() < 2:  # type: ignore[attr-defined]
+        if matrix.dim() < 2:
             shown = "scale_tril matrix" if name == "scale_tril" else name
             raise ValueError(f"{shown} must be at least two-dimensional, with optional leading batch dimensions")
         batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
@@ -102,7 +101,7 @@ class MultivariateNormal(Distribution):
     def variance(self) -> Any:
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         normals = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, normals)
 

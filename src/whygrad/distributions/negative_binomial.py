@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Size
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.binomial import Counting
@@ -35,7 +34,7 @@ class NegativeBinomial(Counting):
     def _gamma(self) -> Gamma:
         return Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
 
-    def sample(self, sample_shape: Shape = Size()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Any:
         with no_grad():
             return torch.poisson(self._gamma.sample(sample_shape))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from whygrad._tensor import Size
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
@@ -38,12 +37,12 @@ class Normal(ExponentialFamily):
     stddev = property(lambda self: self.scale)
     variance = property(lambda self: self.scale.pow(2))
 
-    def sample(self, sample_shape: Shape = Size()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         return self.loc + _standard_normal(shape, self.loc.dtype) * self.scale
 

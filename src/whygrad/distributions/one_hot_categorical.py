@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Size, Tensor
 from whygrad.distributions import constraints
 from whygrad.distributions.categorical import Categorical
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.probs_or_logits import OfCategories
+from whygrad.distributions.utils import Values
 from whygrad.nn.functional import one_hot
 from whygrad.nn.torch_functions import torch
 
@@ -25,19 +25,19 @@ class OneHotCategorical(OfCategories, Distribution):
     has_enumerate_support = True
     _parts = ("_categorical",)
 
-    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
+    def __init__(self, probs: Values | None = None, logits: Values | None = None,
                  validate_args: bool | None = None) -> None:
         self._categorical = Categorical(probs, logits)
         super().__init__(self._categorical.batch_shape, self.param_shape[-1:], validate_args=validate_args)
 
-    def _one_hot(self, indices: Tensor) -> Any:
+    def _one_hot(self, indices: Values) -> Any:
         return one_hot(indices, self._categorical._num_events).to(self.probs.dtype)
 
     mean = property(lambda self: self.probs)
     mode = property(lambda self: self._one_hot(self.probs.argmax(dim=-1)))
     variance = property(lambda self: self.probs * (1 - self.probs))
 
-    def sample(self, sample_shape: Shape = Size()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Any:
         return self._one_hot(self._categorical.sample(sample_shape))
 
     @validated
@@ -58,5 +58,5 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         return self.sample(sample_shape) + (self.probs - self.probs.detach())

@@ -37,7 +37,7 @@ class ProbsOrLogits:
 
     @property
     def param_shape(self) -> Size:
-        return self._param.size()  # type: ignore[no-any-return]
+        return self._param.size()
 
 
 class OfCategories:

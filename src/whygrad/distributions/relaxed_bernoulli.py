@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Size, Tensor
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import SigmoidTransform
-from whygrad.distributions.utils import broadcast_all, clamp_probs
+from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
 from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
@@ -26,18 +25,18 @@ class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
     _parts = ("probs", "logits")
     _constants = ("_given", "temperature")
 
-    def __init__(self, temperature: Tensor, probs: Real | None = None, logits: Real | None = None,
+    def __init__(self, temperature: Values, probs: Real | None = None, logits: Real | None = None,
                  validate_args: bool | None = None) -> None:
         self.temperature: Any = temperature
         self._given = given(probs, logits)
         self._broadcast(**{self._given: logits if probs is None else probs})
         super().__init__(self._param.size(), validate_args=validate_args)
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
         units: Any = clamp_probs(torch.rand(shape, dtype=probs.dtype))
-        odds = units.log() - (-units).log1p() + probs.log() - (-probs).log1p()  # type: ignore[attr-defined]
+        odds = units.log() - (-units).log1p() + probs.log() - (-probs).log1p()
         return odds / self.temperature
 
     @validated
@@ -55,7 +54,7 @@ class RelaxedBernoulli(TransformedDistribution):
     has_rsample = True  # type: ignore[assignment]
     _parts = ()
 
-    def __init__(self, temperature: Tensor, probs: Real | None = None, logits: Real | None = None,
+    def __init__(self, temperature: Values, probs: Real | None = None, logits: Real | None = None,
                  validate_args: bool | None = None) -> None:
         super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Size, Tensor
 from whygrad.distributions import constraints
 from whygrad.distributions.categorical import Categorical
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.probs_or_logits import OfCategories
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import ExpTransform
-from whygrad.distributions.utils import broadcast_all, clamp_probs
+from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
 from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
@@ -28,13 +27,13 @@ class ExpRelaxedCategorical(OfCategories, Distribution):
     _parts = ("_categorical",)
     _constants = ("temperature",)
 
-    def __init__(self, temperature: Tensor, probs: Tensor | None = None, logits: Tensor | None = None,
+    def __init__(self, temperature: Values, probs: Values | None = None, logits: Values | None = None,
                  validate_args: bool | None = None) -> None:
         self._categorical = Categorical(probs, logits)
         self.temperature: Any = temperature
         super().__init__(self._categorical.batch_shape, self.param_shape[-1:], validate_args=validate_args)
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         units: Any = clamp_probs(torch.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
         gumbels = -((-(units.log())).log())
         scores = (self.logits + gumbels) / self.temperature
@@ -58,7 +57,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     has_rsample = True  # type: ignore[assignment]
     _parts = ()
 
-    def __init__(self, temperature: Tensor, probs: Tensor | None = None, logits: Tensor | None = None,
+    def __init__(self, temperature: Values, probs: Values | None = None, logits: Values | None = None,
                  validate_args: bool | None = None) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)

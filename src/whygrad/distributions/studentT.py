@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.chi2 import Chi2
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
@@ -43,7 +42,7 @@ class StudentT(Distribution):
         variance = torch.where(finite, self.scale.pow(2) * df / (df - 2), math.inf)
         return variance.masked_fill(self.df <= 1, math.nan)
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         normals = _standard_normal(self._extended_shape(sample_shape), self.df.dtype)
         spread = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * (normals * (spread / self.df).rsqrt())

@@ -21,7 +21,7 @@ class TransformedDistribution(Distribution):
     """TransformedDistribution(base, transforms): samples of `base` after one transform or a list of them."""
 
     arg_constraints: dict[str, Any] = {}
-    _parts = ()
+    _parts: tuple[str, ...] = ()
     base_dist: Any
 
     def __init__(self, base_distribution: Distribution, transforms: Transform | list[Transform],
@@ -77,12 +77,12 @@ class TransformedDistribution(Distribution):
             x = transform(x)
         return x
 
-    def sample(self, sample_shape: Shape = Size()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Any:
         # Not rsample without gradients: the base may draw its samples in another way.
         with no_grad():
             return self._transformed(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         return self._transformed(self.base_dist.rsample(sample_shape))
 
     @validated

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.nn.torch_functions import torch
@@ -40,7 +39,7 @@ class Uniform(Distribution):
     stddev = property(lambda self: (self.high - self.low) / 12 ** 0.5)
     variance = property(lambda self: (self.high - self.low).pow(2) / 12)
 
-    def rsample(self, sample_shape: Shape = Size()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Any:
         units = torch.rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
         return self.low + units * (self.high - self.low)
 

@@ -16,11 +16,15 @@ _whygrad_internal_ = True
 __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
            "vec_to_tril_matrix"]
 
+# Tensors get their methods when the package is loaded, so type checkers do not know them.
+Values = Any
+Real = Any  # a tensor or a number
+
 euler_constant = 0.57721566490153286060
 _Number = (bool, int, float)
 
 
-def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
+def broadcast_all(*values: Real) -> tuple[Values, ...]:
     """Tensors of one shape. Numbers become tensors, of the dtype of the first tensor among the values."""
     for v in values:
         if not isinstance(v, (Tensor, *_Number)):
@@ -31,35 +35,35 @@ def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
         *[v if isinstance(v, Tensor) else torch.tensor(v, dtype=dtype) for v in values]))
 
 
-def _standard_normal(shape: Sequence[int], dtype: Any, device: Any = None) -> Tensor:
-    return torch.empty(shape, dtype=dtype).normal_()  # type: ignore[no-any-return]
+def _standard_normal(shape: Sequence[int], dtype: Any, device: Any = None) -> Values:
+    return torch.empty(shape, dtype=dtype).normal_()
 
 
-def empty_like_parameter(parameter: Tensor, shape: Size) -> Tensor:
+def empty_like_parameter(parameter: Values, shape: Size) -> Values:
     """Memory for samples: to be filled in place, in the parameter's dtype."""
-    return torch.empty(shape, dtype=parameter.dtype)  # type: ignore[no-any-return]
+    return torch.empty(shape, dtype=parameter.dtype)
 
 
-def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
+def _sum_rightmost(value: Values, dim: int) -> Values:
     """Sum out the last `dim` dims."""
-    return value if dim == 0 else value.reshape(value.shape[:-dim] + (-1,)).sum(-1)
+    return value if dim == 0 else value.reshape((*value.shape[:-dim], -1)).sum(-1)
 
 
-def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
+def logits_to_probs(logits: Values, is_binary: bool = False) -> Values:
     """Probabilities from log odds (binary), or from log probabilities along the last dim, normalised or not."""
-    return logits.sigmoid() if is_binary else logits.softmax(dim=-1)  # type: ignore[attr-defined]
+    return logits.sigmoid() if is_binary else logits.softmax(dim=-1)
 
 
-def clamp_probs(probs: Tensor) -> Tensor:
+def clamp_probs(probs: Values) -> Values:
     """Probabilities kept away from 0 and 1 by the dtype's precision."""
     eps = dtypes.finfo(probs.dtype).eps
-    return probs.clamp(min=eps, max=1 - eps)  # type: ignore[attr-defined]
+    return probs.clamp(min=eps, max=1 - eps)
 
 
-def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
+def probs_to_logits(probs: Values, is_binary: bool = False) -> Values:
     """Log odds (binary), or log probabilities."""
     clamped = clamp_probs(probs)
-    return clamped.log() - (-clamped).log1p() if is_binary else clamped.log()  # type: ignore[attr-defined]
+    return clamped.log() - (-clamped).log1p() if is_binary else clamped.log()
 
 
 class lazy_property:
@@ -78,20 +82,20 @@ class lazy_property:
         return value
 
 
-def _lower_part(n: int, diag: int) -> Tensor:
+def _lower_part(n: int, diag: int) -> Values:
     """A mask of the places on and below a diagonal."""
-    return torch.ones(n, n, dtype=dtypes.bool_).tril(diag)  # type: ignore[no-any-return, attr-defined]
+    return torch.ones(n, n, dtype=dtypes.bool_).tril(diag)
 
 
-def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
+def tril_matrix_to_vec(mat: Values, diag: int = 0) -> Values:
     """The elements on and below a diagonal of each matrix, row by row."""
     n = mat.shape[-1]
     if not -n <= diag < n:
         raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
-    return mat[..., _lower_part(n, diag)]  # type: ignore[no-any-return]
+    return mat[..., _lower_part(n, diag)]
 
 
-def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
+def vec_to_tril_matrix(vec: Values, diag: int = 0) -> Values:
     """Square matrices with the elements of each vector on and below a diagonal: the inverse of `tril_matrix_to_vec`."""
     count = vec.shape[-1]
     # n rows have n (n + 1) / 2 + diag n - (what sticks out of the square) elements there; solved for n.
@@ -100,6 +104,6 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     if round(n) - n > dtypes.finfo(vec.dtype).eps:
         raise ValueError(f"The size of last dimension is {count} which cannot be expressed as the lower triangular part of "
                          "a square D x D matrix.")
-    mat = vec.new_zeros(vec.shape[:-1] + (round(n), round(n)))  # type: ignore[attr-defined]
+    mat = vec.new_zeros((*vec.shape[:-1], round(n), round(n)))
     mat[..., _lower_part(round(n), diag)] = vec
-    return mat  # type: ignore[no-any-return]
+    return mat

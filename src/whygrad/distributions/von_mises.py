@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from whygrad import dtypes
-from whygrad._tensor import Size, Tensor
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
+from whygrad.distributions.utils import Values
 from whygrad.functional.special import SPECIAL
 from whygrad.nn.torch_functions import torch
 
@@ -28,7 +28,7 @@ class VonMises(Distribution):
     loc: Any
     concentration: Any
 
-    def __init__(self, loc: Tensor, concentration: Tensor, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Values, concentration: Values, validate_args: bool | None = None) -> None:
         self._broadcast(loc=loc, concentration=concentration)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
@@ -41,7 +41,7 @@ class VonMises(Distribution):
     mode = property(lambda self: self.loc)
     variance = property(lambda self: 1 - SPECIAL["i1e"](self.concentration) / SPECIAL["i0e"](self.concentration))
 
-    def sample(self, sample_shape: Shape = Size()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Any:
         """By rejection from a wrapped Cauchy distribution (Best and Fisher, 1979), in double precision."""
         shape = self._extended_shape(sample_shape)
         with no_grad():

@@ -48,7 +48,7 @@ def linalg_cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> T
     read_matrices("linalg_cholesky", input, "input", name="linalg.cholesky", kernel="cholesky_cpu")
     factor, info = rows.cholesky_ex(input, upper=upper, node="LinalgCholeskyExBackward0")
     check_info("linalg.cholesky", info, _NOT_POSITIVE)
-    return with_out("linalg_cholesky", factor, out, input)
+    return with_out("linalg_cholesky_ex", factor, out, input)
 
 
 @public()
@@ -155,7 +155,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     _check_lu("torch.lu_factor", read_tensor("linalg_lu_factor", A, "A"), pivot)
     factors, pivots, info = rows.lu_factor_ex(A)
     _check_no_zero("torch.linalg.lu_factor", info)
-    return with_outs("linalg_lu_factor", return_types.linalg_lu_factor(factors, pivots), out, A)
+    return with_outs("linalg_lu_factor_ex", return_types.linalg_lu_factor(factors, pivots), out, A)
 
 
 def _check_no_zero(name: str, info: Tensor) -> None:
@@ -244,7 +244,7 @@ def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
          "with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')")
     read_tensor("qr", input)
     q, r = linalg_qr(input, "reduced" if some else "complete")
-    return with_outs("qr", return_types.qr(q, r), out, input)
+    return with_outs("linalg_qr", return_types.qr(q, r), out, input)
 
 
 @public()

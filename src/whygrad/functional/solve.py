@@ -72,14 +72,14 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     result, info = _solution("linalg_solve_ex", A, B, left)
     if check_errors:
         check_info("torch.linalg.solve_ex", info, _SINGULAR_SYSTEM)
-    return with_outs("linalg_solve_ex", return_types.linalg_solve_ex(result, info), out, A, B)
+    return with_outs("_linalg_solve_ex", return_types.linalg_solve_ex(result, info), out, A, B)
 
 
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor:
     """The X with A @ X = B, or X @ A = B if not `left`."""
     result, info = _solution("linalg_solve", A, B, left)
     check_info("torch.linalg.solve", info, _SINGULAR_SYSTEM)
-    return with_out("linalg_solve", result, out, A, B)
+    return with_out("_linalg_solve_ex", result, out, A, B)
 
 
 def _solution(function: str, A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
@@ -109,18 +109,18 @@ def det(input: Tensor) -> Tensor:
 def linalg_det(A: Tensor, *, out: Any = None) -> Tensor:
     """The determinant of a square matrix or of each of a batch of them."""
     read_matrices("linalg_det", A, name="linalg.det", kernel="lu_cpu")
-    return with_out("linalg_det", rows.det(A), out, A)
+    return with_out("_linalg_det", rows.det(A), out, A)
 
 
 @public()
 def slogdet(input: Tensor, *, out: Any = None) -> Any:
     """The sign of the determinant and the logarithm of its absolute value."""
-    return with_outs("slogdet", return_types.slogdet(*_slogdet("slogdet", input, "input")), out, input)
+    return with_outs("_linalg_slogdet", return_types.slogdet(*_slogdet("slogdet", input, "input")), out, input)
 
 
 def linalg_slogdet(A: Tensor, *, out: Any = None) -> Any:
     """The sign of the determinant and the logarithm of its absolute value."""
-    return with_outs("linalg_slogdet", return_types.linalg_slogdet(*_slogdet("linalg_slogdet", A, "A")), out, A)
+    return with_outs("_linalg_slogdet", return_types.linalg_slogdet(*_slogdet("linalg_slogdet", A, "A")), out, A)
 
 
 def _slogdet(function: str, A: Any, argument: str, name: str = "linalg.slogdet") -> Any:

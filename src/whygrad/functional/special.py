@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-
 from whygrad._apply import apply
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import read_int, read_tensor, wrong_type

@@ -32,13 +32,13 @@ _whygrad_internal_ = True
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
     """U, S and Vh with U @ diag(S) @ Vh = A: orthonormal, the singular values in descending order, orthonormal."""
     _read_for_svd("linalg_svd", A, driver)
-    return with_outs("linalg_svd", return_types.linalg_svd(*rows.svd(A, full=full_matrices)), out, A)
+    return with_outs("_linalg_svd", return_types.linalg_svd(*rows.svd(A, full=full_matrices)), out, A)
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
     """The singular values, in descending order."""
     _read_for_svd("linalg_svdvals", A, driver)
-    return with_out("linalg_svdvals", rows.svdvals(A), out, A)
+    return with_out("_linalg_svd", rows.svdvals(A), out, A)
 
 
 def _read_for_svd(function: str, A: Any, driver: str | None) -> None:
@@ -67,13 +67,13 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any =
 def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     """Eigenvalues in ascending order, and eigenvectors, of a symmetric or Hermitian matrix; one triangle is read."""
     lower = _read_for_eigh("linalg_eigh", input, UPLO)
-    return with_outs("linalg_eigh", return_types.linalg_eigh(*rows.eigh(input, lower=lower)), out, input)
+    return with_outs("_linalg_eigh", return_types.linalg_eigh(*rows.eigh(input, lower=lower)), out, input)
 
 
 def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
     """Eigenvalues in ascending order of a symmetric or Hermitian matrix; one triangle is read."""
     lower = _read_for_eigh("linalg_eigvalsh", input, UPLO)
-    return with_out("linalg_eigvalsh", rows.eigvalsh(input, lower=lower), out, input)
+    return with_out("_linalg_eigh", rows.eigvalsh(input, lower=lower), out, input)
 
 
 def _read_for_eigh(function: str, input: Any, UPLO: str) -> bool:

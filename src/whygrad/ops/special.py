@@ -66,7 +66,7 @@ def mvlgamma(xp, x, *, p):
 
 def kinds_node(name):
     """torch numbers the nodes of two arguments by where a number stands."""
-    return lambda kinds, statics: f"{name}Backward{'tt st ts'.split().index(kinds)}"
+    return lambda kinds, statics: f"{name}Backward{['tt', 'st', 'ts'].index(kinds)}"
 
 
 @elementwise(node=kinds_node("SpecialZeta"),

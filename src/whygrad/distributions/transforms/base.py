@@ -7,9 +7,9 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from whygrad._tensor import Size, Tensor
+from whygrad._tensor import Size
 from whygrad.distributions import constraints
-from whygrad.distributions.utils import _sum_rightmost, lazy_property
+from whygrad.distributions.utils import Values, _sum_rightmost, lazy_property
 from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
@@ -64,7 +64,7 @@ class Transform:
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    def __call__(self, x: Tensor) -> Any:
+    def __call__(self, x: Values) -> Any:
         if self._cache_size and x is self._cached_x_y[0]:
             return self._cached_x_y[1]
         y = self._call(x)
@@ -72,7 +72,7 @@ class Transform:
             self._cached_x_y = x, y
         return y
 
-    def _inv_call(self, y: Tensor) -> Any:
+    def _inv_call(self, y: Values) -> Any:
         if self._cache_size and y is self._cached_x_y[1]:
             return self._cached_x_y[0]
         x = self._inverse(y)
@@ -125,7 +125,7 @@ class _InverseTransform(Transform):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._inv!r})"
 
-    def __call__(self, x: Tensor) -> Any:
+    def __call__(self, x: Values) -> Any:
         return self._inv._inv_call(x)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -189,7 +189,7 @@ class ComposeTransform(Transform):
     def _again(self, cache_size: int) -> Transform:
         return ComposeTransform(self.parts, cache_size=cache_size)
 
-    def __call__(self, x: Tensor) -> Any:
+    def __call__(self, x: Values) -> Any:
         for part in self.parts:
             x = part(x)
         return x

@@ -31,7 +31,7 @@ class _Joined(Transform):
         size, wanted = x.size(self.dim), self._size()
         if size != wanted[1]:
             raise AssertionError(f"{name}.size({self.dim}) = {size} must equal {wanted[0]} {wanted[1]}")
-        return self._parts_of(x)  # type: ignore[no-any-return]
+        return self._parts_of(x)
 
     _size: Callable[..., tuple[str, int]]
     _parts_of: Callable[..., Any]

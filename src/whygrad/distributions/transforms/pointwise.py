@@ -6,10 +6,9 @@ import math
 from typing import Any
 
 from whygrad import dtypes
-from whygrad._tensor import Tensor
 from whygrad.distributions import constraints
 from whygrad.distributions.transforms.base import Transform
-from whygrad.distributions.utils import _Number, broadcast_all, lazy_property
+from whygrad.distributions.utils import Real, _Number, broadcast_all, lazy_property
 from whygrad.nn.functional import softplus
 from whygrad.nn.torch_functions import torch
 
@@ -122,7 +121,7 @@ class PowerTransform(Transform):
     codomain = constraints.positive
     bijective = True
 
-    def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
+    def __init__(self, exponent: Real, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
@@ -131,7 +130,7 @@ class PowerTransform(Transform):
 
     @lazy_property
     def sign(self) -> Any:
-        return self.exponent.sign()  # type: ignore[attr-defined]
+        return self.exponent.sign()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and _same(self.exponent, other.exponent)
@@ -156,7 +155,7 @@ class AffineTransform(Transform):
 
     bijective = True
 
-    def __init__(self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(self, loc: Real, scale: Real, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.loc = loc
         self.scale = scale
@@ -180,7 +179,7 @@ class AffineTransform(Transform):
     def sign(self) -> Any:
         if isinstance(self.scale, _Number):
             return (self.scale > 0) - (self.scale < 0)
-        return self.scale.sign()  # type: ignore[attr-defined]
+        return self.scale.sign()
 
     def _call(self, x: Any) -> Any:
         return self.loc + self.scale * x
@@ -189,13 +188,11 @@ class AffineTransform(Transform):
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        if isinstance(self.scale, _Number):
-            result = torch.full_like(x, math.log(abs(self.scale)))
-        else:
-            result = self.scale.abs().log()  # type: ignore[attr-defined]
+        is_number = isinstance(self.scale, _Number)
+        result = torch.full_like(x, math.log(abs(self.scale))) if is_number else self.scale.abs().log()
         if not self.event_dim:
             return result.expand(x.shape)
-        return result.view(result.size()[:-self.event_dim] + (-1,)).sum(-1).expand(x.shape[:-self.event_dim])
+        return result.view((*result.size()[:-self.event_dim], -1)).sum(-1).expand(x.shape[:-self.event_dim])
 
     def forward_shape(self, shape: Any) -> Any:
         return _broadcast(shape, self.loc, self.scale)

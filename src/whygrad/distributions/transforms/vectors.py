@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from whygrad import dtypes, linalg
+from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.transforms.base import TOO_FEW, Transform
 from whygrad.distributions.transforms.pointwise import Fixed, _clipped_sigmoid
@@ -56,7 +57,8 @@ class StickBreakingTransform(Fixed):
     def _call(self, x: Any) -> Any:
         broken = _clipped_sigmoid(x - self._offset(x))
         left = (1 - broken).cumprod(-1)
-        return pad(broken, [0, 1], value=1) * pad(left, [1, 0], value=1)
+        shares: Any = pad(broken, [0, 1], value=1)
+        return shares * pad(left, [1, 0], value=1)
 
     def _inverse(self, y: Any) -> Any:
         shares = y[..., :-1]
@@ -68,10 +70,10 @@ class StickBreakingTransform(Fixed):
         return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
-        return _at_least(shape, 1)[:-1] + (shape[-1] + 1,)
+        return _at_least(shape, 1)[:-1] + Size((shape[-1] + 1,))
 
     def inverse_shape(self, shape: Any) -> Any:
-        return _at_least(shape, 1)[:-1] + (shape[-1] - 1,)
+        return _at_least(shape, 1)[:-1] + Size((shape[-1] - 1,))
 
 
 class LowerCholeskyTransform(Fixed):
@@ -129,9 +131,9 @@ class CorrCholeskyTransform(Transform):
         size = round((0.25 + 2 * count) ** 0.5 + 0.5)
         if size * (size - 1) // 2 != count:
             raise ValueError("Input is not a flattened lower-diagonal number")
-        return shape[:-1] + (size, size)
+        return shape[:-1] + Size((size, size))
 
     def inverse_shape(self, shape: Any) -> Any:
         if _at_least(shape, 2)[-2] != shape[-1]:
             raise ValueError("Input is not square")
-        return shape[:-2] + (shape[-1] * (shape[-1] - 1) // 2,)
+        return shape[:-2] + Size((shape[-1] * (shape[-1] - 1) // 2,))
