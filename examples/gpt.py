@@ -58,21 +58,20 @@ class Block(nn.Module):
 
     def forward(self, x):
         x = x + self.attention(self.norm_1(x))
-        x = x + self.mlp(self.norm_2(x))
-        return x
+        return x + self.mlp(self.norm_2(x))
 
 
 class GPT(nn.Module):
     def __init__(self, config):
         super().__init__()
         self.config = config
-        self.transformer = nn.ModuleDict(dict(
-            tokens=nn.Embedding(config.vocabulary, config.width),
-            positions=nn.Embedding(config.context, config.width),
-            dropout=nn.Dropout(config.dropout),
-            blocks=nn.ModuleList([Block(config) for _ in range(config.layers)]),
-            norm=nn.LayerNorm(config.width),
-        ))
+        self.transformer = nn.ModuleDict({
+            "tokens": nn.Embedding(config.vocabulary, config.width),
+            "positions": nn.Embedding(config.context, config.width),
+            "dropout": nn.Dropout(config.dropout),
+            "blocks": nn.ModuleList([Block(config) for _ in range(config.layers)]),
+            "norm": nn.LayerNorm(config.width),
+        })
         self.head = nn.Linear(config.width, config.vocabulary, bias=False)
         self.transformer.tokens.weight = self.head.weight  # weight tying
         self.apply(self._init_weights)

@@ -5,6 +5,7 @@ The outer loss is differentiated through the inner gradient steps.
 
 import argparse
 import math
+from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
@@ -12,7 +13,7 @@ import torch.nn.functional as F
 
 def init_parameters(sizes):
     parameters = []
-    for n_in, n_out in zip(sizes[:-1], sizes[1:]):
+    for n_in, n_out in pairwise(sizes):
         parameters.append(torch.empty(n_out, n_in).normal_(0.0, math.sqrt(2.0 / n_in)).requires_grad_())
         parameters.append(torch.zeros(n_out, requires_grad=True))
     return parameters

@@ -1,6 +1,7 @@
 """Wasserstein GAN with gradient penalty: the loss contains a gradient, so its own gradient is a second derivative."""
 
 import argparse
+from itertools import pairwise
 
 import torch
 from torch import autograd, nn
@@ -17,7 +18,7 @@ def sample_moons(count):
 
 def mlp(*sizes, activation):
     layers = []
-    for n_in, n_out in zip(sizes[:-1], sizes[1:]):
+    for n_in, n_out in pairwise(sizes):
         layers += [nn.Linear(n_in, n_out), activation()]
     return nn.Sequential(*layers[:-1])
 

@@ -113,6 +113,21 @@ SAMPLES |= {
 }
 SAMPLES["sinc"] += [case(some(0.0, 1.0), kink=True)]
 
+SAMPLES |= {
+    "angle": unary(), "angle_complex": [case(imaginary(2, 3)), case(np.array([0j, 3 + 4j]), kink=True)],
+    "conj_physical": unary(numbers="real complex"), "conj_physical_inplace": [case(imaginary(2))],
+    "frexp": [case(real(2, 3)), case(real()), case(some(0.0, 3.0), kink=True)],
+    "ldexp": binary(numbers="complex"),
+    "nextafter": binary(),
+    "heaviside": [case(real(3), real(3, seed=1), fails=RuntimeError)],
+    "gcd": [case(whole(12, -8, 0), whole(18, 12, 5))], "lcm": [case(whole(12, -8, 0), whole(18, 12, 5))],
+    "isclose": [case(real(3), real(3) + some(0.0, 1e-9, 1.0), rtol=1e-5, atol=1e-8, equal_nan=False),
+                case(some(math.nan), some(math.nan), rtol=1e-5, atol=1e-8, equal_nan=True)],
+    "isin": [case(some(1.0, 2.0, 3.0), some(2.0, 5.0), invert=invert) for invert in (False, True)],
+    "filled": [case(real(2, 3), real()), case(real(2, 3), 1.5)],
+    "hash_tensor": [case(whole([3, 5, 6], [1, 1, 2]), axis=axis, keepdims=False) for axis in (None, (1,))],
+}
+
 # arithmetic
 
 NAN_IN_TORCH = {"second_differs": "NaN, as in torch: 0 * log(0) behind a mask"}
@@ -471,7 +486,7 @@ SAMPLES |= {
                    for w, b in ((None, None), (real(*shape), real(*shape, seed=1)), (real(*shape), None))],
     "batch_norm": [case(NORMED, real(2), real(2, seed=1), None, None, eps=0.01), case(NORMED, None, None, None, None, eps=0.01),
                    case(NORMED, real(2), real(2, seed=1), real(2, seed=2), real(2, low=0.5), eps=0.01), case(real(4, 2), real(2), None, None, None, eps=0.01),
-                   case(NORMED, real(2), real(2, seed=1), None, None, eps=0.01, known=STATISTICS, rtol=1e-5,
+                   case(NORMED, real(2), real(2, seed=1), None, None, eps=0.01, known=STATISTICS, tolerance=1e-5,
                         like=lambda *arguments: raw.batch_norm(*arguments, eps=0.01))],
     "group_norm": [case(real(2, 4, 2), w, b, groups=2, eps=0.01) for w, b in ((None, None), (real(4), real(4, seed=1)), (real(4), None))],
     "glu": [case(real(2, 4), axis=1), case(real(2, 3), axis=0)],
@@ -624,6 +639,7 @@ def hermitian(a: np.ndarray) -> np.ndarray:
     return (a + a.conj().swapaxes(-1, -2)) / 2
 
 
+SYMMETRIC, HERMITIAN = {"within": {0: symmetric}}, {"within": {0: hermitian}}
 LOWER = np.tril(real(3, 3)) + 3 * np.eye(3)
 LOWER_COMPLEX = np.tril(imaginary(2, 2), -1) + 2 * np.eye(2)
 MIXED = real(3, 3) + 4 * np.eye(3)
@@ -635,17 +651,17 @@ SINGULAR = some([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.5, -1.0, 2.0])
 VALUES_ONLY = {"results": (0,)}
 TOLERANCES = {"atol": None, "rtol": None, "hermitian": False}
 SAMPLES |= {
-    "cholesky_ex": [case(DEFINITE, upper=upper, node="LinalgCholeskyExBackward0", within=symmetric) for upper in (False, True)] + [
-        case(DEFINITE_COMPLEX, upper=upper, node="CholeskyBackward0", within=hermitian) for upper in (False, True)],
+    "cholesky_ex": [case(DEFINITE, upper=upper, node="LinalgCholeskyExBackward0", **SYMMETRIC) for upper in (False, True)] + [
+        case(DEFINITE_COMPLEX, upper=upper, node="CholeskyBackward0", **HERMITIAN) for upper in (False, True)],
     "solve_triangular": [
         *(case(MIXED, real(3, 2) if left else real(2, 3), upper=upper, left=left, unit=unit)
           for upper in (False, True) for left in (False, True) for unit in (False, True)),
         case(np.stack([MIXED, MIXED.T]), real(3, 2), upper=True, left=True, unit=False),
         case(MIXED, real(2, 3, 1), upper=False, left=True, unit=False), case(LOWER_COMPLEX, imaginary(2, 1), upper=False, left=True, unit=False)],
-    "cholesky_solve": [case(real(3, 2), LOWER.T if upper else LOWER, upper=upper) for upper in (False, True)] + [
-        case(real(2, 3, 1), LOWER, upper=False), case(imaginary(2, 1), LOWER_COMPLEX, upper=False)],
-    "cholesky_inverse": [case(LOWER.T if upper else LOWER, upper=upper) for upper in (False, True)] + [
-        case(np.stack([LOWER, LOWER + np.eye(3)]), upper=False), case(LOWER_COMPLEX.conj().T, upper=True)],
+    "cholesky_solve": [case(b, (factor.conj().T if upper else factor), upper=upper, within={1: np.triu if upper else np.tril})
+                       for b, factor in ((real(3, 2), LOWER), (real(2, 3, 1), LOWER), (imaginary(2, 1), LOWER_COMPLEX)) for upper in (False, True)],
+    "cholesky_inverse": [case(factor.conj().swapaxes(-1, -2) if upper else factor, upper=upper, within={0: np.triu if upper else np.tril})
+                         for factor in (LOWER, np.stack([LOWER, LOWER + np.eye(3)]), LOWER_COMPLEX) for upper in (False, True)],
     "lu": [case(a) for a in MATRICES],
     "lu_factor_ex": [case(a) for a in MATRICES],
     "lu_unpack": [case(a, EXCHANGES[:min(a.shape)], data=True, pivots=True) for a in (real(3, 3), real(3, 4), real(4, 3), imaginary(3, 3))],
@@ -665,16 +681,16 @@ SAMPLES |= {
     "cofactors": SQUARE,
     "cofactors_change": [case(s.inputs[0], s.inputs[0][..., ::-1].copy()) for s in SQUARE],
     "slogdet": SQUARE,
-    "pinv": [case(a, **TOLERANCES) for a in MATRICES] + [case(symmetric(real(3, 3)), atol=None, rtol=None, hermitian=True, within=symmetric)],
+    "pinv": [case(a, **TOLERANCES) for a in MATRICES] + [case(symmetric(real(3, 3)), atol=None, rtol=None, hermitian=True, **SYMMETRIC)],
     "lstsq": [case(a, real(len(a), 2), rcond=None, driver="gelsd") for a in (real(3, 2), real(2, 2), real(2, 3))] + [
         case(imaginary(3, 2), imaginary(3, 1), rcond=None, driver="gelsy")],
     "matrix_exp": [*SQUARE, case(real(2, 2, low=-9, high=9))],
     "svd": [case(a, full=False) for a in MATRICES[:-1]] + [case(real(2, 2), full=True), case(imaginary(2, 3), full=False, results=(1,))],
     "svdvals": [case(a) for a in MATRICES],
-    "eigh": [case(symmetric(real(3, 3)), lower=lower, within=symmetric) for lower in (False, True)] + [
-        case(DEFINITE_COMPLEX, lower=True, within=hermitian, **VALUES_ONLY), case(symmetric(real(2, 2, 2)), lower=True, within=symmetric)],
-    "eigvalsh": [case(symmetric(real(3, 3)), lower=lower, within=symmetric) for lower in (False, True)] + [
-        case(DEFINITE_COMPLEX, lower=True, within=hermitian)],
+    "eigh": [case(symmetric(real(3, 3)), lower=lower, **SYMMETRIC) for lower in (False, True)] + [
+        case(DEFINITE_COMPLEX, lower=True, **HERMITIAN, **VALUES_ONLY), case(symmetric(real(2, 2, 2)), lower=True, **SYMMETRIC)],
+    "eigvalsh": [case(symmetric(real(3, 3)), lower=lower, **SYMMETRIC) for lower in (False, True)] + [
+        case(DEFINITE_COMPLEX, lower=True, **HERMITIAN)],
     "eig": [case(imaginary(3, 3), real=False, **VALUES_ONLY), case(imaginary(2, 2, 2), real=False, **VALUES_ONLY)],
     "eigvals": [case(imaginary(3, 3), real=False), case(imaginary(2, 2, 2), real=False)],
     "no_phase": [case(imaginary(3).real + 0j, None, message="the phase")],
@@ -693,6 +709,69 @@ SAMPLES |= {
     "unique_consecutive": [case(TIED, axis=1, fails=NotImplementedError), case(TIED[0], axis=None, fails=NotImplementedError)],
     "bincount": [case(whole(0, 2, 2), real(3), length=4, fails=RuntimeError), case(whole(0, 2, 2), None, length=4)],
     "histogram": [case(real(4, 1), None, limits=(some(-2.0, 0.0, 2.0),), density=False, fails=RuntimeError)],
+}
+
+PLACED = whole([0, 0, 2], [1, 2, 1])
+PUT_BACK = {"geometry": ((2, 2), (1, 2), 1)}
+DISTANCES = (0, 1, 1.5, 2, 3, math.inf)
+SAMPLES |= {
+    "cummax": [case(real(2, 4), axis=1), case(real(3, 2), axis=0), case(real(), axis=0), case(TIED, axis=1, kink=True)],
+    "cummin": [case(real(2, 4), axis=1), case(real(3, 2), axis=0), case(real(), axis=0), case(TIED, axis=1, kink=True)],
+    "logcumsumexp": [case(real(2, 4), axis=1), case(real(3, 2), axis=0), case(real(), axis=0), case(real(0, 2), axis=0)],
+    "renorm": [case(real(3, 2, 2), ord=p, axis=(1, 2), maxnorm=2.5, tolerance=1e-5) for p in (1, 2, 3)],
+    "cdist": [case(real(2, 3), real(3, 3, seed=1), ord=p) for p in DISTANCES] + [
+        case(real(2, 2, 2), real(2, 3, 2), ord=2), case(real(2, 3), real(3, 3, seed=1), ord=2, by_products=True),
+        case(real(2, 2), np.vstack([real(2, 2)[:1], real(1, 2)]), ord=2, kink=True)],
+    "pdist": [case(real(3, 2), ord=p) for p in DISTANCES],
+    "upper_triangle": [case(real(3, 3)), case(real(1, 1))],
+    "one_triangle": [case(real(3), n=3)],
+    "both_triangles": [case(real(3), n=3)],
+    "block_diag": [case(real(2, 3), real(2), real(), real(1, 2)), case(real(2, 2), Constant(real(1, 1)))],
+    "cross": [case(real(2, 3), real(2, 3, seed=1), axis=1), case(real(3, 1), real(3, 2), axis=0), case(imaginary(3), imaginary(3, seed=1), axis=0)],
+    "scatter_reduce": [case(real(2, 3), PLACED, real(2, 3, seed=1), axis=1, reduce=how, include_self=own)
+                       for how in ("sum", "prod", "mean", "amax", "amin") for own in (False, True)] + [
+        case(TIED, PLACED, TIED, axis=1, reduce="amax", include_self=True, kink=True),
+        case(ZEROS[:2], PLACED, ZEROS[1:], axis=1, reduce="prod", include_self=True, kink=True)],
+    "put": [case(real(2, 3), whole([4, 0], [1, 5]), real(4), accumulate=a) for a in (False, True)] + [
+        case(real(2, 3), whole(4, 4), real(2), accumulate=True)],
+    "select_scatter": [case(real(2, 3), real(2), axis=1, index=2)],
+    "slice_scatter": [case(real(2, 5), real(2, 2), axis=1, start=1, stop=5, step=2)],
+    "diagonal_scatter": [case(real(3, 4), real(3), offset=1, axis1=0, axis2=1), case(real(2, 3, 2), real(3, 2), offset=0, axis1=0, axis2=2)],
+    "as_strided_scatter": [case(Constant(real(2, 3)), real(2, 2), **PUT_BACK), case(real(2, 3), real(2, 2), kink=True, **PUT_BACK)],
+}
+
+# Fourier transforms
+
+DIVIDED = ("none", "root", "n")
+SAMPLES |= {
+    "fft_c2c": [case(imaginary(2, 3), axes=(1,), norm=norm, inverse=back) for norm in DIVIDED for back in (False, True)] + [
+        case(imaginary(2, 3), axes=(0, 1), norm="none", inverse=False), case(imaginary(2), axes=(), norm="none", inverse=False)],
+    "fft_r2c": [case(real(2, n), axes=axes, norm=norm, onesided=half) for n, axes, norm in ((4, (1,), "none"), (5, (1,), "root"), (4, (0, 1), "n"))
+                for half in (False, True)],
+    "fft_c2r": [case(imaginary(2, 3), axes=axes, norm=norm, size=n) for n, axes, norm in ((4, (1,), "none"), (5, (1,), "root"), (4, (0, 1), "n"))],
+    "scale_inside": [case(imaginary(2, 3), axis=1, size=n, factor=0.5) for n in (4, 5)],
+}
+
+# bags of embeddings, and sequences of labels
+
+BAGS = whole(1, 3, 1, 0, 2), whole(0, 0, 0, 2, 2)
+BAG = {"bags": 3, "by_frequency": False}
+SCORES = raw.log_softmax(real(4, 2, 3), axis=(2,))
+SPELLED = {"steps": (4, 3), "lengths": (2, 1), "blank": 0, "zero_infinity": False}
+WORDS = whole([1, 2], [2, 0])
+SAMPLES |= {
+    "embedding_bag": [
+        *(case(real(4, 2), *BAGS, None, mode=mode, padding_idx=pad, second_fails=NotImplementedError, **BAG)
+          for mode in ("sum", "mean", "max") for pad in (-1, 3)),
+        case(real(4, 2), *BAGS, Constant(real(5)), mode="sum", padding_idx=3, second_fails=NotImplementedError, **BAG),
+        case(Constant(real(4, 2)), *BAGS, real(5), mode="sum", padding_idx=3, second_fails=RuntimeError, **BAG),
+        case(real(4, 2), *BAGS, None, mode="sum", padding_idx=-1, bags=3, by_frequency=True, second_fails=NotImplementedError, kink=True)],
+    "embedding_bag_backward": [case(real(3, 2), *BAGS, None, whole(3, 0, 2), rows=4, mode="mean", padding_idx=-1, by_frequency=False,
+                                    fails=NotImplementedError)],
+    "embedding_bag_weights_backward": [case(real(3, 2), real(4, 2), *BAGS, padding_idx=-1, fails=RuntimeError)],
+    "ctc_loss": [case(SCORES, WORDS, **SPELLED, second_fails=RuntimeError,
+                      like=lambda x, labels: raw.ctc_loss(raw.log_softmax(x, axis=(2,)), labels, **SPELLED)[0])],
+    "ctc_loss_backward": [case(real(2), SCORES, WORDS, *raw.ctc_loss(SCORES, WORDS, **SPELLED), **SPELLED, fails=RuntimeError)],
 }
 
 # images at another size or place

@@ -170,8 +170,8 @@ CASES: dict[str, tuple[Any, Any]] = {
                                [*TALL, (normal, (3,)), (normal, (2, 4))]),
     **{f"matrix_norm {p}": (lambda lib, a, p=p: lib.linalg.matrix_norm(a, p), WIDE)
        for p in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)},
-    **{f"matrix_norm {p} dims": (lambda lib, a, p=p: lib.linalg.matrix_norm(a, p, dim=(1, 0), keepdim=True), [(normal, (3, 2, 4))])
-       for p in ("fro", "nuc", 1, 2, -math.inf)},
+    **{f"matrix_norm {p} dims": (lambda lib, a, p=p: lib.linalg.matrix_norm(a, p, dim=(1, 0), keepdim=True),
+                                 [(normal, (3, 2, 4))]) for p in ("fro", "nuc", 1, 2, -math.inf)},
     **{f"matrix_norm {p} other dims": (lambda lib, a, p=p: lib.linalg.matrix_norm(a, p, dim=(0, 2)), [(normal, (3, 2, 4))])
        for p in ("nuc", 1, math.inf)},
     "norm": (lambda lib, a: lib.linalg.norm(a), WIDE),
@@ -416,10 +416,48 @@ def test_out() -> None:
 def test_large_factors() -> None:
     """Beyond the sizes that are done row by row."""
     a = normal(2, 150, 150)
-    p, l, u = whygrad.linalg.lu(whygrad.tensor(a))
-    np.testing.assert_allclose((p @ l @ u).numpy(), a, atol=1e-11)
+    p, low, high = whygrad.linalg.lu(whygrad.tensor(a))
+    np.testing.assert_allclose((p @ low @ high).numpy(), a, atol=1e-11)
     theirs = torch.linalg.lu(torch.from_numpy(a))
     np.testing.assert_array_equal(p.numpy(), theirs.P.numpy())
     lower = triangle(150, 150) * 0.1 + np.eye(150)
     x = whygrad.linalg.solve_triangular(whygrad.tensor(lower), whygrad.tensor(a), upper=False)
     np.testing.assert_allclose(lower @ x.numpy(), a, atol=1e-8)
+
+
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 12])
+def test_ldl(size: int, hermitian: bool) -> None:
+    """Indefinite, with zeros on the diagonal: blocks of one and of two."""
+    for x in (normal(3, size, size), normal(3, size, size) + 1j * normal(3, size, size)):
+        a = x + (x.conj() if hermitian else x).swapaxes(-1, -2)
+        for i in range(0, size - 1, 3):
+            a[..., i, i] = 0
+        b = normal(3, size, 2).astype(a.dtype)
+        (theirs, ours), (theirs_b, ours_b) = pair(a), pair(b)
+        expected, factors = [lib.linalg.ldl_factor_ex(x, hermitian=hermitian) for lib, x in ((torch, theirs), (whygrad, ours))]
+        assert_same(tuple(expected), tuple(factors), rtol=1e-8)
+        solved = whygrad.linalg.ldl_solve(factors.LD, factors.pivots, ours_b, hermitian=hermitian)
+        assert_same(torch.linalg.ldl_solve(expected.LD, expected.pivots, theirs_b, hermitian=hermitian), solved, rtol=1e-7)
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6), (2, 5, 5)])
+def test_low_rank(shape: tuple[int, ...]) -> None:
+    """The same seed gives the same random vectors, so the same approximation."""
+    for name, options in {"svd_lowrank": {"q": 2}, "pca_lowrank": {"q": 3}}.items():
+        def product(lib: Any, a: Any, name: str = name, options: dict[str, int] = options) -> Any:
+            lib.manual_seed(3)
+            u, s, v = getattr(lib, name)(a, **options)
+            return (u * s.unsqueeze(-2)) @ v.mH
+
+        check(product, [normal(*shape)], check_node=False, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["symeig", "eig", "lstsq", "solve", "matrix_rank"])
+def test_removed_functions_say_what_to_use(name: str) -> None:
+    texts = []
+    for lib in (torch, whygrad):
+        with pytest.raises(RuntimeError) as caught:
+            getattr(lib, name)(lib.eye(2), *[lib.eye(2)] * (name in ("lstsq", "solve")))
+        texts.append(str(caught.value))
+    assert texts[0] == texts[1]

@@ -159,7 +159,7 @@ def test_the_checks_let_a_right_row_pass(_temporary_rows: None) -> None:
     (wrong_shape, MATRIX, r"gradient 0 \(raw\) is float64\(\) for float64\(2, 3\)"),
     (broadcasts_in_secret, case(real(2, 3), real(3)), r"gradient 1 \(raw\) is float64\(2, 3\) for float64\(3,\)"),
     (forgets_to_conjugate, case(imaginary(2)), "derivative for argument 0"),
-    (cuts_the_second_derivative, MATRIX, "second derivative, number 0"),
+    (cuts_the_second_derivative, MATRIX, "second derivative for argument 0"),
     (writes_into_its_argument, MATRIX, "read-only"),
     (writes_into_its_gradient, MATRIX, "read-only"),
     (gives_float64, MATRIX, "result 0 of float32 is float64"),

@@ -18,9 +18,9 @@ import numpy as np
 
 from whygrad import errors
 from whygrad._row_source import apply_source, graph_source, raw_source
-from whygrad._tensor import InferenceCounter, Tensor, View, source, wrap
+from whygrad._tensor import InferenceCounter, Tensor, View, known_source, source, wrap
 from whygrad.autograd.modes import modes, special, unusual
-from whygrad.autograd.node import Node, next_sequence_number, port_of
+from whygrad.autograd.node import Cast, Node, next_sequence_number, port_of
 from whygrad.backends import raw as raw_vocabulary
 from whygrad.broadcasting import check_broadcast
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
@@ -282,7 +282,7 @@ def untracked_causes(row: Row, inputs: tuple[Any, ...]) -> why.Causes:
     causes: why.Causes = ()
     for x in inputs:
         if isinstance(x, Tensor):
-            node = source(x) if x._node is None and x._lookup else x._node
+            node = known_source(x)
             if node is not None:
                 nodes += (node,)
             elif x._cause:
@@ -353,29 +353,23 @@ def open_saved(node: Node) -> tuple[Any, ...]:
     return values
 
 
-def lift(array: Any, edge: Any, causes: Any = ()) -> Any:
-    """A saved argument as a Tensor again, with its place in the graph."""
-    if type(array) is Tensor or array is None:
-        return array
+def lift(array: Any, edge: Any, counter: Any) -> Any:
+    """A saved argument as a Tensor again, with its place in the graph and its version. Numbers stay as they are."""
     if not isinstance(array, np.ndarray):
         return array
-    if isinstance(edge, Tensor) and edge._array is array:
-        return edge
-    result = wrap(array)
     if isinstance(edge, Tensor):
+        if edge._array is array:
+            return edge
         # A leaf whose data was swapped since: route to the leaf through a node that changes nothing.
-        from whygrad.autograd.node import Cast
         edge = Cast(edge, array.dtype)
-    result._node = edge
-    return result
-
-
-def lift_output(array: Any, node: Node, several: bool, index: int) -> Tensor:
-    if type(array) is Tensor:
-        return array
     result = wrap(array)
-    result._node = port_of(node, index) if several else node
+    result._node = edge
+    result._counter = counter
     return result
+
+
+def lift_output(array: Any, node: Node, several: bool, index: int, counter: Any) -> Any:
+    return lift(array, port_of(node, index) if several else node, counter)
 
 
 def variadic_stale(counters: list[Any], versions: list[int]) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,21 @@ from whygrad.why import record as why
 
 _whygrad_internal_ = True
 
+OVERLAP = ("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+           "location. Please clone() the tensor before performing the operation.")
+SHARED = ("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+          "Please clone() the tensor before performing the operation.")
 
-def run_inplace(row_name: str, target: Tensor, *inputs: Any, **statics: Any) -> Tensor:
-    """Apply a row and write the result into `target`, which stands among the inputs."""
+# From the common dtype of the inputs and the dtype of the target: the dtype to compute in, or an error.
+ComputesIn = Callable[[dtypes.dtype, dtypes.dtype], dtypes.dtype]
+
+
+def run_inplace(row_name: str, target: Tensor, *inputs: Any, computes_in: ComputesIn | None = None,
+                **statics: Any) -> Tensor:
+    """Apply a row and write the result into `target`, which stands among the inputs.
+
+    `computes_in` is for rows that do not take every dtype, or do not compute in the common dtype of their inputs.
+    """
     row = TABLE[row_name]
     check_inplace(target, inputs)
     promoted = list(inputs)
@@ -31,11 +44,14 @@ def run_inplace(row_name: str, target: Tensor, *inputs: Any, **statics: Any) -> 
         # torch's order: memory, then shapes, then dtypes.
         check_overlap(target._array, inputs)
         check_shape(target._array, inputs)
-        if not _fits_as_it_is(target._array.dtype, inputs):
+        if computes_in is not None or not _fits_as_it_is(target._array.dtype, inputs):
             dtype = result_dtype(*inputs)
+            if computes_in is not None:
+                dtype = computes_in(dtype, target.dtype)
+            else:
+                check_castable(dtype, target.dtype)
             promoted = promote(row_name, *inputs, dtype=dtype)
             if dtype is not target.dtype:
-                check_castable(dtype, target.dtype)
                 promoted = [_with_own_gradient_dtype(x) for x in promoted]
     position = next(i for i, x in enumerate(inputs) if x is target)
     return _perform(layout_of(row, kinds_of(inputs)), target, position, tuple(promoted), {**row.static_defaults, **statics})
@@ -150,14 +166,8 @@ def rebase(target: Tensor, node: Node, position: int = 0) -> None:
             extra(old).retained = None
         return
     base = view.base
-    base_edge = source(base)
-    rebase(base, CopySlices(base_edge, base._array, view.steps, node, position))
-    moved = target._meta is not None and target._meta.retains_grad
-    old = view.node
-    fresh = grad_fn(target)
-    if moved and old is not None and fresh is not old:
-        extra(fresh).retained = extra(old).retained
-        extra(old).retained = None
+    rebase(base, CopySlices(source(base), base._array, view.steps, node, position))
+    grad_fn(target)
 
 
 def check_inplace(target: Tensor, inputs: tuple[Any, ...]) -> None:
@@ -195,15 +205,13 @@ def check_shape(array: np.ndarray, inputs: tuple[Any, ...]) -> None:
 
 def check_overlap(array: np.ndarray, inputs: tuple[Any, ...]) -> None:
     if array.size > 1 and any(stride == 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True)):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                           "location. Please clone() the tensor before performing the operation.")
+        raise RuntimeError(SHARED)
     for x in inputs:
         if not isinstance(x, Tensor) or x._array is array:
             continue
         other = x._array
-        if np.may_share_memory(array, other) and _is_dense(array) and _is_dense(other) and not _is_same(array, other):
-            raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                               "single memory location. Please clone() the tensor before performing the operation.")
+        if np.may_share_memory(array, other) and _is_dense(array) and _is_dense(other) and not same_memory(array, other):
+            raise RuntimeError(OVERLAP)
 
 
 def _is_dense(array: np.ndarray) -> bool:
@@ -218,21 +226,28 @@ def _is_dense(array: np.ndarray) -> bool:
     return True
 
 
-def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
+def same_memory(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and a.strides == b.strides and a.__array_interface__["data"] == b.__array_interface__["data"]
 
 
-def write_values(target: Tensor, values: Any, name: str) -> Tensor:
-    """Overwrite `target` with values that have no gradient; `name` is torch's node for it, such as "NormalBackward0"."""
+def write_values(target: Tensor, values: Any, name: str, *, constant: bool = False) -> Tensor:
+    """Overwrite `target` with values that have no gradient; `name` is torch's node for it, such as "NormalBackward0".
+
+    A `constant` may be written into expanded memory: every element gets the same.
+    """
     check_inplace(target, (target,))
-    check_overlap(target._array, ())
+    if not constant:
+        check_overlap(target._array, ())
     return _perform(layout_of(TABLE["overwrite"], "t"), target, 0, (target,), {"values": values, "node": name})
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Copy the elements of `src` into this tensor, in its dtype and shape."""
     if not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+        from whygrad.functional.arguments import is_number, wrong_type
+        if not is_number(src):
+            raise wrong_type("copy_", "other", 2, "Tensor", src)
+        src = wrap(np.asarray(src, dtypes.result_dtype([src]).numpy))
     _, source_ = promote("copy", self, src, dtype=self.dtype)
     shape = self._array.shape
     extra_dims = source_._array.ndim - len(shape)
@@ -249,11 +264,17 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                                f"{value._array.ndim} dimensions.")
         _, promoted = promote("fill", self, value, dtype=self.dtype)
         return write(layout_of(TABLE["fill"], "tt"), self, 0, (self, promoted), {})
-    return write_values(self, value, "FillBackward2")
+    if not (type(value) is float and self._array.dtype.kind == "f" and -65504 <= value <= 65504):
+        from whygrad.functional.arguments import check_range, invalid_combination, is_number
+        if not is_number(value):
+            raise invalid_combination("fill_", self, value)
+        check_inplace(self, (self,))
+        check_range(value, self.dtype)
+    return write_values(self, value, "FillBackward2", constant=True)
 
 
 def zero_(self: Tensor) -> Tensor:
-    return write_values(self, 0, "ZeroBackward0")
+    return write_values(self, 0, "ZeroBackward0", constant=True)
 
 
 def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
@@ -265,6 +286,7 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     if modes.grad and (out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
+    check_overlap(out._array, inputs if name in TABLE and TABLE[name].broadcasts else ())
     check_castable(result.dtype, out.dtype)
     if out._array.shape != result._array.shape:
         if out._array.size:

@@ -33,7 +33,7 @@ _NAMES = {
 
 _MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "io", "jit",
                       "multiprocessing",
-                      "nn", "optim", "special", "testing", "utils", "version"})
+                      "nn", "optim", "signal", "special", "testing", "utils", "version"})
 _RENAMED = {"serialization": "io"}
 
 

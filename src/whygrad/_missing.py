@@ -82,7 +82,7 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "library", "masked", "monitor", "mps", "mtia", "nested", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
     "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.prune", "nn.utils.stateless", "onnx", "overrides",
-    "package", "profiler", "quantization", "signal", "sparse", "storage", "torch_version", "types",
+    "package", "profiler", "quantization", "sparse", "storage", "torch_version", "types",
     "utils._python_dispatch", "utils._pytree", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",
     "utils.data.distributed", "utils.data.graph", "utils.deterministic", "utils.file_baton", "utils.flop_counter",

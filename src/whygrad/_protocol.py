@@ -27,9 +27,13 @@ DEEPCOPY_NON_LEAF = (
 def __repr__(self: Tensor) -> str:
     defaults = (dtypes.get_default_dtype().name, dtypes.get_default_complex_dtype().name, "int64")
     notes = []
-    node, _ = row_node(grad_fn(self))
+    try:
+        node, _ = row_node(grad_fn(self))
+        name = type(node).__name__
+    except RuntimeError:  # a view whose base was changed in a way that leaves it without a history
+        node, name = self, "Invalid"
     if node is not None:
-        notes.append(f"grad_fn=<{type(node).__name__}>")
+        notes.append(f"grad_fn=<{name}>")
     elif self.requires_grad:
         notes.append("requires_grad=True")
     plain = type(self) is Tensor or getattr(type(self), "_prints_as_tensor", False)

@@ -63,7 +63,8 @@ def apply_source(layout: Layout) -> str:
               else f"        t._cause = untracked_causes(row, {inputs_tuple})",
               "        return t",
               f"    node = new({_node_class_expression(layout)})",
-              "    t._view.node = node" if row.view else "    t._node = node",
+              # A view of an inference tensor is no view.
+              "    if t._view is None: t._node = node\n    else: t._view.node = node" if row.view else "    t._node = node",
               "    t._cause = ()",
               "    node.edges = (" + "".join(f"{name}_n, " if name in differentiable else "None, "
                                              for name in row.inputs) + ")",
@@ -109,7 +110,7 @@ def _saved_lines(layout: Layout, array: dict[str, str], differentiable: list[str
         elif condition is None:
             parts.append(f"{value}, _counter := {tensor}._counter, _counter[0]")
         else:
-            parts.append(f"{value} if {condition} else None, _counter := {tensor}._counter, _counter[0]")
+            parts.append(f"{value} if {condition} else None, _counter := {tensor}._counter, _counter[0] if {condition} else 0")
     values = "(" + ", ".join(parts) + ")" if parts else "()"
     if parts and None not in conditions and len(conditions) < len(differentiable):
         # Some of the rules save nothing: a node that saved nothing can be walked twice.
@@ -183,11 +184,11 @@ def graph_source(layout: Layout) -> str:
                 continue
             if name in row.output_names:
                 i = row.output_names.index(name)
-                lines.append(f"{name} = lift_output({name}, node, {layout.several}, {i})")
+                lines.append(f"{name} = lift_output({name}, node, {layout.several}, {i}, {name}_c)")
             elif row.variadic:
-                lines.append(f"{name} = [lift(x, edge) for x, edge in zip({name}, node.edges)]")
+                lines.append(f"{name} = [lift(x, edge, c) for x, edge, c in zip({name}, node.edges, {name}_c)]")
             else:
-                lines.append(f"{name} = lift({name}, node.edges[{row.inputs.index(name)}])")
+                lines.append(f"{name} = lift({name}, node.edges[{row.inputs.index(name)}], {name}_c)")
         return lines
 
     return _gradient_source(layout, "graph", lift_lines)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whygrad import dtypes, errors
-from whygrad.autograd.node import AccumulateGrad, DeadEnd, Node, next_sequence_number, row_node, shown
+from whygrad.autograd.modes import modes
+from whygrad.autograd.node import AccumulateGrad, DeadEnd, Node, extra, next_sequence_number, row_node, shown
 from whygrad.devices import CPU, device
 from whygrad.why import record as why
 
@@ -272,7 +273,10 @@ def grad_fn(t: Tensor) -> Any:
     if view.version != t._counter[0]:
         if view.creation:
             raise errors.forbidden_view_write(t, indirect=True)
-        view.node = AsStrided(source(base), view.steps)
+        old, view.node = view.node, AsStrided(source(base), view.steps)
+        if old is not None and old.extra is not None and old.extra.retained is not None:
+            # retain_grad() follows the tensor to its newest value.
+            extra(view.node).retained, old.extra.retained = old.extra.retained, None
         view.version = t._counter[0]
     return view.node
 
@@ -296,8 +300,18 @@ def source(t: Tensor) -> Any:
     return node
 
 
+def known_source(t: Tensor) -> Any:
+    """`source` for the records: of a view that must not be used any more, what is known of it; never an error."""
+    view = t._view
+    if view is None:
+        return t if t._node is None and t._lookup else t._node
+    return view.node if view.node is not None else known_source(view.base)
+
+
 def set_requires_grad(t: Tensor, value: bool) -> None:
     """Switch a leaf."""
+    if value and type(t._counter) is InferenceCounter and not modes.inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
     if value and t._array.dtype.kind not in "fcV":
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     if value == requires_grad(t):
@@ -314,7 +328,7 @@ def set_requires_grad(t: Tensor, value: bool) -> None:
 
 def cut(t: Tensor, kind: str, detail: str = "") -> why.Causes:
     """The causes of a value that was taken out of the graph on purpose."""
-    node = source(t) if t._lookup else t._node
+    node = known_source(t)
     if node is None:
         return t._cause
     return (why.Cause(kind, why.site(), detail, (node,)),)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+NO_ACCELERATOR = "Cannot access accelerator device when none is available."
+
 _KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "hpu", "xla", "mtia", "ipu", "vulkan", "privateuseone")
 
 
@@ -12,13 +14,16 @@ class device:
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: str | device = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: str | device, index: int | None = None) -> None:
         if isinstance(type, device):
             type, index = type.type, type.index
         elif isinstance(type, int):
-            type, index = "cuda", type
+            raise RuntimeError(NO_ACCELERATOR)
         elif not isinstance(type, str):
-            raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+            raise TypeError(f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), "
+                            "but expected one of:")
+        if not type:
+            raise RuntimeError("Device string must not be empty")
         name, colon, number = type.partition(":")
         if name not in _KNOWN:
             raise RuntimeError(f"Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, "
@@ -26,6 +31,10 @@ class device:
                                f"string: {name}")
         if colon and not number.isdigit():
             raise RuntimeError(f"Invalid device string: '{type}'")
+        if colon and index is not None:
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+        if index is not None and not isinstance(index, int):
+            raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
         self.type = name
         self.index = int(number) if colon else index
 
@@ -61,6 +70,16 @@ def check_device(wanted: Any) -> device:
         return CPU
     found = wanted if isinstance(wanted, device) else device(wanted)
     if found.type != "cpu":
-        raise RuntimeError(f"whygrad runs on the CPU only: cannot use device '{found}'. Use device='cpu', or test "
-                           "torch.cuda.is_available(), which is False here")
+        raise unavailable(found)
     return CPU
+
+
+def unavailable(wanted: device) -> Exception:
+    """What torch raises for a device it was not built for, and what to do about it."""
+    if wanted.type == "meta":
+        return NotImplementedError("whygrad has no meta device: every tensor holds its values")
+    error = (AssertionError(f"Torch not compiled with {wanted.type.upper()} enabled") if wanted.type in ("cuda", "xpu")
+             else RuntimeError(f"PyTorch is not linked with support for {wanted.type} devices"))
+    error.add_note(f"whygrad runs on the CPU only: cannot use device '{wanted}'. Use device='cpu', or test "
+                   "torch.cuda.is_available(), which is False here.")
+    return error

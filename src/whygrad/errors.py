@@ -92,6 +92,7 @@ def graph_freed(node: Node) -> RuntimeError:
 
 def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: int, position: int | None = None) -> RuntimeError:
     """A value that a row saved was changed in place since."""
+    from whygrad.autograd.node import Node as NodeClass
     from whygrad.autograd.node import row_node
 
     row = type(node).layout.row
@@ -103,7 +104,8 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
     if rewritten is None:
         return stale_value(node, value, counter, version, producer, number)
     # torch names what computed the tensor last: the write, or the way from the written base to its view.
-    is_view = hasattr(producer, "steps") or (hasattr(producer, "layout") and producer.layout.row.view)
+    is_view = isinstance(producer, NodeClass) and (hasattr(producer, "steps")
+                                                   or (hasattr(producer, "layout") and producer.layout.row.view))
     return stale_value(node, value, counter, version, "AsStrided" if is_view else rewritten, 0)
 
 
@@ -134,6 +136,8 @@ def stale_value(node: Node | None, value: Any, counter: list[Any], version: int,
 def op_name(node: Node) -> str:
     """A node's name as torch's messages have it: without "Backward0"."""
     name, backward, number = type(node).__name__.rpartition("Backward")
+    if number and not number.isdigit():  # CopyBackwards
+        return f"torch::autograd::{type(node).__name__}"
     return name + number.lstrip("0") if backward else node.name()
 
 

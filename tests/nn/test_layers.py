@@ -263,6 +263,27 @@ def test_old_batch_norm_checkpoint_has_no_count() -> None:
         assert repr(layer.load_state_dict(state)) == "<All keys matched successfully>"
 
 
+LAZY_NORMS = {
+    "LazyBatchNorm1d()": f(4, 3), "LazyBatchNorm2d(momentum=None, bias=False)": f(4, 3, 2, 2),
+    "LazyBatchNorm3d(affine=False, track_running_stats=False)": f(4, 3, 2, 2, 2), "LazyInstanceNorm1d()": f(4, 3, 2),
+    "LazyInstanceNorm2d(1e-3, 0.2, False, dtype=m.float64)": f(4, 3, 2, 2).astype(np.float64),
+    "LazyInstanceNorm3d(track_running_stats=False)": f(4, 3, 2, 2, 2),
+}
+
+
+@pytest.mark.parametrize("constructor", LAZY_NORMS)
+def test_lazy_norms(constructor: str) -> None:
+    def life(m: Any) -> list[Any]:
+        x = m.from_numpy(LAZY_NORMS[constructor].copy()).requires_grad_()
+        layer, other = made(m, constructor), made(m, constructor)
+        seen = [repr(layer), list(map(str, layer.state_dict().items())), layer(x), repr(layer), list(layer.state_dict().items())]
+        other.load_state_dict(layer.state_dict())
+        seen += [list(other.state_dict().items()), repr(other), layer.eval()(x)]
+        return [*seen, m.autograd.grad((seen[2] ** 2).sum(), [x, *layer.parameters()], allow_unused=True)]
+
+    assert_same(life(torch), life(whygrad), rtol=1e-4)
+
+
 def test_subclass_of_a_made_loss() -> None:
     results = []
     for m in (torch, whygrad):

@@ -234,7 +234,7 @@ class Sample:
                 if order > 1:
                     grads = [[zeros_for(g, leaf, side.lib) for g, leaf in zip(gs, side.leaves, strict=True)]
                              for gs, side in zip(grads, sides, strict=True)]
-                difference = compare(grads, loose=10.0 ** order, history=False)
+                difference = compare(grads, loose=10.0 ** order * magnitude(grads[0]), history=False)
             if difference:
                 return f"gradient {order}: {difference}"
             outs = differentiable(grads)
@@ -244,6 +244,12 @@ class Sample:
 def zeros_for(gradient: Any, leaf: Any, lib: Any) -> Any:
     """Of second derivatives, None is as good as zeros."""
     return lib.zeros_like(leaf) if gradient is None else gradient
+
+
+def magnitude(gradients: Any) -> float:
+    """In float32, what cancels out leaves noise in proportion to the largest number around."""
+    sizes = [t.detach().abs().nan_to_num(0, 0, 0).amax().item() for t in flatten(gradients) if t.numel()]
+    return max([1.0, *sizes]) if any(t.dtype is torch.float32 for t in flatten(gradients)) else 1.0
 
 
 def doubles(value: Any, known: dict[int, Any]) -> Any:

@@ -83,16 +83,17 @@ def _in_cell(value: Any) -> Any:
 
 
 class Translator:
-    """Translates the values of one sample. One tensor used twice stays one tensor."""
+    """Translates the values of one sample. One tensor used twice stays one tensor, shared memory stays shared."""
 
     def __init__(self) -> None:
         self.seen: dict[int, Any] = {}
+        self.memory: dict[tuple[int, torch.dtype], np.ndarray] = {}
         self.pairs: list[tuple[torch.Tensor, whygrad.Tensor]] = []
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             if id(value) not in self.seen:
-                ours = self.seen[id(value)] = our_tensor(value)
+                ours = self.seen[id(value)] = self.tensor(value)
                 self.pairs.append((value, ours))
             return self.seen[id(value)]
         if isinstance(value, torch.Size):
@@ -113,20 +114,21 @@ class Translator:
             return our_function(value)
         return value
 
+    def tensor(self, theirs: torch.Tensor) -> whygrad.Tensor:
+        if theirs.layout is not torch.strided or theirs.is_quantized:
+            raise Missing(str(theirs.layout))
+        if theirs.ndim > 64 or theirs.device.type != "cpu":
+            raise Impossible
+        ours = whygrad.from_numpy(self.array(theirs.detach().resolve_conj().resolve_neg()))
+        return ours.requires_grad_() if theirs.requires_grad else ours
 
-def our_tensor(theirs: torch.Tensor) -> whygrad.Tensor:
-    if theirs.layout is not torch.strided or theirs.is_quantized:
-        raise Missing(str(theirs.layout))
-    if theirs.ndim > 64 or theirs.device.type != "cpu":
-        raise Impossible
-    plain = theirs.detach().resolve_conj().resolve_neg()
-    ours = whygrad.from_numpy(_same_strides(plain))
-    return ours.requires_grad_() if theirs.requires_grad else ours
-
-
-def _same_strides(t: torch.Tensor) -> np.ndarray:
-    if t.is_contiguous() or not t.numel():
-        return t.contiguous().numpy().copy()
-    memory = t.as_strided((t.untyped_storage().nbytes() // t.element_size(),), (1,), 0).numpy().copy()
-    strides = [n * t.element_size() for n in t.stride()]
-    return np.lib.stride_tricks.as_strided(memory[t.storage_offset():], tuple(t.shape), strides)
+    def array(self, t: torch.Tensor) -> np.ndarray:
+        """The same numbers with the same strides, in the same place of a copy of the memory."""
+        if not t.numel():
+            return np.empty(tuple(t.shape), t.numpy().dtype)
+        key = (t.untyped_storage().data_ptr(), t.dtype)
+        if key not in self.memory:
+            size = t.untyped_storage().nbytes() // t.element_size()
+            self.memory[key] = t.as_strided((size,), (1,), 0).numpy().copy()
+        start = self.memory[key][t.storage_offset():]
+        return np.lib.stride_tricks.as_strided(start, tuple(t.shape), [n * t.element_size() for n in t.stride()])

@@ -193,6 +193,8 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
         g = pending.pop(node, None)
         if g.__class__ is np.float64 or g.__class__ is np.float32:
             g = np.asarray(g)  # NumPy gives scalars for 0-dim results; rules may rely on an array
+        elif g.__class__ is dict:
+            g = [g.get(i) for i in range(len(node.shapes))]
         if ordinary and node.extra is None and g is not None:
             grads: Any = node.graph(g, edges) if create_graph else node.raw(g, edges)
             if not keep and node.saved:
@@ -309,8 +311,11 @@ def _sequence_number(node: Node) -> int:
 
 def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_graph: bool) -> Any:
     """Add a second contribution; from then on the buffer is ours and is added to in place."""
-    if type(old) is list:
-        return [b if a is None else a if b is None else a + b for a, b in zip(old, new, strict=True)]
+    if type(old) is dict:
+        # Gradients by output, from the ports of a node with several; the dict is this walk's own.
+        for index, g in new.items():
+            old[index] = g if index not in old else old[index] + g
+        return old
     total = old + new
     if not create_graph and type(total) is np.ndarray:
         owned.add(target)
@@ -323,6 +328,7 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
     meta = leaf._meta
     if meta is not None and meta.hooks:
         g = hooks.on_leaf(leaf, g, this.create_graph)
+        references = 0  # what a hook returns may be its own
     if captures is not None and leaf in captures:
         captures[leaf] = g
         if not deposit_captured:
@@ -332,9 +338,10 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
     accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
     if accumulator is not None and accumulator.extra is not None:
         g = hooks.before_node(accumulator, g, this.create_graph)
+        references = 0
     if why.watching is not None:
         why.watching.depositing(leaf, this)
-        meta, references = leaf._meta, 0
+        meta, references = leaf._meta, 0  # the watch has looked at it
     if this.create_graph:
         _deposit_recorded(leaf, g)
     else:

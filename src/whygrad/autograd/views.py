@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import backends
+from whygrad import backends, errors
 from whygrad._tensor import Tensor
 from whygrad.autograd.node import Node, next_sequence_number
 
@@ -64,30 +64,25 @@ class CopySlices(Node):
         self.steps = steps
         # None if the base is row-major.
         self.strides = None if base.flags.c_contiguous else base.strides
-        self.write = write
+        self.write: Node | None = write
         self.position = position
 
     @property
     def saved(self) -> Any:
-        return self.write.saved
+        return () if self.write is None else self.write.saved
 
     @saved.setter
-    def saved(self, value: Any) -> None:
-        self.write.saved = value
-
-    @property
-    def freed(self) -> Any:
-        return self.write.freed
-
-    @freed.setter
-    def freed(self, value: Any) -> None:
-        self.write.freed = value
+    def saved(self, value: None) -> None:
+        # Freed. The write's node itself may live on: a recorded gradient leads to its output.
+        self.write = None
 
     def _write_edges(self, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         others = edges[1:]
         return (*others[:self.position], edges[0], *others[self.position:])
 
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.write is None:
+            raise errors.graph_freed(self)
         result = laid_out_as(g, self.strides)
         part = replay(result, self.steps, backends.raw)
         grads = self.write.raw(part.copy(), self._write_edges(edges))
@@ -97,6 +92,8 @@ class CopySlices(Node):
         return (result, *grads[:self.position], *grads[self.position + 1:])
 
     def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.write is None:
+            raise errors.graph_freed(self)
         result = g.clone()
         part = replay(result, self.steps, backends.tensor)
         grads = self.write.graph(part.clone(), self._write_edges(edges))

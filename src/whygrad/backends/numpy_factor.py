@@ -12,7 +12,7 @@ _whygrad_internal_ = True
 
 Array = Any
 
-WIDTH = 64  # larger triangular systems are cut in two
+WIDTH = 32  # larger triangular systems are cut into blocks
 
 
 class LinAlgError(RuntimeError):
@@ -20,6 +20,7 @@ class LinAlgError(RuntimeError):
 
 
 LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+LinAlgError.__module__ = "torch._C"
 
 
 def cholesky_ex(a: Array, *, upper: bool, node: str) -> tuple[Array, Array]:
@@ -63,18 +64,33 @@ def solve_triangular(a: Array, b: Array, *, upper: bool, left: bool, unit: bool)
 
 def _substitute(a: Array, b: Array, x: Array, upper: bool, unit: bool) -> None:
     size = a.shape[-1]
-    if size > WIDTH:
-        top, bottom = slice(0, size // 2), slice(size // 2, size)
-        known, rest = (bottom, top) if upper else (top, bottom)
-        _substitute(a[..., known, known], b[..., known, :], x[..., known, :], upper, unit)
-        remaining = b[..., rest, :] - a[..., rest, known] @ x[..., known, :]
-        _substitute(a[..., rest, rest], remaining, x[..., rest, :], upper, unit)
+    if size > WIDTH and (unit or np.diagonal(a, axis1=-2, axis2=-1).all()):
+        _substitute_blocks(a, b, x, upper, unit)
         return
     # Row by row: each needs the rows that are known already.
     for i in range(size - 1, -1, -1) if upper else range(size):
         known = slice(i + 1, None) if upper else slice(0, i)
         row = b[..., i, :] - (a[..., i:i + 1, known] @ x[..., known, :])[..., 0, :]
         x[..., i, :] = row if unit else row / a[..., i, i, None]
+
+
+def _substitute_blocks(a: Array, b: Array, x: Array, upper: bool, unit: bool) -> None:
+    """Block by block, with the inverses of the blocks on the diagonal, which are found all at once."""
+    size = a.shape[-1]
+    places = [slice(start, min(start + WIDTH, size)) for start in range(0, size, WIDTH)]
+    eye = np.eye(WIDTH, dtype=a.dtype)
+    blocks = np.empty((*a.shape[:-2], len(places), WIDTH, WIDTH), a.dtype)
+    blocks[...] = eye
+    for i, place in enumerate(places):
+        count = place.stop - place.start
+        blocks[..., i, :count, :count] = a[..., place, place]
+    inverses = np.empty_like(blocks)
+    _substitute(blocks, np.broadcast_to(eye, blocks.shape), inverses, upper, unit)
+    for i in reversed(range(len(places))) if upper else range(len(places)):
+        place = places[i]
+        known = slice(place.stop, None) if upper else slice(0, place.start)
+        count = place.stop - place.start
+        x[..., place, :] = inverses[..., i, :count, :count] @ (b[..., place, :] - a[..., place, known] @ x[..., known, :])
 
 
 def cholesky_inverse(factor: Array, *, upper: bool) -> Array:

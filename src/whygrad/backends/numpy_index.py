@@ -21,7 +21,7 @@ def changed_copy(write: Callable[..., None]) -> Callable[..., Any]:
     """A row that gives a changed copy of its first argument. In-place ops find `write` itself in `into`."""
 
     def row(x: Any, *args: Any, **statics: Any) -> Any:
-        result = x.copy("C" if 0 in x.strides else "K")
+        result = np.array(x, order="C" if 0 in x.strides else "K")  # also of a NumPy number
         write(result, *args, **statics)
         return result
 
@@ -199,7 +199,7 @@ def index_add(x: Any, index: Any, source: Any, *, axis: int, alpha: Any = 1) -> 
 @changed_copy
 def index_copy(x: Any, index: Any, source: Any, *, axis: int) -> None:
     if x.ndim:
-        x[(slice(None),) * axis + (index,)] = source
+        x[(slice(None),) * axis + (index.reshape(-1),)] = source
     else:
         x[...] = source.reshape(())
 

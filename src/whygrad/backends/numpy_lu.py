@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ WIDTH = 32  # of the panels that are eliminated column by column
 def lu_factor_ex(a: Array) -> tuple[Array, Array, Array]:
     *batch, rows, columns = a.shape
     size = min(rows, columns)
-    lu = np.array(a.reshape(-1, rows, columns), order="C")
+    lu = np.array(a.reshape(math.prod(batch), rows, columns), order="C")
     pivots = np.zeros((len(lu), size), np.int32)
     info = np.zeros(len(lu), np.int32)
     for start in range(0, size, WIDTH):
@@ -56,18 +57,18 @@ def lu(a: Array) -> tuple[Array, Array, Array]:
 
 def lu_unpack(a: Array, places: Array, *, data: bool, pivots: bool) -> tuple[Array, Array, Array]:
     size = min(a.shape[-2:])
-    p = l = u = np.zeros((0,), a.dtype)
+    p = low = high = np.zeros((0,), a.dtype)
     if pivots:
         p = permutation_matrix(places, a.shape[-2], a.dtype)
     if data:
-        l = np.tril(a[..., :, :size], -1) + np.eye(a.shape[-2], size, dtype=a.dtype)
-        u = np.triu(a[..., :size, :])
-    return p, l, u
+        low = np.tril(a[..., :, :size], -1) + np.eye(a.shape[-2], size, dtype=a.dtype)
+        high = np.triu(a[..., :size, :])
+    return p, low, high
 
 
 def permutation_matrix(pivots: Array, rows: int, dtype: Any) -> Array:
     *batch, count = pivots.shape
-    flat = pivots.reshape(-1, count)
+    flat = pivots.reshape(math.prod(batch), count)
     order = np.tile(np.arange(rows), (len(flat), 1))
     every = np.arange(len(flat))
     for i in range(count):

@@ -237,7 +237,7 @@ def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_fr
     result = np.zeros((rows, width), x.dtype)
     if not len(flat):
         return result
-    _add_rows(result, flat, x.reshape(-1, width))
+    add_rows(result, flat, x.reshape(-1, width))
     if by_frequency:
         result /= np.maximum(np.bincount(flat, minlength=rows), 1)[:, None].astype(x.dtype)
     if padding_idx >= 0:
@@ -245,7 +245,7 @@ def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_fr
     return result
 
 
-def _add_rows(result: Any, index: Any, rows: Any) -> None:
+def add_rows(result: Any, index: Any, rows: Any) -> None:
     """`result[index[i]] += rows[i]` for all i, where an index may come up several times."""
     left = np.argsort(index, kind="stable")
     # Many different indices: first add one row for each of them, then the second for each that has one, and so on.

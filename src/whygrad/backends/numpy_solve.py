@@ -41,8 +41,8 @@ def solve_ex(a: Array, b: Array, *, left: bool, vector: bool) -> tuple[Array, Ar
 def _solve_singular(a: Array, b: Array) -> tuple[Array, Array]:
     """As far as it goes: with inf and nan where a matrix is singular, and where its elimination met the first zero."""
     factors, pivots, info = lu_factor_ex(a)
-    p, l, u = lu_unpack(factors, pivots, data=True, pivots=True)
-    half = solve_triangular(l, p.swapaxes(-1, -2) @ b, upper=False, left=True, unit=True)
+    p, low, u = lu_unpack(factors, pivots, data=True, pivots=True)
+    half = solve_triangular(low, p.swapaxes(-1, -2) @ b, upper=False, left=True, unit=True)
     return solve_triangular(u, half, upper=True, left=True, unit=False), info
 
 

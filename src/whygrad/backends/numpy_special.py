@@ -49,15 +49,20 @@ def hurwitz_zeta(s: Array, q: Array) -> Array:
     s, q = np.broadcast_arrays(s, q)
     a = q.copy()
     total = np.zeros_like(a)
-    while (near := a < FAR + s).any():
-        total += np.where(near, a ** -s, 0)
+    near = a < FAR + s
+    while near.any():
+        term = np.where(near, a ** -s, 0)
+        total += term
         a = a + near
-    power = a ** -s
+        # For a large s soon nothing counts any more.
+        near &= (a < FAR + s) & ((a <= 1) | (np.abs(term) > 1e-40 * np.abs(total)))
+    complete = (a < FAR + s) & (total != 0)
+    power = np.where(complete, 0, a ** -s)
     total += power * (a / (s - 1) + 0.5)
     rising, factorial = s, 2.0  # s (s + 1) ... (s + 2 j - 2), and (2 j)!
     for j, number in enumerate(BERNOULLI, 1):
         power = power / a if j == 1 else power / (a * a)
-        total += number / factorial * rising * power
+        total += np.where(complete, 0, number / factorial * rising * power)
         rising = rising * (s + (2 * j - 1)) * (s + 2 * j)
         factorial *= (2 * j + 1) * (2 * j + 2)
     return total
@@ -65,9 +70,10 @@ def hurwitz_zeta(s: Array, q: Array) -> Array:
 
 @in_double
 def zeta(x: Array, q: Array) -> Array:
-    value = hurwitz_zeta(x, np.where(np.isfinite(q), q, 1.0))
+    pole = (q <= 0) & (q == np.floor(q))
+    value = hurwitz_zeta(x, np.where(np.isfinite(q) & ~pole, q, 1.0))
     value = np.where(np.isinf(q), np.where(q > 0, 0.0, np.nan), value)
-    value = np.where((q <= 0) & (q == np.floor(q)), np.inf, np.where((q < 0) & (x != np.floor(x)), np.nan, value))
+    value = np.where(pole, np.inf, np.where((q < 0) & (x != np.floor(x)), np.nan, value))
     return np.where((x < 1) | np.isnan(q), np.nan, np.where(x == 1, np.inf, value))
 
 

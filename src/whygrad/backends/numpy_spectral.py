@@ -24,7 +24,7 @@ def no_phase(x: Array, y: Array | None, *, message: str) -> Array:
 
 def converging(function: Callable[..., Any]) -> Callable[..., Any]:
     """numpy.linalg fails for the batch as a whole: find the matrix that it is."""
-    name = function.__name__.replace("vals", "").replace("eigh", "eigh")
+    name = function.__name__.replace("vals", "")
 
     @quiet
     def computed(a: Array, **options: Any) -> Any:

@@ -10,14 +10,13 @@ from typing import Any
 from whygrad._tensor import Size, Tensor
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
-from whygrad.distributions.utils import Values, broadcast_all, lazy_property
+from whygrad.distributions.utils import Real, Values, broadcast_all, lazy_property
 from whygrad.errors import user_stacklevel
 
 _whygrad_internal_ = True
 
-__all__ = ["Distribution"]
+__all__ = ["Distribution", "Real"]
 
-Real = Any  # a parameter: a tensor or a number
 Shape = Sequence[int]
 
 

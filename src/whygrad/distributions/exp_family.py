@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad import autograd
-from whygrad._tensor import Tensor
 from whygrad.distributions.distribution import Distribution
 from whygrad.distributions.utils import Values
 
@@ -28,7 +27,7 @@ class ExponentialFamily(Distribution):
     def _mean_carrier_measure(self) -> float:
         raise NotImplementedError
 
-    def _normalizer_and_means(self) -> tuple[list[Values], Tensor, Any]:
+    def _normalizer_and_means(self) -> tuple[list[Values], Values, Any]:
         parameters = [p.detach().requires_grad_() for p in self._natural_params]
         normalizer = self._log_normalizer(*parameters)
         return parameters, normalizer, autograd.grad(normalizer.sum(), parameters, create_graph=True)

@@ -45,7 +45,7 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mode(self) -> Any:
-        # torch's formula, though the exponent belongs to the other concentration.
+        # torch's formula, which takes logarithms of negative numbers: it gives nan.
         log_mode = (self.concentration0.reciprocal() * (-self.concentration0).log1p()
                     - (-self.concentration0 * self.concentration1).log1p())
         return log_mode.masked_fill((self.concentration0 < 1) | (self.concentration1 < 1), math.nan).exp()

@@ -7,7 +7,8 @@ from typing import Any
 
 from whygrad._apply import apply
 from whygrad._inplace import run_inplace
-from whygrad.functional.arguments import read_tensor
+from whygrad import dtypes
+from whygrad.functional.arguments import check_range, read_number, read_tensor
 from whygrad.functional.dispatch import FLOATS, REALS, Takes, publish, unary
 from whygrad.functional.run import FUNCTIONS, METHODS, public, with_out
 from whygrad.ops.table import TABLE
@@ -117,6 +118,8 @@ def selu(input: Any, inplace: bool = False) -> Any:
 
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """`elu` with a continuous derivative for every alpha: x, or alpha * (exp(x / alpha) - 1)."""
+    alpha = read_number("celu_" if inplace else "celu", "alpha", 2, alpha)
+    check_range(alpha, dtypes.float64)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu("celu", input, inplace, alpha, 1.0, 1 / alpha)
@@ -195,4 +198,8 @@ def threshold_(input: Any, threshold: float, value: float) -> Any:
 def _threshold_limits(input: Any, threshold: float, value: float) -> dict[str, Any]:
     dtype = read_tensor("threshold", input).dtype
     THRESHOLD.check(dtype)
+    threshold = read_number("threshold", "threshold", 2, threshold)
+    value = read_number("threshold", "value", 3, value)
+    for number in (threshold, value):
+        check_range(number, dtype)
     return {"threshold": as_number(threshold, dtype, "threshold"), "value": as_number(value, dtype, "threshold")}

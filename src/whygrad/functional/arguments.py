@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from types import FrameType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,8 +38,20 @@ def type_name(value: Any) -> str:
     return f"torch.{kind.__name__}" if shown else kind.__name__
 
 
-def called_as(function: str) -> tuple[str, bool]:
-    """The name under which the user called `function` (it may be an alias), and whether as a method of a tensor.
+class Call(NamedTuple):
+    """How the user called a function: under which name, whether as a method of a tensor, and with which arguments."""
+
+    name: str
+    is_method: bool
+    # Names of the parameters, and of those among them which were given by keyword.
+    parameters: tuple[str, ...]
+    keywords: tuple[str, ...]
+    # How many arguments were given, if that can be told.
+    count: int | None
+
+
+def called_as(function: str) -> Call:
+    """Looks back, after a failure, at the user's call, which may be one of `function`, its alias or its in-place twin.
 
     Methods and aliases have code of their own, which is named after them (see `run.under_name`).
     """
@@ -46,25 +59,46 @@ def called_as(function: str) -> tuple[str, bool]:
     while frame is not None and "_whygrad_internal_" in frame.f_globals:
         code, frame = frame.f_code, frame.f_back  # type: ignore[assignment]
     if code is None:
-        return function, False
+        return Call(function, False, (), (), None)
     owner, _, name = code.co_qualname.rpartition(".")
-    is_alias = owner in ("Tensor", "torch") and code.co_name == function
-    return name if is_alias else function, owner == "Tensor"
+    if owner not in ("Tensor", "torch") or code.co_name.rstrip("_") != function.rstrip("_"):
+        name, owner = function, ""
+    keywords, count = _arguments_in(frame) if frame is not None else ((), None)
+    return Call(name, owner == "Tensor", code.co_varnames[:code.co_argcount], keywords, count)
+
+
+def _arguments_in(frame: FrameType) -> tuple[tuple[str, ...], int | None]:
+    """The keywords and the number of arguments of the call that a frame is in the middle of."""
+    import dis
+
+    # The last one is the call; the interpreter may stand in the caches that follow it.
+    done = [i for i in dis.get_instructions(frame.f_code) if i.offset <= frame.f_lasti]
+    if done[-1].opname not in ("CALL", "CALL_KW"):
+        return (), None
+    wanted = "KW_NAMES" if done[-1].opname == "CALL" else "LOAD_CONST"
+    names = next((frame.f_code.co_consts[i.arg or 0] for i in done[-3:-1] if i.opname == wanted), ())
+    return names, done[-1].arg
 
 
 def wrong_type(function: str, argument: str, position: int | None, wanted: str, value: Any) -> TypeError:
     """`position` counts from 1 and begins with the tensor itself, which a method's arguments do not count."""
-    function, is_method = called_as(function)
-    place = "" if position is None else f" (position {position - is_method})"
-    return TypeError(f"{function}(): argument '{argument}'{place} must be {wanted}, not {type_name(value)}")
+    call = called_as(function)
+    place = "" if position is None or argument in call.keywords else f" (position {position - call.is_method})"
+    return TypeError(f"{call.name}(): argument '{argument}'{place} must be {wanted}, not {type_name(value)}")
 
 
 def invalid_combination(function: str, *values: Any, **named: Any) -> TypeError:
-    """What torch says when none of a function's signatures fits."""
-    function, _ = called_as(function)
-    got = ", ".join([type_name(v) for v in values] + [f"{name}={type_name(v)}" for name, v in named.items()])
-    comma = ", " if named and not values else ""
-    return TypeError(f"{function}() received an invalid combination of arguments - got ({got}{comma}), but expected "
+    """What torch says when none of a function's signatures fits. `values` are the arguments, the tensor itself first."""
+    call = called_as(function)
+    by_keyword = {name: value for name, value in zip(call.parameters, values, strict=False) if name in call.keywords}
+    by_keyword |= {name: value for name, value in named.items() if name not in by_keyword}
+    plain = [v for i, v in enumerate(values) if call.parameters[i:i + 1] not in [(name,) for name in by_keyword]]
+    plain = plain[call.is_method:]
+    if call.count is not None:
+        plain = plain[:call.count - len(call.keywords)]
+    got = ", ".join([type_name(v) for v in plain] + [f"{name}={type_name(v)}" for name, v in by_keyword.items()])
+    comma = ", " if by_keyword and not plain else ""
+    return TypeError(f"{call.name}() received an invalid combination of arguments - got ({got}{comma}), but expected "
                      "one of:")
 
 
@@ -73,10 +107,10 @@ def read_size(function: str, given: tuple[Any, ...], size: Any = None, position:
     """The sizes out of `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
     if size is not None:
         if given:
-            raise TypeError(f"{called_as(function)[0]}() got multiple values for argument '{argument}'")
+            raise TypeError(f"{called_as(function).name}() got multiple values for argument '{argument}'")
         given = (size,)
     elif not given:
-        raise TypeError(f'{called_as(function)[0]}() missing 1 required positional arguments: "{argument}"')
+        raise TypeError(f'{called_as(function).name}() missing 1 required positional arguments: "{argument}"')
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
     elif not is_integer(given[0]):
@@ -100,8 +134,9 @@ def _integers(function: str, values: Any, argument: str, position: int) -> tuple
     # torch looks at the first before it takes the argument for a tuple of ints.
     if values and not is_integer(values[0]):
         wanted = f"tuple of ints, but found element of type {type_name(values[0])} at pos 0"
-        function, is_method = called_as(function)
-        raise TypeError(f"{function}(): argument '{argument}' (position {position - is_method}) must be {wanted}")
+        call = called_as(function)
+        place = "" if argument in call.keywords else f" (position {position - call.is_method})"
+        raise TypeError(f"{call.name}(): argument '{argument}'{place} must be {wanted}")
     return tuple([n if type(n) is int and -INT64_LIMIT <= n < INT64_LIMIT else _one_integer(function, n, argument, i)
                   for i, n in enumerate(values, 1)])
 
@@ -112,7 +147,7 @@ def _one_integer(function: str, value: Any, argument: str, place: int) -> int:
     reason = OVERFLOW if is_integer(value) else f"type must be tuple of ints,but got {type_name(value)}"
     if reason is OVERFLOW and -INT64_LIMIT <= value.__index__() < INT64_LIMIT:
         return int(value.__index__())
-    raise TypeError(f"{called_as(function)[0]}(): argument '{argument}' failed to unpack the object at pos {place} with "
+    raise TypeError(f"{called_as(function).name}(): argument '{argument}' failed to unpack the object at pos {place} with "
                     f'error "{reason}"')
 
 
@@ -144,9 +179,14 @@ def read_flag(function: str, argument: str, position: int | None, value: Any) ->
     return value
 
 
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex, np.number, np.bool_))
+
+
 def read_number(function: str, argument: str, position: int | None, value: Any) -> Any:
     """A Python number; also from a NumPy scalar or a 0-dim tensor without history."""
     if isinstance(value, (int, float, complex)):
+        check_int(value)
         return value
     if isinstance(value, Tensor) and value._array.ndim == 0 and not value.requires_grad:
         return value._array.item()
@@ -155,10 +195,38 @@ def read_number(function: str, argument: str, position: int | None, value: Any) 
     raise wrong_type(function, argument, position, "Number", value)
 
 
+def check_int(value: Any) -> None:
+    """A number too large for any dtype."""
+    if isinstance(value, int):
+        if value >= 2 * INT64_LIMIT:
+            raise OverflowError("int too big to convert")
+        if value < -INT64_LIMIT:
+            raise OverflowError("can't convert negative int to unsigned")
+
+
+def read_float(function: str, argument: str, position: int | None, value: Any) -> float:
+    """A number where a complex one makes no sense, and none is too large."""
+    if type(value) is float:
+        return value
+    if isinstance(value, Tensor) and value._array.size == 1 and value._array.dtype.kind in "biuf":
+        value = value._array.item()
+    if not isinstance(value, (int, float, np.integer, np.floating)):
+        raise wrong_type(function, argument, position, "float", value)
+    return float(value)
+
+
 def read_tensor(function: str, value: Any, argument: str = "input", position: int = 1) -> Tensor:
     if not isinstance(value, Tensor):
         raise wrong_type(function, argument, position, "Tensor", value)
     return value
+
+
+def read_each(tensors: Any, argument: int = 0) -> list[Tensor]:
+    """All of them tensors, or torch's error, which counts the arguments from 0."""
+    for i, x in enumerate(tensors):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument {argument}, but got {type_name(x)}")
+    return list(tensors)
 
 
 def read_dtype(function: str, dtype: Any, default: dtypes.dtype) -> dtypes.dtype:
@@ -190,6 +258,7 @@ def check_flag(function: str, argument: str, value: Any) -> None:
 
 def check_range(value: Any, dtype: dtypes.dtype) -> None:
     """A number must fit into the dtype it is stored in; an unsigned one also takes negative numbers, modulo 2**bits."""
+    check_int(value)
     if not fits(value, dtype):
         name = f"{dtype.name}_t" if dtype.category == 1 else C_NAMES[dtype.name].replace("c10", "at")
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")

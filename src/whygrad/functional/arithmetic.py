@@ -6,10 +6,12 @@ from typing import Any
 
 from whygrad import dtypes
 from whygrad._apply import apply, compiled
-from whygrad._inplace import check_castable
+from whygrad._inplace import check_castable, check_inplace
 from whygrad._tensor import Tensor
-from whygrad.functional.arguments import invalid_combination, read_number, read_tensor, wrong_type
+from whygrad.functional.arguments import check_int, check_range, invalid_combination, read_number, read_tensor, wrong_type
+from whygrad.functional.c_names import c_name
 from whygrad.functional.dispatch import (
+    ANYTHING,
     FLOATS,
     REALS,
     Function,
@@ -19,6 +21,7 @@ from whygrad.functional.dispatch import (
     default_float,
     number_as_tensor,
     publish,
+    settled,
 )
 from whygrad.functional.run import public, run_inplace, with_out
 from whygrad.ops.table import TABLE
@@ -27,8 +30,8 @@ from whygrad.promotion import as_number, cast, promote, result_dtype
 _whygrad_internal_ = True
 
 binary("mul", numbers="either", overloaded=False)
-binary("multiply", row_name="mul")
-binary("true_divide", row_name="div", to_float=True)
+binary("multiply", row_name="mul", numbers="either")
+binary("true_divide", row_name="div", numbers="either", to_float=True)
 binary("atan2", numbers="none", overloaded=False, to_float=True, takes=Takes("biu" + FLOATS, "atan2_cpu"),
        aliases=("arctan2",))
 binary("fmod", takes=Takes(REALS, "fmod_cpu"))
@@ -140,6 +143,7 @@ def _operands(name: str, input: Any, other: Any, *, overloaded: bool) -> tuple[A
             raise invalid_combination(name, input, other)
         position = 1 if a is NotImplemented else 2
         raise wrong_type(name, ("input", "other")[position - 1], position, "Tensor", (input, other)[position - 1])
+    check_int(b)
     if not isinstance(a, Tensor) and not isinstance(b, Tensor):
         a = number_as_tensor(a)
     return a, b
@@ -181,14 +185,13 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
 def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """In-place version of `div`."""
     a, b = _operands("div_", self, other, overloaded=False)
-    dtype = result_dtype(a, b)
     if rounding_mode is None:
-        check_castable(default_float(dtype), a.dtype)
-        return run_inplace("div", a, a, b)
+        return run_inplace("div", a, a, b, computes_in=None if a._array.dtype.kind in "fc" else _in_floats)
     _check_mode(rounding_mode)
-    check_castable(dtype, a.dtype)
-    ROUNDING[rounding_mode].check(dtype)
-    return run_inplace("div_rounded", a, a, b, mode=rounding_mode)
+    return run_inplace("div_rounded", a, a, b, computes_in=settled(ROUNDING[rounding_mode]), mode=rounding_mode)
+
+
+_in_floats = settled(ANYTHING, to_float=True)
 
 
 public(name="divide")(div)
@@ -209,9 +212,7 @@ def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
 def floor_divide_(self: Any, other: Any) -> Any:
     """In-place version of `floor_divide`."""
     a, b = _operands("floor_divide_", self, other, overloaded=True)
-    check_castable(result_dtype(a, b), a.dtype)
-    ROUNDING["floor"].check(result_dtype(a, b))
-    return run_inplace("floor_divide_inplace", a, a, b)
+    return run_inplace("floor_divide_inplace", a, a, b, computes_in=settled(ROUNDING["floor"]))
 
 
 REMAINDER = Takes(REALS, "remainder_cpu")
@@ -234,11 +235,8 @@ def remainder_(self: Any, other: Any) -> Any:
     """In-place version of `remainder`."""
     b = as_operand(other)
     if b is NotImplemented:
-        raise invalid_combination("remainder_", other)
-    dtype = result_dtype(self, b)
-    check_castable(dtype, self.dtype)
-    REMAINDER.check(dtype)
-    return run_inplace("remainder", self, self, b)
+        raise invalid_combination("remainder_", self, other)
+    return run_inplace("remainder", self, self, b, computes_in=settled(REMAINDER))
 
 
 POW = Takes("iufVc", "pow")
@@ -274,14 +272,17 @@ def pow_(self: Any, exponent: Any) -> Any:
     """In-place version of `pow`."""
     b = as_operand(exponent)
     if b is NotImplemented:
-        raise invalid_combination("pow_", exponent)
-    dtype = result_dtype(self, b)
-    if not isinstance(b, Tensor):
-        _check_integer_power(dtype, b)
-    check_castable(dtype, self.dtype)
+        raise invalid_combination("pow_", self, exponent)
     if isinstance(b, Tensor):
-        return run_inplace("pow", self, self, b)
-    return run_inplace("pow_number", self, self, exponent=as_number(b, dtype, "pow"))
+        return run_inplace("pow", self, self, b, computes_in=settled(POW))
+    dtype = result_dtype(self, b)
+    _check_integer_power(dtype, b)
+
+    def computes_in(common: dtypes.dtype, target: dtypes.dtype) -> dtypes.dtype:
+        check_castable(dtype, target)
+        return dtype
+
+    return run_inplace("pow_number", self, self, computes_in=computes_in, exponent=as_number(b, dtype, "pow"))
 
 
 def _double(*values: Any) -> dtypes.dtype:
@@ -311,7 +312,7 @@ def float_power_(self: Any, exponent: Any) -> Any:
     """In-place version of `float_power`."""
     b = as_operand(exponent)
     if b is NotImplemented:
-        raise invalid_combination("float_power_", exponent)
+        raise invalid_combination("float_power_", self, exponent)
     dtype = _double(self, b)
     if self.dtype is not dtype:
         raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the operation's "
@@ -322,22 +323,18 @@ def float_power_(self: Any, exponent: Any) -> Any:
 def _lerp_operands(name: str, input: Any, end: Any, weight: Any) -> Any:
     read_tensor(name, input)
     read_tensor(name, end, "end", 2)
-    weight = as_operand(weight)
+    given, weight = weight, as_operand(weight)
     if weight is NotImplemented:
-        raise invalid_combination(name, input, end, weight)
+        raise invalid_combination(name, input, end, given)
     others = {"end": end, "weight": weight} if isinstance(weight, Tensor) else {"end": end}
     for argument, t in others.items():
         if t.dtype is not input.dtype:
-            wanted, got = (SCALAR_NAMES.get(d.name, d.name) for d in (input.dtype, t.dtype))
+            wanted, got = c_name(input.dtype), c_name(t.dtype)
             raise RuntimeError(f"expected dtype {wanted} for `{argument}` but got dtype {got}")
     Takes(FLOATS + "c", f"lerp_kernel_{'tensor' if isinstance(weight, Tensor) else 'scalar'}").check(input.dtype)
+    if not isinstance(weight, Tensor):
+        check_range(weight, input.dtype)
     return weight
-
-
-# As C++ calls them.
-SCALAR_NAMES = {"float32": "float", "float64": "double", "int64": "long", "int32": "int", "int16": "short",
-                "uint8": "unsigned char", "int8": "signed char", "complex64": "c10::complex<float>",
-                "complex128": "c10::complex<double>", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
 
 
 @public()
@@ -350,6 +347,7 @@ def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
 @public(function=False)
 def lerp_(self: Any, end: Any, weight: Any) -> Any:
     """In-place version of `lerp`."""
+    check_inplace(self, (self, end, weight))
     return run_inplace("lerp", self, self, end, _lerp_operands("lerp_", self, end, weight))
 
 

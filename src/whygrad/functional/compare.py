@@ -7,7 +7,7 @@ from typing import Any
 
 from whygrad import errors
 from whygrad._apply import apply, layout_of
-from whygrad._inplace import check_castable, kinds_of, write
+from whygrad._inplace import kinds_of, write
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import check_range, invalid_combination, read_tensor
 from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, unary
@@ -19,6 +19,8 @@ _whygrad_internal_ = True
 
 NOT_COMPLEX = "biufV"
 PLAIN = (float, int)
+# The largest number that fits into every floating dtype.
+LIMIT = 65504
 
 
 def _write_booleans(name: str, row_name: str, takes: Takes, numbers: bool, aliases: tuple[str, ...]) -> None:
@@ -27,7 +29,7 @@ def _write_booleans(name: str, row_name: str, takes: Takes, numbers: bool, alias
     def written(self: Any, other: Any) -> Any:
         b = as_operand(other)
         if not isinstance(b, Tensor) and (not numbers or b is NotImplemented):
-            raise invalid_combination(f"{name}_", other)
+            raise invalid_combination(f"{name}_", self, other)
         dtype = result_dtype(self, b)
         takes.check(dtype)
         inputs = tuple(promote(name, self, b, dtype=dtype))
@@ -108,8 +110,10 @@ def _bounds(caller: str, input: Any, low: Any, high: Any) -> tuple[Any, Any]:
     if a is NotImplemented or b is NotImplemented or mixed:
         raise invalid_combination(caller, input, *(x for x in (low, high) if x is not None))
     if a is None and b is None:
+        if caller.startswith(("clamp_m", "clip_m")):
+            raise invalid_combination(caller, input, None)
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if isinstance(a, complex) or isinstance(b, complex):
+    if (isinstance(a, complex) or isinstance(b, complex)) and not caller.startswith("clamp_m"):
         raise RuntimeError("value cannot be converted to type double without overflow")
     dtype = result_dtype(input, *(x for x in (a, b) if x is not None))
     if dtype.is_complex:
@@ -124,7 +128,7 @@ def _bounds(caller: str, input: Any, low: Any, high: Any) -> tuple[Any, Any]:
 def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
     """Values below `min` raised to it, above `max` lowered to it."""
     if (out is None and isinstance(input, Tensor) and input._array.dtype.kind == "f" and type(min) in PLAIN
-            and type(max) in PLAIN):
+            and type(max) in PLAIN and -LIMIT <= min <= LIMIT and -LIMIT <= max <= LIMIT):
         return apply(TABLE["clamp"], input, min, max)
     low, high = _bounds("clamp", input, min, max)
     result = apply(TABLE["clamp"], *promote("clamp", input, low, high))
@@ -155,7 +159,6 @@ def _clamp_one_side(name: str, argument: str) -> tuple[Function, Function]:
 
     def write_over(self: Any, bound: Any) -> Any:
         b = check(f"{name}_", self, bound)
-        check_castable(result_dtype(self, b), self.dtype)
         return run_inplace(name, self, self, b)
 
     return run, write_over

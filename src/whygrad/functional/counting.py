@@ -172,7 +172,7 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
     """Counts (or sums of weights) in bins: a number of them of one width, or their edges."""
     x = read_tensor("histogram", input)
     if not isinstance(bins, Tensor) and not is_integer(bins):
-        raise invalid_combination("histogram", bins)
+        raise invalid_combination("histogram", input, bins)
     results = _histogram(x, 1, [bins], range, weight, density)
     return with_outs("histogram", return_types.histogram(*results), out, input)
 

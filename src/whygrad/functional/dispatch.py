@@ -13,8 +13,9 @@ import numpy as np
 
 from whygrad import dtypes
 from whygrad._apply import apply, compiled
-from whygrad._inplace import check_castable, run_inplace, with_out
+from whygrad._inplace import ComputesIn, check_castable, run_inplace, with_out
 from whygrad._tensor import Tensor, wrap
+from whygrad.broadcasting import check_broadcast
 from whygrad.functional.arguments import invalid_combination, wrong_type
 from whygrad.functional.run import FUNCTIONS, METHODS, under_name
 from whygrad.ops.table import TABLE
@@ -57,6 +58,18 @@ class Takes:
 
 
 ANYTHING = Takes()
+
+
+def settled(takes: Takes, to_float: bool = False) -> ComputesIn:
+    """For an in-place function: the dtype it computes in, after what torch checks in this order."""
+
+    def computes_in(common: dtypes.dtype, target: dtypes.dtype) -> dtypes.dtype:
+        dtype = default_float(common) if to_float else common
+        check_castable(dtype, target)
+        takes.check(common)
+        return dtype
+
+    return computes_in
 
 
 def publish(f: Function, name: str, *, doc: str, function: bool = True, method: bool = True,
@@ -132,12 +145,11 @@ def unary(name: str, *, takes: Takes = ANYTHING, to_float: bool = False, complex
     def written(self: Any) -> Any:
         if not isinstance(self, Tensor):
             raise wrong_type(f"{name}_", "input", 1, "Tensor", self)
-        dtype = self.dtype
-        takes.check(dtype)
-        if to_float:
-            check_castable(default_float(dtype), dtype)
-        row_name = complex_row if complex_row and dtype.is_complex else inplace_row or name
-        return run_inplace(row_name, self, self)
+        kind = self._array.dtype.kind
+        row_name = complex_row if complex_row and kind == "c" else inplace_row or name
+        return run_inplace(row_name, self, self, computes_in=None if kind in ready else computes_in)
+
+    computes_in = settled(takes, to_float)
 
     chosen = publish(function if out_argument else function_without_out, name, doc=f"{name} of each element.",
                      aliases=aliases)
@@ -176,7 +188,7 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
                 raise invalid_combination(caller, input, other)
             position = 2 if fits[0] else 1
             name_shown, value = (("input", input), ("other", other))[position - 1]
-            raise wrong_type(caller, name_shown, position - caller.endswith("_"), "Tensor", value)
+            raise wrong_type(caller, name_shown, position, "Tensor", value)
         if not isinstance(a, Tensor) and not isinstance(b, Tensor):
             a = number_as_tensor(a)
         return a, b
@@ -187,6 +199,8 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
             return fast(input, other)
         a, b = operands(name, input, other)
         dtype = result_dtype(a, b)
+        if dtype.numpy.kind not in takes.kinds:
+            check_broadcast([x._array for x in (a, b) if isinstance(x, Tensor)])
         takes.check(dtype)
         if to_float:
             dtype = default_float(dtype)
@@ -197,13 +211,9 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
                 and self._array.dtype.kind in ready):
             return run_inplace(row.name, self, self, other)
         a, b = operands(f"{name}_", self, other)
-        dtype = result_dtype(a, b)
-        if to_float:
-            dtype = default_float(dtype)
-        check_castable(dtype, a.dtype)
-        takes.check(dtype)
-        return run_inplace(row.name, a, a, b)
+        return run_inplace(row.name, a, a, b, computes_in=computes_in)
 
+    computes_in = settled(takes, to_float)
     publish(function, name, doc=f"{name} of two tensors, element by element.", method=method, aliases=aliases)
     if inplace:
         publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False,

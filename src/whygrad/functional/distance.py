@@ -6,6 +6,7 @@ from typing import Any
 
 from whygrad._apply import apply
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.functional.arguments import read_flag, read_float, read_int, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import FUNCTIONS, public
 from whygrad.ops.table import TABLE
@@ -17,12 +18,18 @@ _whygrad_internal_ = True
 @public(method=False)
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between `x1` and `x2` along `dim`."""
+    read_tensor("cosine_similarity", x1, "x1")
+    read_tensor("cosine_similarity", x2, "x2", 2)
+    dim = read_int("cosine_similarity", "dim", 3, dim)
+    eps = read_float("cosine_similarity", "eps", 4, eps)
     dtype = result_dtype(x1, x2)
     if not dtype.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtype.scalar_name}")
     x1, x2 = (x if x.dtype.is_floating_point else x.to(dtype) for x in (x1, x2))
     if x1.shape != x2.shape:
         x1, x2 = FUNCTIONS["broadcast_tensors"](x1, x2)
+    if not eps >= 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     axis = (normalize_dim(dim, x1.ndim),) if x1.ndim else ()
     units = []
     for x in (x1, x2):
@@ -36,6 +43,10 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 @public(method=False)
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """The p-norm of the difference along the last dim; `eps` is added to the difference."""
+    read_tensor("pairwise_distance", x1, "x1")
+    read_tensor("pairwise_distance", x2, "x2", 2)
+    p, eps = read_float("pairwise_distance", "p", 3, p), read_float("pairwise_distance", "eps", 4, eps)
+    read_flag("pairwise_distance", "keepdim", 5, keepdim)
     difference = apply(TABLE["add_number"], x1 - x2, value=eps)
     return apply(TABLE["norm_along"], difference, ord=p, axis=(difference.ndim - 1,) if difference.ndim else (),
                  keepdims=keepdim)

@@ -72,6 +72,11 @@ def _two_matrices(function: str, names: tuple[str, str], b: Any, a: Any) -> None
                                if function == "cholesky_solve" else
                                f"torch.triangular_solve: Expected {letter} to have at least 2 dimensions, but it has "
                                f"{x._array.ndim} dimensions instead")
+    _check_older(function, b, a)
+    check_kernel(a, f"{function}_cpu")
+
+
+def _check_older(function: str, b: Tensor, a: Tensor) -> None:
     if b.dtype is not a.dtype:
         raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {b.dtype.scalar_name} and A of type "
                            f"{a.dtype.scalar_name} instead.")
@@ -81,7 +86,6 @@ def _two_matrices(function: str, names: tuple[str, str], b: Any, a: Any) -> None
     if b._array.shape[-2] != rows_:
         raise RuntimeError(f"Incompatible matrix sizes for {function}: each A matrix is {rows_} by {columns} but each b matrix "
                            f"is {b._array.shape[-2]} by {b._array.shape[-1]}")
-    check_kernel(a, f"{function}_cpu")
     broadcast_shapes(b._array.shape[:-2], a._array.shape[:-2])
 
 
@@ -227,6 +231,40 @@ def _lu_solve(function: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: 
     return with_out(function, result, out, LU, B)
 
 
+def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:
+    """L and D with L @ D @ L.mT = input (L.mH if `hermitian`) in one matrix, the exchanges, and 0 or where D has a zero."""
+    read_matrices("linalg_ldl_factor_ex", input, "input", name="torch.linalg.ldl_factor_ex", kernel="ldl_factor_kernel_cpu")
+    result = return_types.linalg_ldl_factor_ex(*rows.ldl_factor_ex(input, hermitian=hermitian))
+    if check_errors:
+        check_info("torch.linalg.ldl_factor_ex", result.info, "D[{0},{0}] is zero", RuntimeError)
+    return with_outs("linalg_ldl_factor_ex", result, out, input)
+
+
+def ldl_factor(input: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
+    """L and D with L @ D @ L.mT = input (L.mH if `hermitian`) in one matrix, and the exchanges."""
+    factors, pivots, _ = ldl_factor_ex(input, hermitian=hermitian, check_errors=True)
+    return with_outs("linalg_ldl_factor_ex", return_types.linalg_ldl_factor(factors, pivots), out, input)
+
+
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Any = None) -> Tensor:
+    """X with A @ X = B, given what `linalg.ldl_factor` gives for A."""
+    name = "torch.linalg.ldl_solve"
+    for position, (argument, x) in enumerate({"LD": LD, "pivots": pivots, "B": B}.items(), 1):
+        read_tensor("linalg_ldl_solve", x, argument, position)
+    check_matrices(LD, name)
+    check_floating(LD, name)
+    if B._array.ndim < 2:
+        raise RuntimeError(f"{name}: Expected B to have at least 2 dimensions, but it has {B._array.ndim} dimensions instead")
+    if pivots._array.shape != LD._array.shape[:-1]:
+        raise RuntimeError(f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+                           f"{list(pivots._array.shape)} instead")
+    if pivots._array.dtype.kind not in "iu":
+        raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype.scalar_name}")
+    _check_older(name, B, LD)
+    check_kernel(LD, "ldl_solve_kernel_cpu")
+    return with_out("linalg_ldl_solve", rows.ldl_solve(LD, pivots, B, hermitian=hermitian), out, LD, B)
+
+
 def linalg_qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """Q with orthonormal columns and an upper triangular R, with Q @ R = A."""
     read_matrices("linalg_qr", A, name="linalg.qr", square=False)
@@ -294,8 +332,12 @@ def _check_reflections(name: str, function: str, input: Any, tau: Any) -> None:
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False, *,
           out: Any = None) -> Tensor:
     """Q @ input3, where Q is the whole product of the reflections (`input`, `input2`) that `geqrf` gives."""
-    read_tensor("ormqr", input3, "input3", 3)
+    for position, (argument, x) in enumerate({"input": input, "input2": input2, "input3": input3}.items(), 1):
+        read_tensor("ormqr", x, argument, position)
     shape = input._array.shape
+    for argument, x in (("input", input), ("other", input3)):
+        if x._array.ndim < 2:
+            raise RuntimeError(f"torch.ormqr: {argument} must have at least 2 dimensions.")
     size = input3._array.shape[-2 if left else -1]
     if size != shape[-2]:
         raise RuntimeError(f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]")

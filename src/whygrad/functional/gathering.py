@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 
 from whygrad._apply import apply
-from whygrad._inplace import check_inplace, check_overlap
+from whygrad._inplace import check_inplace
 from whygrad._tensor import Tensor, wrap
 from whygrad.broadcasting import broadcast_shapes
-from whygrad.functional.arguments import check_range, invalid_combination, is_integer, read_tensor, wrong_type
+from whygrad.functional.arguments import (
+    called_as,
+    check_range,
+    invalid_combination,
+    is_integer,
+    read_each,
+    read_tensor,
+    wrong_type,
+)
 from whygrad.functional.c_names import c_name
 from whygrad.functional.fresh import warn_once
-from whygrad.functional.indexing import as_index, combine, index_put_at, put_value
+from whygrad.functional.indexing import as_index, check_disjoint, combine, index_put_at, put_value
 from whygrad.functional.joining import unbind
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
 from whygrad.functional.shape import dim_of, expand_to, flatten
@@ -120,14 +128,6 @@ def _wrapped(indices: Tensor, n: int) -> Tensor:
     return wrap(array % n) if array.size and (array.min() < 0 or array.max() >= n) else indices
 
 
-def _check_disjoint(self: Tensor, inputs: Any) -> None:
-    """What is written from may not lie in the memory that is written to."""
-    if any(isinstance(x, Tensor) and x._array is self._array for x in inputs):
-        raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer "
-                           "to a single memory location. Please clone() the tensor before performing the operation.")
-    check_overlap(self._array, inputs)
-
-
 def _scatter_arguments(name: str, self: Tensor, dim: Any, index: Any, src: Any, value: Any, reduce: Any) -> Any:
     src = value if src is None else src
     if not (isinstance(self, Tensor) and is_integer(dim) and isinstance(index, Tensor)
@@ -161,7 +161,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
 def scatter_(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Tensor:
     check_inplace(self, (self, src))
     inputs, statics = _scatter_arguments("scatter_", self, dim, index, src, value, reduce)
-    _check_disjoint(self, inputs[1:])
+    check_disjoint(self, inputs[1:])
     return run_inplace("scatter", self, self, *inputs, **statics)
 
 
@@ -246,13 +246,13 @@ def _index_fill_arguments(self: Tensor, dim: Any, index: Any, value: Any) -> Any
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if isinstance(value, complex) and self._array.dtype.kind != "c":
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    value = _fill_value("index_fill", self, value)
+    value = _fill_value("index_fill", self, value, dim, index)
     check_bounds(index, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {axis} with size "
                                                 f"{n}"), lowest=-n)
     return (counted_from_front(index, n), value), {"axis": axis}
 
 
-def _fill_value(name: str, self: Tensor, value: Any) -> Any:
+def _fill_value(name: str, self: Tensor, value: Any, *given: Any) -> Any:
     """A number or 0-dim tensor in the dtype of `self`."""
     if isinstance(value, Tensor):
         if value._array.ndim:
@@ -260,7 +260,7 @@ def _fill_value(name: str, self: Tensor, value: Any) -> Any:
                                f"{value._array.ndim} dimension(s).")
         return cast(value, self._array.dtype)
     if not isinstance(value, (int, float, complex)):
-        raise invalid_combination(name, value)
+        raise invalid_combination(name, self, *given, value)
     if not (type(value) is float and self._array.dtype.kind == "f" and -65504 <= value <= 65504):
         check_range(value, self.dtype)
     return value
@@ -268,8 +268,8 @@ def _fill_value(name: str, self: Tensor, value: Any) -> Any:
 
 def _masked_fill_arguments(self: Tensor, mask: Any, value: Any) -> Any:
     if not isinstance(mask, Tensor) or not isinstance(value, (Tensor, int, float, complex)):
-        raise invalid_combination("masked_fill", mask, value)
-    value = _fill_value("masked_fill", self, value)
+        raise invalid_combination("masked_fill", self, mask, value)
+    value = _fill_value("masked_fill", self, value, mask)
     if mask._array.dtype != np.bool_:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype "
                            f"{c_name(mask.dtype)}")
@@ -311,7 +311,8 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
             if shape != self._array.shape:
                 raise RuntimeError(f"output with shape {list(self._array.shape)} doesn't match the broadcast shape "
                                    f"{list(shape)}")
-        _check_disjoint(self, inputs[1:])
+        if name != "masked_scatter":
+            check_disjoint(self, inputs[1:])
         return run_inplace(name, self, self, *inputs, **statics)
 
     changed.__name__ = changed.__qualname__ = name
@@ -333,9 +334,7 @@ def _put_places(self: Tensor, indices: Any) -> tuple[Tensor, tuple[int, ...]]:
     if not isinstance(indices, (tuple, list)):
         raise wrong_type("index_put", "indices", 2, "tuple of Tensors", indices)
     found, axis = [], 0
-    for i, index in enumerate(indices):
-        if not isinstance(index, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(index).__name__}")
+    for index in read_each(indices, argument=0 if called_as("index_put").is_method else 1):
         array, counter = as_index(index)
         found.append((axis, array, counter))
         axis += array.ndim if array.dtype.kind == "b" else 1

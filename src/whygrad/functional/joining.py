@@ -9,6 +9,7 @@ from whygrad._tensor import Tensor
 from whygrad.functional.arguments import (
     invalid_combination,
     is_integer,
+    read_each,
     read_int,
     read_sizes,
     read_tensor,
@@ -16,7 +17,7 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.run import FUNCTIONS, public, rows, with_out
-from whygrad.functional.shape import dim_of, flatten, read_each, reshape_to
+from whygrad.functional.shape import dim_of, flatten, reshape_to
 from whygrad.promotion import promote
 
 _whygrad_internal_ = True

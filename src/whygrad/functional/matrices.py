@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from whygrad._tensor import Tensor, wrap
 from whygrad.backends.numpy_factor import LinAlgError
 from whygrad.functional.arguments import read_tensor
-from whygrad.functional.run import with_out
+from whygrad.functional.run import rows, with_out
 
 _whygrad_internal_ = True
 
@@ -97,15 +96,9 @@ def with_outs(name: str, results: Any, out: Any, *inputs: Any) -> Any:
 
 
 def transposed(x: Tensor) -> Tensor:
-    from whygrad.functional.run import rows
-
     ndim = x._array.ndim
     return rows.transpose(x, axis0=ndim - 2, axis1=ndim - 1)
 
 
 def eye(size: int, like: Tensor) -> Tensor:
     return wrap(np.eye(size, dtype=like._array.dtype))
-
-
-def volume(shape: tuple[int, ...]) -> int:
-    return math.prod(shape)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad._apply import apply
-from whygrad._inplace import check_castable
 from whygrad._tensor import Tensor
-from whygrad.functional.arguments import read_number, read_tensor, wrong_type
-from whygrad.functional.dispatch import FLOATS, REALS, Takes, default_float, unary
+from whygrad.functional.arguments import read_float, read_tensor, wrong_type
+from whygrad.functional.dispatch import FLOATS, REALS, Takes, default_float, settled, unary
 from whygrad.functional.run import FUNCTIONS, METHODS, public, run_inplace, with_out
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast
@@ -78,16 +77,15 @@ def round(input: Any, *, decimals: int | None = None, out: Any = None) -> Any:
 @public()
 def round_(self: Any, *, decimals: int | None = None) -> Any:
     """In-place version of `round`."""
+    read_tensor("round_", self)
     if decimals is None:
-        ROUND.check(self.dtype)
-        return run_inplace("round", self, self)
-    ROUND_DECIMALS.check(self.dtype)
-    return run_inplace("round_decimals", self, self, decimals=decimals)
+        return run_inplace("round", self, self, computes_in=settled(ROUND))
+    return run_inplace("round_decimals", self, self, computes_in=settled(ROUND_DECIMALS), decimals=decimals)
 
 
 def _eps(eps: Any) -> float | None:
     if eps is not None and not isinstance(eps, (int, float)):
-        raise wrong_type("logit", "eps", None, "float", eps)
+        raise wrong_type("logit", "eps", 2, "float", eps)
     return eps
 
 
@@ -103,14 +101,13 @@ def logit(input: Any, eps: float | None = None, *, out: Any = None) -> Any:
 @public()
 def logit_(self: Any, eps: float | None = None) -> Any:
     """In-place version of `logit`."""
-    LOGIT.check(self.dtype)
-    check_castable(default_float(self.dtype), self.dtype)
-    return run_inplace("logit", self, self, eps=_eps(eps))
+    return run_inplace("logit", read_tensor("logit_", self), self, computes_in=settled(LOGIT, to_float=True),
+                       eps=_eps(eps))
 
 
 def _replacements(*values: Any) -> dict[str, Any]:
     names = ("nan", "posinf", "neginf")
-    return {name: v if v is None else read_number("nan_to_num", name, i, v)
+    return {name: v if v is None else read_float("nan_to_num", name, i, v)
             for i, (name, v) in enumerate(zip(names, values, strict=True), 2)}
 
 
@@ -126,6 +123,7 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
 @public()
 def nan_to_num_(self: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
     """In-place version of `nan_to_num`."""
+    read_tensor("nan_to_num_", self)
     return run_inplace("nan_to_num", self, self, **_replacements(nan, posinf, neginf))
 
 
@@ -140,13 +138,14 @@ def positive(input: Any) -> Tensor:
 @public()
 def square(input: Any, *, out: Any = None) -> Any:
     """The square of each element."""
+    read_tensor("square", input)
     return FUNCTIONS["pow"](input, 2, out=out)
 
 
 @public()
 def square_(self: Any) -> Any:
     """In-place version of `square`."""
-    return METHODS["pow_"](self, 2)
+    return METHODS["pow_"](read_tensor("square_", self), 2)
 
 
 @public()

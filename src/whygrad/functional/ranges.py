@@ -70,7 +70,7 @@ def _steps(name: str, start: Any, end: Any, step: Any, dtype: dtypes.dtype) -> t
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtype.scalar_name}'")
     if any(isinstance(x, complex) for x in (start, end, step)):
         raise RuntimeError("value cannot be converted to type double without overflow")
-    if step == 0:
+    if step == 0 or step != step:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
@@ -123,6 +123,8 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any =
     check_place("logspace", layout, device, pin_memory)
     kind = wanted.numpy
     exponents = _between(first, last, int(steps), kind if kind.kind in "fcV" else np.dtype(np.float64))
+    if not isinstance(base, (int, float)):
+        raise invalid_combination("logspace", start, end, steps, base)
     powers = quiet(np.power)(exponents.dtype.type(base), exponents)
     return deliver("logspace", cast_values(powers, kind), out, requires_grad)
 

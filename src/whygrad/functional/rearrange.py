@@ -56,7 +56,7 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
         return _counted_positions(input)
     if not (isinstance(input, Tensor) and (isinstance(repeats, Tensor) or is_integer(repeats))
             and (dim is None or is_integer(dim))):
-        raise invalid_combination("repeat_interleave", input, repeats, dim=dim)
+        raise invalid_combination("repeat_interleave", input, repeats, dim)
     if dim is None:
         input, dim = flatten(input), 0
     axis = dim_of("repeat_interleave", input, dim, position=3)

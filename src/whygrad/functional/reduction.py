@@ -15,11 +15,11 @@ from whygrad.backends import raw
 from whygrad.functional.arguments import (
     invalid_combination,
     is_integer,
-    read_dims,
     read_dtype,
     read_flag,
     read_int,
     read_number,
+    read_sizes,
     read_tensor,
     wrong_type,
 )
@@ -34,6 +34,9 @@ _whygrad_internal_ = True
 
 Dims = int | tuple[int, ...] | list[int] | None
 
+# Those that have several signatures in torch, which refuses a wrong `dim` of them in other words.
+OVERLOADED = frozenset({"sum", "mean", "var", "std", "var_mean", "std_mean", "any", "all", "count_nonzero"})
+
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 
 
@@ -47,7 +50,7 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
         if kwargs:
             kwargs = {_NUMPY_NAMES.get(name, name): value for name, value in kwargs.items()}
             if "keepdim" in kwargs:
-                read_flag(function.__name__, "keepdim", None, kwargs["keepdim"])
+                read_flag(function.__name__, "keepdim", place + 1, kwargs["keepdim"])
         if len(args) > place:
             read_flag(function.__name__, "keepdim", place + 1, args[place])
         return function(*args, **kwargs)
@@ -67,7 +70,11 @@ def read_axes(function: str, input: Tensor, dim: Any) -> tuple[int, ...] | None:
     ndim = input._array.ndim
     if type(dim) is int:
         return normalize_dims(dim, ndim)
-    axes = normalize_dims(read_dims(function, dim, "dim", 2), ndim)
+    if is_integer(dim):
+        return normalize_dims(read_int(function, "dim", 2, dim), ndim)
+    if function in OVERLOADED and not (isinstance(dim, (tuple, list)) and (not dim or is_integer(dim[0]))):
+        raise invalid_combination(function, input, dim)
+    axes = normalize_dims(read_sizes(function, dim, "dim", 2), ndim)
     return tuple(range(ndim)) if axes is None else axes
 
 
@@ -103,7 +110,10 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
     ready = dtype is None and isinstance(input, Tensor) and input._array.dtype.kind in "fcb"
     x = input if ready else widened("sum", input, dtype)
     if keepdim is not False or keepdims is not False:
-        keepdim = read_flag("sum", "keepdim", 3, keepdims if keepdim is False else keepdim)
+        keepdim = keepdims if keepdim is False else keepdim
+        if dim is None and type(keepdim) is not bool:
+            raise invalid_combination("sum", input, keepdim=keepdim)
+        read_flag("sum", "keepdim", 3, keepdim)
     result = _sum_all(x) if dim is None and not keepdim else _sum(x, axis=read_axes("sum", x, dim), keepdims=keepdim)
     return result if out is None else with_out("sum", result, out, input)
 
@@ -158,10 +168,10 @@ def prod(input: Tensor, dim: Any = ..., keepdim: bool = False, *, dtype: Any = N
     x = widened("prod", input, dtype)
     if dim is ...:
         if keepdim:
-            raise invalid_combination("prod", keepdim=keepdim)
+            raise invalid_combination("prod", input, keepdim=keepdim)
         return with_out("prod", _prod(x), out, input)
     if not is_integer(dim):
-        raise invalid_combination("prod", dim)
+        raise invalid_combination("prod", input, dim, keepdim)
     return with_out("prod", _prod(x, axis=read_axes("prod", x, dim), keepdims=keepdim), out, input)
 
 
@@ -173,19 +183,19 @@ def _spread(name: str) -> Callable[..., Any]:
     """var, std, var_mean or std_mean."""
     of_reals = row(name)
 
-    def spread(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    def spread(input: Tensor, dim: Any = None, unbiased: Any = ..., keepdim: bool = False, *,
                correction: float | None = None, out: Any = None) -> Any:
         x = read_tensor(name, input)
-        if isinstance(dim, bool) and unbiased is None:
+        if isinstance(dim, bool) and unbiased is ...:
             dim, unbiased = None, dim
-        if unbiased is not None and (correction is not None or not isinstance(unbiased, bool)):
-            raise invalid_combination(name, *(() if dim is None else (dim,)), unbiased=unbiased,
+        if unbiased is not ... and (correction is not None or not isinstance(unbiased, bool)):
+            raise invalid_combination(name, input, *(() if dim is None else (dim,)), unbiased=unbiased,
                                       **({} if correction is None else {"correction": correction}))
         if x._array.dtype.kind in "biu":
             raise RuntimeError(f"{name} only support floating point and complex dtypes" if "mean" in name else
                                "std and var only support floating point and complex dtypes")
         if correction is None:
-            correction = 1 if unbiased is None else int(unbiased)
+            correction = 1 if unbiased is ... else int(unbiased)
         axes = read_axes(name, x, dim)
         reduced = math.prod([x._array.shape[axis] for axis in (range(x._array.ndim) if axes is None else axes)])
         if reduced <= correction:
@@ -252,7 +262,7 @@ def _extreme(name: str, binary: str) -> Callable[..., Any]:
         if other is not None and dim is ... and keepdim is None:
             return FUNCTIONS[binary](x, other, out=out)
         if other is not None or (dim is ... and keepdim is not None) or (dim is not ... and not is_integer(dim)):
-            raise invalid_combination(name, *[v for v in (dim, keepdim, other) if v is not None and v is not ...])
+            raise invalid_combination(name, input, *[v for v in (dim, keepdim, other) if v is not None and v is not ...])
         if dim is ...:
             check_ordered(x, f"{name}_all")
             if not x._array.size:
@@ -281,7 +291,7 @@ def _extreme_over_dims(name: str) -> Callable[..., Any]:
 
     def extreme(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
         x = read_tensor(name, input)
-        axes = None if isinstance(dim, (tuple, list)) and not dim else read_axes(name, x, read_dims(name, dim, "dim", 2))
+        axes = None if isinstance(dim, (tuple, list)) and not dim else read_axes(name, x, dim)
         check_ordered(x, f"{name[1:]}_values_cpu")
         if axes is not None:
             check_not_empty(f"{name}():", x, axes)

@@ -25,7 +25,6 @@ from whygrad.functional.matrices import (
     eye,
     is_vector,
     read_matrices,
-    volume,
     with_outs,
 )
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run, with_out
@@ -257,7 +256,7 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     if ind > len(shape):
         raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {len(shape)}")
-    back, front = volume(shape[ind:]), volume(shape[:ind])
+    back, front = math.prod(shape[ind:]), math.prod(shape[:ind])
     if back != front:
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
                            f"{back} != {front}")
@@ -275,7 +274,7 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Any = No
         ndim = input._array.ndim
         a = FUNCTIONS["movedim"](input, tuple(dims), tuple(range(ndim - len(dims), ndim)))
     shape, count = tuple(a._array.shape), other._array.ndim
-    left, right = volume(shape[count:]), volume(other._array.shape)
+    left, right = math.prod(shape[count:]), math.prod(other._array.shape)
     if left != right:
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
                            f"prod(self.shape[:other.ndim]), but got {left} != {right}")
@@ -302,15 +301,16 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None) -> Te
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers of each element of `x`, from 0 to N - 1, along a new last dim."""
     read_tensor("linalg_vander", x, "x")
-    if x.dtype.category == 0 or x.dtype.itemsize == 2 and x.dtype.category > 1:
+    if x.dtype.category == 0 or (x.dtype.itemsize == 2 and x.dtype.category > 1):
         raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got "
                            f"{x.dtype.scalar_name}")
-    shape = x._array.shape
+    vector = x if x._array.ndim else rows.unsqueeze(x, axis=0)
+    shape = vector._array.shape
     if N is None:
-        N = shape[-1] if shape else 1
+        N = shape[-1]
     if N <= 1:
         raise RuntimeError("N must be greater than 1.")
-    column = rows.unsqueeze(x, axis=len(shape))
+    column = rows.unsqueeze(vector, axis=len(shape))
     powers = FUNCTIONS["cumprod"](rows.expand(column, shape=(*shape, N - 1)), -1)
     return FUNCTIONS["cat"]([FUNCTIONS["ones_like"](column), powers], -1)
 

@@ -23,7 +23,7 @@ _whygrad_internal_ = True
 def _sort(name: str, input: Any, dim: Any, descending: bool, stable: bool | None) -> Any:
     x = read_tensor(name, input)
     if isinstance(dim, bool) or not isinstance(descending, bool):
-        raise invalid_combination(name, dim, *([descending] if descending else []))
+        raise invalid_combination(name, input, dim, descending)
     axis = dim_of(name, x, dim)
     if x._array.dtype.kind == "c":
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
@@ -129,7 +129,7 @@ def _read_q(name: str, x: Tensor, q: Any) -> Tensor:
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
     else:
-        raise invalid_combination(name, q)
+        raise invalid_combination(name, x, q)
     if not x._array.size:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     if x._array.dtype.name not in ("float32", "float64"):

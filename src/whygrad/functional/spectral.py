@@ -133,18 +133,23 @@ def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: b
     else:
         # The largest or smallest sum of absolute values in a column (1) or in a row (inf).
         inner, outer = (column, row) if abs(ord) == math.inf else (row, column)
-        sums = vector_norm(x, 1, inner, True)
-        result = FUNCTIONS["amax" if ord > 0 else "amin"](sums if keepdim else rows.squeeze(sums, axis=inner),
-                                                          outer if keepdim or outer < inner else outer - 1, keepdim)
+        sums = vector_norm(x, 1, inner, keepdim)
+        result = _extreme(ord, sums, outer if keepdim or outer < inner else outer - 1, keepdim)
     return with_out("linalg_matrix_norm", result, out, input)
+
+
+def _extreme(ord: Any, values: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """The largest of the values, or the smallest if `ord` is negative; the largest of none is 0."""
+    if ord > 0 and not values._array.shape[dim]:
+        return FUNCTIONS["sum"](values, dim, keepdim)
+    return FUNCTIONS["amax" if ord > 0 else "amin"](values, dim, keepdim)
 
 
 def _norm_of_values(x: Tensor, ord: Any, row: int, column: int, keepdim: bool) -> Tensor:
     ndim = x._array.ndim
     order = (*[i for i in range(ndim) if i not in (row, column)], row, column)
     values = svdvals(rows.permute(x, axes=order))
-    reduce = "sum" if ord == "nuc" else "amax" if ord > 0 else "amin"
-    result: Tensor = FUNCTIONS[reduce](values, -1, keepdim)
+    result = FUNCTIONS["sum"](values, -1, keepdim) if ord == "nuc" else _extreme(ord, values, -1, keepdim)
     if keepdim:
         result = rows.unsqueeze(result, axis=ndim - 1)
         result = rows.permute(result, axes=tuple(np.argsort(order).tolist()))

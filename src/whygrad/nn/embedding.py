@@ -1,4 +1,4 @@
-"""Embedding: a table of vectors, looked up by index."""
+"""Tables of vectors, looked up by index: one by one, or in bags."""
 
 from __future__ import annotations
 
@@ -14,10 +14,39 @@ from whygrad.parameter import Parameter
 _whygrad_internal_ = True
 
 
-class Embedding(Module):
-    """The rows of `weight` that the input names; the row `padding_idx` gets no gradient."""
+class _Table(Module):
+    """Base of both: the table itself."""
 
     weight: Any
+    padding_idx: int | None
+
+    def _make_table(self, rows: int, columns: int, given: Any, requires_grad: bool, device: Any, dtype: Any) -> None:
+        if given is None:
+            self.weight = Parameter(torch.empty((rows, columns), device=device, dtype=dtype), requires_grad)
+            self.reset_parameters()
+        else:
+            if tuple(given.shape) != (rows, columns):
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            self.weight = Parameter(given, requires_grad)
+
+    def reset_parameters(self) -> None:
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+
+def _row(index: int | None, rows: int, name: str) -> int | None:
+    """Counted from the front."""
+    if index is None:
+        return None
+    if not (-rows <= index < rows or index == 0):
+        raise AssertionError(f"{name} must be within num_embeddings")
+    return index + rows if index < 0 else index
+
+
+class Embedding(_Table):
+    """The rows of `weight` that the input names; the row `padding_idx` gets no gradient."""
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
                  max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
@@ -26,29 +55,12 @@ class Embedding(Module):
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
-        if padding_idx is not None:
-            if not (-num_embeddings <= padding_idx < num_embeddings or padding_idx == 0):
-                raise AssertionError("Padding_idx must be within num_embeddings")
-            padding_idx = padding_idx + num_embeddings if padding_idx < 0 else padding_idx
-        self.padding_idx = padding_idx
+        self.padding_idx = _row(padding_idx, num_embeddings, "Padding_idx")
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
-        if _weight is None:
-            table = torch.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
-            self.weight = Parameter(table, not _freeze)
-            self.reset_parameters()
-        else:
-            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight, not _freeze)
-
-    def reset_parameters(self) -> None:
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            with no_grad():
-                self.weight[self.padding_idx].fill_(0)
+        self._make_table(num_embeddings, embedding_dim, _weight, not _freeze, device, dtype)
 
     def forward(self, input: Any) -> Any:
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq,
@@ -72,3 +84,45 @@ class Embedding(Module):
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
         return cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
+
+
+class EmbeddingBag(_Table):
+    """The sum, mean or maximum of the rows of `weight` that each bag of the input names."""
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
+                 scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, _weight: Any = None,
+                 include_last_offset: bool = False, padding_idx: int | None = None, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.padding_idx = _row(padding_idx, num_embeddings, "padding_idx")
+        self._make_table(num_embeddings, embedding_dim, _weight, True, device, dtype)
+        self.mode = mode
+        self.sparse = sparse
+        self.include_last_offset = include_last_offset
+
+    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+        return F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
+                               self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
+
+    def extra_repr(self) -> str:
+        usual = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "mode": None, "padding_idx": None}
+        shown = [f"{name}={getattr(self, name)!r}" for name, value in usual.items() if getattr(self, name) != value]
+        return ", ".join([str(self.num_embeddings), str(self.embedding_dim), *shown])
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None,
+                        norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
+                        sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None) -> Any:
+        """Bags over a given table."""
+        if embeddings.ndim != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, columns = embeddings.shape
+        bags = cls(rows, columns, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset,
+                   padding_idx)
+        bags.weight.requires_grad = not freeze
+        return bags

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from whygrad.nn import functional as F
 from whygrad.nn.functional.reduction import legacy_reduction
+from whygrad.nn.linear import Linear
 from whygrad.nn.made import keep, module_of
 from whygrad.nn.module import Module
 from whygrad.nn.shape import PairwiseDistance
@@ -87,6 +89,7 @@ BCELoss = _loss("BCELoss", F.binary_cross_entropy, weight=None, **REDUCED)
 BCEWithLogitsLoss = _loss("BCEWithLogitsLoss", F.binary_cross_entropy_with_logits, weight=None, **REDUCED,
                           pos_weight=None)
 KLDivLoss = _loss("KLDivLoss", F.kl_div, **REDUCED, log_target=False)
+CTCLoss = _loss("CTCLoss", F.ctc_loss, blank=0, reduction="mean", zero_infinity=False)
 PoissonNLLLoss = _loss("PoissonNLLLoss", F.poisson_nll_loss, log_input=True, full=False, size_average=None, eps=1e-8,
                        reduce=None, reduction="mean")
 GaussianNLLLoss = _loss("GaussianNLLLoss", F.gaussian_nll_loss, keyword_only=True, full=False, eps=1e-6,
@@ -117,3 +120,35 @@ class TripletMarginWithDistanceLoss(_Loss):
     def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
         return F.triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=self.distance_function,
                                                    margin=self.margin, swap=self.swap, reduction=self.reduction)
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """`Linear` and `CrossEntropyLoss` in one; with `out_features` there are as many logits for each class."""
+
+    def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
+                 device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Any = None,
+                 ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        super().__init__(weight=weight, reduction=reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias, device, dtype)
+        self.options = options
+
+    def forward(self, input: Any, target: Any) -> Any:
+        linear, shape = self.linear, (self.num_classes, *self.out_features)
+        return F.linear_cross_entropy(
+            input, linear.weight.reshape(*shape, linear.in_features), target,
+            linear_bias=None if linear.bias is None else linear.bias.reshape(shape), weight=self.weight,
+            reduction=self.reduction, ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
+            options=self.options)
+
+    def extra_repr(self) -> str:
+        shown = ("num_classes", "out_features", "bias", "reduction", "ignore_index", "label_smoothing", "options")
+        values = {**vars(self), "bias": self.linear.bias is not None}
+        return ", ".join([f"in_features={self.linear.in_features}", *(f"{name}={values[name]}" for name in shown)])

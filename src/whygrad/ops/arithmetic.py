@@ -103,8 +103,15 @@ def fmod(xp, a, b):
     return xp.fmod(a, b)
 
 
-@elementwise(node="PowBackward0",
-             a=lambda xp, g, a, exponent: xp.zeros_like(a) if exponent == 0 else g * (exponent * a ** (exponent - 1)))
+def pow_number_rule(xp, g, a, exponent):
+    if exponent == 0:
+        return xp.zeros_like(a)
+    # The row, not the operator, knows that torch takes the power -1/2 as one over a root, also of -0.0 and -inf.
+    power = xp.pow_number(a, exponent=-0.5) if exponent == 0.5 else a ** (exponent - 1)
+    return g * (exponent * power)
+
+
+@elementwise(node="PowBackward0", a=pow_number_rule)
 def pow_number(xp, a, *, exponent):
     return xp.pow_number(a, exponent=exponent)
 

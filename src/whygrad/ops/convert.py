@@ -24,7 +24,7 @@ def to_whole(xp, x, *, dtype, origin):
 @elementwise(real=lambda xp, g, part, whole: xp.to_copy(g, dtype=part, origin=whole),
              imag=lambda xp, g, part, whole: xp.to_copy(g * 1j, dtype=part, origin=whole))
 def complex_(xp, real, imag, *, part, whole):
-    return xp.to_copy(real, dtype=whole, origin=part) + xp.to_copy(imag, dtype=whole, origin=part) * 1j
+    return xp.complex(real, imag, part=part, whole=whole)
 
 
 def polar_abs_rule(xp, g, angle, part, whole):

@@ -7,25 +7,25 @@ from whygrad.ops.table import NoGrad, op
 EXCHANGES = NoGrad("row exchanges do not change by small steps")
 
 
-def lu_rule(xp, l_g, u_g, p, l, u):
-    rows, columns = l.shape[-2], u.shape[-1]
+def lu_rule(xp, low_g, high_g, p, low, high):
+    rows, columns = low.shape[-2], high.shape[-1]
     size = min(rows, columns)
-    l1, u1 = transposed(xp, first(xp, l, size, -2)), transposed(xp, first(xp, u, size, -1))
-    strict = xp.matmul(l1, first(xp, l_g, size, -2))
-    upper = xp.matmul(first(xp, u_g, size, -1), u1)
+    low1, high1 = transposed(xp, first(xp, low, size, -2)), transposed(xp, first(xp, high, size, -1))
+    strict = xp.matmul(low1, first(xp, low_g, size, -2))
+    upper = xp.matmul(first(xp, high_g, size, -1), high1)
     if columns > rows:
-        right = part(xp, u_g, size, columns, -1)
-        strict = strict - xp.matmul(right, transposed(xp, part(xp, u, size, columns, -1)))
+        right = part(xp, high_g, size, columns, -1)
+        strict = strict - xp.matmul(right, transposed(xp, part(xp, high, size, columns, -1)))
     if rows > columns:
-        below = part(xp, l_g, size, rows, -2)
-        upper = upper - xp.matmul(transposed(xp, part(xp, l, size, rows, -2)), below)
+        below = part(xp, low_g, size, rows, -2)
+        upper = upper - xp.matmul(transposed(xp, part(xp, low, size, rows, -2)), below)
     core = xp.tril(strict, diagonal=-1) + xp.triu(upper, diagonal=0)
-    core = xp.solve_triangular(l1, core, upper=True, left=True, unit=True)
-    core = xp.solve_triangular(u1, core, upper=False, left=False, unit=False)
+    core = xp.solve_triangular(low1, core, upper=True, left=True, unit=True)
+    core = xp.solve_triangular(high1, core, upper=False, left=False, unit=False)
     if columns > rows:
-        core = join(xp, core, xp.solve_triangular(l1, right, upper=True, left=True, unit=True), -1)
+        core = join(xp, core, xp.solve_triangular(low1, right, upper=True, left=True, unit=True), -1)
     if rows > columns:
-        core = join(xp, core, xp.solve_triangular(u1, below, upper=False, left=False, unit=False), -2)
+        core = join(xp, core, xp.solve_triangular(high1, below, upper=False, left=False, unit=False), -2)
     return xp.matmul(p, core)
 
 
@@ -36,9 +36,9 @@ def lu(xp, a):
 
 
 def lu_factor_rule(xp, g, out0, out1):
-    p, l, u = xp.lu_unpack(out0, out1, data=True, pivots=True)
+    p, low, high = xp.lu_unpack(out0, out1, data=True, pivots=True)
     size = min(g.shape[-2:])
-    return lu_rule(xp, first(xp, g, size, -1), first(xp, g, size, -2), p, l, u)
+    return lu_rule(xp, first(xp, g, size, -1), first(xp, g, size, -2), p, low, high)
 
 
 @op(outputs=("LU", EXCHANGES, WHOLE_NUMBERS), node="LinalgLuFactorExBackward0", a=lu_factor_rule)
@@ -48,13 +48,13 @@ def lu_factor_ex(xp, a):
 
 
 def lu_unpack_rule(xp, g, a_shape, data):
-    _, l_g, u_g = g
+    _, low_g, high_g = g
     rows, columns = a_shape[-2:]
     if not data:
         raise RuntimeError("lu_unpack with unpack_data=False has no derivative")
     before = ((0, 0),) * (len(a_shape) - 2)
-    lower = xp.constant_pad(xp.tril(l_g, diagonal=-1), pads=(*before, (0, 0), (0, max(columns - rows, 0))), value=0)
-    upper = xp.constant_pad(xp.triu(u_g, diagonal=0), pads=(*before, (0, max(rows - columns, 0)), (0, 0)), value=0)
+    lower = xp.constant_pad(xp.tril(low_g, diagonal=-1), pads=(*before, (0, 0), (0, max(columns - rows, 0))), value=0)
+    upper = xp.constant_pad(xp.triu(high_g, diagonal=0), pads=(*before, (0, max(rows - columns, 0)), (0, 0)), value=0)
     return lower + upper
 
 
@@ -72,10 +72,10 @@ def lu_solve_a_rule(xp, g, a, places, out, a_shape, left, flip, conjugate):
     if flip:
         product = transposed(xp, product)
     product = sum_to(xp, conj(xp, product) if conjugate else product, a_shape)
-    p, l, u = xp.lu_unpack(a, places, data=True, pivots=True)
+    p, low, high = xp.lu_unpack(a, places, data=True, pivots=True)
     product = xp.matmul(transposed(xp, p), product)
-    return (xp.tril(xp.matmul(product, transposed(xp, u)), diagonal=-1)
-            + xp.triu(xp.matmul(transposed(xp, l), product), diagonal=0))
+    return (xp.tril(xp.matmul(product, transposed(xp, high)), diagonal=-1)
+            + xp.triu(xp.matmul(transposed(xp, low), product), diagonal=0))
 
 
 @op(node="LinalgLuSolveBackward0",
@@ -85,13 +85,13 @@ def lu_solve_a_rule(xp, g, a, places, out, a_shape, left, flip, conjugate):
         xp, xp.lu_solve(a, places, g, left=left, flip=not flip, conjugate=conjugate), b_shape))
 def lu_solve(xp, a, places, b, *, left, flip, conjugate):
     """x with m x = b, or x m = b if not left, where m is p l u: transposed if `flip`, conjugated if `conjugate`."""
-    p, l, u = xp.lu_unpack(conj(xp, a) if conjugate else a, places, data=True, pivots=True)
+    p, low, high = xp.lu_unpack(conj(xp, a) if conjugate else a, places, data=True, pivots=True)
     if left != flip:
         b = b if left else transposed(xp, b)
-        b = xp.solve_triangular(l, xp.matmul(transposed(xp, p), b), upper=False, left=True, unit=True)
-        out = xp.solve_triangular(u, b, upper=True, left=True, unit=False)
+        b = xp.solve_triangular(low, xp.matmul(transposed(xp, p), b), upper=False, left=True, unit=True)
+        out = xp.solve_triangular(high, b, upper=True, left=True, unit=False)
     else:
         b = b if left else transposed(xp, b)
-        b = xp.solve_triangular(transposed(xp, u), b, upper=False, left=True, unit=False)
-        out = xp.matmul(p, xp.solve_triangular(transposed(xp, l), b, upper=True, left=True, unit=True))
+        b = xp.solve_triangular(transposed(xp, high), b, upper=False, left=True, unit=False)
+        out = xp.matmul(p, xp.solve_triangular(transposed(xp, low), b, upper=True, left=True, unit=True))
     return out if left else transposed(xp, out)

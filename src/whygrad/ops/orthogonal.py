@@ -86,13 +86,15 @@ def householder_gradients(xp, g, a, tau):
 def householder_a_rule(xp, g, a, tau):
     gradients, _ = householder_gradients(xp, g, a, tau)
     unused = a.shape[-1] - tau.shape[-1]
-    if unused:
+    if unused or not gradients:
         gradients.append(xp.zeros_like(part(xp, a, tau.shape[-1], a.shape[-1], -1)))
     return xp.tril(xp.cat(*gradients, axis=len(a.shape) - 1), diagonal=-1)
 
 
 def householder_tau_rule(xp, g, a, tau):
     _, gradients = householder_gradients(xp, g, a, tau)
+    if not gradients:
+        return xp.zeros_like(tau)
     return xp.reshape(xp.cat(*gradients, axis=len(a.shape) - 1), shape=tau.shape)
 
 

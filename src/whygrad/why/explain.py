@@ -271,35 +271,41 @@ def _root_of(loss: Tensor | None) -> tuple[Any, Site | None]:
 
 def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
     """The cut nearest to `root` that has `t` on its other side, and the ops between the cut and the root."""
-    for node, path in _paths_from(root):
+    came_from: dict[Node, Node | None] = {root: None} if isinstance(root, Node) else {}
+    seen: set[Any] = set()
+    for node in _nearest_first(came_from):
         cut_off = list(node.cuts or ())
         # A leaf that was made from values copied out of the graph is a cut as well.
         cut_off += [edge._cause for edge in node.edges if isinstance(edge, Tensor)]
         for causes in cut_off:
             for cause in causes:
-                if told(cause) is not None and any(_leads_to(reference(), t) for reference in cause.behind):
-                    return cause, path
+                if told(cause) is not None and any(_leads_to(reference(), t, seen) for reference in cause.behind):
+                    return cause, _path_to_root(node, came_from)
     return None
 
 
-def _leads_to(target: Any, t: Tensor) -> bool:
-    """True if `target` is `t`, or a node (still alive) from which it can be reached."""
-    if not isinstance(target, Node):
-        return target is t
-    return any(edge is t for node in _nearest_first({target: None}) for edge in node.edges)
+def _leads_to(target: Any, t: Tensor, seen: set[Any]) -> bool:
+    """True if `target` is `t`, or a node (still alive) from which it can be reached. `seen` did not lead to it before."""
+    pending = [target]
+    while pending:
+        target = pending.pop()
+        if target is t:
+            return True
+        if isinstance(target, Node) and target not in seen:
+            seen.add(target)
+            pending.extend(target.edges)
+    return False
 
 
-def _paths_from(root: Any) -> Iterator[tuple[Node, list[str]]]:
-    """Every node behind `root`, nearest first, with the names of the nodes from it to the root."""
-    came_from: dict[Node, Node | None] = {root: None} if isinstance(root, Node) else {}
-    for node in _nearest_first(came_from):
-        path: list[str] = []
-        step: Node | None = node
-        while step is not None:
-            if step.visible:
-                path.append(type(step).__name__)
-            step = came_from[step]
-        yield node, path
+def _path_to_root(node: Node, came_from: dict[Node, Node | None]) -> list[str]:
+    """The names of the nodes from here to the root."""
+    path: list[str] = []
+    step: Node | None = node
+    while step is not None:
+        if step.visible:
+            path.append(type(step).__name__)
+        step = came_from[step]
+    return path
 
 
 def _nearest_first(came_from: dict[Node, Node | None]) -> Iterator[Node]:

@@ -381,6 +381,12 @@ def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, siz
     return reduce_loss(loss, reduction)
 
 
+def _check_scores(input: Any) -> None:
+    shape = input._array.shape
+    if len(shape) > 2 or 0 in shape[-1:]:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
+
+
 def multi_margin_loss(input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None,
                       size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Any:
     """How far wrong classes come within `margin` of the right one."""
@@ -389,6 +395,17 @@ def multi_margin_loss(input: Any, target: Any, p: int = 1, margin: float = 1.0, 
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
+    _check_scores(input)
+    samples = input._array.shape[0] if input._array.ndim == 2 else 1
+    if target._array.ndim > 1 or target._array.size != samples or (input._array.ndim == 2 and not target._array.ndim):
+        raise RuntimeError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples "
+                           f"(batch size). Expected target size [{samples}], but got {list(target._array.shape)}. Input has "
+                           f"shape {list(input._array.shape)}.")
+    classes = input._array.shape[-1] if input._array.ndim else 1
+    if weight is not None and weight._array.size != classes:
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight._array.shape)}")
+    if target.dtype is not dtypes.int64:
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}")
     return apply(TABLE["multi_margin_loss"], input, target, weight, p=p, margin=margin, reduction=reduction)
 
 
@@ -396,6 +413,7 @@ def multilabel_margin_loss(input: Any, target: Any, size_average: bool | None = 
                            reduction: str = "mean") -> Any:
     """How far unwanted classes come within 1 of wanted ones; labels end at the first -1."""
     reduction = reduction_of(reduction, size_average, reduce)
+    _check_scores(input)
     if target.shape != input.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     return apply(TABLE["multilabel_margin_loss"], input, target, reduction=reduction)

@@ -76,6 +76,9 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
     for name, given in per_channel.items():
         if given is not None and given._array.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
+    if not input._array.size:  # as torch does it: nothing is tracked, but there is a graph
+        scaled = input.clone() if weight is None else input.clone() * weight[0]
+        return scaled if bias is None else scaled + bias[0]
     if not training:
         for given, name in ((running_mean, "running_mean"), (running_var, "running_var")):
             if given is None:

@@ -153,11 +153,11 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm:
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= rows
     if max_norm is not None:
-        _renorm(weight, input._array, max_norm, norm_type)
+        renormalize(weight, input._array, max_norm, norm_type)
     return apply(TABLE["embedding"], weight, input, padding_idx=padding_idx, by_frequency=scale_grad_by_freq)
 
 
-def _renorm(weight: Any, index: np.ndarray, max_norm: float, norm_type: float) -> None:
+def renormalize(weight: Any, index: np.ndarray, max_norm: float, norm_type: float) -> None:
     """Shrink, in place and unrecorded, the named rows that are longer than `max_norm`."""
     table = weight._array
     named = np.unique(index)

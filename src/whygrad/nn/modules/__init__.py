@@ -10,6 +10,7 @@ from types import ModuleType
 
 from whygrad.nn import activation as _activation
 from whygrad.nn import (
+    adaptive_softmax,
     containers,
     conv,
     dropout,
@@ -36,6 +37,7 @@ _whygrad_internal_ = True
 
 HOMES: dict[str, tuple[ModuleType, ...]] = {
     "activation": (_activation, multihead_attention),
+    "adaptive": (adaptive_softmax,),
     "batchnorm": (normalization,),
     "channelshuffle": (shuffle,),
     "container": (containers,),

@@ -1,0 +1,20 @@
+"""NumPy words for ops/complex_numbers.py."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+_whygrad_internal_ = True
+
+
+def angle(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return np.arctan2(x.imag, x.real)
+    result = np.where(x < 0, np.asarray(math.pi, x.dtype), np.asarray(0, x.dtype))
+    return np.where(x != x, x, result)
+
+
+angle_complex = angle

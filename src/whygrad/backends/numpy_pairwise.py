@@ -1,0 +1,54 @@
+"""NumPy words for ops/pairwise.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whygrad.backends.numpy_reduction import vector_norm
+from whygrad.backends.quiet import quiet
+
+_whygrad_internal_ = True
+
+# So many differences are held at once.
+BLOCK = 1 << 22
+
+
+@quiet
+def cdist(a: Any, b: Any, *, ord: float, by_products: bool = False) -> Any:
+    if by_products:
+        squares = np.matmul(a, np.swapaxes(b, -1, -2))
+        squares *= -2
+        squares += np.sum(a * a, -1)[..., None]
+        squares += np.sum(b * b, -1)[..., None, :]
+        return np.sqrt(np.maximum(squares, 0, out=squares), out=squares)
+    result = np.zeros((*a.shape[:-1], b.shape[-2]), a.dtype)
+    if not result.size or not a.shape[-1]:
+        return result
+    step = max(1, BLOCK * a.shape[-2] // (result.size * a.shape[-1]))
+    for start in range(0, a.shape[-2], step):
+        difference = a[..., start:start + step, None, :] - b[..., None, :, :]
+        result[..., start:start + step, :] = vector_norm(difference, ord=ord, axis=(difference.ndim - 1,))
+    return result
+
+
+def upper_triangle(x: Any) -> Any:
+    return x[np.triu_indices(len(x), 1)]
+
+
+def one_triangle(x: Any, *, n: int) -> Any:
+    result = np.zeros((n, n), x.dtype)
+    result[np.triu_indices(n, 1)] = x
+    return result
+
+
+def block_diag(*xs: Any) -> Any:
+    blocks = [x.reshape(-1, x.size) if x.ndim < 2 else x for x in xs]
+    result = np.zeros((sum([len(x) for x in blocks]), sum([x.shape[1] for x in blocks])), xs[0].dtype)
+    top = left = 0
+    for x in blocks:
+        height, width = x.shape
+        result[top:top + height, left:left + width] = x
+        top, left = top + height, left + width
+    return result

@@ -1,0 +1,8 @@
+"""torch.fft."""
+
+from whygrad.functional import fourier
+from whygrad.functional.fourier import fftfreq, fftshift, ifftshift, rfftfreq
+
+globals().update({name: getattr(fourier, name) for name in fourier.NAMES})
+
+__all__ = [*fourier.NAMES, "fftfreq", "fftshift", "ifftshift", "rfftfreq"]

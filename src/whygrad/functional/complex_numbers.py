@@ -1,0 +1,97 @@
+"""Complex numbers: their parts, and their conjugates. Nothing here is lazy: no tensor waits to be conjugated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whygrad._apply import apply
+from whygrad._tensor import Tensor
+from whygrad.functional.arguments import read_tensor
+from whygrad.functional.dispatch import default_float
+from whygrad.functional.run import METHODS, public, rows, run_inplace, with_out
+from whygrad.ops.table import TABLE
+from whygrad.promotion import cast
+
+_whygrad_internal_ = True
+
+
+@public(method=False)
+def real(input: Any) -> Tensor:
+    """The real part, as a view; a real tensor itself."""
+    if read_tensor("real", input)._array.dtype.kind != "c":
+        return input
+    return rows.select(rows.view_as_real(input), axis=input._array.ndim, index=0)
+
+
+@public(method=False)
+def imag(input: Any) -> Tensor:
+    """The imaginary part, as a view."""
+    if read_tensor("imag", input)._array.dtype.kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return rows.select(rows.view_as_real(input), axis=input._array.ndim, index=1)
+
+
+def _part(of: Callable[[Any], Any]) -> property:
+    """`x.real` and `x.imag`, which can be assigned to."""
+    def write(self: Any, value: Any) -> None:
+        part = of(self)
+        if isinstance(value, Tensor):
+            part.copy_(value)
+        else:
+            part.fill_(value)
+
+    return property(of, write, doc=of.__doc__)
+
+
+METHODS["real"], METHODS["imag"] = _part(real), _part(imag)  # type: ignore[assignment]
+
+
+@public()
+def angle(input: Any, *, out: Any = None) -> Tensor:
+    """The angle of each number in the complex plane: of a negative real number pi."""
+    x = read_tensor("angle", input)
+    if x._array.dtype.kind == "c":
+        return with_out("angle", apply(TABLE["angle_complex"], x), out, input)
+    return with_out("angle", apply(TABLE["angle"], cast(x, default_float(x.dtype).numpy)), out, input)
+
+
+@public()
+def conj_physical(input: Any, *, out: Any = None) -> Tensor:
+    """The complex conjugate; a real tensor itself."""
+    x = read_tensor("conj_physical", input)
+    return with_out("conj_physical", rows.conj_physical(x) if x._array.dtype.kind == "c" else x, out, input)
+
+
+@public()
+def conj_physical_(self: Any) -> Tensor:
+    """In-place version of `conj_physical`."""
+    if self._array.dtype.kind != "c":
+        return self  # type: ignore[no-any-return]
+    return run_inplace("conj_physical_inplace", self, self)
+
+
+@public()
+def resolve_conj(input: Any) -> Tensor:
+    """The tensor itself: a conjugate is computed at once."""
+    return read_tensor("resolve_conj", input)
+
+
+@public()
+def resolve_neg(input: Any) -> Tensor:
+    """The tensor itself: a negative is computed at once."""
+    return read_tensor("resolve_neg", input)
+
+
+@public()
+def is_conj(input: Any) -> bool:
+    """Whether a conjugation is still to be done: never, unlike in torch."""
+    read_tensor("is_conj", input)
+    return False
+
+
+@public()
+def is_neg(input: Any) -> bool:
+    """Whether a negation is still to be done: never."""
+    read_tensor("is_neg", input)
+    return False

@@ -1,0 +1,278 @@
+"""What fits nowhere else: equality, number theory, bits of floating numbers, functions applied from Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whygrad import dtypes, return_types
+from whygrad._apply import apply
+from whygrad._inplace import bump, check_castable
+from whygrad._tensor import Tensor, wrap
+from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
+from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
+from whygrad.functional.outs import with_outs
+from whygrad.functional.reduction import read_axes
+from whygrad.functional.run import FUNCTIONS, METHODS, public, run_inplace, with_out
+from whygrad.functional.shape import sizes
+from whygrad.ops.table import TABLE
+from whygrad.promotion import cast, promote, result_dtype
+
+_whygrad_internal_ = True
+
+
+@public()
+def equal(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape and elements."""
+    read_tensor("equal", input)
+    read_tensor("equal", other, "other", 2)
+    return bool(np.array_equal(input._array, other._array))
+
+
+def _check_tolerances(input: Any, other: Any, rtol: float, atol: float, name: str) -> None:
+    read_tensor(name, input)
+    read_tensor(name, other, "other", 2)
+    if input._array.dtype != other._array.dtype:
+        raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")
+    for argument, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{argument} must be greater than or equal to zero, but got {value:g}")
+
+
+@public()
+def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Where `abs(input - other) <= atol + rtol * abs(other)`."""
+    _check_tolerances(input, other, rtol, atol, "isclose")
+    return apply(TABLE["isclose"], input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)  # type: ignore[no-any-return]
+
+
+@public()
+def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements are close to each other (see `isclose`)."""
+    _check_tolerances(input, other, rtol, atol, "allclose")
+    result = apply(TABLE["isclose"], input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    return bool(result._array.all())
+
+
+@public(method=False)
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False,
+         out: Any = None) -> Tensor:
+    """Which elements are among the test elements."""
+    numbers = [not isinstance(x, Tensor) for x in (elements, test_elements)]
+    if all(numbers) or any(n and not isinstance(x, (int, float)) for n, x in
+                           zip(numbers, (elements, test_elements), strict=True)):
+        raise invalid_combination("isin", elements, test_elements)
+    a, b = (x if isinstance(x, Tensor) else number_as_tensor(x) for x in (elements, test_elements))
+    for t in (a, b):
+        if t._array.dtype.kind in "bc":
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {t.dtype.scalar_name}")
+    a, b = promote("isin", a, b)
+    return with_out("isin", apply(TABLE["isin"], a, b, invert=invert), out, elements, test_elements)
+
+
+for _name in ("gcd", "lcm"):
+    binary(_name, numbers="none", overloaded=False, takes=Takes("iu", f"{_name}_cpu"))
+    FUNCTIONS[f"{_name}_"] = METHODS[f"{_name}_"]
+binary("nextafter", numbers="none", overloaded=False, takes=Takes(FLOATS, "nextafter_cpu"))
+
+
+def _check_heaviside(name: str, input: Any, values: Any) -> None:
+    read_tensor(name, input)
+    read_tensor(name, values, "values", 2)
+    if "c" in (input._array.dtype.kind, values._array.dtype.kind):
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if input._array.dtype != values._array.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+@public()
+def heaviside(input: Any, values: Any, *, out: Any = None) -> Tensor:
+    """0 for negative elements, 1 for positive ones, and `values` at zero."""
+    _check_heaviside("heaviside", input, values)
+    return with_out("heaviside", apply(TABLE["heaviside"], input, values), out, input, values)
+
+
+@public(function=False)
+def heaviside_(self: Any, values: Any) -> Tensor:
+    """In-place version of `heaviside`."""
+    _check_heaviside("heaviside_", self, values)
+    return run_inplace("heaviside", self, self, values)
+
+
+@public()
+def ldexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """input * 2**other."""
+    read_tensor("ldexp", input)
+    read_tensor("ldexp", other, "other", 2)
+    dtype = default_float(result_dtype(input, other))
+    return with_out("ldexp", apply(TABLE["ldexp"], *promote("ldexp", input, other, dtype=dtype)), out, input, other)
+
+
+@public()
+def ldexp_(self: Any, other: Any) -> Tensor:
+    """In-place version of `ldexp`."""
+    read_tensor("ldexp_", other, "other", 1)
+    check_castable(default_float(result_dtype(self, other)), self.dtype)
+    return run_inplace("ldexp", self, self, cast(other, self._array.dtype))
+
+
+@public()
+def frexp(input: Any, *, out: Any = None) -> Any:
+    """Mantissa (of absolute value between 1/2 and 1) and exponent: input = mantissa * 2**exponent."""
+    if read_tensor("frexp", input)._array.dtype.kind not in "fV":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    return with_outs("frexp", return_types.frexp(*apply(TABLE["frexp"], input)), out, input)
+
+
+@public(function=False)
+def sum_to_size(self: Any, *given: Any, size: Any = None) -> Tensor:
+    """The sum over those dims along which `size` would be broadcast to the shape of this tensor."""
+    shape, own = sizes("sum_to_size", given, size), self._array.shape
+    extra = len(own) - len(shape)
+    if extra < 0 or any(n not in (1, m) for n, m in zip(shape, own[extra:], strict=True)):
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(own)}}}.")
+    if not shape:
+        return self.sum()  # type: ignore[no-any-return]
+    dims = [*range(extra), *[extra + d for d, n in enumerate(shape) if n == 1 and own[extra + d] != 1]]
+    result = self.sum(dims, keepdim=True) if dims else self
+    return result.view(shape) if extra else result  # type: ignore[no-any-return]
+
+
+@public(method=False)
+def fill(input: Any, value: Any) -> Tensor:
+    """A tensor like `input`, filled with one value."""
+    read_tensor("fill", input)
+    if isinstance(value, Tensor):
+        if value._array.ndim:
+            raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
+                               f"{value._array.ndim} dimensions.")
+        value = cast(value, input._array.dtype)
+    return apply(TABLE["filled"], input, value)  # type: ignore[no-any-return]
+
+
+for _name in ("fill_", "zero_", "resize_as_"):
+    FUNCTIONS[_name] = METHODS[_name]
+
+
+@public(method=False)
+def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
+    """Positions in a flattened tensor as positions along each dim of `shape`."""
+    places = read_tensor("unravel_index", indices, "indices")._array
+    if places.dtype.kind not in "iu":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not all(isinstance(n, int) for n in lengths):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape).__name__}")
+    if any(n < 0 for n in lengths):
+        raise ValueError(f"'shape' cannot have negative values, but got {lengths}")
+    widths = [math.prod(lengths[d + 1:]) for d in range(len(lengths))]
+    return tuple([wrap(np.asarray(places // width % n)) for n, width in zip(lengths, widths, strict=True)])
+
+
+@public()
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1, out: Any = None) -> Tensor:
+    """The first `size` positions of nonzero elements, filled up with `fill_value`."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = FUNCTIONS["nonzero"](read_tensor("nonzero_static", input))._array[:size]
+    result = np.full((size, input._array.ndim), fill_value, np.int64)
+    result[:len(found)] = found
+    return with_out("nonzero_static", wrap(result), out)
+
+
+@public()
+def hash_tensor(input: Any, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Any = None) -> Tensor:
+    """The bits of all elements combined by exclusive or, as a 64-bit number."""
+    x = read_tensor("hash_tensor", input)
+    if mode:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    axes = read_axes("hash_tensor", x, dim) if dim != () else None
+    return with_out("hash_tensor", apply(TABLE["hash_tensor"], x, axis=axes, keepdims=keepdim), out)
+
+
+def _from_python(name: str) -> Callable[..., Tensor]:
+    """apply_, map_ and map2_: every element replaced by what a Python function makes of it. Slow, as in torch."""
+    def method(self: Any, *others_and_callable: Any) -> Tensor:
+        *others, function = others_and_callable
+        for t in (self, *others):
+            if t.requires_grad:
+                raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+                                   "instead.")
+        for other in others:
+            if other._array.dtype != self._array.dtype:
+                raise TypeError(f"{name}: expected {self.type()} for 'other' (got {other.type()})")
+        if not callable(function):
+            raise TypeError(f"'{type(function).__name__}' object is not callable")
+        vectorised = np.frompyfunc(function, 1 + len(others), 1)
+        self._array[...] = vectorised(self._array, *[t._array for t in others])
+        bump(self)
+        return self  # type: ignore[no-any-return]
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = "Every element replaced by what a Python function makes of it."
+    return public(function=False)(method)
+
+
+for _name in ("apply_", "map_", "map2_"):
+    _from_python(_name)
+
+
+def _copying(name: str, base: Callable[..., Any]) -> Callable[..., Any]:
+    """`view_copy` and the like: what the view function gives, in memory of its own."""
+    def copy(input: Any, *args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        kwargs.pop("implicit", None)
+        result = base(read_tensor(name, input), *args, **kwargs)
+        if isinstance(result, (tuple, list)):
+            return tuple([piece.clone() for piece in result])
+        return with_out(name, result.clone(), out, input)
+
+    copy.__name__ = copy.__qualname__ = name
+    copy.__doc__ = f"`{name.removesuffix('_copy')}` as a copy."
+    return public(method=name == "narrow_copy")(copy)
+
+
+for _name in ("as_strided", "detach", "diagonal", "expand", "narrow", "permute", "select", "split", "split_with_sizes",
+              "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view", "view_as_real", "view_as_complex"):
+    _copying(f"{_name}_copy", METHODS.get(_name) or FUNCTIONS[_name])
+_copying("alias_copy", lambda x: x)
+
+
+@public(method=False)
+def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """A slice of one dim as a copy."""
+    dim = read_int("slice_copy", "dim", 2, dim)
+    places = (slice(None),) * (dim % max(input._array.ndim, 1)) + (slice(start, end, step),)
+    return input[places].clone()  # type: ignore[no-any-return]
+
+
+@public(method=False)
+def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Tensor:
+    """`nn.functional.pad` with a constant."""
+    from whygrad.functional.rearrange import pad as pad_
+
+    return pad_(input, tuple(pad), "constant", value)
+
+
+@public(function=False)
+def new_empty_strided(self: Any, size: Any, stride: Any, *, dtype: Any = None, **place: Any) -> Tensor:
+    """An uninitialised tensor with these strides, in the dtype of this one."""
+    return FUNCTIONS["empty_strided"](size, stride, dtype=dtype or self.dtype, **place)  # type: ignore[no-any-return]
+
+
+@public(function=False)
+def chalf(self: Any, *, memory_format: Any = None) -> Tensor:
+    """Not supported: NumPy has no complex numbers of half precision."""
+    raise NotImplementedError("Tensor.chalf() is not supported: NumPy has no complex32; use cfloat()")
+
+
+@public(method=False)
+def typename(obj: Any) -> str:
+    """The name of an object's type as torch gives it."""
+    if isinstance(obj, Tensor):
+        return obj.type()  # type: ignore[attr-defined, no-any-return]
+    kind = type(obj)
+    return kind.__qualname__ if kind.__module__ in ("", "builtins") else f"{kind.__module__}.{kind.__qualname__}"

@@ -1,0 +1,21 @@
+"""Factors l d l' of symmetric matrices. torch has no derivatives for them."""
+
+from whygrad.ops.matrices import WHOLE_NUMBERS
+from whygrad.ops.table import op
+
+
+def no_derivative(name):
+    def rule(g):
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return rule
+
+
+@op(outputs=("LD", WHOLE_NUMBERS, WHOLE_NUMBERS), node="NotImplemented", a=no_derivative("linalg_ldl_factor_ex"))
+def ldl_factor_ex(xp, a, *, hermitian):
+    return xp.ldl_factor_ex(a, hermitian=hermitian)
+
+
+@op(node="NotImplemented", a=no_derivative("linalg_ldl_solve"), places=WHOLE_NUMBERS, b=no_derivative("linalg_ldl_solve"))
+def ldl_solve(xp, a, places, b, *, hermitian):
+    return xp.ldl_solve(a, places, b, hermitian=hermitian)

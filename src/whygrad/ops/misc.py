@@ -1,0 +1,60 @@
+"""What fits nowhere else: number theory, bits of floating numbers, comparisons within a tolerance."""
+
+import math
+
+from whygrad.ops.counting import refused
+from whygrad.ops.table import NoGrad, elementwise, op
+
+WHOLE = NoGrad("whole numbers have no derivative")
+COMPARISON = NoGrad("a comparison gives a boolean, which has no derivative")
+
+
+def _binary(name, rule, other_rule=None, node=None):
+    def forward(xp, a, b):
+        return getattr(xp, name)(a, b)
+
+    forward.__name__ = name
+    elementwise(node=node, a=rule, b=other_rule or rule)(forward)
+
+
+_binary("gcd", WHOLE)
+_binary("lcm", WHOLE)
+_binary("nextafter", lambda xp, g, a, b: xp.where(a == b, 0.0, g), lambda xp, g: xp.zeros_like(g))
+_binary("heaviside", refused("heaviside"), node="NotImplemented")
+
+
+@elementwise(a=lambda xp, g, b: g * xp.exp2(b),
+             b=lambda g, out: g * out * math.log(2))
+def ldexp(xp, a, b):
+    return a * xp.exp2(b)
+
+
+# The mantissa over the number is a power of two, constant between its jumps.
+@op(outputs=("mantissa", NoGrad("exponents are integers")),
+    x=lambda xp, g, x, out0: xp.where(x == 0, g, g * out0 / x))
+def frexp(xp, x):
+    return xp.frexp(x)
+
+
+@elementwise(a=COMPARISON, b=COMPARISON)
+def isclose(xp, a, b, *, rtol, atol, equal_nan):
+    return xp.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+@op(x=COMPARISON, tests=COMPARISON)
+def isin(xp, x, tests, *, invert):
+    return xp.isin(x, tests, invert=invert)
+
+
+@op(node=lambda kinds, statics: "FillBackward1" if kinds[1] == "t" else "FillBackward0",
+    x=lambda xp, g: xp.zeros_like(g),
+    value=lambda xp, g: xp.sum(g, axis=None, keepdims=False))
+def filled(xp, x, value):
+    """One value in the shape of `x`."""
+    return xp.filled(x, value)
+
+
+@op(x=NoGrad("a hash does not change smoothly"))
+def hash_tensor(xp, x, *, axis, keepdims):
+    """The bits of all elements, as 64-bit numbers, combined by exclusive or."""
+    return xp.hash_tensor(x, axis=axis, keepdims=keepdims)

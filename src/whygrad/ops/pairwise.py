@@ -1,0 +1,83 @@
+"""Distances between all pairs of rows, and matrices put together as blocks."""
+
+import math
+
+from whygrad.ops.reduction import norm_rule
+from whygrad.ops.table import op
+
+
+def distance_rule(xp, g, a, b, out, ord):
+    """What the rows of `a` receive: the sum over the rows of `b` of the gradient of each distance."""
+    if ord == 0:
+        return xp.zeros_like(a)
+    if ord == 2:
+        share = xp.where(out == 0, 0.0, g / out)
+        return a * xp.sum(share, axis=(len(g.shape) - 1,), keepdims=True) - xp.matmul(share, b)
+    rows, columns = a.shape[-2:], b.shape[-2:]
+    difference = (xp.reshape(a, shape=(*a.shape[:-2], rows[0], 1, rows[1])) -
+                  xp.reshape(b, shape=(*b.shape[:-2], 1, *columns)))
+    g, out = (xp.reshape(v, shape=(*v.shape, 1)) for v in (g, out))
+    if ord == math.inf:
+        # Where several are the farthest, each of them receives it all.
+        towards = xp.where(xp.abs(difference) == out, g * xp.sgn(difference), 0.0)
+    else:
+        # Where coordinates are equal nothing comes back, and a power of zero would spoil the second derivative.
+        equal = difference == 0
+        towards = norm_rule(xp, g, xp.where(equal, 1.0, difference), out, ord, (len(difference.shape) - 1,), True)
+        towards = xp.where(equal, 0.0, towards)
+    return xp.sum(towards, axis=(len(difference.shape) - 2,), keepdims=False)
+
+
+@op(a=distance_rule,
+    b=lambda xp, g, a, b, out, ord: distance_rule(xp, _flipped(xp, g), b, a, _flipped(xp, out), ord))
+def cdist(xp, a, b, *, ord, by_products=False):
+    """Of arrays with the same batch axes. `by_products`: Euclid by a matrix product, |a|² - 2ab + |b|²."""
+    return xp.cdist(a, b, ord=ord, by_products=by_products)
+
+
+def _flipped(xp, x):
+    return xp.transpose(x, axis0=len(x.shape) - 2, axis1=len(x.shape) - 1)
+
+
+def pdist_rule(xp, g, x, out, ord):
+    n = x.shape[0]
+    return distance_rule(xp, xp.both_triangles(g, n=n), x, x, xp.both_triangles(out, n=n), ord)
+
+
+@op(x=pdist_rule)
+def pdist(xp, x, *, ord):
+    return xp.upper_triangle(xp.cdist(x, x, ord=ord))
+
+
+@op(x=lambda xp, g, x_shape: xp.one_triangle(g, n=x_shape[0]))
+def upper_triangle(xp, x):
+    """The elements above the diagonal of a square matrix, in a line."""
+    return xp.upper_triangle(x)
+
+
+@op(x=lambda xp, g: xp.upper_triangle(g))
+def one_triangle(xp, x, *, n):
+    """Back into a square matrix; zeros below."""
+    return xp.one_triangle(x, n=n)
+
+
+@op(x=lambda xp, g: xp.upper_triangle(g + xp.t(g)))
+def both_triangles(xp, x, *, n):
+    """The symmetric matrix with `x` above the diagonal and zeros on it."""
+    upper = xp.one_triangle(x, n=n)
+    return upper + xp.t(upper)
+
+
+def _blocks(xp, g, shapes):
+    parts, top, left = [], 0, 0
+    for shape in shapes:
+        height, width = shape if len(shape) == 2 else (1, math.prod(shape))
+        part = xp.slice(g, axis=0, start=top, stop=top + height, step=1)
+        parts.append(xp.reshape(xp.slice(part, axis=1, start=left, stop=left + width, step=1), shape=shape))
+        top, left = top + height, left + width
+    return parts
+
+
+@op(xs=lambda xp, g, xs_shape: _blocks(xp, g, xs_shape))
+def block_diag(xp, *xs):
+    return xp.block_diag(*xs)

@@ -1,0 +1,5 @@
+"""torch.signal."""
+
+from whygrad.signal import windows
+
+__all__ = ["windows"]
