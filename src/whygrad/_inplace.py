@@ -282,7 +282,8 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     if out is None:
         return result
     if not isinstance(out, Tensor):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        from whygrad.functional.arguments import wrong_type
+        raise wrong_type(name, "out", None, "Tensor", out)
     if modes.grad and (out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")

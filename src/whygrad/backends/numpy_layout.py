@@ -236,7 +236,10 @@ def restride(x: Any, *, origin: Geometry, target: Geometry, shared: Geometry) ->
 
 
 def cat(*xs: Any, axis: int) -> Any:
-    return np.concatenate(xs, axis)
+    try:
+        return np.concatenate(xs, axis)
+    except ValueError:  # a vector of length 0 fits anywhere, in torch
+        return np.concatenate([x for x in xs if x.shape != (0,)], axis)
 
 
 def stack(*xs: Any, axis: int) -> Any:

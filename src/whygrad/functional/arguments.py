@@ -30,8 +30,11 @@ _TORCH_TYPES = ("dtype", "device", "Size", "layout", "memory_format")
 
 
 def type_name(value: Any) -> str:
+    return kind_name(type(value))
+
+
+def kind_name(kind: type) -> str:
     """A type as torch's messages name it: with its module for NumPy's."""
-    kind = type(value)
     if kind.__module__ == "numpy":
         return f"numpy.{kind.__name__}"
     shown = kind.__module__.startswith("whygrad") and kind.__name__ in _TORCH_TYPES
@@ -61,7 +64,7 @@ def called_as(function: str) -> Call:
     if code is None:
         return Call(function, False, (), (), None)
     owner, _, name = code.co_qualname.rpartition(".")
-    if owner not in ("Tensor", "torch") or code.co_name.rstrip("_") != function.rstrip("_"):
+    if owner not in ("Tensor", "torch", "") or code.co_name.rstrip("_") != function.rstrip("_"):
         name, owner = function, ""
     keywords, count = _arguments_in(frame) if frame is not None else ((), None)
     return Call(name, owner == "Tensor", code.co_varnames[:code.co_argcount], keywords, count)

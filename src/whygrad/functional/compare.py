@@ -9,7 +9,7 @@ from whygrad import errors
 from whygrad._apply import apply, layout_of
 from whygrad._inplace import kinds_of, write
 from whygrad._tensor import Tensor
-from whygrad.functional.arguments import check_range, invalid_combination, read_tensor
+from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
 from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, unary
 from whygrad.functional.run import FUNCTIONS, public, run_inplace, with_out
 from whygrad.ops.table import TABLE
@@ -28,7 +28,9 @@ def _write_booleans(name: str, row_name: str, takes: Takes, numbers: bool, alias
 
     def written(self: Any, other: Any) -> Any:
         b = as_operand(other)
-        if not isinstance(b, Tensor) and (not numbers or b is NotImplemented):
+        if not numbers and not isinstance(b, Tensor):
+            raise wrong_type(f"{name}_", "other", 2, "Tensor", other)
+        if b is NotImplemented:
             raise invalid_combination(f"{name}_", self, other)
         dtype = result_dtype(self, b)
         takes.check(dtype)

@@ -261,7 +261,11 @@ def _pair_of_parts(name: str, first: str, second: str, doc: str) -> None:
         if kinds[0] is not kinds[1]:
             raise RuntimeError(f"Expected object of scalar type {kinds[0].scalar_name} but got scalar type "
                                f"{kinds[1].scalar_name} for second argument")
-        statics = {"part": kinds[0].numpy, "whole": kinds[0].to_complex().numpy}
+        whole = kinds[0].to_complex()
+        if isinstance(out, Tensor) and out.dtype is not whole:
+            raise RuntimeError(f"Expected object of scalar type {whole.scalar_name} but got scalar type "
+                               f"{out.dtype.scalar_name} for argument 'out'")
+        statics = {"part": kinds[0].numpy, "whole": whole.numpy}
         return with_out(name, run(name, a, b, **statics), out, a, b)  # type: ignore[no-any-return]
 
     _name(build, name, doc)

@@ -6,6 +6,7 @@ from typing import Any
 
 from whygrad._apply import apply
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.dtypes import get_default_dtype
 from whygrad.functional.arguments import read_flag, read_float, read_int, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import FUNCTIONS, public
@@ -47,6 +48,9 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
     read_tensor("pairwise_distance", x2, "x2", 2)
     p, eps = read_float("pairwise_distance", "p", 3, p), read_float("pairwise_distance", "eps", 4, eps)
     read_flag("pairwise_distance", "keepdim", 5, keepdim)
-    difference = apply(TABLE["add_number"], x1 - x2, value=eps)
+    difference = x1 - x2
+    if difference.dtype.category < 2:
+        difference = difference.to(get_default_dtype())
+    difference = apply(TABLE["add_number"], difference, value=eps)
     return apply(TABLE["norm_along"], difference, ord=p, axis=(difference.ndim - 1,) if difference.ndim else (),
                  keepdims=keepdim)

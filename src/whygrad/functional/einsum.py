@@ -11,7 +11,7 @@ from typing import Any
 
 from whygrad._apply import apply
 from whygrad._tensor import Tensor
-from whygrad.functional.arguments import read_tensor, wrong_type
+from whygrad.functional.arguments import read_each, wrong_type
 from whygrad.functional.linalg import refuse_bool
 from whygrad.functional.run import public
 from whygrad.ops.table import TABLE
@@ -59,7 +59,7 @@ def _read_arguments(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
         operands = list(operands[0])
         if not operands:
             return _read_arguments((equation,))
-    return equation, [read_tensor("einsum", t, "operands", 2) for t in operands]
+    return equation, read_each(operands, argument=1)
 
 
 def _letters(subscripts: Sequence[Any]) -> str:

@@ -12,7 +12,7 @@ from whygrad import dtypes
 from whygrad._tensor import Tensor, cut, set_requires_grad, source
 from whygrad.autograd.modes import modes
 from whygrad.backends.quiet import quiet
-from whygrad.functional.arguments import check_place, fits, read_dtype, type_name
+from whygrad.functional.arguments import check_place, fits, kind_name, read_dtype, type_name
 from whygrad.functional.fresh import NOT_DIFFERENTIABLE, fresh, warn, warn_once
 from whygrad.functional.run import public
 from whygrad.promotion import cast_values
@@ -321,7 +321,7 @@ def _dtype_of_number(kind: type) -> dtypes.dtype:
         return dtypes.get_default_complex_dtype()
     if issubclass(kind, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
-    raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
+    raise RuntimeError(f"Could not infer dtype of {kind_name(kind)}")
 
 
 def warn_of_lost_gradient() -> None:

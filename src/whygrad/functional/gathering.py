@@ -24,6 +24,7 @@ from whygrad.functional.c_names import c_name
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.indexing import as_index, check_disjoint, combine, index_put_at, put_value
 from whygrad.functional.joining import unbind
+from whygrad.functional.outs import check_out_dtype, with_disjoint_out
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
 from whygrad.functional.shape import dim_of, expand_to, flatten
 from whygrad.ops.table import TABLE
@@ -58,7 +59,7 @@ def _element_index(function: str, input: Tensor, dim: Any, index: Any, src: Any 
     axis = dim_of(function, input, dim)
     read_tensor(function, index, "index", 3)
     if index._array.dtype not in INDEX_DTYPES and index._array.size:
-        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
+        raise RuntimeError(f"{function.removesuffix('_add')}(): Expected dtype int32/int64 for index")
     own, wanted = input._array.shape or (1,), index._array.shape or (1,)
     if index._array.size:
         if src is None and len(own) != len(wanted):
@@ -95,7 +96,9 @@ def _check_scatter_shapes(index: tuple[int, ...], own: tuple[int, ...], src: Any
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False, out: Any = None) -> Tensor:
     """The elements at `index` along a dim: `out[i][j] = input[index[i][j]][j]` for dim 0."""
     places, axis = _element_index("gather", input, dim, index)
-    return with_out("gather", rows.gather(input, places, axis=axis), out, input)
+    result = rows.gather(input, places, axis=axis)
+    check_out_dtype(result, out)
+    return with_disjoint_out("gather", result, out, input, index)
 
 
 @public()
@@ -177,12 +180,27 @@ def _scatter_add_arguments(self: Tensor, dim: Any, index: Any, src: Any) -> Any:
 
 def _index_of(function: str, input: Tensor, dim: Any, index: Any) -> tuple[Tensor, int, int]:
     """The vector of positions of the index_* functions, its axis, and that axis' length."""
-    axis = dim_of(function, input, dim)
-    read_tensor(function, index, "index", 3)
+    name = function.rstrip("_")
+    axis = dim_of(name, input, dim)
+    read_tensor(name, index, "index", 3)
     n = input._array.shape[axis] if input._array.ndim else 1
     if index._array.ndim > 1:
-        raise IndexError(f"{function}(): Index is supposed to be a vector")
+        raise _not_a_vector(function, index)
     return index, axis, n
+
+
+def _not_a_vector(function: str, index: Tensor) -> Exception:
+    shape = index._array.shape
+    if function == "index_add_":
+        return IndexError(f"index_add_(): Index is supposed to be a vector, but got dim: {len(shape)} with type: "
+                          f"{index.dtype.scalar_name} and size: {list(shape)}")
+    if function == "index_copy_":
+        return IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {len(shape)})")
+    if function == "index_fill_":
+        if index._array.dtype != np.int64:
+            return IndexError("index_fill_(): Expected dtype int64 for index.")
+        return RuntimeError("Index has to be a vector/scalar")
+    return IndexError(f"{function}(): Index is supposed to be a vector")
 
 
 @public()
@@ -201,7 +219,7 @@ def _index_add_arguments(self: Tensor, dim: Any, index: Any, source: Any, *, alp
     index, axis, n = _index_of("index_add_", self, dim, index)
     read_tensor("index_add", source, "source", 4)
     if index._array.dtype not in INDEX_DTYPES:
-        raise RuntimeError("index_add_(): Expected dtype int32/int64 for index")
+        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_name}")
     if source._array.dtype != self._array.dtype:
         raise RuntimeError(f"index_add_(): self ({self.dtype.scalar_name}) and source ({source.dtype.scalar_name}) "
                            "must have the same scalar type")
@@ -249,7 +267,10 @@ def _index_fill_arguments(self: Tensor, dim: Any, index: Any, value: Any) -> Any
     value = _fill_value("index_fill", self, value, dim, index)
     check_bounds(index, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {axis} with size "
                                                 f"{n}"), lowest=-n)
-    return (counted_from_front(index, n), value), {"axis": axis}
+    index = counted_from_front(index, n)
+    if isinstance(value, Tensor) and index._array.ndim:
+        index = wrap(np.unique(index._array))  # a place that is filled twice counts once in the gradient
+    return (index, value), {"axis": axis}
 
 
 def _fill_value(name: str, self: Tensor, value: Any, *given: Any) -> Any:
@@ -258,6 +279,8 @@ def _fill_value(name: str, self: Tensor, value: Any, *given: Any) -> Any:
         if value._array.ndim:
             raise RuntimeError(f"{name}_ only supports a 0-dimensional value tensor, but got tensor with "
                                f"{value._array.ndim} dimension(s).")
+        if value._array.dtype.kind == "c" and self._array.dtype.kind != "c":
+            check_range(value._array.item(), self.dtype)
         return cast(value, self._array.dtype)
     if not isinstance(value, (int, float, complex)):
         raise invalid_combination(name, self, *given, value)
@@ -370,7 +393,7 @@ def masked_select(input: Any, mask: Any, *, out: Any = None) -> Tensor:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = broadcast_shapes(mask._array.shape, input._array.shape)
     wide = input if shape == input._array.shape else rows.expand(input, shape=shape)
-    return with_out("masked_select", rows.masked_select(wide, mask), out, input)
+    return with_disjoint_out("masked_select", rows.masked_select(wide, mask), out, input, mask)
 
 
 @public()
@@ -381,9 +404,11 @@ def take(input: Any, index: Any, *, out: Any = None) -> Tensor:
     if index._array.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
     n = input._array.size
+    if not n and index._array.size:
+        raise IndexError("take(): tried to take from an empty tensor")
     check_bounds(index, n, lambda i: IndexError(f"out of range: tried to access index {i} on a tensor of {n} "
                                                 "elements."), lowest=-n)
-    return with_out("take", rows.take(input, counted_from_front(index, n)), out, input)
+    return with_disjoint_out("take", rows.take(input, counted_from_front(index, n)), out, input, index)
 
 
 @public()

@@ -59,8 +59,6 @@ def cat(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Ten
                 raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Expected size {m} but got "
                                    f"size {n} for tensor number {i} in the list.")
     promoted = _one_dtype("cat", tensors)
-    if len(joined) < len(tensors):
-        promoted = [x for x in promoted if x._array.shape != (0,)] or promoted[:1]
     return with_out("cat", rows.cat(*promoted, axis=axis), out, *tensors)
 
 
@@ -104,7 +102,7 @@ _joiner("hstack", FUNCTIONS["atleast_1d"], lambda xs: 0 if xs[0]._array.ndim == 
 _joiner("vstack", FUNCTIONS["atleast_2d"], lambda xs: 0, "Joined vertically.")
 _joiner("dstack", FUNCTIONS["atleast_3d"], lambda xs: 2, "Joined along the third dim.")
 _joiner("column_stack", _as_column, lambda xs: 1, "Vectors as columns, and matrices, joined horizontally.")
-FUNCTIONS["row_stack"] = FUNCTIONS["vstack"]
+public(method=False, name="row_stack")(FUNCTIONS["vstack"])
 
 
 @public(function=False)
@@ -125,7 +123,7 @@ def _split_evenly(self: Tensor, size: int, dim: int, row: str = "split") -> tupl
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-    axis = dim_of("split", self, dim, position=3)
+    axis = dim_of(row, self, dim, position=3)
     n = self._array.shape[axis]
     if size == 0 and n:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
@@ -290,10 +288,11 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     elif indexing not in ("xy", "ij"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for x in tensors:
-        if x._array.ndim > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}")
         if x._array.dtype != tensors[0]._array.dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    for x in tensors:
+        if x._array.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}")
     swap = indexing == "xy" and len(tensors) > 1
     ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
     shape = tuple([x._array.size for x in ordered])

@@ -10,7 +10,7 @@ import numpy as np
 from whygrad import dtypes
 from whygrad._tensor import Tensor
 from whygrad.backends.quiet import quiet
-from whygrad.functional.arguments import check_place, invalid_combination, is_integer, read_dtype, read_number
+from whygrad.functional.arguments import check_place, invalid_combination, is_integer, read_dtype, read_int, read_number
 from whygrad.functional.fresh import allocate, deliver, dtype_for, warn, warn_once
 from whygrad.functional.run import public
 from whygrad.promotion import cast_values
@@ -79,7 +79,7 @@ def _steps(name: str, start: Any, end: Any, step: Any, dtype: dtypes.dtype) -> t
     if dtype is dtypes.int64:
         start, end, step = int(start), int(end), int(step)
         if step == 0:
-            raise RuntimeError("step must be nonzero")
+            raise ValueError("step must be nonzero")
         count = -((start - end) // step) if name == "arange" else (end - start) // step + 1
     else:
         span = (float(end) - float(start)) / float(step)
@@ -122,6 +122,8 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any =
     first, last, wanted = _bounds("logspace", start, end, steps, out, dtype)
     check_place("logspace", layout, device, pin_memory)
     kind = wanted.numpy
+    if kind.kind in "iu":
+        first, last = int(first), int(last)
     exponents = _between(first, last, int(steps), kind if kind.kind in "fcV" else np.dtype(np.float64))
     if not isinstance(base, (int, float)):
         raise invalid_combination("logspace", start, end, steps, base)
@@ -133,10 +135,13 @@ def _bounds(name: str, start: Any, end: Any, steps: Any, out: Any, dtype: Any) -
     for bound in (start, end):
         if isinstance(bound, Tensor) and bound._array.ndim:
             dims = [x._array.ndim if isinstance(x, Tensor) else 0 for x in (start, end)]
-            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got start with "
-                               f"{dims[0]} dimension(s) and end with {dims[1]} dimension(s).")
+            both = isinstance(start, Tensor) and isinstance(end, Tensor)
+            got = [f"{side} with {n} dimension(s)" for side, n, x in zip(("start", "end"), dims, (start, end), strict=True)
+                   if both or isinstance(x, Tensor)]
+            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(got)}.")
     if not is_integer(steps):
         raise invalid_combination(name, start, end, steps)
+    read_int(name, "steps", 3, steps)
     try:
         first, last = [x._array.item() if isinstance(x, Tensor) else read_number(name, "start", 1, x)
                        for x in (start, end)]

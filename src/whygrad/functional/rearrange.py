@@ -263,7 +263,9 @@ def _padding_source(mode: str, axis: int, before: int, after: int, shape: tuple[
     if mode == "circular":
         if before > n or after > n:
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        return places % n
+        # What is cut off is cut off first, and the rest goes round.
+        start, kept = max(-before, 0), n + min(before, 0) + min(after, 0)
+        return start + np.arange(-max(before, 0), kept + max(after, 0)) % kept
     if before >= n or after >= n:
         raise RuntimeError(f"Argument #{4 + 2 * (len(shape) - 1 - axis)}: Padding size should be less than the "
                            f"corresponding input dimension, but got: padding ({before}, {after}) at dimension {axis} "

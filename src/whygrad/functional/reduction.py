@@ -13,6 +13,7 @@ from whygrad import dtypes, return_types
 from whygrad._tensor import Tensor, wrap
 from whygrad.backends import raw
 from whygrad.functional.arguments import (
+    called_as,
     invalid_combination,
     is_integer,
     read_dtype,
@@ -27,6 +28,7 @@ from whygrad.functional.c_names import c_name
 from whygrad.functional.dims import normalize_dim, normalize_dims
 from whygrad.functional.fresh import warn
 from whygrad.functional.lazy import lazily_compiled
+from whygrad.functional.outs import with_outs
 from whygrad.functional.run import FUNCTIONS, public, run, run_inplace, with_out
 from whygrad.promotion import cast
 
@@ -43,15 +45,16 @@ _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a function take NumPy's `axis` and `keepdims` for `dim` and `keepdim`, as torch does."""
     positional = function.__code__.co_varnames[:function.__code__.co_argcount]
-    place = positional.index("keepdim") if "keepdim" in positional else len(positional)
+    checked = "keepdim" in positional and function.__name__ != "norm"
+    place = positional.index("keepdim") if checked else len(positional)
 
     @functools.wraps(function)
     def renaming(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             kwargs = {_NUMPY_NAMES.get(name, name): value for name, value in kwargs.items()}
-            if "keepdim" in kwargs:
+            if checked and "keepdim" in kwargs:
                 read_flag(function.__name__, "keepdim", place + 1, kwargs["keepdim"])
-        if len(args) > place:
+        if checked and len(args) > place:
             read_flag(function.__name__, "keepdim", place + 1, args[place])
         return function(*args, **kwargs)
 
@@ -63,7 +66,16 @@ def row(name: str) -> Callable[..., Any]:
     return lazily_compiled(name, "t")
 
 
-def read_axes(function: str, input: Tensor, dim: Any) -> tuple[int, ...] | None:
+def refused_dim(function: str, input: Tensor, dim: Any, wanted: str) -> TypeError:
+    """If more was given than `dim`, torch knows which signature was meant."""
+    call = called_as(function)
+    alone = call.count is not None and call.count + call.is_method == 2
+    if not alone and function in ("sum", "mean", "prod", "max", "min"):
+        return wrong_type(function, "dim", 2, wanted, dim)
+    return invalid_combination(function, input, dim)
+
+
+def read_axes(function: str, input: Tensor, dim: Any, position: int = 2) -> tuple[int, ...] | None:
     """None only if no dim was given: an empty tuple, which means all dims too, has another node in torch's graph."""
     if dim is None:
         return None
@@ -71,10 +83,10 @@ def read_axes(function: str, input: Tensor, dim: Any) -> tuple[int, ...] | None:
     if type(dim) is int:
         return normalize_dims(dim, ndim)
     if is_integer(dim):
-        return normalize_dims(read_int(function, "dim", 2, dim), ndim)
+        return normalize_dims(read_int(function, "dim", position, dim), ndim)
     if function in OVERLOADED and not (isinstance(dim, (tuple, list)) and (not dim or is_integer(dim[0]))):
-        raise invalid_combination(function, input, dim)
-    axes = normalize_dims(read_sizes(function, dim, "dim", 2), ndim)
+        raise refused_dim(function, input, dim, "tuple of ints")
+    axes = normalize_dims(read_sizes(function, dim, "dim", position), ndim)
     return tuple(range(ndim)) if axes is None else axes
 
 
@@ -171,7 +183,7 @@ def prod(input: Tensor, dim: Any = ..., keepdim: bool = False, *, dtype: Any = N
             raise invalid_combination("prod", input, keepdim=keepdim)
         return with_out("prod", _prod(x), out, input)
     if not is_integer(dim):
-        raise invalid_combination("prod", input, dim, keepdim)
+        raise refused_dim("prod", input, dim, "int")
     return with_out("prod", _prod(x, axis=read_axes("prod", x, dim), keepdims=keepdim), out, input)
 
 
@@ -261,7 +273,9 @@ def _extreme(name: str, binary: str) -> Callable[..., Any]:
             dim, other = ..., dim
         if other is not None and dim is ... and keepdim is None:
             return FUNCTIONS[binary](x, other, out=out)
-        if other is not None or (dim is ... and keepdim is not None) or (dim is not ... and not is_integer(dim)):
+        if dim is not ... and other is None and not is_integer(dim):
+            raise refused_dim(name, input, dim, "int")
+        if other is not None or (dim is ... and keepdim is not None):
             raise invalid_combination(name, input, *[v for v in (dim, keepdim, other) if v is not None and v is not ...])
         if dim is ...:
             check_ordered(x, f"{name}_all")
@@ -271,15 +285,9 @@ def _extreme(name: str, binary: str) -> Callable[..., Any]:
         axis = read_axis(name, x, dim)
         check_ordered(x, f"{name}_cpu")
         check_not_empty(f"{name}():", x, (axis,))
-        return _with_two_outs(name, result_type(*along(x, axis=axis, keepdims=bool(keepdim))), out, input)
+        return with_outs(name, result_type(*along(x, axis=axis, keepdims=bool(keepdim))), out, input)
 
     return extreme
-
-
-def _with_two_outs(name: str, results: Any, out: Any, input: Tensor) -> Any:
-    if out is None:
-        return results
-    return type(results)(*[with_out(name, result, target, input) for result, target in zip(results, out, strict=True)])
 
 
 max = _publish("max", _extreme("max", "maximum"), "The largest element; along a dim, with indices; or of two tensors.")
@@ -320,7 +328,11 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
                            "identity.")
     results = _aminmax(x, axis=axes, keepdims=keepdim)
-    return _with_two_outs("aminmax", return_types.aminmax(*results), out, input)
+    for result, target in zip(results, out or (), strict=False):
+        if isinstance(target, Tensor) and target.dtype is not result.dtype:
+            raise RuntimeError(f"Expected out tensor to have dtype {c_name(result.dtype)}, but got "
+                               f"{c_name(target.dtype)} instead")
+    return with_outs("aminmax", return_types.aminmax(*results), out, input)
 
 
 def _position(name: str) -> Callable[..., Any]:
@@ -359,7 +371,7 @@ def _median(name: str) -> Callable[..., Any]:
             return with_out(name, of_all(x), out, input)
         axis = read_axis(name, x, dim)
         check_not_empty("median():", x, (axis,))
-        return _with_two_outs(name, result_type(*along(x, axis=axis, keepdims=keepdim)), out, input)
+        return with_outs(name, result_type(*along(x, axis=axis, keepdims=keepdim)), out, input)
 
     return median
 
@@ -448,7 +460,7 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = Fal
                            f"{input.dtype.scalar_name}")
     if dtype is not None:
         _check_norm_dtype(input.dtype, read_dtype("linalg_vector_norm", dtype, input.dtype))
-    axes = read_axes("linalg_vector_norm", input, dim)
+    axes = read_axes("linalg_vector_norm", input, dim, 3)
     if ord < 0 or ord == math.inf:
         _check_norm_of_nothing(input._array.shape, ord, axes)
     computed = in_dtype("linalg_vector_norm", input, dtype)

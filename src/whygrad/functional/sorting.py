@@ -11,6 +11,7 @@ from whygrad import return_types
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
 from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_tensor
+from whygrad.functional.indexing import check_disjoint
 from whygrad.functional.outs import with_outs
 from whygrad.functional.reduction import check_not_empty, check_ordered
 from whygrad.functional.run import public, rows, with_out
@@ -76,6 +77,8 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False, *, out: A
     _refuse_bool(x, "kthvalue_cpu")
     check_ordered(x, "kthvalue_cpu")
     results = apply(TABLE["kthvalue"], x, k=k, axis=axis, keepdims=keepdim)
+    if isinstance(out, (tuple, list)):
+        check_disjoint(out[0], (x,))
     return with_outs("kthvalue", return_types.kthvalue(*results), out, input)
 
 

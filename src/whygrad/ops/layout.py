@@ -163,8 +163,10 @@ def _pieces(xp, g, shapes, axis):
     """The parts of `g` that belong to arrays of these shapes, laid end to end along `axis`."""
     parts, start = [], 0
     for shape in shapes:
-        stop = start + shape[axis]
-        parts.append(xp.slice(g, axis=axis, start=start, stop=stop, step=1))
+        stop = start + (shape[axis] if len(shape) > axis else 0)
+        part = xp.slice(g, axis=axis, start=start, stop=stop, step=1)
+        # A vector of length 0 fits anywhere.
+        parts.append(xp.reshape(part, shape=shape) if shape == (0,) else part)
         start = stop
     return parts
 

@@ -29,7 +29,7 @@ _nll_loss_weighted = compiled(TABLE["nll_loss"], "ttt")
 
 def _number_row(name: str) -> Callable[[Any, float], Any]:
     row = compiled(TABLE[f"{name}_number"], "t")
-    return lambda x, value: row(x, value=value)
+    return lambda x, value: row(x if x.dtype.category > 1 else x.to(dtypes.get_default_dtype()), value=value)
 
 
 # Arithmetic with a number as torch's C++ does it: the node is another one than in Python.

@@ -71,7 +71,7 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
     if eps < 0.0 or (training and eps == 0.0):
         kind = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {kind}, but got {eps}")
-    channels = input._array.shape[1]
+    channels = input._array.shape[1] if input._array.ndim > 1 else input._array.size
     per_channel = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     for name, given in per_channel.items():
         if given is not None and given._array.size != channels:
