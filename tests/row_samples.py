@@ -141,7 +141,7 @@ SAMPLES |= {
     "sub_scaled": binary(numbers="complex", alpha=-3),
     "rsub": [*binary(numbers="right complex"), *binary(alpha=2.5)],
     "div_rounded": [case(*ROUNDED, mode=mode) for mode in ("floor", "trunc")] + [case(ROUNDED[0], 1.5, mode="floor")],
-    "floor_divide": [case(*ROUNDED, fails=RuntimeError)],
+    "floor_divide": [case(*ROUNDED, fails=RuntimeError), case(ROUNDED[0], 1.5, fails=RuntimeError), case(1.5, ROUNDED[1], fails=RuntimeError)],
     "floor_divide_inplace": [case(*ROUNDED, fails=RuntimeError)],
     "remainder": [case(*ROUNDED), case(ROUNDED[0], 1.5), case(ROUNDED[0].reshape(2, 2), some(2.0))],
     "remainder_of_number": [case(7.3, ROUNDED[1], fails=RuntimeError)],
@@ -178,15 +178,15 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 for _name in ("logical_and", "logical_or", "logical_xor"):
     SAMPLES[_name] = [case(some(0.0, 1.0, 2.0), some(0.0, 0.0, 3.0)), case(mask(1, 0), mask(1, 1)), case(*BITS)]
 for _name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
-    SAMPLES[_name] = [case(*BITS), case(mask(1, 0), mask(1, 1)), case(BITS[0], 6)]
+    SAMPLES[_name] = [case(*BITS), case(mask(1, 0), mask(1, 1)), case(BITS[0], 6), case(6, BITS[0])]
 for _name in ("maximum", "minimum", "fmax", "fmin"):
     SAMPLES[_name] = [*binary(), case(*TIES, kink=True), case(*WITH_NAN, kink=True)]
 SAMPLES |= {
-    "bitwise_left_shift": [case(*BITS), case(BITS[0], whole(2, 70, -1)), case(BITS[0], 2)],
-    "bitwise_right_shift": [case(*BITS), case(BITS[0], whole(2, 70, -1)), case(BITS[0], 2)],
+    "bitwise_left_shift": [case(*BITS), case(BITS[0], whole(2, 70, -1)), case(BITS[0], 2), case(2, BITS[1])],
+    "bitwise_right_shift": [case(*BITS), case(BITS[0], whole(2, 70, -1)), case(BITS[0], 2), case(2, BITS[1])],
     "logical_not": [case(some(0.0, 2.0)), case(mask(1, 0))],
     "bitwise_not": [case(BITS[0]), case(mask(1, 0))],
-    "power_of_zero": [case(some(0.0, 0.0, 2.0), some(1.0, -1.0, 1.0))],
+    "power_of_zero": [case(some(0.0, 0.0, 2.0), some(1.0, -1.0, 1.0)), case(0.0, some(1.0, -1.0))],
     "where": [case(mask([1, 0, 1], [0, 1, 0]), real(2, 3), real(2, 3, seed=1)),
               case(mask([1], [0]), real(3), real(seed=1)), case(mask(1, 0), 1.5, real(2)), case(mask(1, 0), real(2), 0.0),
               case(mask(1, 0, 1, 0).repeat(600), Constant(real(2400)), Constant(real(2400, seed=1)))],
@@ -486,6 +486,7 @@ SAMPLES |= {
                    for w, b in ((None, None), (real(*shape), real(*shape, seed=1)), (real(*shape), None))],
     "batch_norm": [case(NORMED, real(2), real(2, seed=1), None, None, eps=0.01), case(NORMED, None, None, None, None, eps=0.01),
                    case(NORMED, real(2), real(2, seed=1), real(2, seed=2), real(2, low=0.5), eps=0.01), case(real(4, 2), real(2), None, None, None, eps=0.01),
+                   case(NORMED, None, None, real(2, seed=2), real(2, low=0.5), eps=0.01), case(NORMED, real(2), None, real(2, seed=2), real(2, low=0.5), eps=0.01),
                    case(NORMED, real(2), real(2, seed=1), None, None, eps=0.01, known=STATISTICS, tolerance=1e-5,
                         like=lambda *arguments: raw.batch_norm(*arguments, eps=0.01))],
     "group_norm": [case(real(2, 4, 2), w, b, groups=2, eps=0.01) for w, b in ((None, None), (real(4), real(4, seed=1)), (real(4), None))],
@@ -673,6 +674,8 @@ SAMPLES |= {
                                                          case(real(3, 2), mode="complete", fails=RuntimeError)],
     "householder_product": [case(real(3, 2), real(2)), case(real(3, 3), real(2)), case(real(2, 2, 2), real(2, 2)), case(imaginary(2, 2), imaginary(2))],
     "geqrf": [case(real(3, 2), fails=NotImplementedError)],
+    "ldl_factor_ex": [case(symmetric(real(2, 3, 3)), hermitian=False, fails=RuntimeError), case(DEFINITE_COMPLEX, hermitian=True, fails=RuntimeError)],
+    "ldl_solve": [case(LOWER, whole(1, 2, 3).astype(np.int32), real(3, 2), hermitian=False, fails=RuntimeError)],
     "inv_ex": SQUARE,
     "solve_ex": [case(MIXED, real(3, 2) if left else real(2, 3), left=left, vector=False) for left in (False, True)] + [
         case(MIXED, real(3), left=True, vector=True), case(np.stack([MIXED, MIXED.T]), real(3, 1), left=True, vector=False),

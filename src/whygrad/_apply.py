@@ -230,7 +230,7 @@ def make_node(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], static
     node.saved, node.static = _saved_values(layout, inputs, arrays, statics, outs, out_counters, tracked)
     if layout.several:
         node.shapes = [(x.shape, x.dtype) for x in outs]
-        node.ports = {}
+        node.ports = {}  # type: ignore[attr-defined]
     elif row.broadcasts and len({x.shape for x, kind in zip(arrays, layout.kinds, strict=True) if kind == "t"}) > 1:
         node.shapes = tuple([np.shape(x) for x in arrays])
     else:

@@ -14,7 +14,10 @@ class device:
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: str | device, index: int | None = None) -> None:
+    type: str
+    index: int | None
+
+    def __init__(self, type: Any, index: int | None = None) -> None:
         if isinstance(type, device):
             type, index = type.type, type.index
         elif isinstance(type, int):

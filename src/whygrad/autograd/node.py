@@ -122,6 +122,9 @@ class Node(NodeInterface):
     # True if the node wants to run even when no gradient reached it.
     takes_none: ClassVar[bool] = False
 
+    # Set on the classes that are made from rows, see _apply.py.
+    layout: ClassVar[Any]
+
     edges: tuple[Any, ...]
     saved: Any
     static: tuple[Any, ...]

@@ -40,7 +40,7 @@ def gradient_of_steps(steps: Steps, g: Any, vocabulary: Any) -> Any:
 def _among_zeros(row: Any, statics: dict[str, Any], index: int, shape: tuple[int, ...], g: Any) -> list[Any]:
     """The gradients of all outputs of a row like `split`, when only one of them has one."""
     outputs = getattr(backends.raw, row.name)(np.broadcast_to(np.zeros((), np.bool_), shape), **statics)
-    zeros = [np.zeros(x.shape, g._array.dtype if isinstance(g, Tensor) else g.dtype) for x in outputs]
+    zeros: list[Any] = [np.zeros(x.shape, g._array.dtype if isinstance(g, Tensor) else g.dtype) for x in outputs]
     if isinstance(g, Tensor):
         from whygrad._tensor import wrap
         zeros = [wrap(x) for x in zeros]

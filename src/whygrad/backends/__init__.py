@@ -91,14 +91,13 @@ class TensorVocabulary:
             raise AttributeError(f"no row is called '{name}'")
         row = TABLE[name]
 
-        if name == "where":
-            def found(condition: Any, a: Any, b: Any) -> Any:
-                return apply(row, condition, *promote(name, a, b))
-        elif row.broadcasts and len(row.inputs) > 1:
-            def found(*inputs: Any, **statics: Any) -> Any:
-                return apply(row, *promote(row.name, *inputs), **statics)
-        else:
-            found = partial(apply, row)
+        def promoted(*inputs: Any, **statics: Any) -> Any:
+            return apply(row, *promote(name, *inputs), **statics)
+
+        def chosen(condition: Any, a: Any, b: Any) -> Any:
+            return apply(row, condition, *promote(name, a, b))
+
+        found = chosen if name == "where" else promoted if row.broadcasts and len(row.inputs) > 1 else partial(apply, row)
         self.__dict__[name] = found
         return found
 

@@ -46,4 +46,5 @@ def filled(x: Any, value: Any) -> Any:
 
 def hash_tensor(x: Any, *, axis: Any, keepdims: bool) -> Any:
     bits = x.astype(np.float64 if x.dtype.kind == "f" else np.int64).view(np.uint64)
-    return np.bitwise_xor.reduce(bits, axis=axis, keepdims=keepdims)
+    xor: Any = np.bitwise_xor.reduce
+    return xor(bits, axis=axis, keepdims=keepdims)

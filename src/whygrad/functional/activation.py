@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from whygrad import dtypes
 from whygrad._apply import apply
 from whygrad._inplace import run_inplace
-from whygrad import dtypes
 from whygrad.functional.arguments import check_range, read_number, read_tensor
 from whygrad.functional.dispatch import FLOATS, REALS, Takes, publish, unary
 from whygrad.functional.run import FUNCTIONS, METHODS, public, with_out

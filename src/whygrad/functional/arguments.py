@@ -50,7 +50,7 @@ class Call(NamedTuple):
     parameters: tuple[str, ...]
     keywords: tuple[str, ...]
     # How many arguments were given, if that can be told.
-    count: int | None
+    count: int | None  # type: ignore[assignment]
 
 
 def called_as(function: str) -> Call:

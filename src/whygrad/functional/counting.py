@@ -10,13 +10,13 @@ from whygrad import dtypes, return_types
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
 from whygrad.backends import numpy_counting
-from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_tensor
+from whygrad.functional.arguments import invalid_combination, is_integer, read_tensor
 from whygrad.functional.c_names import c_name
 from whygrad.functional.outs import with_outs
 from whygrad.functional.run import public, with_out
 from whygrad.functional.shape import dim_of
 from whygrad.ops.table import TABLE
-from whygrad.promotion import cast, result_dtype
+from whygrad.promotion import result_dtype
 
 _whygrad_internal_ = True
 

@@ -52,5 +52,7 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
     if difference.dtype.category < 2:
         difference = difference.to(get_default_dtype())
     difference = apply(TABLE["add_number"], difference, value=eps)
+    if difference.dtype.is_complex:
+        difference = FUNCTIONS["abs"](difference)
     return apply(TABLE["norm_along"], difference, ord=p, axis=(difference.ndim - 1,) if difference.ndim else (),
                  keepdims=keepdim)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, return_types
+from whygrad import return_types
 from whygrad._apply import apply
 from whygrad._inplace import bump, check_castable
 from whygrad._tensor import Tensor, wrap

@@ -12,8 +12,7 @@ from whygrad._tensor import Tensor, wrap
 from whygrad.broadcasting import broadcast_shapes
 from whygrad.functional.arguments import read_tensor, wrong_type
 from whygrad.functional.fresh import warn, warn_once
-from whygrad.functional.run import FUNCTIONS, public, rows, with_out
-from whygrad.functional.shape import dim_of
+from whygrad.functional.run import FUNCTIONS, public, rows
 from whygrad.ops.table import TABLE
 from whygrad.promotion import promote, result_dtype
 

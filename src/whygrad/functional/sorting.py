@@ -10,11 +10,11 @@ import numpy as np
 from whygrad import return_types
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
-from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_tensor
+from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
 from whygrad.functional.indexing import check_disjoint
 from whygrad.functional.outs import with_outs
 from whygrad.functional.reduction import check_not_empty, check_ordered
-from whygrad.functional.run import public, rows, with_out
+from whygrad.functional.run import public, with_out
 from whygrad.functional.shape import dim_of
 from whygrad.ops.table import TABLE
 

@@ -46,8 +46,8 @@ def _has_gradient(t: Tensor) -> Explanation:
 def _in_order(t: Tensor) -> Explanation:
     reached, assigned = t.meta.reached_by, _assigned_at(t)
     if assigned is not None:
-        return Explanation("this tensor has a gradient", "ok", f"It was assigned by hand {at(assigned)}; backward adds to what it "
-                           "finds there.", causes=places(assigned))
+        return Explanation("this tensor has a gradient", "ok", f"It was assigned by hand {at(assigned)}; backward adds to what "
+                           "it finds there.", causes=places(assigned))
     how = f"It was computed by the backward {at(reached.site)}." if reached is not None else "retain_grad() kept it."
     return Explanation("this tensor has a gradient", "ok", how, causes=places(reached.site if reached else None))
 
@@ -88,7 +88,7 @@ def _not_finite(t: Tensor) -> Explanation | None:
     turn = where_it_turned(_steps(t), t, "bad")
     symptom = "this gradient is nan or infinite"
     if turn is None:
-        return Explanation(symptom, "nan-derivative", "The gradient was not finite when backward started: look at the loss itself.",
+        return Explanation(symptom, "nan-derivative", "The gradient was not finite when backward started: look at the loss.",
                            "find the first nan of the forward: print the loss and its parts.", places(_reached_site(t)))
     name = row_name(turn.node)
     return Explanation(
@@ -110,16 +110,16 @@ def _zero(t: Tensor) -> Explanation | None:
     if name in FLAT:
         return Explanation(
             symptom, "zero-local-derivative",
-            f"The path is there, but {name} {at(turn.node.site)} has derivative exactly 0 at these values: for a relu every input "
-            "is negative (a dead unit), a sigmoid or tanh is saturated, a clamp is outside its bounds, a round or sign is flat "
+            f"The path is there, but {name} {at(turn.node.site)} has derivative exactly 0 at these values: for a relu every "
+            "input is negative (a dead unit), a sigmoid or tanh is saturated, a clamp is outside its bounds, a round or sign is flat "
             "everywhere.",
             "change the initialisation or scale so that its inputs lie where it has a slope, or use one that is not flat "
             "(LeakyReLU, a straight-through estimator).",
             places(turn.node.site))
     return Explanation(
         symptom, "zero-factor",
-        f"The path is there, but in {name} {at(turn.node.site)} the gradient is multiplied by something that is exactly zero here: a "
-        "zero weight, a mask, a loss weight of 0 or a layer initialised with zeros.",
+        f"The path is there, but in {name} {at(turn.node.site)} the gradient is multiplied by something that is exactly zero "
+        "here: a zero weight, a mask, a loss weight of 0 or a layer initialised with zeros.",
         "look at the other operand of that expression.", places(turn.node.site))
 
 
@@ -176,7 +176,7 @@ def _not_in_optimizer(t: Tensor) -> Explanation | None:
     held = {id(p) for o in OPTIMIZERS for group in o.param_groups for p in group["params"]}
     if id(t) in held or t._counter[0] > t.meta.watched_version:
         return None
-    where = stepped[0]._site
+    where = vars(stepped[0])["_site"]
     return Explanation(
         "this parameter has a gradient, but nothing updates it", "not-in-optimizer",
         f"No optimizer holds it: the one made {at(where)} was never given this parameter. Either it is not registered (a plain "
@@ -245,8 +245,8 @@ def _patched_loss(root: Any) -> Explanation | None:
         return None
     return Explanation(
         "backward() ran, but no parameter received a gradient", "loss-requires-grad-patch",
-        f"The loss had no history, and requires_grad was switched on by hand {at(switched)}. That makes the loss a leaf of its own; "
-        f"it does not connect it to the parameters. The real cut is elsewhere: {reason.text}",
+        f"The loss had no history, and requires_grad was switched on by hand {at(switched)}. That makes the loss a leaf of its "
+        f"own; it does not connect it to the parameters. The real cut is elsewhere: {reason.text}",
         f"remove that line, and mend the cut: {reason.fix}",
         places(switched, *[cause.site for cause in root._cause if cause.kind != "created"]))
 

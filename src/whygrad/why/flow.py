@@ -11,9 +11,9 @@ from whygrad.autograd.node import Node, row_node
 _whygrad_internal_ = True
 
 # Rows whose derivative can be exactly zero at some values.
-FLAT = {"relu", "relu6", "clamp", "clamp_min", "clamp_max", "clamp_tensors", "hardtanh", "hardsigmoid", "hardswish", "threshold",
-        "sigmoid", "tanh", "softmax", "log_softmax", "round", "floor", "ceil", "trunc", "frac", "sign", "sgn", "gelu", "elu", "selu",
-        "celu", "silu", "mish", "softplus", "logsigmoid", "leaky_relu", "erf", "max", "min", "amax", "amin", "maximum", "minimum"}
+FLAT = {"relu", "relu6", "clamp", "clamp_min", "clamp_max", "clamp_tensors", "hardtanh", "hardsigmoid", "hardswish",
+        "threshold", "sigmoid", "tanh", "softmax", "log_softmax", "round", "floor", "ceil", "trunc", "frac", "sign", "sgn", "gelu",
+        "elu", "selu", "celu", "silu", "mish", "softplus", "logsigmoid", "leaky_relu", "erf", "max", "min", "amax", "amin", "maximum", "minimum"}
 
 
 def state(g: Any) -> str:

@@ -30,14 +30,14 @@ def no_history(t: Any) -> tuple[str, str, tuple[Site | None, ...]]:
         answer = told(cause)
         if answer is not None:
             return answer.category, f"why: {answer.text} Fix: {answer.fix}", (cause.site, cause.origin)
-    return ("never-required-grad", "why: nothing it was computed from requires grad. Call .requires_grad_() on the leaves before "
-            "the forward.", ())
+    note = "why: nothing it was computed from requires grad. Call .requires_grad_() on the leaves before the forward."
+    return "never-required-grad", note, ()
 
 
 def freed(node_name: str, made: Site | None, backward: Any) -> str:
     by = f" They were freed by the backward {at(backward.site)}." if backward is not None else ""
-    return (f"why: this backward reached {node_name}, made {at(made)}, a second time, and its saved values are gone.{by} If a state "
-            "is carried over from an earlier step, detach() it there; otherwise compute the loss anew for each backward. "
+    return (f"why: this backward reached {node_name}, made {at(made)}, a second time, and its saved values are gone.{by} If a "
+            "state is carried over from an earlier step, detach() it there; otherwise compute the loss anew for each backward. "
             "retain_graph=True on the first backward is the last resort: it keeps everything in memory.")
 
 
@@ -53,8 +53,8 @@ def stale(node: Any, written_at: Site | None) -> str:
 
 
 def gradient_shape(given: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    return (f"why: the gradient has shape {list(given)}, but it is never broadcast: it must have exactly the shape {list(shape)} of "
-            "the tensor that backward() is called on.")
+    return (f"why: the gradient has shape {list(given)}, but it is never broadcast: it must have exactly the shape {list(shape)} "
+            "of the tensor that backward() is called on.")
 
 
 def leaf_inplace(view: bool) -> str:
@@ -64,5 +64,5 @@ def leaf_inplace(view: bool) -> str:
 
 
 def unused(index: int) -> str:
-    return (f"why: no operation leads from input {index} to the outputs, so there is no gradient: the loss does not depend on it. "
-            "Check that this tensor itself (not a copy or a detached version) was used; allow_unused=True returns None for it.")
+    return (f"why: no operation leads from input {index} to the outputs, so there is no gradient: the loss does not depend on "
+            "it. Check that this tensor itself (not a copy or a detached version) was used; allow_unused=True returns None for it.")

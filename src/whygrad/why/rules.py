@@ -36,8 +36,8 @@ def _leaf_replaced(told: Explanation, read: Place) -> Explanation | None:
         return None
     return Explanation(
         told.symptom, "leaf-replaced",
-        f"The name `{name}` no longer refers to a leaf: line {made.line}, `{ast.unparse(statement)}`, assigned it a new tensor, the "
-        "result of an operation. Only leaves keep .grad; the leaf it was made from is another object.",
+        f"The name `{name}` no longer refers to a leaf: line {made.line}, `{ast.unparse(statement)}`, assigned it a new tensor, "
+        "the result of an operation. Only leaves keep .grad; the leaf it was made from is another object.",
         f"keep the leaf and update it in place without recording: with torch.no_grad(): {name} -= ...; or create it in its final "
         "form and then call requires_grad_().",
         told.causes, told.path)
@@ -72,7 +72,7 @@ def statement_at(file: str, line: int) -> ast.stmt | None:
     tree = _tree(file, "".join(linecache.getlines(file)))
     found: ast.stmt | None = None
     for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
-            if found is None or node.lineno >= found.lineno:
-                found = node
+        covers = isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+        if isinstance(node, ast.stmt) and covers and (found is None or node.lineno >= found.lineno):
+            found = node
     return found

@@ -168,7 +168,8 @@ class Watch:
         here = cause.origin or cause.site
         if cause.kind in ("detach", "grad-mode-off") and here is not None and here[0] is frame.f_code:
             return  # asked for in the same function, in plain sight
-        self._answer(frame, no_history(t, "requires_grad is False, although it was computed from tensors that require grad"), id(t))
+        told = no_history(t, "requires_grad is False, although it was computed from tensors that require grad")
+        self._answer(frame, told, id(t))
 
     def error(self, error: Exception, category: str, text: str, sites: tuple[Any, ...]) -> None:
         """Autograd is about to raise."""

@@ -64,6 +64,11 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
     return run_inplace("rrelu", input, input, wrap(slopes)) if inplace else run("rrelu", input, wrap(slopes))
 
 
+def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
+    """`rrelu` in place."""
+    return rrelu(input, lower, upper, training, inplace=True)
+
+
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """x outside [-lambd, lambd], 0 inside."""
     return apply(TABLE["hardshrink"], input, bound=lambd)

@@ -1,0 +1,24 @@
+"""torch.nn.parallel, on a machine without GPUs: a wrapper that hands everything on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad._missing import missing
+from whygrad.nn.module import Module
+
+_whygrad_internal_ = True
+
+DistributedDataParallel = missing("torch.nn.parallel.DistributedDataParallel")
+
+
+class DataParallel(Module):
+    """Calls `module`; programs wrap their models in it wherever they might find GPUs."""
+
+    def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+        super().__init__()
+        self.module = module
+        self.device_ids: list[int] = []
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)
