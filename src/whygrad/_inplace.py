@@ -295,7 +295,8 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
                 f"An output with one or more elements was resized since it had shape {list(out._array.shape)}, which does not "
                 f"match the required output shape {list(result._array.shape)}. This behavior is deprecated, and in a future "
                 "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
-                "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=errors.user_stacklevel())
+                "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning,
+                stacklevel=errors.user_stacklevel())
         out._array = np.empty(result._array.shape, out._array.dtype)
     out._array[...] = cast_values(result._array, out._array.dtype) if result.dtype is not out.dtype else result._array
     bump(out)

@@ -273,10 +273,8 @@ def result_of_two(d1: dtype, zero_dim1: bool, d2: dtype, zero_dim2: bool) -> dty
     key = (d1, zero_dim1, d2, zero_dim2)
     found = _OF_TWO.get(key)
     if found is None:
-        if zero_dim1 == zero_dim2:
-            found = _promote(d1, d2)
-        else:
-            found = _combine(d2, d1) if zero_dim1 else _combine(d1, d2)
+        of_equal_rank = zero_dim1 == zero_dim2
+        found = _promote(d1, d2) if of_equal_rank else _combine(d2, d1) if zero_dim1 else _combine(d1, d2)
         _OF_TWO[key] = found
     return found
 

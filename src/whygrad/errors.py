@@ -202,8 +202,8 @@ _VIEW_REASONS = {
     "multi": " This view is the output of a function that returns multiple views. Such functions do not allow the output views "
              "to be modified inplace. You should replace the inplace operation by an out-of-place one.",
     "custom": " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic "
-              "to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
-              "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
+              "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
+              "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
     "no_grad": " " + _CLARIFY.format(block="no_grad"),
     "inference": " " + _CLARIFY.format(block="inference_mode"),
 }

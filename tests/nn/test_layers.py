@@ -67,9 +67,6 @@ LAYERS: dict[str, tuple[Any, ...]] = {
     "InstanceNorm2d(3)": (f(3, 2, 2),),
     "InstanceNorm3d(3)": (f(4, 3, 2, 2, 2),),
     "LocalResponseNorm(3)": (f(4, 5, 2),),
-    "CrossMapLRN2d(3)": (f(2, 5, 2, 2),),
-    "CrossMapLRN2d(4, alpha=0.5, k=2)": (f(2, 5, 2, 2),),
-    "CrossMapLRN2d(1, 0.5)": (f(2, 1, 2, 2),),
     "DataParallel(m.nn.Linear(3, 2))": (f(4, 3),),
     "CosineSimilarity(1)": (f(4, 3), f(4, 3)),
     "PairwiseDistance(2.0, keepdim=True)": (f(4, 3), f(4, 3)),
@@ -235,7 +232,7 @@ ERRORS = [
     "InstanceNorm1d(3, affine=True)(m.ones(2, 4, 3))", "Softmax2d()(m.ones(2, 3))", "MultiMarginLoss(p=3)",
     "MultiMarginLoss(weight=m.ones(2, 2))", "HuberLoss(delta='a')", "TripletMarginLoss(margin=-1)", "Bilinear(0, 1, 1)",
     "TripletMarginWithDistanceLoss(margin=0)", "Linear(3, 4)(m.ones(2, 5))", "Linear(3, 4)(3)",
-    "LayerNorm(3)(m.ones(2, 4))", "CrossMapLRN2d(3)(m.ones(2, 3, 3))",
+    "LayerNorm(3)(m.ones(2, 4))",
 ]
 
 

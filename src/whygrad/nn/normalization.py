@@ -123,19 +123,6 @@ class LocalResponseNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class CrossMapLRN2d(LocalResponseNorm):
-    """`LocalResponseNorm` of (N, C, H, W) over an odd number of channels, the largest up to `size`."""
-
-    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1) -> None:
-        super().__init__(size, alpha, beta, k)
-
-    def forward(self, input: Any) -> Any:
-        if input.ndim != 4:
-            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
-        width = self.size - 1 + self.size % 2
-        return F.local_response_norm(input, width, self.alpha * width / self.size, self.beta, self.k)
-
-
 class _NormBase(_Affine):
     """Base of normalisations with running statistics."""
 

@@ -111,8 +111,8 @@ def _zero(t: Tensor) -> Explanation | None:
         return Explanation(
             symptom, "zero-local-derivative",
             f"The path is there, but {name} {at(turn.node.site)} has derivative exactly 0 at these values: for a relu every "
-            "input is negative (a dead unit), a sigmoid or tanh is saturated, a clamp is outside its bounds, a round or sign is flat "
-            "everywhere.",
+            "input is negative (a dead unit), a sigmoid or tanh is saturated, a clamp is outside its bounds, a round or sign is "
+            "flat everywhere.",
             "change the initialisation or scale so that its inputs lie where it has a slope, or use one that is not flat "
             "(LeakyReLU, a straight-through estimator).",
             places(turn.node.site))

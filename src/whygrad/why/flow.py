@@ -11,9 +11,11 @@ from whygrad.autograd.node import Node, row_node
 _whygrad_internal_ = True
 
 # Rows whose derivative can be exactly zero at some values.
-FLAT = {"relu", "relu6", "clamp", "clamp_min", "clamp_max", "clamp_tensors", "hardtanh", "hardsigmoid", "hardswish",
-        "threshold", "sigmoid", "tanh", "softmax", "log_softmax", "round", "floor", "ceil", "trunc", "frac", "sign", "sgn", "gelu",
-        "elu", "selu", "celu", "silu", "mish", "softplus", "logsigmoid", "leaky_relu", "erf", "max", "min", "amax", "amin", "maximum", "minimum"}
+FLAT = {
+    "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "gelu", "silu", "mish", "softplus", "logsigmoid", "threshold",
+    "hardtanh", "hardsigmoid", "hardswish", "sigmoid", "tanh", "erf", "softmax", "log_softmax", "clamp", "clamp_min", "clamp_max",
+    "clamp_tensors", "maximum", "minimum", "max", "min", "amax", "amin", "round", "floor", "ceil", "trunc", "sign", "sgn",
+}
 
 
 def state(g: Any) -> str:

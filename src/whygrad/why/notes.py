@@ -65,4 +65,4 @@ def leaf_inplace(view: bool) -> str:
 
 def unused(index: int) -> str:
     return (f"why: no operation leads from input {index} to the outputs, so there is no gradient: the loss does not depend on "
-            "it. Check that this tensor itself (not a copy or a detached version) was used; allow_unused=True returns None for it.")
+            "it. Check that this tensor itself (not a copy or a detached version) was used; allow_unused=True gives None for it.")
