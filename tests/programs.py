@@ -37,7 +37,9 @@ def _in_enable_grad_inside_no_grad(T: Any, f: Callable[[], Any]) -> Any:
 
 
 def _set(t: Any, index: Any, value: Any) -> None:
-    t[index] = value
+    """Into an integer tensor without the value's history: torch may then call it one that requires grad."""
+    is_tracked = isinstance(value, (torch.Tensor, whygrad.Tensor)) and not t.is_floating_point()
+    t[index] = value.detach() if is_tracked else value
 
 
 def _backward(t: Any, **options: Any) -> None:
@@ -150,7 +152,8 @@ OPS: dict[str, Callable[..., Any]] = {
     "setitem_slice": lambda T, a, b, n: _set(a, slice(1, None), b),
     "setitem_number": lambda T, a, b, n: _set(a, (..., 0), float(n)),
     "setitem_mask": lambda T, a, b, n: _set(a, a > 0.5, 0.25),
-    "setitem_fancy": lambda T, a, b, n: _set(a, [0, 1], b),
+    # Within bounds, because torch writes a part before it complains.
+    "setitem_fancy": lambda T, a, b, n: _set(a, [0, -1], b),
     "masked_fill_": lambda T, a, b, n: _nothing(a.masked_fill_(a > 1, 1.0)),
     # leaving and entering the graph
     "detach": lambda T, a, b, n: a.detach(),

@@ -111,10 +111,12 @@ def forward(row: Row, arrays: list[Any], statics: dict[str, Any]) -> list[np.nda
 class Application:
     """A row applied to a sample, or to other arrays in its place: tensors, results, and the node if there is one."""
 
-    def __init__(self, row: Row, sample: Sample, arrays: list[Any] | None = None, tracked: list[int] | None = None) -> None:
+    def __init__(self, row: Row, sample: Sample, arrays: list[Any] | None = None,
+                 tracked: list[int] | None = None) -> None:
         self.row = row
         self.tracked = sample.tracked(row) if tracked is None else tracked
-        self.tensors = [wrap(x) if isinstance(x, np.ndarray) else x for x in (sample.arrays() if arrays is None else arrays)]
+        self.tensors = [wrap(x) if isinstance(x, np.ndarray) else x
+                        for x in (sample.arrays() if arrays is None else arrays)]
         for i in self.tracked:
             self.tensors[i].requires_grad = True
         with np.errstate(all="ignore"):
@@ -122,7 +124,8 @@ class Application:
         nodes = [row_node(grad_fn(t))[0] for t in self.results if t.requires_grad]
         self.node: Node | None = nodes[0] if nodes else None
         # Positions of the results that get a gradient.
-        self.chosen = [i for i, t in enumerate(self.results) if t.requires_grad and i in (sample.results or range(len(self.results)))]
+        chosen = range(len(self.results)) if sample.results is None else sample.results
+        self.chosen = [i for i in chosen if self.results[i].requires_grad]
 
     def weights(self) -> list[np.ndarray]:
         """A gradient to start with for each of the chosen results."""
@@ -226,7 +229,8 @@ def check_memory(row: Row, sample: Sample) -> None:
     arrays = sample.arrays()
     before = [x.tobytes() if isinstance(x, np.ndarray) else None for x in arrays]
     results = forward(row, arrays, sample.statics)
-    assert before == [x.tobytes() if isinstance(x, np.ndarray) else None for x in arrays], "the forward wrote into an argument"
+    after = [x.tobytes() if isinstance(x, np.ndarray) else None for x in arrays]
+    assert before == after, "the forward wrote into an argument"
     for i, result in enumerate(results):
         sharing = [k for k, x in enumerate(arrays) if isinstance(x, np.ndarray) and np.shares_memory(result, x)]
         if row.view:
@@ -240,7 +244,8 @@ def check_single_precision(row: Row, sample: Sample, single: Sample) -> None:
     double = forward(row, sample.arrays(), sample.statics)
     for i, (long, short) in enumerate(zip(double, forward(row, single.arrays(), single.statics), strict=True)):
         wanted = SHORTER.get(long.dtype, long.dtype)
-        assert (short.dtype, short.shape) == (wanted, long.shape), f"result {i} of float32 is {short.dtype}{short.shape}"
+        assert (short.dtype, short.shape) == (wanted, long.shape), (
+            f"result {i} of float32 is {short.dtype}{short.shape}")
         np.testing.assert_allclose(short, long, rtol=1e-3, atol=1e-4, err_msg=f"result {i} in float32")
 
 
@@ -298,12 +303,13 @@ def check_saved(row: Row, sample: Sample) -> None:
         of_tensors = [rule_of(row, i) for i, t in enumerate(applied.tensors) if isinstance(t, Tensor)]
         named = {name for rule in of_tensors if isinstance(rule, Rule) for name in rule.names}
         wanted = {name for i in tracked for name in rule_of(row, i).names}  # type: ignore[union-attr]
-        check_saved_values(node, {name: value if name in wanted else None for name, value in values.items() if name in named})
+        check_saved_values(node, {name: value if name in wanted else None for name,
+                                  value in values.items() if name in named})
         statics = {**row.static_defaults, **sample.statics, **shapes}
         options = [statics[name] for name in (*row.statics, *shapes) if name in named]
         kept = getattr(node, "static", ()) if options else ()
-        assert len(kept) == len(options), f"the node keeps {len(kept)} shapes and options, the rules name {len(options)}"
-        assert all(a is b or a == b for a, b in zip(kept, options, strict=True)), "the node keeps another shape or option"
+        assert len(kept) == len(options), f"{len(kept)} shapes and options are kept, the rules name {len(options)}"
+        assert all(a is b or a == b for a, b in zip(kept, options, strict=True)), "another shape or option is kept"
 
 
 def check_saved_values(node: Node, expected: dict[str, Any]) -> None:
@@ -386,8 +392,10 @@ def check_alone(row: Row, sample: Sample) -> None:
         alone = Application(row, sample, tracked=[i])
         same(alone.gradients(weights), [gradient], f"if argument {i} is alone")
     if together.node is not None and together.node.several:
-        parts = [together.gradients([w if k == i else None for k, w in enumerate(weights)]) for i in range(len(weights))]
-        same([np.sum(contributions, axis=0) for contributions in zip(*parts, strict=True)], expected, "result by result")
+        parts = [together.gradients([w if k == i else None for k, w in enumerate(weights)])
+                 for i in range(len(weights))]
+        same([np.sum(contributions, axis=0) for contributions in zip(*parts, strict=True)], expected,
+             "result by result")
 
 
 def slopes(function: Callable[[list[np.ndarray]], float], arrays: list[np.ndarray]) -> list[np.ndarray]:
@@ -409,7 +417,8 @@ def slopes(function: Callable[[list[np.ndarray]], float], arrays: list[np.ndarra
 
 def contracted(values: Iterable[Any], weights: Iterable[np.ndarray]) -> float:
     """One real number out of many, in which each of them, or each of its two parts, counts differently."""
-    return float(sum(np.sum((np.conj(w) * np.asarray(x)).real) for x, w in zip(values, weights, strict=True) if x is not None))
+    return float(sum(np.sum((np.conj(w) * np.asarray(x)).real) for x,
+                     w in zip(values, weights, strict=True) if x is not None))
 
 
 def moved_to(sample: Sample, row: Row, moved: list[Any]) -> list[Any]:
@@ -421,9 +430,12 @@ def moved_to(sample: Sample, row: Row, moved: list[Any]) -> list[Any]:
 
 
 def close(ours: Any, expected: np.ndarray, sample: Sample, position: int, where: str) -> None:
-    ours = np.zeros_like(expected) if ours is None else sample.within[position](ours) if position in sample.within else ours
-    np.testing.assert_allclose(ours, expected, rtol=sample.tolerance, atol=sample.tolerance * (1 + np.abs(expected).max(initial=0)),
-                               err_msg=where)
+    if ours is None:
+        ours = np.zeros_like(expected)
+    elif position in sample.within:
+        ours = sample.within[position](ours)
+    scale = 1 + np.abs(expected).max(initial=0)
+    np.testing.assert_allclose(ours, expected, rtol=sample.tolerance, atol=sample.tolerance * scale, err_msg=where)
 
 
 def check_first(row: Row, sample: Sample) -> None:
@@ -463,7 +475,7 @@ def second_derivative(row: Row, sample: Sample) -> tuple[list[np.ndarray], list[
 
 
 def check_second(row: Row, sample: Sample) -> None:
-    """The derivative of the graph reader's gradients is the slope of the raw reader's, also for the incoming gradient."""
+    """The derivative of the graph reader's gradients is the slope of the raw reader's; for the incoming gradient too."""
     tracked = sample.tracked(row)
     at, directions, found = second_derivative(row, sample)
 
@@ -473,7 +485,8 @@ def check_second(row: Row, sample: Sample) -> None:
 
     names = [*tracked, *([-1] * (len(at) - len(tracked)))]
     for i, derivative, slope in zip(names, found, slopes(function, at), strict=True):
-        close(derivative, slope, sample, i, f"second derivative for {'the incoming gradient' if i < 0 else f'argument {i}'}")
+        close(derivative, slope, sample, i,
+              f"second derivative for {'the incoming gradient' if i < 0 else f'argument {i}'}")
 
 
 def check_second_fails(row: Row, sample: Sample, error: type[Exception]) -> None:

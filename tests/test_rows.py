@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from row_checks import Sample, check_reasons, check_sample
-from row_samples import SAMPLES, case, imaginary, real
+from row_samples import FAMILIES, SAMPLES
+from row_samples.making import case, imaginary, real
 
-from whygrad import _apply
+from whygrad import Tensor, _apply
 from whygrad.backends import raw, tensor
-from whygrad.ops.table import TABLE, NoGrad, Row, elementwise, op, view
+from whygrad.ops.table import TABLE, NoGrad, Row, Rule, elementwise, op, view
 
 
 def test_every_row_has_samples() -> None:
@@ -20,10 +21,12 @@ def test_every_row_has_samples() -> None:
     assert not missing, f"no samples in row_samples.py for {missing}"
     assert not unknown, f"samples for {unknown}, which are not rows"
     assert all(SAMPLES.values()), "an empty list of samples"
+    assert len(SAMPLES) == sum(len(family.SAMPLES) for family in FAMILIES), "a row has samples in two families"
 
 
 @pytest.mark.parametrize(("name", "sample"), [
-    pytest.param(name, sample, id=f"{name}-{i}") for name, samples in SAMPLES.items() for i, sample in enumerate(samples)])
+    pytest.param(name, sample, id=f"{name}-{i}") for name, samples in SAMPLES.items() for i,
+    sample in enumerate(samples)])
 def test_row(name: str, sample: Sample) -> None:
     check_sample(TABLE[name], sample)
 
@@ -33,20 +36,66 @@ def test_every_missing_derivative_has_a_reason() -> None:
         check_reasons(row)
 
 
+# The samples leave no rule unwatched: a small error in any of them, one at a time, is found.
+
+def a_little_off(gradient: Any) -> Any:
+    return gradient * 1.001 + 0.001
+
+
+def without_history(gradient: Any) -> Any:
+    return gradient.detach() if isinstance(gradient, Tensor) else gradient
+
+
+def is_noticed(row: Row, rule: Rule, change: Callable[[Any], Any]) -> bool:
+    """Whether a check finds the change, or nothing changes: the rule gives no gradient, or one without history."""
+    right, changed = rule.function, []
+
+    def wrong(*arguments: Any) -> Any:
+        gradients = right(*arguments) if row.variadic else [right(*arguments)]
+        changed.extend([x for x in gradients if x is not None and (change is a_little_off or getattr(x, "requires_grad",
+                                                                                                     False))])
+        results = [x if x is None else change(x) for x in gradients]
+        return results if row.variadic else results[0]
+
+    rule.function = wrong
+    forget(row.name)
+    try:
+        for sample in SAMPLES[row.name]:
+            check_sample(row, sample)
+    except AssertionError:
+        return True
+    finally:
+        rule.function = right
+        forget(row.name)
+    return not changed
+
+
+@pytest.mark.parametrize("change", [a_little_off, without_history])
+def test_an_error_in_any_rule_is_found(change: Callable[[Any], Any]) -> None:
+    unnoticed = [f"d {row.name} / d {argument}" for row in TABLE.values() for argument, rule in row.rules.items()
+                 if isinstance(rule, Rule) and not is_noticed(row, rule, change)]
+    assert not unnoticed
+
+
+def forget(name: str) -> None:
+    """What was compiled for a row."""
+    for compiled in (_apply._layouts, _apply._compiled):
+        for key in [key for key in compiled if key[0] == name]:
+            del compiled[key]
+
+
 # Rows with an error each, and the words in which it is found.
 
 @pytest.fixture
-def _temporary_rows() -> Iterator[None]:
-    """Rows that the test declares are gone afterwards, with all that was compiled for them."""
+def temporary_rows() -> Iterator[None]:
+    """Rows that the test declares are gone afterwards."""
     known = set(TABLE)
     yield
     for name in set(TABLE) - known:
         del TABLE[name]
         for vocabulary in (raw, tensor):
             vocabulary.__dict__.pop(name, None)
-        for compiled in (_apply._layouts, _apply._compiled):
-            for key in [key for key in compiled if key[0] == name]:
-                del compiled[key]
+        forget(name)
 
 
 def plant(forward: Callable[..., Any], kind: Any = elementwise, **rules: Any) -> Row:
@@ -150,10 +199,12 @@ def forgets_one_result() -> Row:
 MATRIX = case(real(2, 3))
 
 
-def test_the_checks_let_a_right_row_pass(_temporary_rows: None) -> None:
+@pytest.mark.usefixtures("temporary_rows")
+def test_the_checks_let_a_right_row_pass() -> None:
     check_sample(right(), MATRIX)
 
 
+@pytest.mark.usefixtures("temporary_rows")
 @pytest.mark.parametrize(("error", "sample", "words"), [
     (wrong_sign, MATRIX, "derivative for argument 0"),
     (wrong_shape, MATRIX, r"gradient 0 \(raw\) is float64\(\) for float64\(2, 3\)"),
@@ -175,13 +226,14 @@ def test_the_checks_let_a_right_row_pass(_temporary_rows: None) -> None:
     (right, MATRIX._replace(fails=RuntimeError), "should have raised RuntimeError"),
     (right, MATRIX._replace(second_fails=RuntimeError), "should have raised RuntimeError"),
 ])
-def test_the_checks_find(error: Callable[[], Row], sample: Sample, words: str, _temporary_rows: None) -> None:
+def test_the_checks_find(error: Callable[[], Row], sample: Sample, words: str) -> None:
     row = error()
     with pytest.raises((AssertionError, ValueError, NotImplementedError), match=words):
         check_sample(row, sample)
 
 
-def test_the_checks_find_a_missing_reason(_temporary_rows: None) -> None:
+@pytest.mark.usefixtures("temporary_rows")
+def test_the_checks_find_a_missing_reason() -> None:
     row = plant(doubled, x=NoGrad(" "))
     with pytest.raises(AssertionError, match="a NoGrad without a reason"):
         check_reasons(row)

@@ -87,8 +87,7 @@ def run(lib: Any, name: str, sample: Any, dtype: Any, training: bool) -> Iterato
     lib.manual_seed(2)
     module = getattr(lib.nn, name)(*args, **kwargs).to(dtype).train(training)
     yield "repr", repr(module)
-    is_lazy = name.startswith("Lazy")
-    if not is_lazy:
+    if not name.startswith("Lazy"):  # whose parameters have no values yet
         yield "state", list(module.state_dict().items())
     lib.manual_seed(3)
     out = module(*inputs, **keywords)

@@ -10,6 +10,7 @@ from whygrad.backends import (
     numpy_attention,
     numpy_backend,
     numpy_bags,
+    numpy_bessel,
     numpy_choice,
     numpy_complex_numbers,
     numpy_conv,
@@ -29,6 +30,7 @@ from whygrad.backends import (
     numpy_orthogonal,
     numpy_pairwise,
     numpy_pointwise,
+    numpy_polynomials,
     numpy_pool,
     numpy_recurrent,
     numpy_reduction,
@@ -46,9 +48,10 @@ _whygrad_internal_ = True
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout, numpy_index,
             numpy_conv, numpy_pool, numpy_resample, numpy_convert, numpy_nn, numpy_recurrent, numpy_attention,
-            numpy_special, numpy_implicit, numpy_factor, numpy_fft, numpy_ldl, numpy_lu, numpy_orthogonal, numpy_solve,
-            numpy_spectral, numpy_sorting, numpy_counting, numpy_scan, numpy_pairwise, numpy_scatter_reduce,
-            numpy_bags, numpy_ctc, numpy_misc, numpy_complex_numbers, numpy_backend)
+            numpy_special, numpy_implicit, numpy_factor, numpy_fft, numpy_ldl, numpy_lu, numpy_orthogonal,
+            numpy_solve, numpy_spectral, numpy_sorting, numpy_counting, numpy_scan, numpy_pairwise,
+            numpy_scatter_reduce, numpy_bags, numpy_ctc, numpy_misc, numpy_complex_numbers, numpy_bessel,
+            numpy_polynomials, numpy_backend)
 
 
 class RawVocabulary:

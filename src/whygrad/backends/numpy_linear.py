@@ -18,8 +18,8 @@ _whygrad_internal_ = True
 def _product(a: Any, b: Any) -> Any:
     """`a @ b` in any dtype: NumPy has no fast product of half-precision numbers, and torch sums them in float32."""
     if is_half(a.dtype):
-        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
-    return np.matmul(a, b)
+        return np.matmul(a.astype(np.float32), b.astype(np.float32), order="C").astype(a.dtype)
+    return np.matmul(a, b, order="C")
 
 
 def mm(a: Any, b: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad import dtypes
-from whygrad._apply import apply, compiled
+from whygrad._apply import apply, compiled, tracked_nodes
 from whygrad._inplace import check_castable, check_inplace
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import check_int, check_range, invalid_combination, read_number, read_tensor, wrong_type
@@ -87,6 +87,8 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
         if b is NotImplemented:
             raise wrong_type(caller, "other", 2, "Tensor", other)
         alpha = read_number(caller, "alpha", None, alpha)
+        if caller != name:
+            check_inplace(a, (a, b))
         if name == "sub":
             _check_no_bools(a, b)
         if not isinstance(a, Tensor) and not isinstance(b, Tensor):
@@ -329,6 +331,7 @@ def _lerp_operands(name: str, input: Any, end: Any, weight: Any) -> Any:
     others = {"end": end, "weight": weight} if isinstance(weight, Tensor) else {"end": end}
     for argument, t in others.items():
         if t.dtype is not input.dtype:
+            tracked_nodes((input, end, weight))  # a view that must not be used any more says so first
             wanted, got = c_name(input.dtype), c_name(t.dtype)
             raise RuntimeError(f"expected dtype {wanted} for `{argument}` but got dtype {got}")
     Takes(FLOATS + "c", f"lerp_kernel_{'tensor' if isinstance(weight, Tensor) else 'scalar'}").check(input.dtype)

@@ -22,7 +22,7 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.c_names import c_name
 from whygrad.functional.fresh import warn_once
-from whygrad.functional.indexing import as_index, check_disjoint, combine, index_put_at, put_value
+from whygrad.functional.indexing import as_index, check_disjoint, checked, index_put_at, locate, put_value
 from whygrad.functional.joining import unbind
 from whygrad.functional.outs import check_out_dtype, with_disjoint_out
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
@@ -353,7 +353,7 @@ _writer("masked_fill", _masked_fill_arguments, "One value where the mask is true
 _writer("masked_scatter", _masked_scatter_arguments, "The elements of `source`, in order, where the mask is true.")
 
 
-def _put_places(self: Tensor, indices: Any) -> tuple[Tensor, tuple[int, ...]]:
+def _put_places(self: Tensor, indices: Any) -> tuple[Tensor, tuple[int, ...], list[int]]:
     if not isinstance(indices, (tuple, list)):
         raise wrong_type("index_put", "indices", 2, "tuple of Tensors", indices)
     found, axis = [], 0
@@ -365,7 +365,7 @@ def _put_places(self: Tensor, indices: Any) -> tuple[Tensor, tuple[int, ...]]:
         raise RuntimeError("sym_strides() called on an undefined Tensor")
     if axis > self._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self._array.ndim} (got {axis})")
-    return combine(self, found)
+    return locate(self, found)
 
 
 @public()
@@ -373,8 +373,9 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     """A copy with `values` written (or added, if `accumulate`) at the given indices."""
     read_tensor("index_put", input)
     read_tensor("index_put", values, "values", 3)
-    index, axes = _put_places(input, indices)
-    return rows.index_put(input, put_value(input, index, axes, values), index, axes=axes, accumulate=accumulate)
+    index, axes, lengths = _put_places(input, indices)
+    values = put_value(input, index, axes, values)
+    return rows.index_put(input, values, checked(index, lengths, input), axes=axes, accumulate=accumulate)
 
 
 @public(function=False)

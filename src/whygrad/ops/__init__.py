@@ -5,6 +5,7 @@ from whygrad.ops import (
     arithmetic,
     attention,
     bags,
+    bessel,
     compare,
     complex_numbers,
     conv,

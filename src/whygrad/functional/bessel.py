@@ -1,0 +1,63 @@
+"""torch.special's Bessel and Airy functions and orthogonal polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whygrad._apply import apply
+from whygrad._tensor import Tensor
+from whygrad.functional.arguments import invalid_combination
+from whygrad.functional.dispatch import Takes, as_operand, default_float
+from whygrad.functional.run import with_out
+from whygrad.functional.special import NUMBERS, SPECIAL
+from whygrad.ops.bessel import BESSEL, POLYNOMIALS
+from whygrad.ops.table import TABLE
+from whygrad.promotion import cast, promote, result_dtype
+
+_whygrad_internal_ = True
+
+
+def _check(takes: Takes, dtype: Any) -> None:
+    takes.check(dtype)
+    if dtype.numpy.itemsize == 2 and dtype.category == 2:
+        raise NotImplementedError(f"\"{takes.kernel}\" not implemented for '{dtype.scalar_name}'")
+
+
+def _named(function: Callable[..., Any], name: str) -> None:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name} of each element."
+    SPECIAL[name] = function
+
+
+def _function(name: str) -> None:
+    takes = Takes(NUMBERS, f"{name}_cpu")
+
+    def function(input: Any, *, out: Any = None) -> Tensor:
+        takes.check_tensor(f"special_{name}", input)
+        _check(takes, input.dtype)
+        result = apply(TABLE[name], cast(input, default_float(input.dtype).numpy))
+        return with_out(f"special_{name}", result, out, input)  # type: ignore[no-any-return]
+
+    _named(function, name)
+
+
+def _polynomial(name: str) -> None:
+    takes = Takes(NUMBERS, f"{name}_cpu")
+
+    def polynomial(input: Any, n: Any, *, out: Any = None) -> Tensor:
+        operands = [as_operand(input), as_operand(n)]
+        if NotImplemented in operands or not any(isinstance(x, Tensor) for x in operands):
+            raise invalid_combination(f"special_{name}", input, n)
+        dtype = result_dtype(*operands)
+        _check(takes, dtype)
+        x, order = promote(name, *operands, dtype=default_float(dtype))
+        return with_out(f"special_{name}", apply(TABLE[name], x, order), out, input, n)  # type: ignore[no-any-return]
+
+    _named(polynomial, name)
+
+
+for _name in BESSEL:
+    _function(_name)
+for _name in POLYNOMIALS:
+    _polynomial(_name)
