@@ -278,11 +278,12 @@ def check_fails(row: Row, sample: Sample, error: type[Exception]) -> None:
 def must_raise(error: type[Exception], call: Callable[[], Any]) -> None:
     try:
         call()
-    except error as raised:
-        assert type(raised) is error, f"{type(raised).__name__} instead of {error.__name__}"
-        assert str(raised), "an error without a message"
-        return
-    raise AssertionError(f"should have raised {error.__name__}")
+    except error as failure:
+        raised: Exception = failure
+    else:
+        raise AssertionError(f"should have raised {error.__name__}")
+    assert type(raised) is error, f"{type(raised).__name__} instead of {error.__name__}"
+    assert str(raised), "an error without a message"
 
 
 def check_saved(row: Row, sample: Sample) -> None:

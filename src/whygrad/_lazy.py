@@ -32,7 +32,7 @@ _NAMES = {
 }
 
 _MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "io", "jit",
-                      "multiprocessing",
+                      "masked", "multiprocessing",
                       "nn", "optim", "signal", "special", "testing", "utils", "version"})
 _RENAMED = {"serialization": "io"}
 

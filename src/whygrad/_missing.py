@@ -79,7 +79,7 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "_subclasses", "_utils", "_vmap_internals", "accelerator", "ao", "autograd.profiler", "autograd.profiler_util",
     "contrib", "cpu", "cuda.comm", "cuda.graphs", "cuda.memory", "cuda.nccl", "cuda.nvtx", "cuda.profiler",
     "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx", "hub",
-    "library", "masked", "monitor", "mps", "mtia", "nested", "nn.attention.bias",
+    "library", "monitor", "mps", "mtia", "nested", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
     "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.prune", "nn.utils.stateless", "onnx", "overrides",
     "package", "profiler", "quantization", "sparse", "storage", "torch_version", "types",

@@ -112,8 +112,8 @@ SAMPLES |= {
     "cofactors": SQUARE,
     "cofactors_change": [case(s.inputs[0], s.inputs[0][..., ::-1].copy()) for s in SQUARE],
     "slogdet": SQUARE,
-    "pinv": [case(a, **TOLERANCES) for a in MATRICES] + [case(symmetric(real(3, 3)), atol=None, rtol=None,
-                                                              hermitian=True, **SYMMETRIC)],
+    "pinv": [case(a, **TOLERANCES) for a in MATRICES] + [
+        case(symmetric(real(3, 3)), atol=None, rtol=None, hermitian=True, **SYMMETRIC)],
     "lstsq": [case(a, real(len(a), 2), rcond=None, driver="gelsd") for a in (real(3, 2), real(2, 2), real(2, 3))] + [
         case(imaginary(3, 2), imaginary(3, 1), rcond=None, driver="gelsy")],
     "matrix_exp": [*SQUARE, case(real(2, 2, low=-9, high=9))],
@@ -127,7 +127,7 @@ SAMPLES |= {
         case(DEFINITE_COMPLEX, lower=True, **HERMITIAN)],
     "eig": [case(imaginary(3, 3), real=False, **VALUES_ONLY), case(imaginary(2, 2, 2), real=False, **VALUES_ONLY)],
     "eigvals": [case(imaginary(3, 3), real=False), case(imaginary(2, 2, 2), real=False)],
-    "no_phase": [case(imaginary(3).real + 0j, None, message="the phase")],
+    "no_phase": [case(imaginary(3).real + 0j, None, message="the phase"), case(real(3) + 0j, real(3) + 0j, message="the phase")],
 }
 
 # Fourier transforms

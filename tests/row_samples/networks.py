@@ -37,14 +37,13 @@ def by_frequency(table: Any, index: Any) -> Any:
     return table[index] / np.bincount(index.ravel())[index][..., None]
 
 
+SOFTMAX = [*(case(real(2, 3), axis=(axis,)) for axis in (0, 1)), case(real(), axis=()), case(real(0, 3), axis=(1,)),
+           case(some(90.0, 91.0), axis=(0,))]
 AVERAGED = {"second_differs": "torch's second derivative does not average"}
 SAMPLES |= {
     "add_number": unary(value=1.5), "sub_number": unary(value=1.5), "mul_number": unary(value=1.5),
     "div_number": unary(value=1.5),
-    "softmax": [case(real(2, 3), axis=(a,)) for a in (0, 1)] + [case(real(), axis=()), case(real(0, 3), axis=(1,)),
-                                                                case(some(90.0, 91.0), axis=(0,))],
-    "log_softmax": [case(real(2, 3), axis=(a,)) for a in (0, 1)] + [case(real(), axis=()), case(real(0, 3), axis=(1,)),
-                                                                    case(some(90.0, 91.0), axis=(0,))],
+    "softmax": SOFTMAX, "log_softmax": SOFTMAX,
     "softmax_backward": [case(real(2, 3), real(2, 3, low=0.1, seed=1), axis=(1,)), case(real(), real(seed=1), axis=())],
     "log_softmax_backward": [case(real(2, 3), real(2, 3, seed=1), axis=(1,)), case(real(), real(seed=1), axis=())],
     "mse_loss": [case(real(2, 3), real(2, 3, seed=1), reduction=r)
@@ -164,8 +163,8 @@ def recurrent(cell: str, gates: int, *, sizes: Any = None, reverse: bool = False
     """A layer with two hidden numbers, over three steps of a batch of two, or over a packed sequence."""
     hidden = shorter or 2
     state = real(2, hidden + 2 if cell == "lstm" else hidden, seed=1)
-    weights = [real(2 * gates, hidden, seed=2)] + [real(2 * gates, seed=3)] * biased + [real(shorter, 2,
-                                                                                             seed=4)] * bool(shorter)
+    bias, project = [real(2 * gates, seed=3)] * biased, [real(shorter, 2, seed=4)] * bool(shorter)
+    weights = [real(2 * gates, hidden, seed=2), *bias, *project]
     return case(real(*((5,) if sizes else (3, 2)), 2 * gates), state, *weights, cell=cell, sizes=sizes, reverse=reverse,
                 biased=biased)
 
@@ -211,9 +210,8 @@ SAMPLES |= {
 # images at another size or place
 
 
-def scaled(mode: str, out: int, align_corners: bool = False, scale: float | None = None) -> tuple[Interpolated,
-                                                                                                  Interpolated]:
-    return Interpolated(3, 3, mode, align_corners, None, False), Interpolated(4, out, mode, align_corners, scale, False)
+def scaled(mode: str, out: int, align_corners: bool = False, scale: float | None = None) -> list[Interpolated]:
+    return [Interpolated(3, 3, mode, align_corners, None, False), Interpolated(4, out, mode, align_corners, scale, False)]
 
 
 RESIZED = [*(scaled(mode, out) for mode in ("nearest", "nearest-exact", "linear", "cubic", "linear-aa", "cubic-aa")

@@ -10,6 +10,7 @@ from row_checks import Constant
 
 from row_samples.making import ANY, POSITIVE, Samples, binary, case, imaginary, real, some, unary, whole
 from whygrad.backends import raw
+from whygrad.ops.bessel import BESSEL, POLYNOMIALS
 
 SAMPLES: dict[str, Samples] = {}
 
@@ -107,6 +108,9 @@ for _name in ("lgamma", "digamma"):
 for _name in ("i0", "i1"):
     SAMPLES[_name] += [case(some(0.0, 12.0, -9.0))]
 SAMPLES["log_ndtr"] += [case(some(-12.0, 5.0))]
+SAMPLES |= {name: [*unary(*POSITIVE), case(some(12.0, 30.0))] for name in BESSEL}
+SAMPLES |= {name: [case(real(2, 3, low=-0.9, high=1.9), some(0, 2, 7)), case(real(3), 3.0), case(1.5, some(0, 4))]
+            for name in POLYNOMIALS}
 
 
 def kept_in_place(distribution: Any, parameters: np.ndarray, values: np.ndarray) -> Any:

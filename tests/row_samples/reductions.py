@@ -55,11 +55,11 @@ SAMPLES |= {
     "pick": [case(real(2, 3), whole([2], [0]), axis=1)],
     "aminmax": [*reductions(), case(TIED, axis=(1,), kink=True)],
     "vector_norm": [sample for p in (2, 1, 0, 3, 0.5, 1.5, math.inf, -math.inf) for sample in reductions(ord=p)] + [
-        case(some(0.0, 0.0), ord=p, kink=True) for p in (2, 1, 3, 0.5, 1.5, math.inf)] + [case(some(0.0, 2.0, -1.0),
-                                                                                               ord=2.5, **NAN_IN_TORCH)],
+        case(some(0.0, 0.0), ord=p, kink=True) for p in (2, 1, 3, 0.5, 1.5, math.inf)] + [
+        case(some(0.0, 2.0, -1.0), ord=2.5, **NAN_IN_TORCH)],
     "norm_along": [case(real(2, 3), ord=p, axis=(1,), keepdims=False) for p in (2, 1, 3)],
-    "dist": [case(real(2, 3), real(3, seed=1), ord=p) for p in (2, 1, 3, 0, math.inf)] + [case(real(2), real(2, seed=1),
-                                                                                               ord=2)],
+    "dist": [case(real(2, 3), real(3, seed=1), ord=p) for p in (2, 1, 3, 0, math.inf)] + [
+        case(real(2), real(2, seed=1), ord=2)],
 }
 for _name in ("max", "min", "median", "nanmedian"):
     SAMPLES[_name] = [case(real(2, 3)), case(real(5)), case(real()), case(TIED, kink=True),
@@ -73,8 +73,8 @@ for _name in ("argmax", "argmin"):
     SAMPLES[_name] = [case(TIED, axis=a, keepdims=k) for a, k in ((None, False), (0, False), (1, True))] + [
         case(real(), axis=0, keepdims=False)]
 for _name in ("all", "any", "count_nonzero"):
-    SAMPLES[_name] = [case(ZEROS, axis=a, keepdims=False) for a in (None, (0,), (0, 1))] + [case(mask(1, 0), axis=None,
-                                                                                                 keepdims=True)]
+    SAMPLES[_name] = [case(ZEROS, axis=a, keepdims=False) for a in (None, (0,), (0, 1))] + [
+        case(mask(1, 0), axis=None, keepdims=True)]
 
 # order and counts
 
@@ -82,11 +82,11 @@ SAMPLES |= {
     "sort": [case(real(2, 3), axis=1, descending=d, stable=s) for d, s in ((False, None), (True, True))] + [
         case(TIED, axis=1, descending=True, stable=False, kink=True),
         case(real(), axis=0, descending=False, stable=None)],
-    "topk": [case(real(2, 4), k=2, axis=1, largest=largest) for largest in (False, True)] + [case(real(2, 4), k=0,
-                                                                                                  axis=1, largest=True)],
+    "topk": [case(real(2, 4), k=2, axis=1, largest=largest) for largest in (False, True)] + [
+        case(real(2, 4), k=0, axis=1, largest=True)],
     "kthvalue": [case(real(2, 4), k=2, axis=1, keepdims=keep) for keep in (False, True)],
-    "mode": [case(real(2, 4), axis=1, keepdims=keep) for keep in (False, True)] + [case(TIED, axis=1, keepdims=False,
-                                                                                        kink=True)],
+    "mode": [case(real(2, 4), axis=1, keepdims=keep) for keep in (False, True)] + [
+        case(TIED, axis=1, keepdims=False, kink=True)],
     "unique": [case(TIED, fails=NotImplementedError)],
     "unique_dim": [case(TIED, axis=0, fails=NotImplementedError)],
     "unique_consecutive": [case(TIED, axis=1, fails=NotImplementedError),

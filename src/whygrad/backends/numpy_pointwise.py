@@ -103,10 +103,12 @@ round = _rounding(np.rint)
 trunc = _rounding(np.trunc)
 
 
+@quiet
 def frac(x: Any) -> Any:
     return x - np.trunc(x)
 
 
+@quiet
 def sinc(x: Any) -> Any:
     return np.sinc(x).astype(x.dtype, copy=False)
 
@@ -222,6 +224,7 @@ def logaddexp(a: Any, b: Any) -> Any:
     return larger + np.log1p(np.exp(smaller - larger))
 
 
+@quiet
 def lerp(start: Any, end: Any, weight: Any) -> Any:
     """From the nearer side, so that both ends are met exactly."""
     step = end - start

@@ -65,7 +65,7 @@ def called_as(function: str) -> Call:
         return Call(function, False, (), (), None)
     owner, _, name = code.co_qualname.rpartition(".")
     if owner not in ("Tensor", "torch", "") or code.co_name.rstrip("_") != function.rstrip("_"):
-        name, owner = function, ""
+        return Call(function, False, (), (), None)
     keywords, count = _arguments_in(frame) if frame is not None else ((), None)
     return Call(name, owner == "Tensor", code.co_varnames[:code.co_argcount], keywords, count)
 
