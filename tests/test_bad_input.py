@@ -201,7 +201,7 @@ CASES["random"] = """
     T.rand(-1)
     T.rand('abc')
     T.rand(2, dtype=T.int64)
-    T.rand(2, generator='abc')
+    * T.rand(2, generator='abc')
     T.randn((2, -1))
     T.randn(2, dtype=T.bool)
     * T.randn()
@@ -276,7 +276,6 @@ CASES["arithmetic"] = """
     x @ 2
     x & x
     x | 1
-    b << 1
     x << 'a'
     ~x
     -b
@@ -463,9 +462,7 @@ CASES["in place"] = """
     put(g, slice(None), x)
     g.__iadd__(1)
     g.__imul__(x)
-    g.detach_().add_('a')
     g.resize_(3)
-    g.requires_grad_(False).resize_('a')
     h.resize_(6)
     h.requires_grad_(False)
     no_grad(lambda: g[0]).add_(w)
@@ -497,7 +494,7 @@ CASES["in place"] = """
     b.sqrt_()
     x.add_(c[:1])
     x.mul_(1j)
-    x.exp_(1) if False else x.add_('a')
+    x.add_('a')
     x.sub_(None)
     x.mul_('abc')
     x.div_('abc')
@@ -520,13 +517,10 @@ CASES["in place"] = """
     * x.fill_()
     z.add_(1)
     z.mul_(z)
-    z.zero_()
-    z.fill_(2.)
     z.copy_(v)
     z.exp_()
     z.relu_()
     z.clamp_(0, 1)
-    z.masked_fill_(v > 1, 0.)
     z.lerp_(v, 0.5)
     z.addcmul_(v, v)
     z.eq_(v)
@@ -549,7 +543,6 @@ CASES["in place"] = """
     put(l, slice(1, None), l[:3])
     put(l, [0, 1], l[1:3])
     * x.add_()
-    * x.add_(1, 2)
     * x.mul_(1, out=x)
     * x.relu_(1)
 """
@@ -627,7 +620,7 @@ CASES["pointwise"] = """
     T.log_softmax(x, 2)
     T.log_softmax(n, 1)
     T.log_softmax('abc', 0)
-    x.tanh_(1) if False else T.tanh('abc')
+    T.tanh('abc')
     T.acosh_('abc')
     T.sqrt_('abc')
     T.nn.functional.relu('abc')
@@ -656,10 +649,9 @@ CASES["reductions"] = """
     x.sum(0, 'a')
     x.sum(0, keepdim=1)
     x.sum(0, keepdim=None)
-    x.sum(dtype='a')
+    * x.sum(dtype='a')
     x.sum(0, dtype=5)
     T.sum(s, 1)
-    T.sum(x, 0, out=n)
     T.sum(g, 0, out=v)
     * T.sum()
     * T.sum(x, 0, True, 1)
@@ -703,7 +695,7 @@ CASES["reductions"] = """
     * T.max(x, 'a')
     T.max(x, T.ones(5))
     * T.max(x, 0, 'a')
-    T.max(x, 0, out=x)
+    * T.max(x, 0, out=x)
     T.min(x, 2)
     T.min(e)
     T.min(c)
@@ -905,7 +897,7 @@ CASES["shapes"] = """
     T.broadcast_tensors(x, 'a')
     T.broadcast_tensors(x, T.ones(5))
     T.broadcast_shapes((2, 3), (4,))
-    T.broadcast_shapes((2, 3), 'abc') if False else T.broadcast_shapes(1.5)
+    T.broadcast_shapes(1.5)
     T.narrow(x, 0, 1, 2)
     T.narrow(x, 0, -1, 2)
     T.narrow(x, 0, 0, -1)
@@ -1149,7 +1141,6 @@ CASES["indexing"] = """
     x[T.tensor([-3])]
     x[[0, 5]]
     x[[0, 'a']]
-    x[[[0, 1], [0]]]
     x[i, T.tensor([0, 1, 2])]
     x[T.tensor([True, False, True])]
     x[b.t()]
@@ -1157,7 +1148,7 @@ CASES["indexing"] = """
     x[0, b]
     x[b, 0]
     x[np.array(['a', None], dtype=object)]
-    x[np.array([1.5])] if False else x[T.tensor([1.5])]
+    x[T.tensor([1.5])]
     x[..., ..., 5]
     x[c]
     s[0]
@@ -1343,7 +1334,7 @@ CASES["matrices"] = """
     T.addmm(d, m, m)
     T.addmm('a', m, m)
     T.addmm(m, m, 'a')
-    T.addmm(m, m, m, beta='a')
+    * T.addmm(m, m, m, beta='a')
     T.addmm(q.expand(2, 2, 3), m, m)
     m.addmm_(x, m)
     m.addmm_(x, x)
@@ -1455,13 +1446,12 @@ CASES["conversion"] = """
     * T.set_default_dtype('a')
     T.finfo(T.int64)
     T.iinfo(T.float32)
-    T.iinfo('a') if False else T.finfo(T.bool)
+    T.finfo(T.bool)
     x.pin_memory()
     copy.deepcopy(h)
     x.nosuch
     x.nosuch()
-    T.Tensor.add(5, x) if False else T.add(5, 'a')
-    x.H
+    T.add(5, 'a')
     v.H
 """
 
@@ -1474,17 +1464,17 @@ CASES["autograd"] = """
     h.backward(v)
     h.backward('a')
     h.backward(1.)
-    h.backward([x])  if False else h.backward(n.t())
+    h.backward(n.t())
     h.backward(c[:1])
     h.sum().backward(inputs=[])
     h.sum().backward(inputs=[x])
     h.sum().backward(inputs='a')
     h.sum().backward(inputs=[1])
-    h.sum().backward(retain_graph='a') if False else x.sum().backward()
+    x.sum().backward()
     * h.sum().backward(nosuch=1)
     T.autograd.backward('a')
     T.autograd.backward([h.sum(), 1])
-    T.autograd.backward([h], [x, x])  if False else T.autograd.backward([h, h], [x])
+    T.autograd.backward([h, h], [x])
     T.autograd.backward([h, x.sum()], [x, None])
     T.autograd.backward([h], [v])
     T.autograd.backward(h.sum(), inputs=())
@@ -1501,7 +1491,7 @@ CASES["autograd"] = """
     T.autograd.grad(h, h, 'a')
     T.autograd.grad([h, h], h, [x])
     T.autograd.grad(h.sum(), g, allow_unused=False, materialize_grads=True)
-    T.autograd.grad(h, h, x, is_grads_batched=True)
+    * T.autograd.grad(h, h, x, is_grads_batched=True)
     * T.autograd.grad(h.sum())
     twice(h.sum().exp())
     (g * w * g).sum().backward(g[0, 0] * 1j)
@@ -1516,13 +1506,11 @@ CASES["autograd"] = """
     setattr(x, 'grad', T.ones(5))
     x.register_hook(print)
     n.register_hook(print)
-    g.register_hook('a') if False else x.retain_grad()
+    x.retain_grad()
     n.retain_grad()
     x.register_post_accumulate_grad_hook(print)
     h.register_post_accumulate_grad_hook(print)
-    T.no_grad('a')
     * T.set_grad_enabled()
-    T.autograd.Function()
     T.autograd.Function.apply(x)
     h.grad_fn('a')
     h.grad_fn(x, x)

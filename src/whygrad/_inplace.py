@@ -288,7 +288,9 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
     check_overlap(out._array, inputs if name in TABLE and TABLE[name].broadcasts else ())
-    check_castable(result.dtype, out.dtype)
+    if result.dtype is not out.dtype:
+        from whygrad.functional.outs import check_out_dtype
+        check_out_dtype(name, result.dtype, out.dtype)
     if out._array.shape != result._array.shape:
         if out._array.size:
             warnings.warn(

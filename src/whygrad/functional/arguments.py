@@ -117,6 +117,8 @@ def read_size(function: str, given: tuple[Any, ...], size: Any = None, position:
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
     elif not is_integer(given[0]):
+        if len(given) > 1:
+            raise TypeError(f"{called_as(function).name}() takes 1 positional argument but {len(given)} were given")
         raise wrong_type(function, argument, position, "tuple of ints", given[0])
     return _integers(function, given, argument, position)
 
@@ -147,9 +149,12 @@ def _integers(function: str, values: Any, argument: str, position: int) -> tuple
 def _one_integer(function: str, value: Any, argument: str, place: int) -> int:
     if isinstance(value, bool):
         return int(value)
-    reason = OVERFLOW if is_integer(value) else f"type must be tuple of ints,but got {type_name(value)}"
-    if reason is OVERFLOW and -INT64_LIMIT <= value.__index__() < INT64_LIMIT:
-        return int(value.__index__())
+    if is_integer(value):
+        if -INT64_LIMIT <= value.__index__() < INT64_LIMIT:
+            return int(value.__index__())
+        reason = OVERFLOW + "\n"
+    else:
+        reason = f"type must be tuple of ints,but got {type_name(value)}"
     raise TypeError(f"{called_as(function).name}(): argument '{argument}' failed to unpack the object at pos {place} with "
                     f'error "{reason}"')
 

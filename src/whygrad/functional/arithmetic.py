@@ -323,10 +323,8 @@ def float_power_(self: Any, exponent: Any) -> Any:
 
 
 def _lerp_operands(name: str, input: Any, end: Any, weight: Any) -> Any:
-    read_tensor(name, input)
-    read_tensor(name, end, "end", 2)
     given, weight = weight, as_operand(weight)
-    if weight is NotImplemented:
+    if not isinstance(input, Tensor) or not isinstance(end, Tensor) or weight is NotImplemented:
         raise invalid_combination(name, input, end, given)
     others = {"end": end, "weight": weight} if isinstance(weight, Tensor) else {"end": end}
     for argument, t in others.items():

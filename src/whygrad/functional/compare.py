@@ -9,7 +9,7 @@ from whygrad import errors
 from whygrad._apply import apply, layout_of
 from whygrad._inplace import kinds_of, write
 from whygrad._tensor import Tensor
-from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
+from whygrad.functional.arguments import check_range, invalid_combination, wrong_type
 from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, unary
 from whygrad.functional.run import FUNCTIONS, public, run_inplace, with_out
 from whygrad.ops.table import TABLE
@@ -105,11 +105,10 @@ def where_method(self: Any, condition: Any, other: Any) -> Any:
 
 def _bounds(caller: str, input: Any, low: Any, high: Any) -> tuple[Any, Any]:
     """Two numbers, or two tensors, or None."""
-    read_tensor(caller, input)
     a = None if low is None else as_operand(low)
     b = None if high is None else as_operand(high)
     mixed = a is not None and b is not None and isinstance(a, Tensor) != isinstance(b, Tensor)
-    if a is NotImplemented or b is NotImplemented or mixed:
+    if a is NotImplemented or b is NotImplemented or mixed or not isinstance(input, Tensor):
         raise invalid_combination(caller, input, *(x for x in (low, high) if x is not None))
     if a is None and b is None:
         if caller.startswith(("clamp_m", "clip_m")):

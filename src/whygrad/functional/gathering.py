@@ -211,7 +211,8 @@ def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Tensor
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if not input._array.ndim and index._array.size != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)")
-    check_bounds(index, n, lambda i: IndexError("index out of range in self"))
+    check_bounds(index, n, lambda i: RuntimeError(f"INDICES element is out of DATA bounds, id={i} axis_dim={n}")
+                 if axis == 1 else IndexError("index out of range in self"))
     return with_out("index_select", rows.index_select(input, positions(index), axis=axis), out, input)
 
 
@@ -231,7 +232,8 @@ def _index_add_arguments(self: Tensor, dim: Any, index: Any, source: Any, *, alp
     if index._array.size != length:
         raise RuntimeError(f"index_add_(): Number of indices ({index._array.size}) should be equal to "
                            f"source.size(dim): ({length}), for dim: {axis}")
-    check_bounds(index, n, lambda i: IndexError("index out of range in self"))
+    check_bounds(index, n, lambda i: RuntimeError(f"index {i} is out of bounds for dimension {axis} with size {n}")
+                 if len(own) == 2 else IndexError("index out of range in self"))
     return (positions(index), source), {"axis": axis, "alpha": alpha}
 
 
@@ -320,6 +322,8 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
 
     def changed(input: Any, *args: Any, **kwargs: Any) -> Tensor:
         out = kwargs.pop("out", None)
+        if not isinstance(input, Tensor) and name in ("index_fill", "masked_fill"):
+            raise invalid_combination(name, input, *args)
         inputs, statics = arguments(read_tensor(name, input), *args, **kwargs)
         if masked and inputs[0]._array.shape != input._array.shape:
             shape = broadcast_shapes(inputs[0]._array.shape, input._array.shape)

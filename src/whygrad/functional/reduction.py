@@ -75,6 +75,13 @@ def refused_dim(function: str, input: Tensor, dim: Any, wanted: str) -> TypeErro
     return invalid_combination(function, input, dim)
 
 
+def read_overloaded(function: str, input: Any) -> Tensor:
+    """A tensor as the first argument of a function with several signatures."""
+    if not isinstance(input, Tensor):
+        raise invalid_combination(function, input)
+    return input
+
+
 def read_axes(function: str, input: Tensor, dim: Any, position: int = 2) -> tuple[int, ...] | None:
     """None only if no dim was given: an empty tuple, which means all dims too, has another node in torch's graph."""
     if dim is None:
@@ -120,6 +127,8 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
     if axis is not None:
         dim = axis
     ready = dtype is None and isinstance(input, Tensor) and input._array.dtype.kind in "fcb"
+    if out is not None and dtype is None and isinstance(out, Tensor):
+        ready, dtype = False, out.dtype
     x = input if ready else widened("sum", input, dtype)
     if keepdim is not False or keepdims is not False:
         keepdim = keepdims if keepdim is False else keepdim
@@ -177,7 +186,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: An
 @numpy_names
 def prod(input: Tensor, dim: Any = ..., keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The product of all elements, or along one dim."""
-    x = widened("prod", input, dtype)
+    x = widened("prod", input, dtype if dtype is not None or not isinstance(out, Tensor) else out.dtype)
     if dim is ...:
         if keepdim:
             raise invalid_combination("prod", input, keepdim=keepdim)
@@ -197,7 +206,7 @@ def _spread(name: str) -> Callable[..., Any]:
 
     def spread(input: Tensor, dim: Any = None, unbiased: Any = ..., keepdim: bool = False, *,
                correction: float | None = None, out: Any = None) -> Any:
-        x = read_tensor(name, input)
+        x = read_overloaded(name, input)
         if isinstance(dim, bool) and unbiased is ...:
             dim, unbiased = None, dim
         if unbiased is not ... and (correction is not None or not isinstance(unbiased, bool)):
@@ -384,7 +393,7 @@ def _test(name: str) -> Callable[..., Any]:
     test = row(name)
 
     def over_dims(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
-        x = read_tensor(name, input)
+        x = read_overloaded(name, input)
         # Unlike elsewhere, an empty tuple means no dim at all.
         axes = () if isinstance(dim, (tuple, list)) and not dim else read_axes(name, x, dim)
         result = test(x, axis=axes, keepdims=keepdim)
@@ -427,7 +436,7 @@ def _running(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     along = row(name)
 
     def running(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
-        x = widened(name, input, dtype)
+        x = widened(name, input, dtype if dtype is not None or not isinstance(out, Tensor) else out.dtype)
         return with_out(name, along(x, axis=read_axis(name, x, dim)), out, input)
 
     def running_inplace(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
@@ -450,7 +459,7 @@ for _name, _doc in {"cumsum": "The sum of all elements up to each one, along a d
 def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None,
                 out: Any = None) -> Tensor:
     """`sum(abs(x) ** ord) ** (1 / ord)`; the largest or smallest absolute value if `ord` is inf or -inf."""
-    input = read_tensor("linalg_vector_norm", x, "x")
+    input = read_tensor("linalg_vector_norm", x)
     ord = _order("linalg_vector_norm", "ord", 2, ord)
     read_flag("linalg_vector_norm", "keepdim", 4, keepdim)
     if dim is not None and not is_integer(dim) and not isinstance(dim, (tuple, list)):
