@@ -23,6 +23,8 @@ from whygrad.layouts import layout, memory_format
 from whygrad.parameter import Buffer, Parameter
 from whygrad.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
+# While whygrad stands in for torch (see alias.py), torch's version is told instead.
+__version__ = "0.1.0"
 newaxis = None
 
 install()

@@ -203,8 +203,13 @@ def check_shape(array: np.ndarray, inputs: tuple[Any, ...]) -> None:
         raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(broadcast)}")
 
 
-def check_overlap(array: np.ndarray, inputs: tuple[Any, ...]) -> None:
-    if array.size > 1 and any(stride == 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True)):
+def is_expanded(array: np.ndarray) -> bool:
+    """True if several elements lie in one place."""
+    return array.size > 1 and any(stride == 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True))
+
+
+def check_overlap(array: np.ndarray, inputs: tuple[Any, ...], *, may_be_expanded: bool = False) -> None:
+    if not may_be_expanded and is_expanded(array):
         raise RuntimeError(SHARED)
     for x in inputs:
         if not isinstance(x, Tensor) or x._array is array:
@@ -249,10 +254,6 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             raise wrong_type("copy_", "other", 2, "Tensor", src)
         src = wrap(np.asarray(src, dtypes.result_dtype([src]).numpy))
     _, source_ = promote("copy", self, src, dtype=self.dtype)
-    shape = self._array.shape
-    extra_dims = source_._array.ndim - len(shape)
-    if extra_dims > 0 and source_._array.shape[:extra_dims] == (1,) * extra_dims:
-        source_ = source_.reshape(source_._array.shape[extra_dims:])  # type: ignore[attr-defined]
     return write(layout_of(TABLE["copy"], "tt"), self, 0, (self, source_), {})
 
 

@@ -51,9 +51,11 @@ def run_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="whygrad run", usage=RUN_USAGE,
                                      description="Run a PyTorch program on whygrad: `import torch` gives whygrad. What is "
                                      "surprising about its gradients is explained on standard error when it has ended.",
-                                     epilog="Exit code and standard output are those of the program.")
-    parser.add_argument("--json", metavar="FILE", help="also write the answers to FILE (as --json=FILE)")
-    parser.add_argument("--only", metavar="PATTERN", help="only answers whose category or expression matches (as --only=PATTERN)")
+                                     epilog="Exit code and standard output are those of the program; with --strict, a "
+                                     "program that ends well exits with 3 if there is something to explain.")
+    parser.add_argument("--json", metavar="FILE", help="also write the answers to FILE; written as --json=FILE")
+    parser.add_argument("--only", metavar="PATTERN", help="only answers whose category or expression contains PATTERN, or matches "
+                        "it as a shell pattern; written as --only=PATTERN")
     parser.add_argument("--live", action="store_true", help="print each answer when it is found")
     parser.add_argument("--quiet", action="store_true", help="print no answers")
     parser.add_argument("--strict", action="store_true", help="exit with 3 if there is anything to explain")
@@ -82,6 +84,8 @@ def run(arguments: list[str]) -> int | None:
     from whygrad.why.session import Session
 
     alias.install()
+    if options.json is not None and not os.path.isdir(os.path.dirname(os.path.abspath(options.json))):
+        parser.error(f"--json: there is no folder {os.path.dirname(os.path.abspath(options.json))}")
     session = Session(json_file=options.json, only=options.only, live=options.live, quiet=options.quiet)
     try:
         execute(program)

@@ -31,6 +31,7 @@ ANY_OF_EQUALS = ("sort", "argsort", "topk", "kthvalue", "mode")
 # Not part of what programs call, or not for the CPU: left out, with the reason that the page gives.
 LEFT_OUT = {
     "jiterator_": "compiles CUDA source",
+    "slice$": "internal kernel",
     "torch.": "internal kernel",
     "_": "private",
     "native_": "internal kernel",
@@ -47,7 +48,7 @@ def full_name(op: OpInfo) -> str:
 
 def reason_left_out(name: str) -> str | None:
     for start, reason in LEFT_OUT.items():
-        if name.startswith(start) and not name.startswith("__"):
+        if f"{name}$".startswith(start) and not name.startswith("__"):
             return reason
     return None
 

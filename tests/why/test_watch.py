@@ -219,6 +219,19 @@ try:
 except RuntimeError:
     pass
 """),
+    "a backward that returns nothing": ("custom-backward", """
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        g * 2
+x = torch.ones(2, requires_grad=True)
+y = Double.apply(x)  #CAUSE
+y.sum().backward()
+print(x.grad)  #READ
+"""),
     "a dead relu": ("zero-local-derivative", """
 w = torch.ones(2, requires_grad=True)
 h = torch.relu(w - 10)  #CAUSE
@@ -247,6 +260,14 @@ print(net.weight.grad)  #READ
 }
 
 IN_ORDER: dict[str, str] = {
+    "frozen layers, looked at with care": """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+net[0].requires_grad_(False)
+net(torch.ones(1, 2)).sum().backward()
+for p in net.parameters():
+    if p.grad is not None:
+        print(p.grad.norm())
+""",
     "training": """
 net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
 optimizer = torch.optim.Adam(net.parameters())

@@ -75,7 +75,6 @@ def _first_and_second(order: int) -> tuple[Function, Function]:
         for chosen, method in ((near, _near), (far, _far)):
             if chosen.any():
                 j[chosen], y[chosen] = method(order, size[chosen])
-        j[np.isinf(size)] = y[np.isinf(size)] = 0
         return j, y
 
     def first(x: Array) -> Array:
@@ -186,5 +185,4 @@ def airy_ai(x: Array) -> Array:
         chosen &= np.isfinite(x)
         if chosen.any():
             result[chosen] = method(x[chosen])
-    result[x == math.inf] = 0
     return result

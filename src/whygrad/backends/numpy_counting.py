@@ -93,11 +93,13 @@ def searchsorted(sequence: Any, values: Any, *, right: bool) -> Any:
     """Where `values` belong in the sequence, or each line of values in its own line of sequences."""
     side: Any = "right" if right else "left"
     if sequence.ndim == 1:
-        return np.searchsorted(sequence, values, side)
+        found = np.searchsorted(sequence, values, side)
+        return np.where(values == values, found, len(sequence))  # NaN comes after everything, even after NaN
     # Ranks among all numbers, with a range for each line: then the lines, laid end to end, are one sorted sequence.
     lines, length = math.prod(sequence.shape[:-1]), sequence.shape[-1]
     both = np.concatenate([sequence.reshape(lines, length), values.reshape(lines, values.shape[-1])], 1)
     ranks = np.unique(both, return_inverse=True)[1].reshape(both.shape)
     ranks += np.arange(lines)[:, None] * (both.size + 1)
     found = np.searchsorted(ranks[:, :length].reshape(-1), ranks[:, length:], side)
-    return (found - np.arange(lines)[:, None] * length).reshape(values.shape)
+    found = (found - np.arange(lines)[:, None] * length).reshape(values.shape)
+    return np.where(values == values, found, length)

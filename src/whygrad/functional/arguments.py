@@ -64,7 +64,7 @@ def called_as(function: str) -> Call:
     if code is None:
         return Call(function, False, (), (), None)
     owner, _, name = code.co_qualname.rpartition(".")
-    if owner not in ("Tensor", "torch", "") or code.co_name.rstrip("_") != function.rstrip("_"):
+    if owner not in ("Tensor", "torch", "") or code.co_name.strip("_") != function.strip("_"):
         return Call(function, False, (), (), None)
     keywords, count = _arguments_in(frame) if frame is not None else ((), None)
     return Call(name, owner == "Tensor", code.co_varnames[:code.co_argcount], keywords, count)

@@ -79,7 +79,7 @@ def publish(f: Function, name: str, *, doc: str, function: bool = True, method: 
     f.__doc__ = doc
     for public_name in (name, *aliases):
         if function:
-            FUNCTIONS[public_name] = f if public_name == name else under_name(f, f"torch.{public_name}")
+            FUNCTIONS[public_name] = under_name(f, f"torch.{public_name}")
         if method:
             METHODS[public_name] = f
     return f

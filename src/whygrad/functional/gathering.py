@@ -24,7 +24,7 @@ from whygrad.functional.c_names import c_name
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.indexing import as_index, check_disjoint, checked, index_put_at, locate, put_value
 from whygrad.functional.joining import unbind
-from whygrad.functional.outs import check_out_dtype, with_disjoint_out
+from whygrad.functional.outs import with_disjoint_out
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
 from whygrad.functional.shape import dim_of, expand_to, flatten
 from whygrad.ops.table import TABLE
@@ -97,7 +97,6 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False, out: 
     """The elements at `index` along a dim: `out[i][j] = input[index[i][j]][j]` for dim 0."""
     places, axis = _element_index("gather", input, dim, index)
     result = rows.gather(input, places, axis=axis)
-    check_out_dtype(result, out)
     return with_disjoint_out("gather", result, out, input, index)
 
 
@@ -339,7 +338,7 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
                 raise RuntimeError(f"output with shape {list(self._array.shape)} doesn't match the broadcast shape "
                                    f"{list(shape)}")
         if name != "masked_scatter":
-            check_disjoint(self, inputs[1:])
+            check_disjoint(self, inputs[1:], name)
         return run_inplace(name, self, self, *inputs, **statics)
 
     changed.__name__ = changed.__qualname__ = name

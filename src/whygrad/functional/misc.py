@@ -10,7 +10,6 @@ import numpy as np
 
 from whygrad import return_types
 from whygrad._apply import apply
-from whygrad._inplace import bump, check_castable
 from whygrad._tensor import Tensor, wrap
 from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
 from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
@@ -115,7 +114,8 @@ def ldexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
 def ldexp_(self: Any, other: Any) -> Tensor:
     """In-place version of `ldexp`."""
     read_tensor("ldexp_", other, "other", 1)
-    check_castable(default_float(result_dtype(self, other)), self.dtype)
+    if self.dtype.category < 2:
+        raise RuntimeError(f"ldexp can't be cast to the desired output type {self.dtype.scalar_name}")
     return run_inplace("ldexp", self, self, cast(other, self._array.dtype))
 
 
@@ -207,8 +207,7 @@ def _from_python(name: str) -> Callable[..., Tensor]:
         if not callable(function):
             raise TypeError(f"'{type(function).__name__}' object is not callable")
         vectorised = np.frompyfunc(function, 1 + len(others), 1)
-        self._array[...] = vectorised(self._array, *[t._array for t in others])
-        bump(self)
+        self._array[...] = vectorised(self._array, *[t._array for t in others])  # torch counts no version
         return self  # type: ignore[no-any-return]
 
     method.__name__ = method.__qualname__ = name
@@ -235,10 +234,19 @@ def _copying(name: str, base: Callable[..., Any]) -> Callable[..., Any]:
     return public(method=name == "narrow_copy")(copy)
 
 
-for _name in ("as_strided", "detach", "diagonal", "expand", "narrow", "permute", "select", "split", "split_with_sizes",
+for _name in ("as_strided", "diagonal", "expand", "permute", "select", "split", "split_with_sizes",
               "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view", "view_as_real", "view_as_complex"):
     _copying(f"{_name}_copy", METHODS.get(_name) or FUNCTIONS[_name])
 _copying("alias_copy", lambda x: x)
+
+
+def _narrow(x: Any, dim: int, start: int, length: int) -> Any:
+    if not -x._array.ndim <= dim < x._array.ndim:
+        raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.")
+    return FUNCTIONS["narrow"](x, dim, start, length)
+
+
+_copying("narrow_copy", _narrow)
 
 
 @public(method=False)

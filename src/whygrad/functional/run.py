@@ -22,14 +22,13 @@ METHODS: dict[str, Callable[..., Any]] = {}
 
 def under_name(function: Callable[..., Any], full_name: str) -> Callable[..., Any]:
     """The same function with code of its own, whose name ("Tensor.add", "torch.subtract") errors can find in the stack."""
-    if not isinstance(function, FunctionType):
+    if not isinstance(function, FunctionType) or full_name == f"torch.{function.__code__.co_qualname}":
         return function
     code = function.__code__.replace(co_name=function.__name__, co_qualname=full_name)
     copy = FunctionType(code, function.__globals__, full_name.rpartition(".")[2], function.__defaults__,
                         function.__closure__)
     copy.__kwdefaults__, copy.__doc__, copy.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
     copy.__annotations__ = function.__annotations__
-    copy.__qualname__ = full_name
     copy.__dict__.update(function.__dict__)
     return copy
 
@@ -40,7 +39,7 @@ def public(*, method: bool = True, function: bool = True, name: str | None = Non
     def register(f: F) -> F:
         public_name = name or f.__name__
         if function:
-            FUNCTIONS[public_name] = f if public_name == f.__name__ else under_name(f, f"torch.{public_name}")
+            FUNCTIONS[public_name] = under_name(f, f"torch.{public_name}")
         if method:
             METHODS[public_name] = f
         return f

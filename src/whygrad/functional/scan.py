@@ -10,12 +10,14 @@ import numpy as np
 from whygrad import return_types
 from whygrad._apply import apply
 from whygrad._tensor import Tensor
-from whygrad.functional.arguments import invalid_combination, read_tensor
+from whygrad.functional.arguments import invalid_combination, read_number, read_tensor
+from whygrad.functional.dispatch import default_float
 from whygrad.functional.outs import with_outs
 from whygrad.functional.reduction import check_ordered
 from whygrad.functional.run import FUNCTIONS, public, run_inplace, with_out
 from whygrad.functional.shape import dim_of, dims_of
 from whygrad.ops.table import TABLE
+from whygrad.promotion import cast
 
 _whygrad_internal_ = True
 
@@ -104,6 +106,11 @@ def _widths(name: str, y: Tensor, x: Any, axis: int) -> Tensor:
     return widths
 
 
+def _by_number(operation: str, x: Tensor, number: float) -> Any:
+    """As torch's C++ does it: the node is another one than that of `x * number`."""
+    return apply(TABLE[f"{operation}_number"], cast(x, default_float(x.dtype).numpy), value=number)
+
+
 def _trapezoids(name: str, total: Callable[[Any, int], Any], total_first: bool) -> Callable[..., Tensor]:
     """The trapezoid rule; `total` is a sum or a running sum. torch scales before a running sum, and after a sum."""
 
@@ -120,9 +127,11 @@ def _trapezoids(name: str, total: Callable[[Any, int], Any], total_first: bool) 
         _refuse_bool(name, y, x)
         heights = _part(y, axis, None, -1) + _part(y, axis, 1)
         if x is not None:
-            return total(heights * _widths(name, y, x, axis), axis) / 2.0
-        half = (1 if dx is None else dx) / 2.0
-        return total(heights, axis) * half if total_first else total(half * heights, axis)
+            return _by_number("div", total(heights * _widths(name, y, x, axis), axis), 2.0)
+        half = (1 if dx is None else read_number(name, "dx", None, dx)) / 2.0
+        if total_first:
+            return _by_number("mul", total(heights, axis), half)
+        return total(_by_number("mul", heights, half), axis)
 
     trapezoids.__name__ = trapezoids.__qualname__ = name
     trapezoids.__doc__ = "The integral along a dim by the trapezoid rule, over points `x` or points `dx` apart."

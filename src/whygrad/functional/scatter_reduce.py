@@ -203,12 +203,13 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Tensor:
         raise RuntimeError("dimensions must larger than 1")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    n, stride = min(shape), sum(self.stride())
-    offset = self.storage_offset()
-    as_strided(self, (n,), (stride,), offset).fill_(fill_value)  # type: ignore[attr-defined]
-    if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
-        width = shape[1] + 1
-        rest = (shape[0] * shape[1] - 1) // width + 1 - n
-        start = offset + self.stride(0) * width
-        as_strided(self, (rest,), (stride,), start).fill_(fill_value)  # type: ignore[attr-defined]
+    if len(shape) > 2:
+        diagonal = self
+        for _ in shape[1:]:
+            diagonal = diagonal.diagonal()  # of the first two dims, as a new last one
+        diagonal.fill_(fill_value)
+        return self  # type: ignore[no-any-return]
+    rows, columns = shape
+    for start in range(0, rows if wrap else min(rows, 1), columns + 1):
+        self[start:start + columns].diagonal().fill_(fill_value)
     return self  # type: ignore[no-any-return]

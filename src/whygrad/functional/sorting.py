@@ -110,13 +110,12 @@ def _quantile(name: str, ignore_nan: bool) -> Callable[..., Tensor]:
         if interpolation not in INTERPOLATIONS:
             raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but "
                                f"got {interpolation}")
-        result = _quantiles_of_lanes(_lanes(x, axis), q, interpolation, ignore_nan)
-        if keepdim:
+        lanes = _lanes(x, axis)
+        if keepdim and x._array.ndim:
             shape = [1] * x._array.ndim if axis is None else list(x._array.shape)
-            if shape:
-                shape[axis or 0] = 1
-            result = result.reshape((*q._array.shape, *shape))  # type: ignore[attr-defined]
-        return with_out(name, result, out, input)
+            shape[axis or 0] = 1
+            lanes = lanes.reshape((*shape, lanes._array.shape[-1]))
+        return with_out(name, _quantiles_of_lanes(lanes, q, interpolation, ignore_nan), out, input)
 
     quantile.__name__ = quantile.__qualname__ = name
     quantile.__doc__ = ("The values below which a fraction `q` of the elements lies"

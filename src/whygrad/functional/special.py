@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad._apply import apply
+from whygrad._inplace import check_castable
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import read_int, read_tensor, wrong_type
 from whygrad.functional.dispatch import FLOATS, Takes, as_operand, default_float, unary
@@ -64,11 +65,23 @@ def _define_binary(row_name: str, name: str, kernel: str, numbers: bool) -> Call
     return function
 
 
+def _in_place(row_name: str, name: str) -> Callable[..., Any]:
+    def function(self: Tensor, other: Any) -> Tensor:
+        read_tensor(f"{name}_", other, "other", 1)
+        Takes(FLOATS, f"{name}_cpu").check(result_dtype(self, other))
+        return run_inplace(row_name, self, self, other)  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = f"{name}_"
+    function.__doc__ = f"In-place version of `{name}`."
+    return function
+
+
 SPECIAL["zeta"] = _define_binary("zeta", "special_zeta", "zeta_cpu", numbers=True)
 SPECIAL["xlog1py"] = _define_binary("xlog1py", "special_xlog1py", "xlog1py_cpu", numbers=True)
 for _row, _name in (("gammainc", "igamma"), ("gammaincc", "igammac")):
     SPECIAL[_row] = _define_binary(_row, f"special_{_row}", f"{_name}_cpu", numbers=False)
     public(name=_name)(_define_binary(_row, _name, f"{_name}_cpu", numbers=False))
+    METHODS[f"{_name}_"] = _in_place(_row, _name)
 
 
 def _order(n: Any, position: int) -> int:
@@ -95,6 +108,7 @@ def _polygamma_of_self(self: Tensor, n: int) -> Tensor:
 
 def _polygamma_in_place(self: Tensor, n: int) -> Tensor:
     """In-place version of `polygamma`."""
+    check_castable(default_float(self.dtype), self.dtype)
     return run_inplace("polygamma", self, self, n=_order(n, 1))  # type: ignore[no-any-return]
 
 
@@ -110,6 +124,13 @@ def mvlgamma(input: Tensor, p: int, *, out: Any = None) -> Tensor:
         raise RuntimeError("p has to be greater than or equal to 1")
     result = apply(TABLE["mvlgamma"], cast(input, default_float(input.dtype).numpy), p=dimension)
     return with_out("mvlgamma", result, out, input)  # type: ignore[no-any-return]
+
+
+@public(function=False)
+def mvlgamma_(self: Tensor, p: int) -> Tensor:
+    """In-place version of `mvlgamma`."""
+    check_castable(default_float(self.dtype), self.dtype)
+    return self.copy_(mvlgamma(self.clone(), p))  # type: ignore[attr-defined, no-any-return]
 
 
 # Samples that move with their parameter.

@@ -214,6 +214,9 @@ def _leaf_without_gradient(t: Tensor, loss: Tensor | None) -> Explanation:
     if root is None:
         return Explanation(symptom, "no-backward", "No backward() has reached it: none ran, or its graph is gone.",
                            "call loss.backward() first; pass loss=... to explain() if you mean a particular loss.")
+    empty_handed = _returned_none(t)
+    if empty_handed is not None:
+        return empty_handed
     patched = _patched_loss(root)
     if patched is not None:
         return patched
@@ -225,14 +228,27 @@ def _leaf_without_gradient(t: Tensor, loss: Tensor | None) -> Explanation:
         return Explanation(symptom, answer.category, f"The way from this tensor to the loss is cut. {answer.text}", answer.fix,
                            places(cause.site, cause.origin), path)
     where = f" {at(called)}" if called is not None else ""
-    made = root.site if isinstance(root, Node) else None
     return Explanation(symptom, "unused-in-loss", f"No operation leads from it to the tensor that was differentiated{where}: "
                        "the loss does not depend on it, so it is not part of this backward.",
-                       "use it in the computation of the loss, or leave it out.", places(_made_at(root) or made))
+                       "use it in the computation of the loss, or leave it out.",
+                       places(root.site if isinstance(root, Node) else None))
 
 
-def _made_at(root: Any) -> Site | None:
-    return root.site if isinstance(root, Node) else None
+def _returned_none(t: Tensor) -> Explanation | None:
+    """The walk did come to this leaf, but a custom backward had nothing for it."""
+    last = engine.last_backward()
+    if record.watching is None or last is None:
+        return None
+    for step in record.watching.steps_of(last):
+        for edge, left in zip(step.edges, step.left, strict=False):
+            if edge is t and left == "none":
+                name = type(step.node).__name__
+                return Explanation(
+                    "this leaf requires grad, but its .grad is None", "custom-backward",
+                    f"{name}, applied {at(step.node.site)}, leads to it, but its backward returned None for this argument.",
+                    "return one gradient for each argument of forward; check it with torch.autograd.gradcheck.",
+                    places(step.node.site))
+    return None
 
 
 def _patched_loss(root: Any) -> Explanation | None:

@@ -43,6 +43,16 @@ def _leaf_replaced(told: Explanation, read: Place) -> Explanation | None:
         told.causes, told.path)
 
 
+def is_guard(read: Place | None) -> bool:
+    """True if the read stands in `... is not None`."""
+    statement = None if read is None else statement_at(read.file, read.line)
+    for node in ast.walk(statement) if statement is not None else ():
+        guards = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.IsNot)
+        if guards and read is not None and node.left.lineno == read.line:  # type: ignore[attr-defined]
+            return True
+    return False
+
+
 def _called(call: ast.Call) -> str:
     function = call.func
     return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""

@@ -18,7 +18,7 @@ from whygrad.why.answers import Answer, Explanation
 from whygrad.why.explain import explain, no_history, places
 from whygrad.why.flow import Step, state
 from whygrad.why.places import place
-from whygrad.why.rules import refine
+from whygrad.why.rules import is_guard, refine
 
 _whygrad_internal_ = True
 
@@ -158,8 +158,11 @@ class Watch:
         told = explain(t)
         if facts is not None and facts.deposits:
             facts.deposits[-1].reads += 1
-        if told.category not in ("ok", "no-backward", "grad-assigned"):
-            self._answer(frame, told, id(t))
+        if told.category in ("ok", "no-backward", "grad-assigned"):
+            return
+        if told.category in ("frozen", "never-required-grad", "grad-cleared") and is_guard(place((frame.f_code, frame.f_lasti))):
+            return  # `if p.grad is not None:` expects that there may be none
+        self._answer(frame, told, id(t))
 
     def _read_not_tracked(self, t: Tensor, frame: FrameType) -> None:
         cause = next((c for c in t._cause if c.kind not in ("created", "frozen")), None)

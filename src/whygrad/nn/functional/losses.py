@@ -11,6 +11,7 @@ from whygrad import dtypes
 from whygrad._apply import apply, compiled
 from whygrad._tensor import Size, Tensor
 from whygrad.autograd.grad_mode import is_grad_enabled, no_grad
+from whygrad.broadcasting import broadcast_shapes
 from whygrad.errors import user_stacklevel
 from whygrad.functional.activation import logsigmoid
 from whygrad.functional.distance import pairwise_distance
@@ -364,6 +365,7 @@ def soft_margin_loss(input: Any, target: Any, size_average: bool | None = None, 
                      reduction: str = "mean") -> Any:
     """log(1 + exp(-target * input))."""
     reduction = reduction_of(reduction, size_average, reduce)
+    broadcast_shapes(input._array.shape, target._array.shape)
     return apply(TABLE["soft_margin_loss"], *promote("soft_margin_loss", input, target), reduction=reduction)
 
 
