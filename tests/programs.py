@@ -42,6 +42,11 @@ def _set(t: Any, index: Any, value: Any) -> None:
     t[index] = value.detach() if is_tracked else value
 
 
+def positive(t: Any) -> Any:
+    """Which elements are positive, and not just by rounding."""
+    return t > 1e-9
+
+
 def _backward(t: Any, **options: Any) -> None:
     t.backward(t.detach() * 0 + 1, **options)
 
@@ -75,7 +80,7 @@ OPS: dict[str, Callable[..., Any]] = {
     "clamp": lambda T, a, b, n: a.clamp(-1, n),
     "maximum": lambda T, a, b, n: T.maximum(a, b),
     "minimum": lambda T, a, b, n: T.minimum(a, b),
-    "where": lambda T, a, b, n: T.where(a > 0, a, b),
+    "where": lambda T, a, b, n: T.where(positive(a), a, b),
     "lerp": lambda T, a, b, n: T.lerp(a, b, 0.25 * n),
     "addcmul": lambda T, a, b, n: T.addcmul(a, a, b, value=n),
     "round": lambda T, a, b, n: a.round(),
@@ -121,7 +126,7 @@ OPS: dict[str, Callable[..., Any]] = {
     "index_mixed": lambda T, a, b, n: a[0, 1:, None],
     "new_axis": lambda T, a, b, n: a[None],
     "fancy": lambda T, a, b, n: a[[0, n, 0]],
-    "mask": lambda T, a, b, n: a[a > 0],
+    "mask": lambda T, a, b, n: a[positive(a)],
     "flip": lambda T, a, b, n: a.flip(_dim(a, n)),
     "roll": lambda T, a, b, n: a.roll(1, _dim(a, n)),
     "tril": lambda T, a, b, n: a.tril(),
@@ -129,8 +134,8 @@ OPS: dict[str, Callable[..., Any]] = {
     "clone": lambda T, a, b, n: a.clone(),
     "contiguous": lambda T, a, b, n: a.contiguous(),
     "repeat": lambda T, a, b, n: a.repeat(2, *([1] * a.dim())),
-    "masked_fill": lambda T, a, b, n: a.masked_fill(a > 0, 0.5),
-    "gather": lambda T, a, b, n: a.gather(0, (a > 0).long()),
+    "masked_fill": lambda T, a, b, n: a.masked_fill(positive(a), 0.5),
+    "gather": lambda T, a, b, n: a.gather(0, positive(a).long()),
     "index_select": lambda T, a, b, n: a.index_select(0, T.tensor([0, 0, 1])),
     "matmul": lambda T, a, b, n: a @ b,
     "mm": lambda T, a, b, n: T.mm(a, b),

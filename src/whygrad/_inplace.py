@@ -253,6 +253,9 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         if not is_number(src):
             raise wrong_type("copy_", "other", 2, "Tensor", src)
         src = wrap(np.asarray(src, dtypes.result_dtype([src]).numpy))
+    if src is self:  # even if it is expanded
+        check_inplace(self, (self,))
+        return _perform(layout_of(TABLE["copy"], "tt"), self, 0, (self, self), {})
     _, source_ = promote("copy", self, src, dtype=self.dtype)
     return write(layout_of(TABLE["copy"], "tt"), self, 0, (self, source_), {})
 

@@ -33,7 +33,10 @@ class Generator:
         # NumPy's generators take a while to load: only for who draws numbers.
         from whygrad._rng import Stream
 
-        return Stream()
+        stream = Stream()
+        if self is default_generator:
+            stream.seed_from_os()
+        return stream
 
     @property
     def device(self) -> devices.device:
@@ -75,7 +78,6 @@ def _rebuild_generator(state: np.ndarray) -> Generator:
 
 
 default_generator = Generator()
-default_generator.seed()
 
 
 def manual_seed(seed: Any) -> Generator:

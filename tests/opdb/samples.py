@@ -393,5 +393,4 @@ def weights(like: Any, lib: Any) -> Any:
     values = rng.uniform(0.5, 1.5, tuple(like.shape))
     if like.is_complex():
         values = values + 1j * rng.uniform(-1, 1, tuple(like.shape))
-    dtype = getattr(lib, str(like.dtype).removeprefix("torch."))
-    return lib.tensor(values.tolist(), dtype=dtype).reshape(tuple(like.shape))
+    return lib.from_numpy(np.asarray(values)).to(getattr(lib, str(like.dtype).removeprefix("torch.")))

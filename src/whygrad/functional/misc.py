@@ -241,7 +241,7 @@ _copying("alias_copy", lambda x: x)
 
 
 def _narrow(x: Any, dim: int, start: int, length: int) -> Any:
-    if not -x._array.ndim <= dim < x._array.ndim:
+    if dim >= x._array.ndim:
         raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.")
     return FUNCTIONS["narrow"](x, dim, start, length)
 

@@ -28,7 +28,7 @@ def under_name(function: Callable[..., Any], full_name: str) -> Callable[..., An
     copy = FunctionType(code, function.__globals__, full_name.rpartition(".")[2], function.__defaults__,
                         function.__closure__)
     copy.__kwdefaults__, copy.__doc__, copy.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
-    copy.__annotations__ = function.__annotations__
+    copy.__annotations__, copy.__qualname__ = function.__annotations__, copy.__name__
     copy.__dict__.update(function.__dict__)
     return copy
 

@@ -267,7 +267,7 @@ def product_before(xp, x, *, axis, reverse=False):
     return xp.product_before(x, axis=axis, reverse=reverse)
 
 
-@op(x=lambda xp, g, x, axis: xp.product_before(x, axis=axis) * (g + xp.scan(x, g * x, axis=axis, reverse=True)))
+@op(x=lambda xp, g, x, out, axis: xp.product_before(x, axis=axis) * (g + xp.scan(x, g * x, axis=axis, reverse=True)))
 def cumprod(xp, x, *, axis):
     return xp.cumprod(x, axis=axis)
 
@@ -283,7 +283,8 @@ def product_of_others(xp, x, *, axis):
     return xp.product_before(x, axis=axis) * xp.product_before(x, axis=axis, reverse=True)
 
 
-def prod_rule(xp, g, x, axis, keepdims):
+def prod_rule(xp, g, x, out, axis, keepdims):
+    # `out` is named because torch saves it: a backward after it was overwritten must fail.
     if not x.shape:
         return g
     if axis is None:
