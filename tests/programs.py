@@ -120,7 +120,8 @@ OPS: dict[str, Callable[..., Any]] = {
     "chunk": lambda T, a, b, n: a.chunk(2, dim=_dim(a, n))[-1],
     "unbind": lambda T, a, b, n: a.unbind(_dim(a, n))[0],
     "narrow": lambda T, a, b, n: a.narrow(_dim(a, n), 0, 1),
-    "select": lambda T, a, b, n: a[n],
+    # torch's message about a 0-dim tensor shows a size that it does not have, and not always the same.
+    "select": lambda T, a, b, n: a[n if a.dim() else 0],
     "slice": lambda T, a, b, n: a[1:],
     "slice_step": lambda T, a, b, n: a[..., ::2],
     "index_mixed": lambda T, a, b, n: a[0, 1:, None],

@@ -166,6 +166,8 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
     dependencies = _count_dependencies(targets)
     if captures is not None:
         wanted = _leading_to(captures, dependencies)
+        if len(roots) == 1 and targets[0] not in wanted:
+            _pass_by(this, *roots[0])
         targets = [target for target in targets if target in wanted]
         dependencies = _count_dependencies(targets, wanted)
     this.targets = dependencies
@@ -187,21 +189,19 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
         return
     node = heappop(ready)[1]
     ordinary = captures is None and not special.anomaly and why.watching is None
-    add = np.add
+    add, ndarray = np.add, np.ndarray
     while True:
         edges = node.edges
         g = pending.pop(node, None)
-        if g.__class__ is np.float64 or g.__class__ is np.float32:
-            g = np.asarray(g)  # NumPy gives scalars for 0-dim results; rules may rely on an array
-        elif g.__class__ is dict:
-            g = [g.get(i) for i in range(len(node.shapes))]
+        if g.__class__ is not ndarray:
+            g = _as_rules_expect(node, g)
         if ordinary and node.extra is None and g is not None:
             grads: Any = node.graph(g, edges) if create_graph else node.raw(g, edges)
             if not keep and node.saved:
                 node.saved = None
                 node.freed = this
         else:
-            edges, grads = _run_watched(this, node, g, keep, captures)
+            edges, grads = _run_watched(this, node, g, keep, captures, deposit_captured)
         g = following = None
         for target, gradient in zip(edges, grads):  # noqa: B905 (the loop is hot, and rules are checked at import)
             if target is None:
@@ -237,12 +237,31 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             node = following
 
 
-def _run_watched(this: Backward, node: Node, g: Any, keep: bool,
-                 captures: dict[Target, Any] | None) -> tuple[tuple[Target, ...], Any]:
+def _pass_by(this: Backward, root: Target, g: Any) -> None:
+    """A single root that leads to nothing wanted: torch looks at it all the same, so its tensor's hooks are called."""
+    if isinstance(root, Tensor):
+        if root._meta is not None and root._meta.hooks:
+            hooks.on_leaf(root, g, this.create_graph)
+    elif root.extra is not None:
+        hooks.on_output(root, g, this.create_graph)
+
+
+def _as_rules_expect(node: Node, g: Any) -> Any:
+    """NumPy gives scalars for 0-dim results, where rules rely on arrays; a node with several outputs wants a list."""
+    if isinstance(g, np.generic):
+        return np.asarray(g)
+    if type(g) is dict:
+        return [g.get(i) for i in range(len(node.shapes))]
+    return g
+
+
+def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[Target, Any] | None,
+                 deposit_captured: bool = False) -> tuple[tuple[Target, ...], Any]:
     """Run a node that somebody looks at: hooks, captured gradients, anomaly mode. Gives its live edges and gradients.
 
     As in torch, a captured node that leads on to another captured one is captured before its tensor hooks; one that
-    does not is captured after them, and does not run.
+    does not is captured after them, and runs only for `backward(inputs=...)`, to no effect but on its hooks and saved
+    values.
     """
     create_graph = this.create_graph
     edges = node.edges
@@ -257,7 +276,8 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool,
     if not runs:
         assert captures is not None
         captures[node] = g
-        return (), ()
+        if not deposit_captured:
+            return (), ()
     if node.extra is not None:
         g = hooks.before_node(node, g, create_graph)
     if g is None and not node.takes_none:
@@ -268,6 +288,8 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool,
     else:
         grads = node.graph(g, edges) if create_graph else node.raw(g, edges)
     if node.extra is not None:
+        if captures is not None:
+            grads = tuple([None if target is None else x for x, target in zip(grads, edges, strict=True)])
         grads = hooks.after_node(node, grads, g, create_graph)
     if why.watching is not None:
         why.watching.ran(this, node, g, edges, grads)

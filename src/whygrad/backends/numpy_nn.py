@@ -45,9 +45,10 @@ def softmax(x: Any, axis: Any) -> Any:
 
 @_in_float
 def log_softmax(x: Any, axis: Any) -> Any:
-    shifted = _shifted(x, axis)
+    # Always shifted: what is left near 0 would drown in the rounding of the unshifted logarithm.
+    shifted = np.asarray(x - np.maximum.reduce(x, axis=axis, keepdims=True))
     total = np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
-    return np.subtract(shifted, total, out=None if shifted is x else shifted)
+    return np.subtract(shifted, total, out=shifted)
 
 
 def softmax_backward(grad: Any, y: Any, *, axis: Any) -> Any:

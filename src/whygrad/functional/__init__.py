@@ -36,6 +36,7 @@ from whygrad.functional import (
     sorting,
     special,
     spectral,
+    storages,
     windows,
 )
 from whygrad.functional.run import FUNCTIONS, METHODS

@@ -332,7 +332,8 @@ def _lerp_operands(name: str, input: Any, end: Any, weight: Any) -> Any:
             tracked_nodes((input, end, weight))  # a view that must not be used any more says so first
             wanted, got = c_name(input.dtype), c_name(t.dtype)
             raise RuntimeError(f"expected dtype {wanted} for `{argument}` but got dtype {got}")
-    Takes(FLOATS + "c", f"lerp_kernel_{'tensor' if isinstance(weight, Tensor) else 'scalar'}").check(input.dtype)
+    takes = Takes(FLOATS + "c", f"lerp_kernel_{'tensor' if isinstance(weight, Tensor) else 'scalar'}")
+    takes.check_after_shapes(input.dtype, input, *others.values())
     if not isinstance(weight, Tensor):
         check_range(weight, input.dtype)
     return weight
@@ -372,13 +373,16 @@ def _addc(name: str) -> None:
 
     def function(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None) -> Any:
         value = check(name, input, tensor1, tensor2, value)
+        takes.check_after_shapes(result_dtype(input, tensor1, tensor2), input, tensor1, tensor2)
         result = apply(TABLE[name], *promote(name, input, tensor1, tensor2), value=value)
         return with_out(name, result, out, input, tensor1, tensor2)
 
     def written(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         value = check(f"{name}_", self, tensor1, tensor2, value)
-        return run_inplace(name, self, self, tensor1, tensor2, value=value)
+        return run_inplace(name, self, self, tensor1, tensor2, value=value,
+                           computes_in=None if self._array.dtype.kind != "b" else settled(takes))
 
+    takes = Takes("iufVc", f"{name}_cpu_out")
     symbol = "*" if name == "addcmul" else "/"
     publish(function, name, doc=f"input + value * tensor1 {symbol} tensor2.")
     publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from whygrad import errors
+from whygrad import dtypes, errors
 from whygrad._apply import apply, layout_of
 from whygrad._inplace import kinds_of, write
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import check_range, invalid_combination, wrong_type
-from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, unary
+from whygrad.functional.c_names import c_name
+from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, settled, unary
 from whygrad.functional.run import FUNCTIONS, public, run_inplace, with_out
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast, promote, result_dtype
@@ -142,7 +143,17 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
 def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:
     """In-place version of `clamp`."""
     low, high = _bounds("clamp_", self, min, max)
-    return run_inplace("clamp", self, self, low, high)
+    return run_inplace("clamp", self, self, low, high, computes_in=_between_tensors if Tensor in (type(low), type(high))
+                       else _between_numbers)
+
+
+def _between_numbers(common: dtypes.dtype, target: dtypes.dtype) -> dtypes.dtype:
+    if not dtypes.can_cast(common, target):
+        raise RuntimeError(f"result type {common.scalar_name} can't be cast to the desired output type {c_name(target)}")
+    return common
+
+
+_between_tensors = settled(Takes())
 
 
 public(name="clip")(clamp)
@@ -160,7 +171,8 @@ def _clamp_one_side(name: str, argument: str) -> tuple[Function, Function]:
 
     def write_over(self: Any, bound: Any) -> Any:
         b = check(f"{name}_", self, bound)
-        return run_inplace(name, self, self, b)
+        in_dtype = _between_tensors if isinstance(b, Tensor) else _between_numbers
+        return run_inplace(name, self, self, b, computes_in=in_dtype)
 
     return run, write_over
 

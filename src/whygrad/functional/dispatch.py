@@ -57,6 +57,13 @@ class Takes:
         raise NotImplementedError(f"\"{self.kernel}\" not implemented for '{dtype.scalar_name}'")
 
 
+    def check_after_shapes(self, dtype: dtypes.dtype, *inputs: Any) -> None:
+        """The same, but tensors that do not broadcast are refused first, as torch does."""
+        if dtype.numpy.kind not in self.kinds:
+            check_broadcast([x._array for x in inputs if isinstance(x, Tensor)])
+        self.check(dtype)
+
+
 ANYTHING = Takes()
 
 
@@ -199,9 +206,7 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
             return fast(input, other)
         a, b = operands(name, input, other)
         dtype = result_dtype(a, b)
-        if dtype.numpy.kind not in takes.kinds:
-            check_broadcast([x._array for x in (a, b) if isinstance(x, Tensor)])
-        takes.check(dtype)
+        takes.check_after_shapes(dtype, a, b)
         if to_float:
             dtype = default_float(dtype)
         return with_out(name, apply(row, *promote(name, a, b, dtype=dtype)), out, input, other)

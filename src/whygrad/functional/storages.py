@@ -1,0 +1,110 @@
+"""The older ways to tensors and their memory: `x.new(2, 3)`, `x.storage()`, `x.set_(...)`, set_default_tensor_type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whygrad import dtypes
+from whygrad._inplace import bump, check_inplace
+from whygrad._tensor import Tensor
+from whygrad.functional.arguments import check_place, invalid_combination
+from whygrad.functional.convert import UntypedStorage
+from whygrad.functional.fresh import warn_once
+from whygrad.functional.run import public
+
+_whygrad_internal_ = True
+
+DEPRECATED = (
+    "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
+    "should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
+    "tensor.untyped_storage() instead of tensor.storage()")
+
+
+class TypedStorage(UntypedStorage):
+    """The memory behind a tensor, as a line of its elements."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        super().__init__(array)
+        self._line = np.lib.stride_tricks.as_strided(
+            self._array, (self._array.nbytes // array.itemsize,), (array.itemsize,)) if self._array.size else self._array
+        if self._line.dtype != array.dtype:
+            self._line = self._line.view(array.dtype)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.FROM_NUMPY[self._line.dtype]
+
+    def __len__(self) -> int:
+        return len(self._line)
+
+    size = __len__
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._line[index]
+        return found.tolist() if isinstance(index, slice) else found.item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._line[index] = value
+
+    def tolist(self) -> list[Any]:
+        return self._line.tolist()
+
+    def element_size(self) -> int:
+        return self._line.itemsize
+
+    def untyped(self) -> UntypedStorage:
+        return UntypedStorage(self._array)
+
+
+@public(function=False)
+def storage(self: Tensor) -> TypedStorage:
+    """The memory of this tensor and its views, element by element."""
+    warn_once(DEPRECATED)
+    return TypedStorage(self._array)
+
+
+@public(function=False)
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Let the tensor look at other memory: that of another tensor, or a storage with sizes and strides."""
+    check_inplace(self, (self,))
+    if source is None:
+        self._array = np.empty(0, self._array.dtype)
+    elif isinstance(source, Tensor) and size is None:
+        self._array = source._array
+    elif isinstance(source, (Tensor, TypedStorage)):
+        line = (source if isinstance(source, TypedStorage) else TypedStorage(source._array))._line
+        shape = (len(line),) if size is None else tuple(size)
+        strides = np.empty(shape, np.bool_).strides if stride is None else tuple(stride)
+        self._array = np.lib.stride_tricks.as_strided(line[storage_offset:], shape, [n * line.itemsize for n in strides])
+    else:
+        raise invalid_combination("set_", source)
+    bump(self)
+    return self
+
+
+@public(function=False)
+def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """A tensor of this one's dtype: uninitialised from sizes, or from data."""
+    from whygrad.legacy import construct
+
+    check_place("new", None, device, False)
+    return construct(args, self.dtype, typed=True)
+
+
+@public(method=False)
+def set_default_tensor_type(t: Any) -> None:
+    """The default dtype by the name of its tensor type: "torch.DoubleTensor", or the type itself."""
+    from whygrad.legacy import TYPES
+
+    warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+              "torch.set_default_device() as alternatives.")
+    kind = TYPES.get(t.removeprefix("torch.")) if isinstance(t, str) else t
+    if kind is None and not str(t).startswith("torch."):
+        raise ModuleNotFoundError(f"No module named {t!r}")
+    if not isinstance(kind, type) or kind not in TYPES.values():
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    if not kind.dtype.is_floating_point:  # type: ignore[attr-defined]
+        raise TypeError("only floating-point types are supported as the default type")
+    dtypes.set_default_dtype(kind.dtype)  # type: ignore[attr-defined]
