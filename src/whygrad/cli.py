@@ -54,8 +54,8 @@ def run_parser() -> argparse.ArgumentParser:
                                      epilog="Exit code and standard output are those of the program; with --strict, a "
                                      "program that ends well exits with 3 if there is something to explain.")
     parser.add_argument("--json", metavar="FILE", help="also write the answers to FILE; written as --json=FILE")
-    parser.add_argument("--only", metavar="PATTERN", help="only answers whose category or expression contains PATTERN, or matches "
-                        "it as a shell pattern; written as --only=PATTERN")
+    parser.add_argument("--only", metavar="PATTERN", help="only answers whose category or expression contains PATTERN, or "
+                        "matches it as a shell pattern; written as --only=PATTERN")
     parser.add_argument("--live", action="store_true", help="print each answer when it is found")
     parser.add_argument("--quiet", action="store_true", help="print no answers")
     parser.add_argument("--strict", action="store_true", help="exit with 3 if there is anything to explain")

@@ -169,8 +169,9 @@ def norm(input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: b
          mask: Tensor | None = None) -> Tensor:
     """The vector norm of the elements that are kept."""
     kept = _kept(input, mask, math.inf if ord == -math.inf else 0)
-    return linalg.vector_norm(kept, ord, _dims(input, dim), bool(keepdim),  # type: ignore[no-any-return]
-                              dtype=dtype or input.dtype)
+    result: Tensor = linalg.vector_norm(kept, 2.0 if ord is None else ord, _dims(input, dim), bool(keepdim),
+                                        dtype=dtype or input.dtype)
+    return result
 
 
 def _spread(name: str) -> Callable[..., Tensor]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.numpy_index import add_at, along, changed_copy, combine_at
-from whygrad.backends.numpy_layout import diagonal, select, slice
+from whygrad.backends.numpy_layout import select, slice
 
 _whygrad_internal_ = True
 
