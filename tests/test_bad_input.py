@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from call_samples import arguments_of
 
 import whygrad
+from whygrad.functional.run import FUNCTIONS, METHODS
 
 torch.set_num_threads(1)
 
@@ -32,6 +35,7 @@ j = T.tensor([[0, 1, 0]])
 z = T.ones(1).expand(3)
 l = T.tensor([5., 6., 7., 8.])
 u = T.tensor([1, 2, 3], dtype=T.uint8)
+y = T.tensor([[0.5, 0.25, 0.75], [0.1, 0.2, 0.9]])
 """
 
 # One expression a line, by family. "*" before it: only the class is compared, because torch's text is about its own
@@ -1544,8 +1548,6 @@ def twice(t: Any) -> None:
 
 def names_for(T: Any) -> dict[str, Any]:
     """What an expression can name: the library, the tensors of SETUP, and what is not an expression in Python."""
-    import copy
-
     def no_grad(f: Any) -> Any:
         with T.no_grad():
             return f()
@@ -1594,3 +1596,37 @@ def test_bad_input(case: str) -> None:
         assert ours[1] == theirs[1]
     if "twice(" not in case and "grad_" not in case:
         assert snapshot(names) == before
+
+
+# The wrong kinds of things, tried for each argument of a valid call in turn.
+WRONG = ["'abc'", "None", "object()", "[x, None]", "np.array(['a', None], dtype=object)", "{}", "1.5", "-7"]
+
+# Where torch's Python code stumbles over the argument, and raises whatever that leads to; or takes it by accident.
+STUMBLES = {"__setitem__", "broadcast_shapes", "expand_copy", "get_default_dtype", "lstsq", "norm", "pca_lowrank",
+            "permute_copy", "set_default_dtype", "set_default_tensor_type", "solve", "split", "svd_lowrank", "tensordot", "to",
+            "unflatten", "unravel_index", "view_copy", "why"}
+
+
+def calls(name: str) -> list[str]:
+    """Calls of a function and of a method, each with one argument wrong."""
+    found = []
+    arguments = arguments_of(name) or ("x",)
+    if name in FUNCTIONS and hasattr(torch, name):
+        found += [f"T.{name}({', '.join([*arguments[:i], wrong, *arguments[i + 1:]])})"
+                  for i in range(len(arguments)) for wrong in WRONG]
+    if name in METHODS and hasattr(torch.Tensor, name) and arguments_of(name):
+        found += [f"{arguments[0]}.{name}({', '.join([*arguments[1:i], wrong, *arguments[i + 1:]])})"
+                  for i in range(1, len(arguments)) for wrong in WRONG]
+    return found
+
+
+@pytest.mark.parametrize("name", sorted({*FUNCTIONS, *METHODS} - STUMBLES))
+def test_wrong_arguments(name: str) -> None:
+    for expression in calls(name):
+        theirs = outcome(names_for(torch), expression)
+        names = names_for(whygrad)
+        before = snapshot(names)
+        ours = outcome(names, expression)
+        assert ours[0] == theirs[0], f"{expression}: torch raises {theirs}, we give {ours}"
+        if ours[0]:
+            assert snapshot(names) == before, expression

@@ -151,3 +151,35 @@ def test_in_place_number_theory() -> None:
 def test_half_precision_complex_numbers_are_refused() -> None:
     with pytest.raises(NotImplementedError, match="complex32"):
         whygrad.ones(2).chalf()
+
+
+def test_missing_names_say_what_they_are() -> None:
+    with pytest.raises(AttributeError, match="'to_sparse': whygrad has no sparse tensors; use dense ones"):
+        whygrad.ones(2).to_sparse()
+    with pytest.raises(AttributeError, match="'values': whygrad has no sparse tensors"):
+        whygrad.ones(2).values()
+    with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'tosparse'$"):
+        whygrad.ones(2).tosparse()
+    with pytest.raises(AttributeError, match="'sparse_coo_tensor': whygrad has no sparse tensors"):
+        whygrad.sparse_coo_tensor  # noqa: B018
+    with pytest.raises(AttributeError, match="'quantize_per_tensor': whygrad has no quantized tensors"):
+        whygrad.quantize_per_tensor  # noqa: B018
+    assert not hasattr(whygrad.ones(2), "coalesce")
+
+
+def test_functions_of_nn_in_the_torch_namespace() -> None:
+    x = np.random.default_rng(0).normal(size=(2, 3, 4))
+    for lib in (torch, whygrad):
+        t, weight = lib.from_numpy(x.copy()), lib.ones(3, dtype=lib.float64)
+        functional = lib.nn.functional
+        assert lib.equal(lib.layer_norm(t, (4,)), functional.layer_norm(t, (4,)))
+        assert lib.equal(lib.batch_norm(t, weight, None, None, None, True, 0.1, 1e-5, False),
+                         functional.batch_norm(t, None, None, weight, training=True))
+        assert lib.equal(lib.embedding(t[0], lib.tensor([1, 0])), t[0][[1, 0]])
+        assert lib.equal(lib.dropout(t, 0.5, False), t)
+        assert lib.equal(lib.kl_div(t, t.exp(), 2), functional.kl_div(t, t.exp(), reduction="sum"))
+        assert lib.equal(t.prelu(lib.tensor(0.5, dtype=lib.float64)), lib.where(t > 0, t, 0.5 * t))
+        assert lib.equal(t.hardshrink(), functional.hardshrink(t))
+        assert t.to_dense() is t
+        assert t.is_set_to(t.view(2, 3, 4))
+        assert not t.is_set_to(t.clone())

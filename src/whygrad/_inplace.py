@@ -256,6 +256,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if src is self:  # even if it is expanded
         check_inplace(self, (self,))
         return _perform(layout_of(TABLE["copy"], "tt"), self, 0, (self, self), {})
+    if src._array.dtype is not self._array.dtype and self._array.dtype.kind in "fcV":
+        check_inplace(self, (self, src))  # before the cast looks at the history of `src`
     _, source_ = promote("copy", self, src, dtype=self.dtype)
     return write(layout_of(TABLE["copy"], "tt"), self, 0, (self, source_), {})
 
@@ -267,10 +269,12 @@ def fill_(self: Tensor, value: Any) -> Tensor:
             raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
                                f"{value._array.ndim} dimensions.")
         _, promoted = promote("fill", self, value, dtype=self.dtype)
-        return write(layout_of(TABLE["fill"], "tt"), self, 0, (self, promoted), {})
-    if not (type(value) is float and self._array.dtype.kind == "f" and -65504 <= value <= 65504):
+        check_inplace(self, (self, promoted))  # memory may be shared: the value is read before it is overwritten
+        return _perform(layout_of(TABLE["fill"], "tt"), self, 0, (self, promoted), {})
+    if not (type(value) is float and isinstance(self, Tensor) and self._array.dtype.kind == "f"
+            and -65504 <= value <= 65504):
         from whygrad.functional.arguments import check_range, invalid_combination, is_number
-        if not is_number(value):
+        if not isinstance(self, Tensor) or not is_number(value):
             raise invalid_combination("fill_", self, value)
         check_inplace(self, (self,))
         check_range(value, self.dtype)
@@ -278,6 +282,9 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def zero_(self: Tensor) -> Tensor:
+    if not isinstance(self, Tensor):
+        from whygrad.functional.arguments import wrong_type
+        raise wrong_type("zero_", "input", 1, "Tensor", self)
     return write_values(self, 0, "ZeroBackward0", constant=True)
 
 

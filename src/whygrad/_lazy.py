@@ -63,7 +63,7 @@ def attribute(name: str) -> Any:
 
 def _missing_attribute(name: str) -> Any:
     """A module that torch has: a stand-in. Anything else: an error, at once or (`from torch import x`) when used."""
-    from whygrad._missing import is_import_from, is_missing_module, is_prepared, missing
+    from whygrad._missing import is_import_from, is_missing_module, is_prepared, missing, why_missing
 
     if is_missing_module(f"torch.{name}"):
         from whygrad.alias import load_module
@@ -72,4 +72,4 @@ def _missing_attribute(name: str) -> Any:
     frame = sys._getframe(2)
     if is_import_from(frame) and not is_prepared(frame):
         return missing(f"torch.{name}")
-    raise AttributeError(f"module 'torch' has no attribute {name!r}: whygrad does not have it")
+    raise AttributeError(f"module 'torch' has no attribute {name!r}: {why_missing(name)}")

@@ -111,3 +111,39 @@ def is_prepared(frame: FrameType | None) -> bool:
     entries = dis.Bytecode(frame.f_code).exception_entries  # type: ignore[attr-defined]
     # Entries with `lasti` are those of `with` blocks and of the handlers themselves.
     return any(entry.start <= frame.f_lasti < entry.end and not entry.lasti for entry in entries)
+
+
+# What a name that torch has is about, by words in it, and what to do instead.
+_ABOUT = (
+    (("sparse", "coalesce", "_indices", "crow", "nnz", "spmm", "smm", "dense_dim", "saddmm", "spaddmm"),
+     "whygrad has no sparse tensors; use dense ones"),
+    (("quant", "q_scale", "q_zero", "q_per", "qscheme", "int_repr", "fbgemm"), "whygrad has no quantized tensors"),
+    (("cudnn", "miopen", "mkldnn", "cuda", "xpu", "mtia", "ipu", "xla"), "whygrad runs on the CPU through NumPy"),
+    (("nested", "padded_tensor"), "whygrad has no nested tensors; pad to one shape"),
+    (("sym_", "parse_", "import_ir", "while_loop", "cond"), "whygrad runs programs eagerly; write plain Python"),
+    (("autocast",), "whygrad has torch.autocast, and no switches below it"),
+    (("native_", "batch_norm_"), "it is one of torch's kernels; use torch.nn.functional"),
+)
+
+# Of Tensor's own names in torch, those that are not here: a wrong guess deserves no more than Python's usual words.
+_TENSOR_NAMES = frozenset((
+    "ccol_indices", "coalesce", "col_indices", "const_data_ptr", "crow_indices", "dense_dim", "dequantize", "dim_order",
+    "indices", "int_repr", "ipu", "is_coalesced", "is_distributed", "module_load", "mtia", "q_per_channel_axis",
+    "q_per_channel_scales", "q_per_channel_zero_points", "q_scale", "q_zero_point", "qscheme", "record_stream",
+    "reinforce", "resize_as_sparse_", "row_indices", "slice_inverse", "smm", "sparse_dim", "sparse_mask",
+    "sparse_resize_", "sparse_resize_and_clear_", "sspaddmm", "to_mkldnn", "to_padded_tensor", "to_sparse",
+    "to_sparse_bsc", "to_sparse_bsr", "to_sparse_coo", "to_sparse_csc", "to_sparse_csr", "values", "xpu"))
+
+
+def why_missing(name: str) -> str:
+    for words, reason in _ABOUT:
+        if any(word in name for word in words):
+            return reason
+    return "whygrad does not have it"
+
+
+def missing_from_tensor(kind: str, name: str) -> AttributeError:
+    """What is raised for an attribute that a tensor does not have."""
+    words = f"{kind!r} object has no attribute {name!r}"
+    about = "sparse " + name if name in ("indices", "values") else name
+    return AttributeError(f"{words}: {why_missing(about)}" if name in _TENSOR_NAMES else words)

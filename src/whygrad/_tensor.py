@@ -315,6 +315,8 @@ def set_requires_grad(t: Tensor, value: bool) -> None:
     if value and t._array.dtype.kind not in "fcV":
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     if value == requires_grad(t):
+        if t._view is not None:
+            t._view.requires_grad = value  # of its own, not only because its base does
         return
     if t._view is None:
         t._lookup = value

@@ -17,7 +17,7 @@ QUICK: dict[str, Any] = {"limit": 2, "order": 1, "errors": False, "dtypes": (tor
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("first_letters", ["_abc", "defg", "hijklm", "n", "opqrs", "tuvwxyzTHm"])
+@pytest.mark.parametrize("first_letters", ["_abc", "defg", "hijklm", "n", "opqrs", "tuvwxyzTH"])
 def test_no_fewer_samples_pass(first_letters: str) -> None:
     pytest.importorskip("expecttest")  # torch's own tests need it
     from .samples import check_op, public_ops
@@ -28,5 +28,5 @@ def test_no_fewer_samples_pass(first_letters: str) -> None:
         if name[0] in first_letters:
             report = check_op(ops[name], **QUICK)
             if report.passed < passed:
-                worse[name] = f"{report.passed} of {report.total} samples pass, it were {passed}: {report.failures[:2]}"
+                worse[name] = f"{report.passed} of {report.total} samples pass, {passed} did: {report.failures[:2]}"
     assert not worse

@@ -32,13 +32,13 @@ def _shifted(x: Any, axis: Any) -> Any:
         flat = x.reshape(-1)
         if flat.dot(flat) < 1600:  # no element is beyond 40
             return x
-    return np.asarray(x - np.maximum.reduce(x, axis=axis, keepdims=True))
+    return np.asarray(np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf), order="C"))
 
 
 @_in_float
 def softmax(x: Any, axis: Any) -> Any:
     shifted = _shifted(x, axis)
-    powers = np.asarray(np.exp(shifted, out=None if shifted is x else shifted))
+    powers = np.asarray(np.exp(x, order="C") if shifted is x else np.exp(shifted, out=shifted))
     powers /= np.add.reduce(powers, axis=axis, keepdims=True)
     return powers
 
@@ -46,7 +46,7 @@ def softmax(x: Any, axis: Any) -> Any:
 @_in_float
 def log_softmax(x: Any, axis: Any) -> Any:
     # Always shifted: what is left near 0 would drown in the rounding of the unshifted logarithm.
-    shifted = np.asarray(x - np.maximum.reduce(x, axis=axis, keepdims=True))
+    shifted = np.asarray(np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf), order="C"))
     total = np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
     return np.subtract(shifted, total, out=shifted)
 

@@ -10,7 +10,7 @@ from whygrad import dtypes, return_types
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
 from whygrad.backends import numpy_counting
-from whygrad.functional.arguments import invalid_combination, is_integer, read_tensor
+from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_number, read_tensor
 from whygrad.functional.c_names import c_name
 from whygrad.functional.outs import with_outs
 from whygrad.functional.run import public, with_out
@@ -86,6 +86,8 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
 def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Any = None) -> Tensor:
     """Counts in bins of one width between `min` and `max`; between the extremes of the data if both are equal."""
     x = read_tensor("histc", input)
+    bins = read_int("histc", "bins", 2, bins)
+    min, max = read_number("histc", "min", 3, min), read_number("histc", "max", 4, max)
     dtype = x._array.dtype
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")

@@ -216,6 +216,8 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
                 and self._array.dtype.kind in ready):
             return run_inplace(row.name, self, self, other)
         a, b = operands(f"{name}_", self, other)
+        if a is not self or not isinstance(a, Tensor):
+            raise invalid_combination(f"{name}_", self, other)
         return run_inplace(row.name, a, a, b, computes_in=computes_in)
 
     computes_in = settled(takes, to_float)

@@ -383,6 +383,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 
 @public(function=False)
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    read_tensor("index_put_", self)
     read_tensor("index_put_", values, "values", 3)
     check_inplace(self, (self, values))
     return index_put_at(self, _put_places(self, indices), values, accumulate)

@@ -8,6 +8,7 @@ from typing import Any
 from whygrad._inplace import bump, check_inplace, rebase
 from whygrad._tensor import Tensor
 from whygrad.functional import memory, shape
+from whygrad.functional.arguments import read_tensor
 from whygrad.functional.run import METHODS
 
 _whygrad_internal_ = True
@@ -46,7 +47,7 @@ def _inplace_view(name: str) -> None:
     of = getattr(memory if name == "as_strided" else shape, name)
 
     def inplace(self: Any, *args: Any, **kwargs: Any) -> Tensor:
-        check_inplace(self, (self,))
+        check_inplace(read_tensor(f"{name}_", self), (self,))
         if name == "t":
             shape.check_at_most_2d("t_", self)
         return _become(self, of(self, *args, **kwargs))

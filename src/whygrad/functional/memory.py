@@ -138,7 +138,7 @@ def resize_(self: Any, *given: Any, memory_format: Any = None) -> Tensor:
 
 @public(function=False)
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Tensor:
-    return _resize(self, read_tensor("resize_as_", the_template, "the_template", 2)._array.shape)
+    return _resize(read_tensor("resize_as_", self), read_tensor("resize_as_", the_template, "the_template", 2)._array.shape)
 
 
 def _resize(self: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 from whygrad import return_types
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
-from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
+from whygrad.functional.arguments import invalid_combination, is_number, read_int, read_number, read_sizes, read_tensor
 from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
 from whygrad.functional.outs import with_outs
 from whygrad.functional.reduction import read_axes
@@ -113,7 +113,8 @@ def ldexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
 @public()
 def ldexp_(self: Any, other: Any) -> Tensor:
     """In-place version of `ldexp`."""
-    read_tensor("ldexp_", other, "other", 1)
+    read_tensor("ldexp_", self)
+    read_tensor("ldexp_", other, "other", 2)
     if self.dtype.category < 2:
         raise RuntimeError(f"ldexp can't be cast to the desired output type {self.dtype.scalar_name}")
     return run_inplace("ldexp", self, self, cast(other, self._array.dtype))
@@ -150,10 +151,12 @@ def fill(input: Any, value: Any) -> Tensor:
             raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
                                f"{value._array.ndim} dimensions.")
         value = cast(value, input._array.dtype)
+    elif not is_number(value):
+        raise invalid_combination("fill", input, value)
     return apply(TABLE["filled"], input, value)  # type: ignore[no-any-return]
 
 
-for _name in ("fill_", "zero_", "resize_as_"):
+for _name in ("addmv_", "as_strided_", "fill_", "index_put_", "resize_as_", "xlogy_", "zero_"):
     FUNCTIONS[_name] = METHODS[_name]
 
 
@@ -241,7 +244,7 @@ _copying("alias_copy", lambda x: x)
 
 
 def _narrow(x: Any, dim: int, start: int, length: int) -> Any:
-    if dim >= x._array.ndim:
+    if read_int("narrow_copy", "dim", 2, dim) >= x._array.ndim:
         raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.")
     return FUNCTIONS["narrow"](x, dim, start, length)
 
@@ -252,6 +255,7 @@ _copying("narrow_copy", _narrow)
 @public(method=False)
 def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     """A slice of one dim as a copy."""
+    read_tensor("slice_copy", input)
     dim = read_int("slice_copy", "dim", 2, dim)
     places = (slice(None),) * (dim % max(input._array.ndim, 1)) + (slice(start, end, step),)
     return input[places].clone()  # type: ignore[no-any-return]
@@ -262,7 +266,8 @@ def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Tensor:
     """`nn.functional.pad` with a constant."""
     from whygrad.functional.rearrange import pad as pad_
 
-    return pad_(input, tuple(pad), "constant", value)
+    return pad_(read_tensor("constant_pad_nd", input), read_sizes("constant_pad_nd", pad, "pad", 2), "constant",
+                read_number("constant_pad_nd", "value", 3, value))
 
 
 @public(function=False)
@@ -284,3 +289,40 @@ def typename(obj: Any) -> str:
         return obj.type()  # type: ignore[attr-defined, no-any-return]
     kind = type(obj)
     return kind.__qualname__ if kind.__module__ in ("", "builtins") else f"{kind.__module__}.{kind.__qualname__}"
+
+
+@public(function=False)
+def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor itself: there are no others than dense ones."""
+    return self if dtype is None else self.to(dtype)  # type: ignore[no-any-return]
+
+
+@public(function=False)
+def is_set_to(self: Any, tensor: Any) -> bool:
+    """Whether both look at the same memory in the same way."""
+    a, b = read_tensor("is_set_to", self)._array, read_tensor("is_set_to", tensor, "tensor")._array
+    return a.__array_interface__["data"] == b.__array_interface__["data"] and (a.shape, a.strides) == (b.shape, b.strides)
+
+
+def _from_nn(name: str) -> None:
+    """A method that is a function of torch.nn.functional."""
+    def method(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+        from whygrad.nn import functional
+
+        return getattr(functional, name)(self, *args, **kwargs)  # type: ignore[no-any-return]
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"`nn.functional.{name}`."
+    public(function=False)(method)
+
+
+for _name in ("hardshrink", "prelu"):
+    _from_nn(_name)
+
+
+@public(function=False, name="__getattr__")
+def missing_attribute(self: Any, name: str) -> Any:
+    """Python asks here last: what torch has and we do not is named, with what to do."""
+    from whygrad._missing import missing_from_tensor
+
+    raise missing_from_tensor(type(self).__name__, name)

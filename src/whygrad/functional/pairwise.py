@@ -10,7 +10,7 @@ import numpy as np
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
 from whygrad.broadcasting import broadcast_shapes
-from whygrad.functional.arguments import read_tensor, wrong_type
+from whygrad.functional.arguments import read_int, read_tensor, wrong_type
 from whygrad.functional.fresh import warn, warn_once
 from whygrad.functional.run import FUNCTIONS, public, rows
 from whygrad.ops.table import TABLE
@@ -170,6 +170,7 @@ def block_diag(*tensors: Any) -> Tensor:
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, a row for each."""
     x: Any = read_tensor("combinations", input)
+    r = read_int("combinations", "r", 2, r)
     if x._array.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._array.shape)}")
     if r < 0:

@@ -10,7 +10,7 @@ import numpy as np
 from whygrad import return_types
 from whygrad._apply import apply
 from whygrad._tensor import Tensor
-from whygrad.functional.arguments import invalid_combination, read_number, read_tensor
+from whygrad.functional.arguments import invalid_combination, read_int, read_number, read_tensor
 from whygrad.functional.dispatch import default_float
 from whygrad.functional.outs import with_outs
 from whygrad.functional.reduction import check_ordered
@@ -67,6 +67,7 @@ def _check_extension(x: Tensor, other: Any, axis: int) -> None:
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None, *, out: Any = None) -> Tensor:
     """The differences of neighbours along a dim, taken `n` times."""
     x = read_tensor("diff", input)
+    n = read_int("diff", "n", 2, n)
     if not x._array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     axis = dim_of("diff", x, dim)
@@ -228,8 +229,8 @@ def _derivative_at_points(x: Any, axis: int, points: Tensor, edge_order: int) ->
 
 
 def _renorm_statics(self: Tensor, p: Any, dim: Any, maxnorm: Any) -> dict[str, Any]:
-    for name, value in (("p", p), ("maxnorm", maxnorm)):
-        if isinstance(value, complex):
+    for position, (name, value) in ((2, ("p", p)), (4, ("maxnorm", maxnorm))):
+        if isinstance(read_number("renorm", name, position, value), complex):
             raise RuntimeError(f"renorm: {name} must be real-valued")
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")

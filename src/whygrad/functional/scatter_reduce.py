@@ -33,6 +33,8 @@ def _scatter_reduce_arguments(self: Any, dim: Any, index: Any, src: Any, reduce:
     read_tensor("scatter_reduce", src, "src", 4)
     if not isinstance(include_self, bool):
         raise wrong_type("scatter_reduce", "include_self", None, "bool", include_self)
+    if not isinstance(reduce, str):
+        raise wrong_type("scatter_reduce", "reduce", 5, "str", reduce)
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if src._array.dtype != self._array.dtype:
@@ -67,6 +69,8 @@ def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 def _index_reduce_arguments(self: Any, dim: Any, index: Any, source: Any, reduce: Any, include_self: Any) -> Any:
     read_tensor("index_reduce", index, "index", 3)
     read_tensor("index_reduce", source, "source", 4)
+    if not isinstance(reduce, str):
+        raise wrong_type("index_reduce", "reduce", 5, "str", reduce)
     if reduce not in REDUCTIONS[1:]:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     axis = dim_of("index_reduce", self, dim)
@@ -198,6 +202,8 @@ def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_off
 @public(function=False)
 def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Tensor:
     """The diagonal filled with one value; in tall matrices with `wrap` it begins anew below."""
+    if isinstance(fill_value, Tensor) and fill_value._array.ndim:
+        raise wrong_type("fill_diagonal_", "fill_value", 2, "Number", fill_value)
     shape = self._array.shape
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")

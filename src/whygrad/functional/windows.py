@@ -9,7 +9,7 @@ import numpy as np
 
 from whygrad import dtypes
 from whygrad._tensor import Tensor
-from whygrad.functional.arguments import check_place, read_dtype
+from whygrad.functional.arguments import check_place, read_dtype, read_int
 from whygrad.functional.c_names import c_name
 from whygrad.functional.fresh import fresh
 from whygrad.functional.run import public
@@ -40,6 +40,7 @@ NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
 
 def _window(name: str, shape: Callable[..., np.ndarray], length: int, periodic: bool, dtype: Any, layout: Any, device: Any,
             pin_memory: bool, requires_grad: bool, *parameters: Any) -> Tensor:
+    length = read_int(name, "window_length", 1, length)
     wanted = read_dtype(name, dtype, dtypes.get_default_dtype())
     if wanted.category < 2:
         raise RuntimeError(f"{name} expects floating point dtypes, got: TensorOptions(dtype={c_name(wanted)}, device=cpu, "

@@ -9,6 +9,7 @@ import numpy as np
 from whygrad import dtypes
 from whygrad._apply import apply
 from whygrad._tensor import wrap
+from whygrad.functional.arguments import read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import run, run_inplace
 from whygrad.ops.table import TABLE
@@ -29,7 +30,8 @@ def glu(input: Any, dim: int = -1) -> Any:
 
 def prelu(input: Any, weight: Any) -> Any:
     """Leaky ReLU whose slope is `weight`: one number, or one for each channel."""
-    if input.dtype is not weight.dtype:
+    read_tensor("prelu", input)
+    if input.dtype is not read_tensor("prelu", weight, "weight", 2).dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and "
                            f"{weight.dtype.scalar_name}")
     if weight.ndim > 1:

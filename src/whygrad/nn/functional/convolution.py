@@ -168,8 +168,13 @@ def _plan(function: str, dims: int, shape: Sizes, weight: Sizes, bias: Sizes | N
     if not batched:
         shape = (1, *shape)
     kernel_dims = len(weight) - 2
+    if kernel_dims < 1:
+        raise RuntimeError("weight should have at least three dimensions")
     uneven: Sizes = ()
     if padding == "same":
+        if len(shape) != len(weight):
+            raise RuntimeError(f"Expected {len(weight)}-dimensional input for {len(weight)}-dimensional weight"
+                               f"{list(weight)}, but got {len(shape)}-dimensional input of size {list(shape)} instead")
         padding, uneven = _same_padding(weight, stride, dilation)
         shape = (*shape[:2], *[n + extra for n, extra in zip(shape[2:], uneven, strict=True)])
     elif padding == "valid":

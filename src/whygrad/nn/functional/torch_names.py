@@ -27,13 +27,13 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 
 
 def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
-               eps: float, cudnn_enabled: bool = True) -> Any:
+               eps: float, cudnn_enabled: bool) -> Any:
     """`nn.functional.batch_norm`, with the weight first."""
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 def instance_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool,
-                  momentum: float, eps: float, cudnn_enabled: bool = True) -> Any:
+                  momentum: float, eps: float, cudnn_enabled: bool) -> Any:
     """`nn.functional.instance_norm`, with the weight first."""
     return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 

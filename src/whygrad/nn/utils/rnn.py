@@ -10,7 +10,7 @@ import numpy as np
 from whygrad import dtypes
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
-from whygrad.functional.arguments import wrong_type
+from whygrad.functional.arguments import type_name
 from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 
@@ -96,7 +96,7 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False,
                          enforce_sorted: bool = True) -> PackedSequence:
     """Pack (T, B, ...), or (B, T, ...) if `batch_first`, of which each sequence has its length."""
     if not isinstance(input, Tensor):
-        raise wrong_type("_pack_padded_sequence", "input", 1, "Tensor", input)
+        raise TypeError(f"_pack_padded_sequence(): argument 'input' (position 1) must be Tensor, not {type_name(input)}")
     padded: Any = input
     found = np.asarray(lengths._array if isinstance(lengths, Tensor) else lengths).astype(np.int64)
     order = None
