@@ -239,6 +239,8 @@ def run(program: list[Instruction]) -> None:
         if len(theirs) > 12:
             i, j = i + len(theirs) - 6, j + len(theirs) - 6
         i, j = i % len(theirs), j % len(theirs)
+        if kind.endswith("_") and i != j and _share_memory(theirs[i], theirs[j]):
+            continue  # reading what is being written: torch's result depends on the order in which it works
         where = f"step {step}: {kind}(v{i}, v{j}, {n})"
         a = _outcome(lambda: OPS[kind](torch, theirs[i], theirs[j], n))
         b = _outcome(lambda: OPS[kind](whygrad, ours[i], ours[j], n))
@@ -251,6 +253,10 @@ def run(program: list[Instruction]) -> None:
                 raise Difference(f"{where}: v{k} is {describe(x)}, we have {describe(y)}")
             _compare_values(f"{where}: value of v{k}", x, y)
             _compare_grads(f"{where}: v{k}.grad", x, y)
+
+
+def _share_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() and a.numel() > 0
 
 
 def _outcome(call: Callable[[], Any]) -> tuple[str, Any]:

@@ -269,7 +269,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
             raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
                                f"{value._array.ndim} dimensions.")
         _, promoted = promote("fill", self, value, dtype=self.dtype)
-        check_inplace(self, (self, promoted))  # memory may be shared: the value is read before it is overwritten
+        check_inplace(self, (self, promoted))
+        check_overlap(self._array, ())  # with the value memory may be shared: that is read before it is overwritten
         return _perform(layout_of(TABLE["fill"], "tt"), self, 0, (self, promoted), {})
     if not (type(value) is float and isinstance(self, Tensor) and self._array.dtype.kind == "f"
             and -65504 <= value <= 65504):

@@ -101,12 +101,13 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
     i = row.inputs.index(name) if position is None else position
     producer, number = row_node(node.edges[i])
     rewritten = counter[2]() if len(counter) > 2 else None
-    if rewritten is None:
-        return stale_value(node, value, counter, version, producer, number)
-    # torch names what computed the tensor last: the write, or the way from the written base to its view.
-    is_view = isinstance(producer, NodeClass) and (hasattr(producer, "steps")
-                                                   or (hasattr(producer, "layout") and producer.layout.row.view))
-    return stale_value(node, value, counter, version, "AsStrided" if is_view else rewritten, 0)
+    # torch names what computed the tensor last: the way from the written base to its view, or the write.
+    if isinstance(producer, NodeClass) and (hasattr(producer, "steps") or (hasattr(producer, "layout")
+                                                                           and producer.layout.row.view)):
+        return stale_value(node, value, counter, version, "AsStrided", 0)
+    if rewritten is not None:
+        return stale_value(node, value, counter, version, rewritten, 0)
+    return stale_value(node, value, counter, version, producer, number)
 
 
 def stale_value(node: Node | None, value: Any, counter: list[Any], version: int, producer: Any, number: int) -> RuntimeError:

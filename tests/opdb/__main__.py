@@ -81,7 +81,7 @@ def page(reports: dict[str, Report]) -> Iterable[str]:
         for name in names:
             report = reports[name]
             complex_samples = f"{report.complex_passed} of {report.complex_total}" if report.complex_total else ""
-            difference = report.failures[0].replace("|", "\\|") if report.failures else ""
+            difference = " ".join(report.failures[0].split()).replace("|", "\\|") if report.failures else ""
             yield f"| `{name}` | {report.passed} of {report.total} | {complex_samples} | {difference} |"
     yield "\n## Left out\n\n| ops | why |\n|---|---|"
     for start, reason in LEFT_OUT.items():

@@ -69,7 +69,8 @@ class CopySlices(Node):
 
     @property
     def saved(self) -> Any:
-        return () if self.write is None else self.write.saved
+        # Never empty while it is usable: the write itself counts as saved, so a second backward fails.
+        return () if self.write is None else self.write.saved or (None,)
 
     @saved.setter
     def saved(self, value: None) -> None:

@@ -22,7 +22,15 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.c_names import c_name
 from whygrad.functional.fresh import warn_once
-from whygrad.functional.indexing import as_index, check_disjoint, checked, index_put_at, locate, put_value
+from whygrad.functional.indexing import (
+    as_index,
+    check_disjoint,
+    checked,
+    index_put_at,
+    locate,
+    put_value,
+    refuse_into_nothing,
+)
 from whygrad.functional.joining import unbind
 from whygrad.functional.outs import with_disjoint_out
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
@@ -377,6 +385,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     read_tensor("index_put", input)
     read_tensor("index_put", values, "values", 3)
     index, axes, lengths = _put_places(input, indices)
+    refuse_into_nothing(index, lengths)
     values = put_value(input, index, axes, values)
     return rows.index_put(input, values, checked(index, lengths, input), axes=axes, accumulate=accumulate)
 

@@ -39,6 +39,22 @@ for _name, _aliases in (("floor", ()), ("ceil", ()), ("trunc", ("fix",))):
         "c": NotImplementedError(f"{_name} is not supported for complex inputs")}))
 
 unary("abs", complex_row="abs_complex", takes=Takes("iufVc", "abs_cpu"), aliases=("absolute",))
+
+
+
+def _abs_in_place(in_place: Any) -> Any:
+    def abs_(self: Any) -> Any:
+        if self.dtype.is_complex:
+            raise RuntimeError("In-place abs is not supported for complex tensors.")
+        return in_place(self)
+
+    abs_.__doc__ = in_place.__doc__
+    return abs_
+
+
+for _name in ("abs_", "absolute_"):
+    METHODS[_name] = FUNCTIONS[_name] = _abs_in_place(METHODS[_name])
+
 unary("neg", aliases=("negative",), takes=Takes("iufVc", refusals={"b": RuntimeError(
     "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
     "`logical_not()` operator instead.")}))

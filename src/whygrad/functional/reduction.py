@@ -426,8 +426,6 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Any = Non
         raise wrong_type("logsumexp", "dim", 2, "tuple of ints", dim)
     if x._array.dtype.kind in "biu":
         x = cast(x, dtypes.get_default_dtype().numpy)
-    if x._array.dtype.kind == "c":
-        raise NotImplementedError("logsumexp of complex numbers is not supported")
     return with_out("logsumexp", _logsumexp(x, axis=read_axes("logsumexp", x, dim), keepdims=keepdim), out, input)
 
 
@@ -536,4 +534,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The norm of the difference."""
     read_tensor("dist", input)
     read_tensor("dist", other, "other", 2)
-    return run("dist", input, other, ord=_order("dist", "p", 3, p))
+    ord = _order("dist", "p", 3, p)
+    if "c" in (input._array.dtype.kind, other._array.dtype.kind):
+        return vector_norm(input - other, ord)  # type: ignore[operator]
+    return run("dist", input, other, ord=ord)
