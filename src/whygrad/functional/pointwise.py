@@ -40,20 +40,19 @@ for _name, _aliases in (("floor", ()), ("ceil", ()), ("trunc", ("fix",))):
 
 unary("abs", complex_row="abs_complex", takes=Takes("iufVc", "abs_cpu"), aliases=("absolute",))
 
+_abs_of_reals = METHODS["abs_"]
 
 
-def _abs_in_place(in_place: Any) -> Any:
-    def abs_(self: Any) -> Any:
-        if self.dtype.is_complex:
-            raise RuntimeError("In-place abs is not supported for complex tensors.")
-        return in_place(self)
-
-    abs_.__doc__ = in_place.__doc__
-    return abs_
+def abs_(self: Any) -> Any:
+    """In-place version of `abs`."""
+    if isinstance(self, Tensor) and self.dtype.is_complex:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    return _abs_of_reals(self)
 
 
 for _name in ("abs_", "absolute_"):
-    METHODS[_name] = FUNCTIONS[_name] = _abs_in_place(METHODS[_name])
+    METHODS[_name] = abs_
+FUNCTIONS["abs_"] = abs_
 
 unary("neg", aliases=("negative",), takes=Takes("iufVc", refusals={"b": RuntimeError(
     "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
