@@ -130,6 +130,7 @@ from whygrad.nn.functional.resampling import (
     upsample_nearest,
 )
 from whygrad.nn.functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
+from whygrad.nn.modules.utils import _pair, _single, _triple
 from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
