@@ -126,7 +126,7 @@ _ABOUT = (
 )
 
 # Of Tensor's own names in torch, those that are not here: a wrong guess deserves no more than Python's usual words.
-_TENSOR_NAMES = frozenset((
+TENSOR_NAMES = frozenset((
     "ccol_indices", "coalesce", "col_indices", "const_data_ptr", "crow_indices", "dense_dim", "dequantize", "dim_order",
     "indices", "int_repr", "ipu", "is_coalesced", "is_distributed", "module_load", "mtia", "q_per_channel_axis",
     "q_per_channel_scales", "q_per_channel_zero_points", "q_scale", "q_zero_point", "qscheme", "record_stream",
@@ -146,4 +146,4 @@ def missing_from_tensor(kind: str, name: str) -> AttributeError:
     """What is raised for an attribute that a tensor does not have."""
     words = f"{kind!r} object has no attribute {name!r}"
     about = "sparse " + name if name in ("indices", "values") else name
-    return AttributeError(f"{words}: {why_missing(about)}" if name in _TENSOR_NAMES else words)
+    return AttributeError(f"{words}: {why_missing(about)}" if name in TENSOR_NAMES else words)

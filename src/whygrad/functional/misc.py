@@ -10,6 +10,7 @@ import numpy as np
 
 from whygrad import return_types
 from whygrad._apply import apply
+from whygrad._missing import TENSOR_NAMES, missing_from_tensor
 from whygrad._tensor import Tensor, wrap
 from whygrad.functional.arguments import invalid_combination, is_number, read_int, read_number, read_sizes, read_tensor
 from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
@@ -320,9 +321,15 @@ for _name in ("hardshrink", "prelu"):
     _from_nn(_name)
 
 
-@public(function=False, name="__getattr__")
-def missing_attribute(self: Any, name: str) -> Any:
-    """Python asks here last: what torch has and we do not is named, with what to do."""
-    from whygrad._missing import missing_from_tensor
+class _Absent:
+    """Stands for a name that torch's Tensor has and ours has not. (A `__getattr__` would slow every attribute down.)"""
 
-    raise missing_from_tensor(type(self).__name__, name)
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        raise missing_from_tensor(owner.__name__, self._name)
+
+
+for _name in TENSOR_NAMES:
+    METHODS[_name] = _Absent(_name)  # type: ignore[assignment]
