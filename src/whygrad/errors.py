@@ -100,7 +100,7 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
         return stale_value(node, value, counter, version, node, row.output_names.index(name))
     i = row.inputs.index(name) if position is None else position
     producer, number = row_node(node.edges[i])
-    rewritten = counter[2]() if len(counter) > 2 else None
+    rewritten = counter[2]() if len(counter) > 2 and counter[2] is not None else None
     # torch names what computed the tensor last: the way from the written base to its view, or the write.
     if isinstance(producer, NodeClass) and (hasattr(producer, "steps") or (hasattr(producer, "layout")
                                                                            and producer.layout.row.view)):
@@ -119,7 +119,9 @@ def stale_value(node: Node | None, value: Any, counter: list[Any], version: int,
 
     name = op_name(producer) if isinstance(producer, NodeClass) else producer if isinstance(producer, str) else None
     origin = "" if name is None else f", which is output {number} of {name},"
-    kind = dtypes.FROM_NUMPY[value.dtype].tensor_type
+    # What was saved may be a copy in another dtype.
+    written_dtype = counter[3] if len(counter) > 3 else value.dtype
+    kind = dtypes.FROM_NUMPY[written_dtype].tensor_type
     sizes = ", ".join(map(str, value.shape))
     hint = ("the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
             "changed in there or anywhere later. Good luck!" if special.anomaly else

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.memory_order import copy_of
 from whygrad.backends.quiet import quiet
 
 _whygrad_internal_ = True
@@ -18,7 +19,7 @@ def cast_values(array: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
         array = array != 0 if wanted.kind == "b" else array.real
     if wanted.itemsize == 2 and array.dtype == np.float64:
         array = array.astype(np.float32)  # torch goes this way, and rounds twice
-    return array.astype(wanted)
+    return copy_of(array, wanted)
 
 
 def to_copy(x: Any, *, dtype: np.dtype[Any], origin: np.dtype[Any]) -> Any:

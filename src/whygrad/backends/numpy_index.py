@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.memory_order import copy_of, empty_in_order
+
 _whygrad_internal_ = True
 
 Shape = tuple[int, ...]
@@ -21,7 +23,7 @@ def changed_copy(write: Callable[..., None]) -> Callable[..., Any]:
     """A row that gives a changed copy of its first argument. In-place ops find `write` itself in `into`."""
 
     def row(x: Any, *args: Any, **statics: Any) -> Any:
-        result = np.array(x, order="C" if 0 in x.strides else "K")  # also of a NumPy number
+        result = copy_of(np.asarray(x))
         write(result, *args, **statics)
         return result
 
@@ -107,10 +109,24 @@ def subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> tuple[A
 
 def index(x: Any, index: Any, *, axes: tuple[int, ...]) -> Any:
     if len(axes) == 1:
-        return x.take(index, axes[0])
-    if is_flat(index, axes):
-        return merged(x, axes).take(index, axes[0])
-    return np.ascontiguousarray(x[subscript(x.shape, index, axes)])
+        out = x.take(index, axes[0])
+    elif is_flat(index, axes):
+        out = merged(x, axes).take(index, axes[0])
+    else:
+        out = x[subscript(x.shape, index, axes)]
+    return out if x.flags.c_contiguous and out.flags.c_contiguous else _in_order(out, x, axes)
+
+
+def _in_order(out: np.ndarray, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """The axes that were not indexed keep their order in memory, the others lie as usual."""
+    kept = [stride for axis, stride in enumerate(x.strides) if axis not in axes]
+    new = out.ndim - len(kept)
+    first = axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
+    old = (*kept[:first], *(0,) * new, *kept[first:])
+    places = (*(0,) * first, *range(new, 0, -1), *(0,) * (len(kept) - first))
+    wanted = empty_in_order(out.shape, out.dtype, (old, places))
+    wanted[...] = out
+    return wanted
 
 
 def index_backward(x: Any, index: Any, *, shape: Shape, axes: tuple[int, ...]) -> Any:

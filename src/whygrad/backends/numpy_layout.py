@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
+from whygrad.backends.memory_order import copy_in_order, copy_of, empty_like
 from whygrad.backends.numpy_index import add_at, index_select_backward
 
 _whygrad_internal_ = True
@@ -68,17 +69,7 @@ def view_as_complex(x: Any) -> Any:
 def clone(x: Any, *, order: Any = "K") -> Any:
     if order == "channels last":
         return np.moveaxis(np.moveaxis(x, 1, -1).copy(), -1, 1)
-    if order == "K" and x.ndim > 1 and 0 in x.strides:
-        return _clone_expanded(x)
-    return x.copy(order)
-
-
-def _clone_expanded(x: np.ndarray) -> np.ndarray:
-    """Axes of stride 0 stay where they are, the others keep their order in memory."""
-    moving = [axis for axis in range(x.ndim) if x.strides[axis]]
-    by_stride = iter(sorted(moving, key=lambda axis: -x.strides[axis]))
-    order = [next(by_stride) if x.strides[axis] else axis for axis in range(x.ndim)]
-    return x.transpose(order).copy("C").transpose(np.argsort(order))
+    return copy_of(x) if order == "K" else x.copy(order)
 
 
 def expand(x: Any, *, shape: Shape) -> Any:
@@ -269,7 +260,7 @@ def repeat(x: Any, *, repeats: tuple[int, ...]) -> Any:
 
 
 def flip(x: Any, *, axes: tuple[int, ...]) -> Any:
-    return np.flip(x, axes if x.ndim else ()).copy("K")
+    return copy_in_order(np.flip(x, axes if x.ndim else ()), x)
 
 
 def roll(x: Any, *, shifts: tuple[int, ...], axes: tuple[int, ...] | None) -> Any:
@@ -277,7 +268,8 @@ def roll(x: Any, *, shifts: tuple[int, ...], axes: tuple[int, ...] | None) -> An
 
 
 def rot90(x: Any, *, k: int, axes: tuple[int, int]) -> Any:
-    return np.rot90(x, k, axes).copy("K")
+    turned = np.rot90(x, k, axes)  # flipped before it is turned, so it lies in memory as a turned copy
+    return copy_in_order(turned, np.swapaxes(empty_like(x), *axes) if k % 2 else x)
 
 
 def tril(x: Any, *, diagonal: int) -> Any:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.memory_order import copy_in_order
+
 _whygrad_internal_ = True
 
 
@@ -21,7 +23,8 @@ def sort(x: Any, *, axis: int, descending: bool, stable: bool | None) -> Any:
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
     index = order(x, axis, descending)
-    return np.take_along_axis(x, index, axis), index
+    values = np.take_along_axis(x, index, axis)
+    return (values, index) if x.flags.c_contiguous else (copy_in_order(values, x), copy_in_order(index, x, index.dtype))
 
 
 def topk(x: Any, *, k: int, axis: int, largest: bool) -> Any:

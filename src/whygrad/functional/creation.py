@@ -9,6 +9,7 @@ import numpy as np
 
 from whygrad import dtypes, layouts
 from whygrad._tensor import Tensor
+from whygrad.backends.memory_order import empty_like
 from whygrad.functional import from_data, ranges
 from whygrad.functional.arguments import (
     check_place,
@@ -101,7 +102,7 @@ def like_array(make: Callable[..., np.ndarray], name: str, input: Any, dtype: An
         return channels_last(make, model.shape, wanted, memory_format)
     if model.flags.c_contiguous or memory_format is layouts.contiguous_format:
         return allocate(make, model.shape, wanted)
-    array = np.empty_like(model, wanted)
+    array = empty_like(model, wanted)
     if make is not np.empty:
         array[...] = 1 if make is np.ones else 0
     return array

@@ -10,7 +10,8 @@ POSITIONS = NoGrad("positions are integers and have no derivative")
 MASK = NoGrad("a boolean mask has no derivative")
 
 
-@op(x=lambda xp, g, x_shape, index, axes: xp.index_backward(g, index, shape=x_shape, axes=axes),
+@op(memory="own",
+    x=lambda xp, g, x_shape, index, axes: xp.index_backward(g, index, shape=x_shape, axes=axes),
     index=POSITIONS)
 def index(xp, x, index, *, axes):
     return xp.index(x, index, axes=axes)
@@ -22,7 +23,8 @@ def index_backward(xp, x, index, *, shape, axes):
     return xp.index_backward(x, index, shape=shape, axes=axes)
 
 
-@op(x=lambda xp, g, index, axes, accumulate:
+@op(memory="own",
+    x=lambda xp, g, index, axes, accumulate:
     g if accumulate else xp.index_put(g, 0, index, axes=axes, accumulate=False),
     values=lambda xp, g, values_shape, index, axes: xp.sum_to(xp.index(g, index, axes=axes), shape=values_shape),
     index=POSITIONS)
@@ -111,7 +113,7 @@ def index_copy(xp, x, index, src, *, axis):
     return xp.index_copy(x, index, src, axis=axis)
 
 
-@op(node=lambda kinds, statics: "IndexFillBackward1" if kinds[2] == "t" else "IndexFillBackward0",
+@op(memory="own", node=lambda kinds, statics: "IndexFillBackward1" if kinds[2] == "t" else "IndexFillBackward0",
     x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
     index=POSITIONS,
     value=lambda xp, g, index, axis: xp.sum(xp.index_select(g, index, axis=axis), axis=None, keepdims=False))

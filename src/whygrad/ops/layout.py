@@ -41,7 +41,7 @@ def view_as_complex(xp, x):
     return xp.view_as_complex(x)
 
 
-@op(x=lambda g: g)
+@op(memory="own", x=lambda g: g)
 def clone(xp, x, *, order="K"):
     """A copy: with the layout kept ("K"), or row-major ("C")."""
     return xp.clone(x, order=order)
@@ -199,7 +199,7 @@ def _unsafe(name):
         return xp.split(x, sizes=sizes, axis=axis)
 
     pieces.__name__ = name
-    op(outputs="list", x=lambda xp, g, axis: xp.cat(*g, axis=axis))(pieces)
+    op(memory="own", outputs="list", x=lambda xp, g, axis: xp.cat(*g, axis=axis))(pieces)
 
 
 _unsafe("unsafe_split")
@@ -225,7 +225,7 @@ def repeat(xp, x, *, repeats):
     return xp.repeat(x, repeats=repeats)
 
 
-@op(x=lambda xp, g, axes: xp.flip(g, axes=axes))
+@op(memory="own", x=lambda xp, g, axes: xp.flip(g, axes=axes))
 def flip(xp, x, *, axes):
     return xp.flip(x, axes=axes)
 
@@ -236,7 +236,7 @@ def roll(xp, x, *, shifts, axes):
     return xp.roll(x, shifts=shifts, axes=axes)
 
 
-@op(x=lambda xp, g, k, axes: xp.rot90(g, k=-k, axes=axes))
+@op(memory="own", x=lambda xp, g, k, axes: xp.rot90(g, k=-k, axes=axes))
 def rot90(xp, x, *, k, axes):
     return xp.rot90(x, k=k, axes=axes)
 

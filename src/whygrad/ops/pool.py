@@ -44,26 +44,26 @@ def _second_node(kinds, statics):
     return f"{statics['kind'].name}BackwardBackward0"
 
 
-@op(node=_node, outputs=("values", PLACES),
+@op(memory="own", node=_node, outputs=("values", PLACES),
     x=lambda xp, g, x, out1, kind: xp.pool_scatter(g, out1, shape=tuple(x.shape), kind=kind))
 def max_pool(xp, x, *, axes, kind):
     return xp.max_pool(x, axes=axes, kind=kind)
 
 
-@op(x=NoGrad("used only where nobody asks for a gradient"))
+@op(memory="own", x=NoGrad("used only where nobody asks for a gradient"))
 def max_pool_values(xp, x, *, axes):
     """The maxima alone, which is quicker."""
     return xp.max_pool_values(x, axes=axes)
 
 
-@op(node=_node, outputs=("values", PLACES),
+@op(memory="own", node=_node, outputs=("values", PLACES),
     x=lambda xp, g, x, out1, kind: xp.pool_scatter(g, out1, shape=tuple(x.shape), kind=kind),
     samples=NoGrad("where the windows lie is drawn at random"))
 def fractional_max_pool(xp, x, samples, *, kernel, size, kind):
     return xp.fractional_max_pool(x, samples, kernel=kernel, size=size, kind=kind)
 
 
-@op(node=_second_node,
+@op(memory="own", node=_second_node,
     x=lambda xp, g, places, kind: xp.pool_gather(g, places, kind=kind),
     places=PLACES)
 def pool_scatter(xp, x, places, *, shape, kind):
@@ -71,14 +71,14 @@ def pool_scatter(xp, x, places, *, shape, kind):
     return xp.pool_scatter(x, places, shape=shape, kind=kind)
 
 
-@op(node=_second_node,
+@op(memory="own", node=_second_node,
     x=lambda xp, g, x_shape, places, kind: xp.pool_scatter(g, places, shape=x_shape, kind=kind),
     places=PLACES)
 def pool_gather(xp, x, places, *, kind):
     return xp.pool_gather(x, places, kind=kind)
 
 
-@op(node=_node,
+@op(memory="own", node=_node,
     x=lambda xp, g, places, kind: xp.pool_gather(g, places, kind=kind),
     places=PLACES)
 def max_unpool(xp, x, places, *, shape, kind):
@@ -86,7 +86,7 @@ def max_unpool(xp, x, places, *, shape, kind):
     return xp.max_unpool(x, places, shape=shape, kind=kind)
 
 
-@op(node=_node,
+@op(memory="own", node=_node,
     x=lambda xp, g, x, axes, count_pad, divisor, kind:
     xp.avg_pool_backward(g, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind))
 def avg_pool(xp, x, *, axes, count_pad, divisor, kind):
@@ -94,7 +94,7 @@ def avg_pool(xp, x, *, axes, count_pad, divisor, kind):
     return xp.avg_pool(x, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind)
 
 
-@op(node=_second_node,
+@op(memory="own", node=_second_node,
     x=lambda xp, g, axes, count_pad, divisor, kind:
     xp.avg_pool(g, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind))
 def avg_pool_backward(xp, x, *, axes, count_pad, divisor, kind):

@@ -10,7 +10,7 @@ def _back_along(xp, g, out1, x_shape, axis):
     return xp.gather_backward(g, out1, shape=x_shape, axis=axis)
 
 
-@op(node=lambda kinds, statics: "SortBackward0" if statics["stable"] is None else "SortBackward1",
+@op(memory="own", node=lambda kinds, statics: "SortBackward0" if statics["stable"] is None else "SortBackward1",
     outputs=("values", INDICES),
     x=_back_along)
 def sort(xp, x, *, axis, descending, stable):

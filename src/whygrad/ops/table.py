@@ -35,12 +35,12 @@ class Rule:
 class Row:
     """One op: its forward, the rules of its arguments, and how its node in the graph is called."""
 
-    __slots__ = ("broadcasts", "forward", "holomorphic", "inputs", "name", "node", "output_names", "outputs",
+    __slots__ = ("broadcasts", "forward", "holomorphic", "inputs", "memory", "name", "node", "output_names", "outputs",
                  "partial", "rules", "static_defaults", "statics", "variadic", "view")
 
     def __init__(self, forward: Callable[..., Any], rules: dict[str, Any], *, broadcasts: bool, view: bool,
                  node: str | Callable[..., str] | None, outputs: tuple[Any, ...] | str, holomorphic: bool,
-                 partial: bool = False) -> None:
+                 partial: bool = False, memory: str = "own") -> None:
         code = forward.__code__
         self.name = forward.__name__.rstrip("_")
         self.forward = forward
@@ -60,6 +60,7 @@ class Row:
                              tuple([f"out{i}" for i in range(len(outputs))]))
         self.holomorphic = holomorphic
         self.partial = partial
+        self.memory = memory
         self.rules = {argument: rule if isinstance(rule, NoGrad) else Rule(rule, self.name, argument)
                       for argument, rule in rules.items()}
         self._check()
@@ -96,19 +97,21 @@ TABLE: dict[str, Row] = {}
 
 
 def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...] | str = ("out",),
-       holomorphic: bool = True, broadcasts: bool = False, view: bool = False, partial: bool = False,
+       holomorphic: bool = True, broadcasts: bool = False, view: bool = False, partial: bool = False, memory: str = "contiguous",
        **rules: Callable[..., Any] | NoGrad) -> Callable[[Callable[..., Any]], Row]:
     """Declare a row.
 
     `node` is torch's name of the graph node where it is not `<Name>Backward0`; a function `(kinds, statics) -> name`
     if torch has several. `outputs` lists the results (a `NoGrad` for one that has no gradient), or is "list" for as
     many as the forward returns; `partial=True` if the rules want None, not zeros, for results whose gradient is
-    missing. `holomorphic=False` marks an op whose rule is not valid for complex numbers.
+    missing. `holomorphic=False` marks an op whose rule is not valid for complex numbers. `memory` says how the results
+    lie in memory: "contiguous", "follow" (in the order of axes of the inputs, see backends/memory_order.py), or "own" (as
+    the forward makes them).
     """
 
     def declare(forward: Callable[..., Any]) -> Row:
         row = Row(forward, rules, broadcasts=broadcasts, view=view, node=node, outputs=outputs, holomorphic=holomorphic,
-                  partial=partial)
+                  partial=partial, memory=memory)
         if row.name in TABLE:
             raise TypeError(f"op '{row.name}' is declared twice")
         TABLE[row.name] = row
@@ -119,12 +122,12 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
 
 def elementwise(**options: Any) -> Callable[[Callable[..., Any]], Row]:
     """A row that works element by element and broadcasts; its rules may ignore broadcasting."""
-    return op(broadcasts=True, **options)
+    return op(broadcasts=True, memory=options.pop("memory", "follow"), **options)
 
 
 def view(**options: Any) -> Callable[[Callable[..., Any]], Row]:
     """A row whose result shares memory with its first argument."""
-    return op(view=True, **options)
+    return op(view=True, memory="own", **options)
 
 
 def camel(name: str) -> str:

@@ -1,0 +1,88 @@
+"""In which order of axes a new array lies in memory.
+
+NumPy and torch both let a result follow its inputs, and differ where inputs disagree or are expanded. It is visible:
+`view` works on one result and raises on the other. Here is torch's choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+_whygrad_internal_ = True
+
+
+def axes_by_stride(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
+    """The axes from the slowest to the fastest. The first input that tells two axes apart decides; stride 0 tells nothing."""
+    order = list(range(len(shape)))  # sorted by insertion: comparing is not transitive, so the way matters
+    for start in range(len(order) - 2, -1, -1):
+        place = start
+        for other in range(start + 1, len(order)):
+            verdict = _compare(order[other], order[place], shape, strides)
+            if verdict < 0:
+                break
+            if verdict > 0:
+                order[place], order[other] = order[other], order[place]
+                place = other
+    return order
+
+
+def _compare(inner: int, outer: int, shape: Sequence[int], strides: Sequence[Sequence[int]]) -> int:
+    """1 if these axes must change places, -1 if they must not, 0 if no input can tell."""
+    for stride in strides:
+        small, large = stride[inner], stride[outer]
+        if not small or not large:
+            continue
+        if small != large:
+            return 1 if small > large else -1
+        if shape[inner] > shape[outer]:
+            return 1
+    return 0
+
+
+def empty_following(shape: tuple[int, ...], dtype: Any, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """A new array that lies in memory as torch's result of an elementwise op on `arrays` would."""
+    strides = []
+    for array in arrays:
+        missing = len(shape) - array.ndim
+        strides.append((0,) * missing + tuple([0 if n == 1 < m else abs(s) for n, m, s in
+                                               zip(array.shape, shape[missing:], array.strides, strict=True)]))
+    return empty_in_order(shape, dtype, strides)
+
+
+def empty_in_order(shape: tuple[int, ...], dtype: Any, strides: Sequence[Sequence[int]]) -> np.ndarray:
+    order = axes_by_stride(shape, strides)
+    laid_out = np.empty([shape[axis] for axis in order], dtype)
+    return laid_out.transpose([order.index(axis) for axis in range(len(shape))])
+
+
+def follow(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
+    """`out`, moved to where torch would have put it."""
+    wanted = empty_following(out.shape, out.dtype, [x for x in arrays if isinstance(x, np.ndarray) and x.ndim])
+    if wanted.strides == out.strides:
+        return out
+    wanted[...] = out
+    return wanted
+
+
+def empty_like(x: np.ndarray, dtype: Any = None) -> np.ndarray:
+    """NumPy's, but of an expanded array as torch's."""
+    if x.flags.c_contiguous:
+        return np.empty(x.shape, dtype or x.dtype)
+    return empty_following(x.shape, dtype or x.dtype, (x,))
+
+
+def copy_of(x: np.ndarray, dtype: Any = None) -> np.ndarray:
+    """A copy that keeps the order of axes."""
+    if x.flags.c_contiguous:
+        return x.astype(dtype or x.dtype)
+    return copy_in_order(x, x, dtype)
+
+
+def copy_in_order(x: np.ndarray, model: np.ndarray, dtype: Any = None) -> np.ndarray:
+    """A copy that lies in memory as `model`, an array of the same shape, does."""
+    result = empty_like(model, dtype)
+    np.copyto(result, x, casting="unsafe")
+    return result

@@ -1,0 +1,53 @@
+"""How results lie in memory: whether `view` works on them must not depend on the library."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+import whygrad
+
+UNARY = ["x.exp()", "x * 2", "x.relu()", "F.gelu(x)", "x.clone()", "x.double()", "T.zeros_like(x)", "T.rand_like(x)",
+         "x.clamp(0, 1)", "x.contiguous()", "x.cumsum(0)", "x.cumprod(0)", "x.logcumsumexp(0)", "x.cummax(0)[0]", "x.softmax(0)",
+         "x.flip(0)", "x.roll(1, 0)", "T.rot90(x)", "x.tril()", "x.triu()", "x.sum(0)", "x.sum(-1)", "x.var(-1)", "x.amax(0)",
+         "x.norm(dim=-1)", "x.argmax(0)", "(x > 0).any(-1)", "x.masked_fill(x > 0, 1)", "F.dropout(x)", "x[[0, 1]]", "x[:, [0, 1]]",
+         "x.index_select(0, T.tensor([0, 1]))", "x.index_fill(0, T.tensor([0]), 1)", "x.sort(0)[0]", "x.topk(1, 0)[0]",
+         "x.index_add(0, T.tensor([0]), x[:1])", "x.masked_scatter(x > 0, x)", "x.renorm(2, 0, 1.0)", "T.stack([x, x])",
+         "x.gather(0, T.zeros(x.shape, dtype=T.int64))", "x.scatter(0, T.zeros(x.shape, dtype=T.int64), 1.0)",
+         "F.layer_norm(x, x.shape[-1:])", "F.pad(x, (1, 1))", "x.diff(dim=0)", "x.repeat_interleave(2, 0)"]
+BINARY = ["x + y", "x > y", "T.where(x > 0, x, y)", "T.lerp(x, y, x)", "T.addcmul(y, x, x)", "T.maximum(x, y)", "T.cat([x, y])"]
+
+
+def recipe(rng, shape):
+    """Which axes are permuted, expanded or stepped over."""
+    order = list(range(len(shape)))
+    if rng.random() < 0.6:
+        rng.shuffle(order)
+    return order, [rng.choice("plain plain expanded stepped".split()) for _ in shape]
+
+
+def build(T, shape, order, kinds):
+    wide = [1 if kinds[axis] == "expanded" else shape[axis] * (2 if kinds[axis] == "stepped" else 1) for axis in order]
+    x = T.ones(wide)
+    for place, axis in enumerate(order):
+        if kinds[axis] == "stepped":
+            x = x[(slice(None),) * place + (slice(None, None, 2),)]
+    return x.permute([order.index(axis) for axis in range(len(shape))]).expand(shape)
+
+
+@pytest.mark.parametrize("expression", UNARY + BINARY)
+def test_strides(expression):
+    rng = random.Random(expression)
+    for _ in range(25):
+        shape = [rng.choice([2, 3, 4]) for _ in range(rng.choice([2, 3]))]
+        recipes = {name: recipe(rng, shape) for name in "xy"}
+        results = []
+        for T in (torch, whygrad):
+            names = {name: build(T, shape, *recipes[name]) for name in recipes}
+            results.append(eval(expression, {"T": T, "F": T.nn.functional, **names}))
+        theirs, ours = results
+        assert tuple(theirs.shape) == tuple(ours.shape)
+        strides = [(a, b) for n, a, b in zip(theirs.shape, theirs.stride(), ours.stride(), strict=True) if n > 1]
+        assert all(a == b for a, b in strides), (recipes, theirs.stride(), ours.stride())
