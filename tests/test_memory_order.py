@@ -12,7 +12,8 @@ import whygrad
 UNARY = ["x.exp()", "x * 2", "x.relu()", "F.gelu(x)", "x.clone()", "x.double()", "T.zeros_like(x)", "T.rand_like(x)",
          "x.clamp(0, 1)", "x.contiguous()", "x.cumsum(0)", "x.cumprod(0)", "x.logcumsumexp(0)", "x.cummax(0)[0]", "x.softmax(0)",
          "x.flip(0)", "x.roll(1, 0)", "T.rot90(x)", "x.tril()", "x.triu()", "x.sum(0)", "x.sum(-1)", "x.var(-1)", "x.amax(0)",
-         "x.norm(dim=-1)", "x.argmax(0)", "(x > 0).any(-1)", "x.masked_fill(x > 0, 1)", "F.dropout(x)", "x[[0, 1]]", "x[:, [0, 1]]",
+         "x.norm(dim=-1)", "x.argmax(0)", "(x > 0).any(-1)", "x.masked_fill(x > 0, 1)", "F.dropout(x)", "x[[0, 1]]",
+         "x[:, [0, 1]]",
          "x.index_select(0, T.tensor([0, 1]))", "x.index_fill(0, T.tensor([0]), 1)", "x.sort(0)[0]", "x.topk(1, 0)[0]",
          "x.index_add(0, T.tensor([0]), x[:1])", "x.masked_scatter(x > 0, x)", "x.renorm(2, 0, 1.0)", "T.stack([x, x])",
          "x.gather(0, T.zeros(x.shape, dtype=T.int64))", "x.scatter(0, T.zeros(x.shape, dtype=T.int64), 1.0)",
@@ -25,7 +26,7 @@ def recipe(rng, shape):
     order = list(range(len(shape)))
     if rng.random() < 0.6:
         rng.shuffle(order)
-    return order, [rng.choice("plain plain expanded stepped".split()) for _ in shape]
+    return order, [rng.choice(["plain", "plain", "expanded", "stepped"]) for _ in shape]
 
 
 def build(T, shape, order, kinds):
