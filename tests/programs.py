@@ -189,7 +189,7 @@ OPS: dict[str, Callable[..., Any]] = {
 
 
 def _clone(g: Any) -> Any:
-    return None if g is None else g.clone()
+    return None if g is None else g.contiguous().clone()
 
 
 def _nothing(_: Any) -> None:
@@ -273,7 +273,7 @@ def _compare_outcomes(where: str, a: tuple[str, Any], b: tuple[str, Any], inputs
         raise Difference(f"{where}: torch gives {a[1]!r}, we give {b[1]!r}") from (b[1] if b[0] == "error" else None)
     if a[0] == "error":
         texts = [str(e).split("\n")[0] for e in (a[1], b[1])]
-        if "is a view and its base or another view of its base has been modified" in texts[0]:
+        if "its base or another view of its base has been modified" in texts[0]:
             # torch looks at this before shapes. If both are wrong we name the shapes, but we must know of the view too.
             told = [_outcome(lambda x=x: x.grad_fn)[1] for x in inputs]
             texts[1] = next((str(e) for e in told if isinstance(e, RuntimeError)), texts[1])

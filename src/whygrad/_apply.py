@@ -12,11 +12,12 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from whygrad import errors
+from whygrad import errors, kernels
 from whygrad._row_source import apply_source, graph_source, raw_source
 from whygrad._tensor import InferenceCounter, Tensor, View, known_source, source, wrap
 from whygrad.autograd.modes import modes, special, unusual
@@ -318,6 +319,10 @@ def compile_source(layout: Layout, name: str, text: str) -> Callable[..., Any]:
     filename = f"<whygrad row {layout.row.name}/{layout.kinds}: {name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     scope = _scope(layout)
+    if isinstance(layout.forward, kernels.Standing):
+        layout.forward.put(scope, "forward")
+    elif layout.row.broadcasts and name != "graph":
+        _bind_elementwise(layout, scope, name)
     exec(compile(text, filename, "exec"), scope)
     function: Callable[..., Any] = scope[name]
     return function
@@ -343,6 +348,20 @@ def _scope(layout: Layout) -> dict[str, Any]:
     for name, value in row.static_defaults.items():
         scope[f"default_{name}"] = value
     return scope
+
+
+def _bind_elementwise(layout: Layout, scope: dict[str, Any], name: str) -> None:
+    """Forward and rules on arrays: NumPy's, until they are hot and become machine code."""
+    row = layout.row
+    if name != "raw":
+        if kernels.enabled:
+            kernels.warm(row.name, layout.forward, row.forward).put(scope, "forward")
+        return
+    for argument, rule in layout.rules.items():
+        numpy = partial(rule.function, raw_vocabulary) if "xp" in rule.names else rule.function
+        scope[f"rule_{argument}"] = numpy
+        if kernels.enabled:
+            kernels.warm(f"d_{row.name}_d_{argument}", numpy, rule.function, "xp" in rule.names).put(scope, f"rule_{argument}")
 
 
 def _tensor_zeros(shape: Any, dtype: Any) -> Tensor:

@@ -217,7 +217,9 @@ def _gradient_source(layout: Layout, reader: str, lift_lines: Callable[[Rule], l
         if rule is None:
             lines.append(f"    g_{name} = None")
             continue
-        arguments = ", ".join("g" if n == "g" else xp if n == "xp" else n for n in rule.names)
+        # On arrays a rule of an elementwise row may be machine code, which has no use for a vocabulary (see _scope of _apply.py).
+        bound = reader == "raw" and row.broadcasts
+        arguments = ", ".join(xp if n == "xp" else n for n in rule.names if n != "xp" or not bound)
         body = [*_check_lines(layout, rule, ""), *lift_lines(rule), f"g_{name} = rule_{name}({arguments})"]
         if len(layout.rules) == 1:
             lines += [f"    {line}" for line in body]

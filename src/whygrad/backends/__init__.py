@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from whygrad import kernels
 from whygrad.backends import (
     numpy_activation,
     numpy_attention,
@@ -70,7 +71,7 @@ class RawVocabulary:
             if name not in TABLE:
                 raise AttributeError(f"no row is called '{name}'")
             found = partial(TABLE[name].forward, self)
-        self.__dict__[name] = found
+        found = self.__dict__[name] = kernels.word(name, found, self.__dict__)
         return found
 
 

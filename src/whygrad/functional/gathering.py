@@ -218,8 +218,10 @@ def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Tensor
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if not input._array.ndim and index._array.size != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)")
+    if n == 0 and input._array.ndim > 1 and index._array.size:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     check_bounds(index, n, lambda i: RuntimeError(f"INDICES element is out of DATA bounds, id={i} axis_dim={n}")
-                 if axis == 1 else IndexError("index out of range in self"))
+                 if axis == 1 or 0 in input._array.shape[1:] else IndexError("index out of range in self"))
     return with_out("index_select", rows.index_select(input, positions(index), axis=axis), out, input)
 
 

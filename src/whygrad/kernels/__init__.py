@@ -1,0 +1,52 @@
+"""Kernels: rows as machine code, through LLVM.
+
+The same rows that NumPy runs are read with symbols and compiled into one pass over memory (trace.py, pointwise.py). It
+happens when a row is hot (warm.py), so importing this package costs nothing. `WHYGRAD_KERNELS=0` switches it off.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from whygrad.kernels.warm import Standing, Warm, WarmWord, counts, unavailable
+from whygrad.kernels.words import WORDS
+
+_whygrad_internal_ = True
+
+__all__ = ["Standing", "enabled", "stats", "warm", "word"]
+
+enabled = os.environ.get("WHYGRAD_KERNELS", "1") != "0"
+
+
+def word(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any:
+    """What stands for NumPy's function of a row in a vocabulary: itself, or a place for its kernel."""
+    if enabled and name in WORDS:
+        WarmWord(name, numpy).put(scope, name)
+        return scope[name]
+    return numpy
+
+
+def warm(name: str, numpy: Callable[..., Any], function: Callable[..., Any], takes_vocabulary: bool = True) -> Warm:
+    """Stands for `numpy` until `function`, a forward or a rule, is compiled."""
+
+    def traced(*symbols: Any, **statics: Any) -> Any:
+        from whygrad.kernels.trace import vocabulary
+
+        return function(vocabulary, *symbols, **statics) if takes_vocabulary else function(*symbols, **statics)
+
+    return Warm(name, numpy, traced)
+
+
+def stats() -> dict[str, Any]:
+    """How many functions were compiled, loaded from the cache, or stayed with NumPy, and how often each way was taken."""
+    result: dict[str, Any] = {"enabled": enabled, "functions": dict(counts)}
+    reason = unavailable()
+    if reason == "":
+        from whygrad.kernels import code, host
+
+        result |= code.counts | {"calls": {"native": host.counted[0], "numpy": host.counted[1]}}
+    elif reason:
+        result["unavailable"] = reason
+    return result

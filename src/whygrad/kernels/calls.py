@@ -1,0 +1,182 @@
+"""Python callables made of machine code: they check their arguments, allocate, compute, or else call NumPy's way.
+
+A call goes straight from the interpreter into the code (METH_FASTCALL), without ctypes. What the code was not made for
+(another dtype, strides, broadcasting, a keyword) is handed on unchanged, so the callable always gives what NumPy gives.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+
+from whygrad.kernels import host
+from whygrad.kernels.values import ELEMENT, F64, I8, I32, I64, POINTER, VOID, Function, Value
+
+_whygrad_internal_ = True
+
+METH_FASTCALL_WITH_KEYWORDS = 0x80 | 0x02
+NULL = ir.Constant(POINTER, None)
+
+
+class _MethodDefinition(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
+
+
+_kept: list[Any] = []  # Python keeps pointers to definitions for ever
+
+_new_function = ctypes.pythonapi.PyCFunction_NewEx
+_new_function.restype, _new_function.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+
+
+def python_function(name: str, address: int, fallback: tuple[Callable[..., Any], Callable[..., Any]]) -> Callable[..., Any]:
+    """`fallback` is what to call for other kinds of arguments, and for other shapes."""
+    definition = _MethodDefinition(name.encode(), address, METH_FASTCALL_WITH_KEYWORDS, None)
+    _kept.append(definition)
+    function: Callable[..., Any] = _new_function(ctypes.addressof(definition), fallback, None)
+    return function
+
+
+class Entry:
+    """The function that Python calls: object *entry(fallbacks, arguments, count, keyword names)."""
+
+    def __init__(self, module: Any, name: str, count: int) -> None:
+        self.f = f = Function(module, name, POINTER, [POINTER, POINTER, I64, POINTER])
+        fallbacks, self.arguments, self.count, self.keywords = f.arguments
+        self._other_kind, self._other_shape = (self._exit(fallbacks, i) for i in range(2))
+        self.require(self.count.equals(count))
+        self.require(Value(f, f.b.icmp_unsigned("==", self.keywords.v, NULL)))
+
+    def _exit(self, fallbacks: Value, number: int) -> Any:
+        f = self.f
+        block, here = f.function.append_basic_block("fallback"), f.b.block
+        f.b.position_at_end(block)
+        self._count(1)
+        fallback = f.load(POINTER, fallbacks, host.TUPLE_ITEMS // 8 + number)
+        f.b.ret(f.call("PyObject_Vectorcall", POINTER, fallback, self.arguments, self.count, self.keywords).v)
+        f.b.position_at_end(here)
+        return block
+
+    def _count(self, which: int) -> None:
+        counted = self.object("whygrad_counted")
+        self.f.store(self.f.load(I64, counted, which) + 1, counted, which)
+
+    def require(self, condition: Value) -> None:
+        """Go on only if arguments are of the right kind."""
+        self._go_on_if(condition, self._other_kind)
+
+    def require_shape(self, condition: Value) -> None:
+        """Go on only if shapes and strides are the right ones."""
+        self._go_on_if(condition, self._other_shape)
+
+    def _go_on_if(self, condition: Value, otherwise: Any) -> None:
+        block = self.f.function.append_basic_block("checked")
+        self.f.b.cbranch(condition.v, block, otherwise)
+        self.f.b.position_at_end(block)
+
+    def argument(self, i: int) -> Value:
+        return self.f.load(POINTER, self.arguments, i)
+
+    def same(self, a: Value, symbol: str) -> Value:
+        """Is `a` the address of this object?"""
+        return Value(self.f, self.f.b.icmp_unsigned("==", a.v, self.object(symbol).v))
+
+    def object(self, symbol: str) -> Value:
+        found = self.f.module.globals.get(symbol) or ir.GlobalVariable(self.f.module, I8, symbol)
+        return Value(self.f, found)
+
+    def array(self, value: Value, code: str) -> Array:
+        """Require an ndarray of this dtype, in one piece."""
+        f = self.f
+        self.require(self.same(f.load(POINTER, value, host.TYPE // 8), "numpy_array_type"))
+        self.require(self.same(f.load(POINTER, value, host.DTYPE // 8), f"numpy_dtype_{code}".replace("?", "bool")))
+        flags = f.load(I32, value, host.FLAGS // 4)
+        self.require_shape((flags & host.CONTIGUOUS_AND_ALIGNED).equals(host.CONTIGUOUS_AND_ALIGNED))
+        return Array(f, value)
+
+    def number(self, value: Value) -> Value:
+        """Require a Python float or an int that is one exactly; gives a double."""
+        f = self.f
+        kind = f.load(POINTER, value, host.TYPE // 8)
+        is_float, is_int = self.same(kind, "PyFloat_Type"), self.same(kind, "PyLong_Type")
+        self.require(is_float | is_int)
+        result = f.variable(f.constant(0.0, F64))
+        with f.b.if_else(is_float.v) as (floating, integer):
+            with floating:
+                result.set(f.load(F64, value, 2))
+            with integer:
+                overflow = f.variable(f.constant(0, I32))
+                whole = f.call("PyLong_AsLongLongAndOverflow", I64, value, Value(f, overflow.place))
+                result.set(f.choose(overflow.get().equals(0), whole.to(F64), f.constant(float("nan"), F64)))
+        self.require(result.get().equals(result.get()) | is_float)
+        return result.get()
+
+    def same_shape(self, a: Array, b: Array) -> None:
+        f = self.f
+        self.require_shape(a.ndim.equals(b.ndim))
+        differs = f.variable(f.constant(0, I64))
+        with f.loop(0, a.ndim.to(I64)) as axis:
+            differs.set(differs.get() | (f.load(I64, a.shape, axis) ^ f.load(I64, b.shape, axis)))
+        self.require_shape(differs.get().equals(0))
+
+    def new_array(self, code: str, ndim: Value, shape: Value) -> Value:
+        """A fresh ndarray; on failure NumPy's error is passed on."""
+        f = self.f
+        dtype = self.object(f"numpy_dtype_{code}".replace("?", "bool"))
+        f.call("Py_IncRef", VOID, dtype)  # the new array takes a reference
+        made = f.call("numpy_new_from_descr", POINTER, self.object("numpy_array_type"), dtype, ndim, shape, NULL, NULL,
+                      f.constant(0, I32), NULL)
+        with f.b.if_then(f.b.icmp_unsigned("==", made.v, NULL), likely=False):
+            f.b.ret(NULL)
+        return made
+
+    def slots(self, values: list[Value]) -> Value:
+        """The arguments of a task, in the frame."""
+        f = self.f
+        with f.b.goto_entry_block():
+            place = Value(f, f.b.bitcast(f.b.alloca(I64, len(values)), POINTER))
+        for i, value in enumerate(values):
+            f.store(value, place, i)
+        return place
+
+    def run(self, task: Any, slots: Value, n: Value, alone_below: int, grain: int) -> None:
+        """Do range(n), with all threads and without Python's lock if it is much."""
+        f = self.f
+        with f.b.if_else((n < alone_below).v) as (little, much):
+            with little:
+                f.b.call(task, [slots.v, ir.Constant(I64, 0), n.v])
+            with much:
+                state = f.call("PyEval_SaveThread", POINTER)
+                f.call("whygrad_run_parallel", VOID, f.b.bitcast(task, POINTER), slots, n, f.integer(grain))
+                f.call("PyEval_RestoreThread", VOID, state)
+
+    def give(self, result: Value) -> None:
+        self._count(0)
+        self.f.b.ret(result.v)
+
+
+class Array:
+    """What is read of an ndarray argument."""
+
+    def __init__(self, f: Function, value: Value) -> None:
+        self.f = f
+        self.value = value
+        self.data = f.load(POINTER, value, host.DATA // 8)
+        self.ndim = f.load(I32, value, host.NDIM // 4)
+        self.shape = f.load(POINTER, value, host.SHAPE // 8)
+
+    def size(self) -> Value:
+        f = self.f
+        n = f.variable(f.integer(1))
+        with f.loop(0, self.ndim.to(I64)) as axis:
+            n.set(n.get() * f.load(I64, self.shape, axis))
+        return n.get()
+
+
+def data_of(f: Function, array: Value) -> Value:
+    return f.load(POINTER, array, host.DATA // 8)
+
+
+__all__ = ["ELEMENT", "Array", "Entry", "data_of", "python_function"]

@@ -1,0 +1,114 @@
+"""The machine under us: LLVM's view of the processor, and where Python and NumPy keep what kernels read.
+
+Nothing is assumed: the places inside an ndarray are tried out on real ones, and whatever is not as expected makes kernels
+unavailable, not wrong.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+_whygrad_internal_ = True
+
+
+class Unavailable(Exception):
+    """Why kernels cannot be used here."""
+
+
+# Bytes from the start of an object to what kernels read (CPython with its global lock, 64 bits).
+TYPE, DATA, NDIM, SHAPE, STRIDES, DTYPE, FLAGS = 8, 16, 24, 32, 40, 56, 64
+TUPLE_ITEMS = 24
+CONTIGUOUS_AND_ALIGNED = 0x1 | 0x100
+
+# Places in NumPy's table of C functions; they never move.
+ARRAY_TYPE, NEW_FROM_DESCR, SET_HANDLER = 2, 94, 304
+
+FLOAT32, FLOAT64, BOOL, INT64 = np.dtype("f4"), np.dtype("f8"), np.dtype("?"), np.dtype("i8")
+DTYPES = {"f4": FLOAT32, "f8": FLOAT64, "?": BOOL, "i8": INT64}
+
+
+# How many calls ran compiled, and how many went on to NumPy or to the compiler. Written by the code itself.
+counted = (ctypes.c_int64 * 2)()
+
+
+@cache
+def numpy_functions() -> Any:
+    """NumPy's table of C functions, as addresses."""
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.cast(get_pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+
+
+def check_layout() -> None:
+    """Raise Unavailable unless objects lie in memory as the kernels expect."""
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED") or sys.maxsize < 2 ** 62:
+        raise Unavailable("kernels need CPython with its global lock, on 64 bits")
+    if sys.byteorder != "little":
+        raise Unavailable("kernels are written for little-endian processors")
+    array = np.arange(24, dtype="f4").reshape(2, 3, 4)[:, ::2]
+    whole = np.zeros((5, 7), "f4")
+
+    def read(of: Any, place: int, kind: Any = ctypes.c_int64) -> int:
+        return int(kind.from_address(id(of) + place).value)
+
+    pair = (array, whole)
+    shape = (ctypes.c_int64 * 3).from_address(read(array, SHAPE))
+    strides = (ctypes.c_int64 * 3).from_address(read(array, STRIDES))
+    as_expected = (
+        numpy_functions()[ARRAY_TYPE] == id(np.ndarray) == read(array, TYPE)
+        and read(pair, TUPLE_ITEMS) == id(array) and read(pair, TUPLE_ITEMS + 8) == id(whole)
+        and read(array, DATA) == array.ctypes.data
+        and read(array, NDIM, ctypes.c_int32) == 3
+        and tuple(shape) == array.shape and tuple(strides) == array.strides
+        and read(array, DTYPE) == id(FLOAT32) == read(whole, DTYPE)
+        and not read(array, FLAGS, ctypes.c_int32) & 1
+        and read(whole, FLAGS, ctypes.c_int32) & CONTIGUOUS_AND_ALIGNED == CONTIGUOUS_AND_ALIGNED)
+    if not as_expected:
+        raise Unavailable("NumPy's arrays lie in memory in an unknown way")
+
+
+class Host:
+    """LLVM set up for this processor."""
+
+    def __init__(self) -> None:
+        check_layout()
+        try:
+            from llvmlite import binding
+        except ImportError:
+            raise Unavailable("llvmlite is not installed (pip install 'whygrad[kernels]')") from None
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        self.cpu = binding.get_host_cpu_name()
+        features = binding.get_host_cpu_features()
+        self.features = features.flatten()
+        self.target = binding.Target.from_default_triple().create_target_machine(
+            cpu=self.cpu, features=self.features, opt=3, codemodel="large", jit=True)  # large: objects may lie anywhere
+        self.triple = binding.get_default_triple()
+        self.data_layout = str(self.target.target_data)
+        # float32 numbers in one register.
+        self.lanes = 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
+        for name, address in {
+            "whygrad_counted": ctypes.addressof(counted), "numpy_array_type": id(np.ndarray),
+            "numpy_new_from_descr": numpy_functions()[NEW_FROM_DESCR],
+            **{f"numpy_dtype_{code}": id(dtype) for code, dtype in DTYPES.items()},
+        }.items():
+            binding.add_symbol(name.replace("?", "bool"), address)
+
+    def key(self) -> tuple[str, ...]:
+        """Everything about this machine on which compiled code depends."""
+        import llvmlite
+
+        return self.triple, self.cpu, self.features, llvmlite.__version__, np.__version__, sys.version
+
+
+@cache
+def host() -> Host:
+    return Host()

@@ -1,0 +1,136 @@
+"""The kernel reader: runs a row's forward or rule on symbols, and keeps what it would compute.
+
+Symbols know the operators; the vocabulary knows the words of elementwise rows, down to the primitives that can be
+written as machine code (see machine.py). Whatever else a row does (shapes, reductions, questions about values) cannot
+be traced, and stays with NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whygrad.kernels.machine import PRIMITIVES
+from whygrad.ops import TABLE
+from whygrad.ops.table import Row
+
+_whygrad_internal_ = True
+
+Number = (bool, int, float)
+
+
+class Untraceable(Exception):
+    """This cannot be written as one pass over the elements."""
+
+
+class Symbol:
+    """An element of a result: an input, or a primitive applied to symbols and numbers."""
+
+    __slots__ = ("arguments", "is_mask", "word")
+
+    def __init__(self, word: str, arguments: tuple[Any, ...], is_mask: bool = False) -> None:
+        self.word = word
+        self.arguments = arguments
+        self.is_mask = is_mask
+
+    def __repr__(self) -> str:
+        """The formula: equal formulas share their code."""
+        return f"{self.word}({', '.join(map(repr, self.arguments))})"
+
+    def __bool__(self) -> bool:
+        raise Untraceable("a branch on a value")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __pow__(self, exponent: Any) -> Symbol:
+        if isinstance(exponent, Number):
+            if exponent in (1, 2, 3):
+                result = self
+                for _ in range(int(exponent) - 1):
+                    result = apply("mul", result, self)
+                return result
+            if exponent == 0.5:
+                return apply("sqrt", self)
+            if exponent == -1:
+                return apply("reciprocal", self)
+        raise Untraceable(f"the power {exponent}")
+
+    def __neg__(self) -> Symbol:
+        return apply("neg", self)
+
+    def __invert__(self) -> Symbol:
+        return apply("logical_not", self)
+
+
+def _operator(word: str, swapped: bool = False) -> Callable[[Any, Any], Symbol]:
+    def operator(self: Symbol, other: Any) -> Symbol:
+        return apply(word, other, self) if swapped else apply(word, self, other)
+
+    return operator
+
+
+for _sign, _word in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+                     "eq": "eq", "ne": "ne", "and": "logical_and", "or": "logical_or"}.items():
+    setattr(Symbol, f"__{_sign}__", _operator(_word))
+    if _sign in ("add", "sub", "mul", "truediv"):
+        setattr(Symbol, f"__r{_sign}__", _operator(_word, swapped=True))
+
+MASKS = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not", "isnan", "isfinite"})
+
+
+def apply(word: str, *arguments: Any) -> Symbol:
+    for argument in arguments:
+        if not isinstance(argument, (Symbol, *Number)):
+            raise Untraceable(f"{word} of a {type(argument).__name__}")
+    if word in ("logical_and", "logical_or", "logical_not") and not all(isinstance(a, Symbol) and a.is_mask for a in arguments):
+        raise Untraceable(f"{word} of numbers")
+    return Symbol(word, arguments, word in MASKS)
+
+
+class SymbolVocabulary:
+    """`xp` for symbols."""
+
+    def __init__(self) -> None:
+        self._inside: list[str] = []  # the rows whose definitions are being read
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name in PRIMITIVES:
+            def primitive(*arguments: Any) -> Symbol:
+                return apply(name, *arguments)
+            return primitive
+        row = TABLE.get(name)
+        if row is None or not row.broadcasts or row.variadic or name in self._inside:
+            raise Untraceable(name)  # no row, no elementwise one, or one that is NumPy's own
+        return lambda *arguments, **statics: self._define(row, arguments, statics)
+
+    def _define(self, row: Row, arguments: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+        self._inside.append(row.name)
+        try:
+            return row.forward(self, *arguments, **statics)
+        finally:
+            self._inside.pop()
+
+    def zeros_like(self, x: Symbol) -> Symbol:
+        return apply("constant", 0.0)
+
+    def clamp(self, x: Symbol, low: Any, high: Any) -> Symbol:
+        """As NumPy's clip: the lower bound first, and NaN goes through."""
+        if low is not None:
+            x = apply("maximum", x, low)
+        return x if high is None else apply("minimum", x, high)
+
+
+vocabulary = SymbolVocabulary()
+
+
+def trace(function: Callable[..., Any], *arguments: Any, **statics: Any) -> Symbol:
+    """What `function` computes of each element. Raises Untraceable."""
+    try:
+        result = function(*arguments, **statics)
+    except Untraceable:
+        raise
+    except Exception as error:  # a word that symbols do not know: .shape, a reduction, a table of numbers
+        raise Untraceable(str(error)) from error
+    if not isinstance(result, Symbol):
+        raise Untraceable("a result that is no array")
+    return result

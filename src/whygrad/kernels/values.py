@@ -1,0 +1,329 @@
+"""Writing LLVM IR as if it were Python: values with operators, and a function being built.
+
+A Value is one number or a vector of them. Arithmetic is IEEE's, nothing is reordered or contracted, so a kernel gives the
+same numbers as NumPy; `fma` is written where it is wanted.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite import ir
+
+_whygrad_internal_ = True
+
+F32, F64 = ir.FloatType(), ir.DoubleType()
+I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+POINTER = I8.as_pointer()
+VOID = ir.VoidType()
+
+# How an element of each NumPy dtype lies in memory.
+ELEMENT = {"f4": F32, "f8": F64, "?": I8, "i8": I64}
+
+
+def vector(element: Any, lanes: int) -> Any:
+    return element if lanes == 1 else ir.VectorType(element, lanes)
+
+
+def lanes_of(kind: Any) -> int:
+    return int(kind.count) if isinstance(kind, ir.VectorType) else 1
+
+
+def element_of(kind: Any) -> Any:
+    return kind.element if isinstance(kind, ir.VectorType) else kind
+
+
+def rounded(number: float) -> float:
+    """As a float32."""
+    try:
+        return float(struct.unpack("f", struct.pack("f", number))[0])
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+class Value:
+    """A number, or a vector of numbers, of a function being built."""
+
+    __slots__ = ("f", "v")
+
+    def __init__(self, f: Function, v: Any) -> None:
+        self.f = f
+        self.v = v
+
+    @property
+    def kind(self) -> Any:
+        return self.v.type
+
+    @property
+    def lanes(self) -> int:
+        return lanes_of(self.v.type)
+
+    @property
+    def is_float(self) -> bool:
+        return element_of(self.v.type) in (F32, F64)
+
+    def like(self, other: Any) -> Value:
+        """A Python number as a value of this one's kind."""
+        if isinstance(other, Value):
+            return other
+        return self.f.constant(other, element_of(self.v.type), self.lanes)
+
+    def _binary(self, other: Any, floating: str, integer: str, swapped: bool = False) -> Value:
+        a, b = self.v, self.like(other).v
+        if swapped:
+            a, b = b, a
+        return Value(self.f, getattr(self.f.b, floating if self.is_float else integer)(a, b))
+
+    def __add__(self, other: Any) -> Value:
+        return self._binary(other, "fadd", "add")
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Value:
+        return self._binary(other, "fsub", "sub")
+
+    def __rsub__(self, other: Any) -> Value:
+        return self._binary(other, "fsub", "sub", swapped=True)
+
+    def __mul__(self, other: Any) -> Value:
+        return self._binary(other, "fmul", "mul")
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Value:
+        return self._binary(other, "fdiv", "sdiv")
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self._binary(other, "fdiv", "sdiv", swapped=True)
+
+    def __floordiv__(self, other: Any) -> Value:
+        return Value(self.f, self.f.b.udiv(self.v, self.like(other).v))
+
+    def __mod__(self, other: Any) -> Value:
+        return Value(self.f, self.f.b.urem(self.v, self.like(other).v))
+
+    def __neg__(self) -> Value:
+        return Value(self.f, self.f.b.fneg(self.v) if self.is_float else self.f.b.neg(self.v))
+
+    def __and__(self, other: Any) -> Value:
+        return Value(self.f, self.f.b.and_(self.v, self.like(other).v))
+
+    def __or__(self, other: Any) -> Value:
+        return Value(self.f, self.f.b.or_(self.v, self.like(other).v))
+
+    def __xor__(self, other: Any) -> Value:
+        return Value(self.f, self.f.b.xor(self.v, self.like(other).v))
+
+    def __invert__(self) -> Value:
+        return Value(self.f, self.f.b.not_(self.v))
+
+    def __lshift__(self, other: Any) -> Value:
+        return Value(self.f, self.f.b.shl(self.v, self.like(other).v))
+
+    def __rshift__(self, other: Any) -> Value:
+        """With the sign of what is shifted."""
+        return Value(self.f, self.f.b.ashr(self.v, self.like(other).v))
+
+    def _compare(self, how: str, other: Any) -> Value:
+        compare = (self.f.b.fcmp_unordered if how == "!=" else self.f.b.fcmp_ordered) if self.is_float else self.f.b.icmp_signed
+        return Value(self.f, compare(how, self.v, self.like(other).v))
+
+    def __lt__(self, other: Any) -> Value:
+        return self._compare("<", other)
+
+    def __le__(self, other: Any) -> Value:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Any) -> Value:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Any) -> Value:
+        return self._compare(">=", other)
+
+    def equals(self, other: Any) -> Value:
+        return self._compare("==", other)
+
+    def differs(self, other: Any) -> Value:
+        return self._compare("!=", other)
+
+    def bits_as(self, element: Any) -> Value:
+        """The same bits, read as another type of the same size."""
+        return Value(self.f, self.f.b.bitcast(self.v, vector(element, self.lanes)))
+
+    def to(self, element: Any) -> Value:
+        """Converted: between float sizes, and between floats and signed integers."""
+        old, kind, b = element_of(self.v.type), vector(element, self.lanes), self.f.b
+        if old == element:
+            return self
+        if self.is_float and element in (F32, F64):
+            return Value(self.f, b.fpext(self.v, kind) if element == F64 else b.fptrunc(self.v, kind))
+        if self.is_float:
+            return Value(self.f, b.fptosi(self.v, kind))
+        if element in (F32, F64):
+            return Value(self.f, (b.uitofp if old == I1 else b.sitofp)(self.v, kind))
+        if old == I1:
+            return Value(self.f, b.zext(self.v, kind))
+        return Value(self.f, b.sext(self.v, kind) if old.width < element.width else b.trunc(self.v, kind))
+
+    def spread(self, lanes: int) -> Value:
+        """One number in all lanes."""
+        if lanes == 1:
+            return self
+        kind = ir.VectorType(self.v.type, lanes)
+        undefined = ir.Constant(kind, ir.Undefined)
+        first = self.f.b.insert_element(undefined, self.v, ir.Constant(I32, 0))
+        return Value(self.f, self.f.b.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)))
+
+    def lane(self, i: int) -> Value:
+        return self if self.lanes == 1 else Value(self.f, self.f.b.extract_element(self.v, ir.Constant(I32, i)))
+
+
+class Variable:
+    """A place in the function's frame, for what changes in a loop."""
+
+    __slots__ = ("f", "place")
+
+    def __init__(self, f: Function, start: Value) -> None:
+        self.f = f
+        with f.b.goto_entry_block():
+            self.place = f.b.alloca(start.v.type)
+        self.set(start)
+
+    def get(self) -> Value:
+        return Value(self.f, self.f.b.load(self.place))
+
+    def set(self, value: Value) -> None:
+        self.f.b.store(value.v, self.place)
+
+    def add(self, value: Value) -> None:
+        self.set(self.get() + value)
+
+
+class Function:
+    """An LLVM function being built. `arguments` are Values."""
+
+    def __init__(self, module: Any, name: str, result: Any, kinds: list[Any], *, internal: bool = False) -> None:
+        self.module = module
+        self.function = ir.Function(module, ir.FunctionType(result, kinds), name)
+        if internal:
+            self.function.linkage = "internal"
+        self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.arguments = [Value(self, argument) for argument in self.function.args]
+
+    def constant(self, number: Any, element: Any, lanes: int = 1) -> Value:
+        convert: Any = {F32: rounded, F64: float}.get(element, int)
+        scalar = ir.Constant(element, convert(number))
+        return Value(self, scalar if lanes == 1 else ir.Constant(ir.VectorType(element, lanes), [scalar] * lanes))
+
+    def integer(self, number: int) -> Value:
+        return self.constant(number, I64)
+
+    def _index(self, i: Any) -> Any:
+        return i.v if isinstance(i, Value) else ir.Constant(I64, i)
+
+    def pointer(self, element: Any, base: Value, index: Any = 0) -> Value:
+        """The address of element `index` of an array of `element` that starts at `base`."""
+        typed = self.b.bitcast(base.v, element.as_pointer())
+        return Value(self, self.b.bitcast(self.b.gep(typed, [self._index(index)]), POINTER))
+
+    def load(self, element: Any, base: Value, index: Any = 0, lanes: int = 1) -> Value:
+        place = self.b.bitcast(self.pointer(element, base, index).v, vector(element, lanes).as_pointer())
+        return Value(self, self.b.load(place, align=_alignment(element)))
+
+    def store(self, value: Value, base: Value, index: Any = 0) -> None:
+        element = element_of(value.v.type)
+        place = self.b.bitcast(self.pointer(element, base, index).v, value.v.type.as_pointer())
+        self.b.store(value.v, place, align=_alignment(element))
+
+    @contextmanager
+    def loop(self, start: Any, stop: Any, step: Any = 1) -> Iterator[Value]:
+        """for i in range(start, stop, step): i is an int64."""
+        start, stop, step = self._index(start), self._index(stop), self._index(step)
+        before = self.b.block
+        body = self.function.append_basic_block("body")
+        after = self.function.append_basic_block("after")
+        self.b.cbranch(self.b.icmp_signed("<", start, stop), body, after)
+        self.b.position_at_end(body)
+        i = self.b.phi(I64)
+        i.add_incoming(start, before)
+        yield Value(self, i)
+        following = self.b.add(i, step, flags=("nsw",))
+        i.add_incoming(following, self.b.block)
+        self.b.cbranch(self.b.icmp_signed("<", following, stop), body, after)
+        self.b.position_at_end(after)
+
+    @contextmanager
+    def when(self, condition: Value) -> Iterator[None]:
+        with self.b.if_then(condition.v):
+            yield
+
+    def choose(self, condition: Value, a: Any, b: Any) -> Value:
+        model = a if isinstance(a, Value) else b
+        return Value(self, self.b.select(condition.v, model.like(a).v, model.like(b).v))
+
+    def variable(self, start: Value) -> Variable:
+        return Variable(self, start)
+
+    def zeros(self, element: Any, lanes: int = 1) -> Value:
+        return self.constant(0, element, lanes)
+
+    def call(self, name: str, result: Any, *arguments: Any, variadic: bool = False) -> Value:
+        """Call a C function by name."""
+        values = [argument.v if isinstance(argument, Value) else argument for argument in arguments]
+        found = self.module.globals.get(name)
+        if found is None:
+            found = ir.Function(self.module, ir.FunctionType(result, [v.type for v in values], var_arg=variadic), name)
+        return Value(self, self.b.call(found, values))
+
+    def intrinsic(self, name: str, *arguments: Value) -> Value:
+        """llvm.<name> for the type of its first argument."""
+        kind = arguments[0].v.type
+        element = element_of(kind)
+        code = {F32: "f32", F64: "f64", I32: "i32", I64: "i64"}[element]
+        suffix = f"v{kind.count}{code}" if isinstance(kind, ir.VectorType) else code
+        return self.call(f"llvm.{name}.{suffix}", kind, *arguments)
+
+    def fma(self, a: Value, b: Any, c: Any) -> Value:
+        return self.intrinsic("fma", a, a.like(b), a.like(c))
+
+    def polynomial(self, x: Value, coefficients: list[float]) -> Value:
+        """Highest power first."""
+        total = x.like(coefficients[0])
+        for coefficient in coefficients[1:]:
+            total = self.fma(total, x, coefficient)
+        return total
+
+    def total(self, x: Value) -> Value:
+        """The sum of a vector's lanes, by halves."""
+        return self._fold(x, lambda a, b: a + b)
+
+    def highest(self, x: Value) -> Value:
+        return self._fold(x, self.maximum)
+
+    def maximum(self, a: Value, b: Any) -> Value:
+        """NaN if either is."""
+        b = a.like(b)
+        return self.choose((a > b) | a.differs(a), a, b)
+
+    def minimum(self, a: Value, b: Any) -> Value:
+        b = a.like(b)
+        return self.choose((a < b) | a.differs(a), a, b)
+
+    def _fold(self, x: Value, combine: Any) -> Value:
+        lanes = x.lanes
+        while lanes > 1:
+            lanes //= 2
+            halves = [Value(self, self.b.shuffle_vector(x.v, x.v, ir.Constant(ir.VectorType(I32, lanes), list(places))))
+                      if lanes > 1 else x.lane(places[0]) for places in (range(lanes), range(lanes, 2 * lanes))]
+            x = combine(*halves)
+        return x
+
+    def shuffle(self, a: Value, b: Value, places: list[int]) -> Value:
+        return Value(self, self.b.shuffle_vector(a.v, b.v, ir.Constant(ir.VectorType(I32, len(places)), places)))
+
+
+def _alignment(element: Any) -> int:
+    return {F64: 8, I64: 8, I8: 1, I1: 1}.get(element, 4)

@@ -1,0 +1,176 @@
+"""When a row becomes machine code: after it was called often, or on large arrays.
+
+Until then a `Warm` stands in its place, counts, and calls NumPy. When it is hot the compiled function takes its place in
+every scope that holds it; there is no further indirection. A script of a few small operations never loads the compiler.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_whygrad_internal_ = True
+
+# WHYGRAD_KERNELS=always compiles at the first call, for tests.
+ALWAYS = os.environ.get("WHYGRAD_KERNELS") == "always"
+HOT = 0 if ALWAYS else 300
+LARGE = 0 if ALWAYS else 8192
+
+counts = {"native": 0, "numpy": 0}
+_lock = threading.RLock()
+_unavailable: str | None = None
+
+class Standing:
+    """Stands in the places of a function until it is hot."""
+
+    def __init__(self, name: str, numpy: Callable[..., Any]) -> None:
+        self.name = name
+        self.numpy = numpy
+        self.calls = 0
+        self.places: list[tuple[dict[str, Any], str]] = []
+
+    def put(self, scope: dict[str, Any], key: str) -> None:
+        scope[key] = self
+        self.places.append((scope, key))
+
+    def replace(self, function: Callable[..., Any]) -> None:
+        for scope, place in self.places:
+            scope[place] = function
+
+
+class WarmWord(Standing):
+    """A row whose kernel is written by hand (see words.py)."""
+
+    def __call__(self, *args: Any, **statics: Any) -> Any:
+        self.calls += 1
+        if self.calls <= HOT and all(np.size(x) < LARGE for x in args):
+            return self.numpy(*args, **statics)
+        function = self.numpy
+        if usable():
+            from whygrad.kernels.words import make
+
+            with _lock:
+                function = make(self.name, self.numpy)
+        self.replace(function)
+        return function(*args, **statics)
+
+
+class Warm(Standing):
+    """An elementwise function that will be compiled. `trace(symbols)` gives its formula; `numpy` is what it does until then."""
+
+    def __init__(self, name: str, numpy: Callable[..., Any], trace: Callable[..., Any]) -> None:
+        super().__init__(name, numpy)
+        self.trace = trace
+        # By kinds and dtype of the arguments, and by those that are neither arrays nor numbers.
+        self.made: dict[Any, Callable[..., Any]] = {}
+        # The one that took our place.
+        self.placed: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any, **statics: Any) -> Any:
+        self.calls += 1
+        if self.calls <= HOT and np.size(args[0]) < LARGE and (len(args) == 1 or np.size(args[1]) < LARGE):
+            return self.numpy(*args, **statics)
+        return self._compiled_for(args, statics, None)
+
+    def _declined(self, *args: Any, **statics: Any) -> Any:
+        """What to do with arguments for which the compiled function in our place was not made."""
+        return self._compiled_for(args, statics, self.placed)
+
+    def _compiled_for(self, args: tuple[Any, ...], statics: dict[str, Any], declined: Callable[..., Any] | None) -> Any:
+        kinds, code = kinds_of(args)
+        constants = tuple([x for x, kind in zip(args, kinds, strict=False) if kind == "c"])
+        key = kinds, code, constants, tuple(statics.items())
+        try:
+            found = self.made.get(key)
+        except TypeError:  # an array among the statics
+            return self.numpy(*args, **statics)
+        if found is None:
+            with _lock:
+                found = self.made.get(key)
+                if found is None:
+                    found = self.made[key] = self._make(kinds, code, constants, statics)
+        if found is declined:
+            return self.numpy(*args, **statics)
+        if constants:
+            args = tuple([x for x, kind in zip(args, kinds, strict=True) if kind != "c"])
+        return found(*args)
+
+    def _make(self, kinds: str, code: str, constants: tuple[Any, ...], statics: dict[str, Any]) -> Callable[..., Any]:
+        plain = not constants and not statics
+        first = plain and not self.made
+        numpy = self.numpy if plain else _given(self.numpy, kinds, constants, statics)
+        compiled = None
+        if "?" not in kinds and usable():
+            from whygrad.kernels.pointwise import compile_formula, inputs
+            from whygrad.kernels.trace import Untraceable, trace
+
+            variable = kinds.replace("c", "")
+            with contextlib.suppress(Untraceable):
+                formula = trace(_given(self.trace, kinds, constants, statics), *inputs(variable))
+                # What it was not made for comes back here; what has other shapes goes straight to NumPy.
+                compiled = compile_formula(self.name, formula, variable, (self._declined if first else numpy, numpy), code)
+        counts["numpy" if compiled is None else "native"] += 1
+        if first:
+            self.placed = compiled
+            self.replace(compiled or self.numpy)
+        return compiled or numpy
+
+
+def _given(function: Callable[..., Any], kinds: str, constants: tuple[Any, ...], statics: dict[str, Any]) -> Callable[..., Any]:
+    """`function` with its constant arguments filled in."""
+
+    def given(*args: Any) -> Any:
+        rest, fixed = iter(args), iter(constants)
+        return function(*[next(fixed) if kind == "c" else next(rest) for kind in kinds], **statics)
+
+    return given
+
+
+def kinds_of(args: tuple[Any, ...]) -> tuple[str, str]:
+    """A letter for each argument, and the dtype they share.
+
+    "a" an array, "m" a boolean one, "s" a number, "n" None, "c" another constant, "?" what kernels do not know.
+    """
+    kinds, codes = "", set()
+    for x in args:
+        if type(x) is np.ndarray:
+            code = x.dtype.str
+            kinds += "m" if code == "|b1" else "a" if code in ("<f4", "<f8") else "?"
+            if code != "|b1":
+                codes.add(code)
+        else:
+            kind = type(x)
+            kinds += "s" if kind is float or kind is int else "n" if x is None else "c" if kind is str or kind is bool else "?"
+    if len(codes) > 1:
+        kinds = "?" * len(args)  # promotion is done before a row runs, so this is no row's business
+    return kinds, "f8" if "<f8" in codes else "f4"
+
+
+def usable() -> bool:
+    """Can kernels be compiled here? If not, say why, once."""
+    global _unavailable
+    if _unavailable is None:
+        from whygrad.kernels.host import Unavailable, host
+
+        try:
+            host()
+            _unavailable = ""
+        except Unavailable as reason:
+            _unavailable = str(reason)
+            if "not installed" not in _unavailable:  # to leave the extra out is a choice, the rest is news
+                warnings.warn(f"whygrad runs on NumPy alone: {reason}", RuntimeWarning, stacklevel=2)
+        except Exception as error:
+            _unavailable = f"{type(error).__name__}: {error}"
+            warnings.warn(f"whygrad runs on NumPy alone: LLVM could not be set up ({_unavailable})", RuntimeWarning, stacklevel=2)
+    return not _unavailable
+
+
+def unavailable() -> str | None:
+    """Why there are no kernels; "" if there are, None if nobody has asked yet."""
+    return _unavailable

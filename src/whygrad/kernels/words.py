@@ -1,0 +1,24 @@
+"""Rows whose kernels are written by hand, because they are more than one pass over the elements.
+
+A maker gets NumPy's function and gives one that takes the same arguments: it computes what it was written for (float32, in
+one piece) and hands everything else to NumPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+_whygrad_internal_ = True
+
+# row -> the module of this package that has a maker of the row's name
+WORDS: dict[str, str] = {}
+
+
+def make(name: str, numpy: Callable[..., Any]) -> Callable[..., Any]:
+    from whygrad.kernels.pool import pool
+
+    pool()
+    maker: Callable[[Callable[..., Any]], Callable[..., Any]] = getattr(import_module(f"whygrad.kernels.{WORDS[name]}"), name)
+    return maker(numpy)
