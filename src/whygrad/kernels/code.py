@@ -7,6 +7,7 @@ processor, versions). A file that is damaged or foreign is compiled anew.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import os
 import sys
@@ -22,6 +23,7 @@ from whygrad.kernels.host import host
 _whygrad_internal_ = True
 
 _addresses: dict[str, int] = {}
+_names: dict[str, str] = {}
 _lock = threading.RLock()
 
 counts = {"compiled": 0, "loaded": 0}
@@ -36,11 +38,16 @@ def address_of(key: str, build: Callable[[Any, str], None]) -> int:
         return found
 
 
+def address_beside(key: str, suffix: str) -> int:
+    """The address of another function that the builder of `key` wrote, called `name + suffix`."""
+    return int(_engine().get_function_address(_names[key] + suffix))
+
+
 def _load(key: str, build: Callable[[Any, str], None]) -> int:
     from llvmlite import binding
 
     digest = hashlib.sha256("\n".join((key, _package_digest(), *host().key())).encode()).hexdigest()
-    name = f"whygrad_{digest[:24]}"
+    name = _names[key] = f"whygrad_{digest[:24]}"
     path = cache_folder() / f"{digest}.o"
     code = _read(path)
     if code is None:
@@ -79,7 +86,9 @@ def _compile(name: str, build: Callable[[Any, str], None]) -> bytes:
 def _engine() -> Any:
     from llvmlite import binding
 
-    return binding.create_mcjit_compiler(binding.parse_assembly(""), host().target)
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), host().target)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))  # its code is called until the very end of the process
+    return engine
 
 
 @cache

@@ -15,6 +15,7 @@ import threading
 from functools import cache
 from typing import Any
 
+from whygrad.kernels import memory
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import host
 from whygrad.kernels.values import I32, I64, POINTER, VOID, Function, Value
@@ -291,6 +292,7 @@ def pool() -> Pool:
     made = Pool()
     made.set_threads(_threads_wanted())
     made.serve_blas()
+    memory.install()
     return made
 
 
