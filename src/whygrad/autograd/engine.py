@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad import kernels
 from whygrad._tensor import Tensor, grad_fn, wrap
 from whygrad.autograd import hooks
 from whygrad.autograd.grad_mode import enforce_grad_layout_policy
@@ -35,6 +36,10 @@ Target = Any  # Node | Tensor: where an edge leads
 
 # Two backward passes may reach one leaf at the same time.
 _accumulating = threading.Lock()
+
+add_into: Any = np.add  # (a, b, out)
+if kernels.enabled:
+    kernels.warm_into("add", np.add).put(globals(), "add_into")
 
 _backward_number = itertools.count(1).__next__
 
@@ -189,7 +194,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
         return
     node = heappop(ready)[1]
     ordinary = captures is None and not special.anomaly and why.watching is None
-    add, ndarray = np.add, np.ndarray
+    add, ndarray = add_into, np.ndarray
     while True:
         edges = node.edges
         g = pending.pop(node, None)
@@ -413,7 +418,7 @@ def _deposit(leaf: Tensor, g: Any, this: Backward, references: int) -> None:
             leaf._grad = grad = wrap(g)
             grad._cause = this.causes
         else:
-            np.add(grad._array, g, out=grad._array)
+            add_into(grad._array, g, grad._array)
             grad._counter[0] += 1
 
 

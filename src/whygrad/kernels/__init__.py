@@ -15,7 +15,7 @@ from whygrad.kernels.words import WORDS
 
 _whygrad_internal_ = True
 
-__all__ = ["Standing", "enabled", "stats", "warm", "word"]
+__all__ = ["Standing", "enabled", "stats", "warm", "warm_into", "word"]
 
 enabled = os.environ.get("WHYGRAD_KERNELS", "1") != "0"
 
@@ -37,6 +37,17 @@ def warm(name: str, numpy: Callable[..., Any], function: Callable[..., Any], tak
         return function(vocabulary, *symbols, **statics) if takes_vocabulary else function(*symbols, **statics)
 
     return Warm(name, numpy, traced)
+
+
+def warm_into(word: str, numpy: Callable[..., Any]) -> Warm:
+    """Stands for a ufunc that writes into its last argument."""
+
+    def traced(*symbols: Any) -> Any:
+        from whygrad.kernels.trace import apply
+
+        return apply(word, *symbols)
+
+    return Warm(f"{word}_into", numpy, traced, into=True)
 
 
 def stats() -> dict[str, Any]:

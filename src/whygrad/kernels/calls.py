@@ -87,13 +87,14 @@ class Entry:
         found = self.f.module.globals.get(symbol) or ir.GlobalVariable(self.f.module, I8, symbol)
         return Value(self.f, found)
 
-    def array(self, value: Value, code: str) -> Array:
+    def array(self, value: Value, code: str, writeable: bool = False) -> Array:
         """Require an ndarray of this dtype, in one piece."""
         f = self.f
         self.require(self.same(f.load(POINTER, value, host.TYPE // 8), "numpy_array_type"))
         self.require(self.same(f.load(POINTER, value, host.DTYPE // 8), f"numpy_dtype_{code}".replace("?", "bool")))
         flags = f.load(I32, value, host.FLAGS // 4)
-        self.require_shape((flags & host.CONTIGUOUS_AND_ALIGNED).equals(host.CONTIGUOUS_AND_ALIGNED))
+        wanted = host.CONTIGUOUS_AND_ALIGNED | (host.WRITEABLE if writeable else 0)
+        self.require_shape((flags & wanted).equals(wanted))
         return Array(f, value)
 
     def number(self, value: Value) -> Value:

@@ -24,7 +24,8 @@ class Unavailable(Exception):
 # Bytes from the start of an object to what kernels read (CPython with its global lock, 64 bits).
 TYPE, DATA, NDIM, SHAPE, STRIDES, DTYPE, FLAGS = 8, 16, 24, 32, 40, 56, 64
 TUPLE_ITEMS = 24
-CONTIGUOUS_AND_ALIGNED = 0x1 | 0x100
+OWNS_DATA = 0x4
+CONTIGUOUS_AND_ALIGNED, WRITEABLE = 0x1 | 0x100, 0x400
 
 # Places in NumPy's table of C functions; they never move.
 ARRAY_TYPE, NEW_FROM_DESCR, SET_HANDLER = 2, 94, 304
@@ -70,7 +71,7 @@ def check_layout() -> None:
         and tuple(shape) == array.shape and tuple(strides) == array.strides
         and read(array, DTYPE) == id(FLOAT32) == read(whole, DTYPE)
         and not read(array, FLAGS, ctypes.c_int32) & 1
-        and read(whole, FLAGS, ctypes.c_int32) & CONTIGUOUS_AND_ALIGNED == CONTIGUOUS_AND_ALIGNED)
+        and read(whole, FLAGS, ctypes.c_int32) & 0x7FF == CONTIGUOUS_AND_ALIGNED | WRITEABLE | OWNS_DATA)
     if not as_expected:
         raise Unavailable("NumPy's arrays lie in memory in an unknown way")
 

@@ -24,22 +24,25 @@ def inputs(kinds: str) -> list[Symbol | None]:
 
 
 def compile_formula(name: str, formula: Symbol, kinds: str, fallback: Any,
-                    code: str = "f4") -> Callable[..., Any]:
-    """A function of arrays (and numbers) that computes `formula` if they are alike, else calls one of `fallback`."""
+                    code: str = "f4", into: bool = False) -> Callable[..., Any]:
+    """A function of arrays (and numbers) that computes `formula` if they are alike, else calls one of `fallback`.
+
+    With `into` it has one argument more: the array to write to, which may be one of the others.
+    """
     text = repr(formula)
     if code == "f8" and any(f"{word}(" in text for word in SINGLE_ONLY):
         raise Untraceable("in float64")
     if "a" not in kinds:
         raise Untraceable("of masks and numbers alone: the dtype of the result is another matter")
     pool()
-    address = address_of(f"pointwise {code} {kinds}: {text}",
-                         lambda module, symbol: _write(module, symbol, formula, kinds, code))
+    address = address_of(f"pointwise {code} {kinds}{' into' if into else ''}: {text}",
+                         lambda module, symbol: _write(module, symbol, formula, kinds, code, into))
     from whygrad.kernels.calls import python_function
 
     return python_function(name, address, fallback)
 
 
-def _write(module: Any, name: str, formula: Symbol, kinds: str, code: str) -> None:
+def _write(module: Any, name: str, formula: Symbol, kinds: str, code: str, into: bool) -> None:
     from whygrad.kernels.calls import Entry, data_of
     from whygrad.kernels.values import ELEMENT, F64, I8, I64, POINTER, VOID, Function
 
@@ -79,7 +82,7 @@ def _write(module: Any, name: str, formula: Symbol, kinds: str, code: str) -> No
         at(i, 1)
     task.b.ret_void()
 
-    entry = Entry(module, name, len(kinds))
+    entry = Entry(module, name, len(kinds) + into)
     values: list[Any] = []
     first = None
     for number, kind in enumerate(kinds):
@@ -98,6 +101,11 @@ def _write(module: Any, name: str, formula: Symbol, kinds: str, code: str) -> No
         values.append(array.data)
     assert first is not None
     n = first.size()
-    made = entry.new_array(out_code, first.ndim, first.shape)
+    if into:
+        made = entry.argument(len(kinds))
+        entry.same_shape(first, entry.array(made, out_code, writeable=True))
+        entry.f.call("Py_IncRef", VOID, made)
+    else:
+        made = entry.new_array(out_code, first.ndim, first.shape)
     entry.run(task.function, entry.slots([*values, data_of(entry.f, made)]), n, ALONE_BELOW, block)
     entry.give(made)

@@ -64,9 +64,10 @@ class WarmWord(Standing):
 class Warm(Standing):
     """An elementwise function that will be compiled. `trace(symbols)` gives its formula; `numpy` is what it does until then."""
 
-    def __init__(self, name: str, numpy: Callable[..., Any], trace: Callable[..., Any]) -> None:
+    def __init__(self, name: str, numpy: Callable[..., Any], trace: Callable[..., Any], into: bool = False) -> None:
         super().__init__(name, numpy)
         self.trace = trace
+        self.into = into  # the last argument is the array to write to
         # By kinds and dtype of the arguments, and by those that are neither arrays nor numbers.
         self.made: dict[Any, Callable[..., Any]] = {}
         # The one that took our place.
@@ -83,7 +84,7 @@ class Warm(Standing):
         return self._compiled_for(args, statics, self.placed)
 
     def _compiled_for(self, args: tuple[Any, ...], statics: dict[str, Any], declined: Callable[..., Any] | None) -> Any:
-        kinds, code = kinds_of(args)
+        kinds, code = kinds_of(args[:-1] if self.into else args)
         constants = tuple([x for x, kind in zip(args, kinds, strict=False) if kind == "c"])
         key = kinds, code, constants, tuple(statics.items())
         try:
@@ -114,7 +115,8 @@ class Warm(Standing):
             with contextlib.suppress(Untraceable):
                 formula = trace(_given(self.trace, kinds, constants, statics), *inputs(variable))
                 # What it was not made for comes back here; what has other shapes goes straight to NumPy.
-                compiled = compile_formula(self.name, formula, variable, (self._declined if first else numpy, numpy), code)
+                compiled = compile_formula(self.name, formula, variable, (self._declined if first else numpy, numpy), code,
+                                           self.into)
         counts["numpy" if compiled is None else "native"] += 1
         if first:
             self.placed = compiled
