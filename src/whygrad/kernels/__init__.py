@@ -10,12 +10,13 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.kernels import warm as warm_module
 from whygrad.kernels.warm import Standing, Warm, WarmWord, counts, unavailable
 from whygrad.kernels.words import WORDS
 
 _whygrad_internal_ = True
 
-__all__ = ["Standing", "enabled", "stats", "warm", "warm_into", "word"]
+__all__ = ["Standing", "enabled", "is_hot", "make_step", "stats", "warm", "warm_into", "word"]
 
 enabled = os.environ.get("WHYGRAD_KERNELS", "1") != "0"
 
@@ -48,6 +49,23 @@ def warm_into(word: str, numpy: Callable[..., Any]) -> Warm:
         return apply(word, *symbols)
 
     return Warm(f"{word}_into", numpy, traced, into=True)
+
+
+_asked = 0
+
+
+def is_hot(size: int) -> bool:
+    """For those who ask each time: shall an operation on so many elements be compiled?"""
+    global _asked
+    _asked += 1
+    return (size >= warm_module.LARGE or _asked > warm_module.HOT) and warm_module.usable()
+
+
+def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int) -> Any:
+    """The step of an optimizer as a kernel (see steps.py), or None."""
+    from whygrad.kernels.steps import make_step as make
+
+    return make(update, numbers, count)
 
 
 def stats() -> dict[str, Any]:

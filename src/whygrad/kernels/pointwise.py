@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from whygrad.kernels.code import address_of
@@ -15,7 +15,6 @@ _whygrad_internal_ = True
 
 # Below so many elements one thread is quicker than two.
 ALONE_BELOW = 16384
-UNROLL = 4
 
 
 def inputs(kinds: str) -> list[Symbol | None]:
@@ -42,19 +41,98 @@ def compile_formula(name: str, formula: Symbol, kinds: str, fallback: Any,
     return python_function(name, address, fallback)
 
 
+def compile_update(written: list[tuple[int, Symbol]], kinds: str) -> Callable[..., Any]:
+    """A function that writes each formula into the argument of that number, all in one pass.
+
+    It gives None, or NotImplemented if the arguments are not float32 arrays of one shape, in one piece.
+    """
+    text = "; ".join(f"{target} = {formula!r}" for target, formula in written)
+    found = _updates.get(kinds + text)
+    if found is None:
+        pool()
+        address = address_of(f"update {kinds}: {text}", lambda module, symbol: _write_update(module, symbol, written, kinds))
+        from whygrad.kernels.calls import python_function
+
+        def declined(*args: Any) -> Any:
+            return NotImplemented
+
+        found = _updates[kinds + text] = python_function("update", address, (declined, declined))
+    return found
+
+
+_updates: dict[str, Callable[..., Any]] = {}
+
+
 def _write(module: Any, name: str, formula: Symbol, kinds: str, code: str, into: bool) -> None:
     from whygrad.kernels.calls import Entry, data_of
+    from whygrad.kernels.values import VOID
+
+    out_code = "?" if formula.is_mask else code
+    task, block = _write_task(module, f"{name}_task", [(len(kinds), formula)], kinds, code)
+    entry = Entry(module, name, len(kinds) + into)
+    values, first = _read_arguments(entry, kinds, code)
+    n = first.size()
+    if into:
+        made = entry.argument(len(kinds))
+        entry.same_shape(first, entry.array(made, out_code, writeable=True))
+        entry.f.call("Py_IncRef", VOID, made)
+    else:
+        made = entry.new_array(out_code, first.ndim, first.shape)
+    entry.run(task, entry.slots([*values, data_of(entry.f, made)]), n, ALONE_BELOW, block)
+    entry.give(made)
+
+
+def _write_update(module: Any, name: str, written: list[tuple[int, Symbol]], kinds: str) -> None:
+    from whygrad.kernels.calls import Entry
+    from whygrad.kernels.values import VOID
+
+    task, block = _write_task(module, f"{name}_task", written, kinds, "f4")
+    entry = Entry(module, name, len(kinds))
+    values, first = _read_arguments(entry, kinds, "f4", writeable={target for target, _ in written})
+    entry.run(task, entry.slots(values), first.size(), ALONE_BELOW, block)
+    nothing = entry.object("_Py_NoneStruct")
+    entry.f.call("Py_IncRef", VOID, nothing)
+    entry.give(nothing)
+
+
+def _read_arguments(entry: Any, kinds: str, code: str, writeable: Collection[int] = ()) -> tuple[list[Any], Any]:
+    """What a task needs of each argument, and the first array; all arrays must have its shape."""
+    from whygrad.kernels.values import F64
+
+    values: list[Any] = []
+    first = None
+    for number, kind in enumerate(kinds):
+        argument = entry.argument(number)
+        if kind == "s":
+            values.append(entry.number(argument))
+        elif kind == "n":
+            entry.require(entry.same(argument, "_Py_NoneStruct"))
+            values.append(entry.f.constant(0, F64))
+        else:
+            array = entry.array(argument, "?" if kind == "m" else code, number in writeable)
+            if first is None:
+                first = array
+            else:
+                entry.same_shape(first, array)
+            values.append(array.data)
+    return values, first
+
+
+def _write_task(module: Any, name: str, written: list[tuple[int, Symbol]], kinds: str, code: str) -> tuple[Any, int]:
+    """The loop itself: slots hold the arguments, `written` says which slot gets which formula. Also gives its block size."""
     from whygrad.kernels.values import ELEMENT, F64, I8, I64, POINTER, VOID, Function
 
     element = ELEMENT[code]
-    out_code = "?" if formula.is_mask else code
     lanes = host().lanes * 4 // (8 if code == "f8" else 4)
+    text = repr(written)
+    # Long formulas keep the processor busy by themselves, and unrolled they take long to compile.
+    unroll = 1 if any(f"{word}(" in text for word in SINGLE_ONLY) or len(text) > 400 else 4
 
-    task = Function(module, f"{name}_task", VOID, [POINTER, I64, I64], internal=True)
-    slots, low, high = task.arguments
-    arguments = [task.load(F64, slots, i).to(element) if kind in "sn" else task.load(POINTER, slots, i)
+    f = Function(module, name, VOID, [POINTER, I64, I64], internal=True)
+    slots, low, high = f.arguments
+    arguments = [f.load(F64, slots, i).to(element) if kind in "sn" else f.load(POINTER, slots, i)
                  for i, kind in enumerate(kinds)]
-    out = task.load(POINTER, slots, len(kinds))
+    targets = [f.load(POINTER, slots, target) for target, _ in written]
     spread = {i: value.spread(lanes) for i, value in enumerate(arguments) if kinds[i] in "sn"}
 
     def at(i: Any, width: int) -> None:
@@ -63,49 +141,24 @@ def _write(module: Any, name: str, formula: Symbol, kinds: str, code: str, into:
             if kind in "sn":
                 values.append(spread[number] if width > 1 else argument)
             elif kind == "m":
-                values.append(task.load(I8, argument, i, width).differs(0))
+                values.append(f.load(I8, argument, i, width).differs(0))
             else:
-                values.append(task.load(element, argument, i, width))
-        writer = Writer(task, values, element, width)
-        result = writer.write(formula)
-        task.store(result.to(I8) if formula.is_mask else writer.as_number(result), out, i)
+                values.append(f.load(element, argument, i, width))
+        writer = Writer(f, values, element, width)
+        results = [writer.write(formula) for _, formula in written]
+        for target, result, (_, formula) in zip(targets, results, written, strict=True):
+            f.store(result.to(I8) if formula.is_mask else writer.as_number(result), target, i)
 
-    block = lanes * UNROLL
+    block = lanes * unroll
     whole = low + (high - low) // block * block
     vectors = low + (high - low) // lanes * lanes
-    with task.loop(low, whole, block) as i:
-        for part in range(UNROLL):
+    with f.loop(low, whole, block) as i:
+        for part in range(unroll):
             at(i + part * lanes, lanes)
-    with task.loop(whole, vectors, lanes) as i:
-        at(i, lanes)
-    with task.loop(vectors, high) as i:
+    if unroll > 1:
+        with f.loop(whole, vectors, lanes) as i:
+            at(i, lanes)
+    with f.loop(vectors, high) as i:
         at(i, 1)
-    task.b.ret_void()
-
-    entry = Entry(module, name, len(kinds) + into)
-    values: list[Any] = []
-    first = None
-    for number, kind in enumerate(kinds):
-        if kind == "s":
-            values.append(entry.number(entry.argument(number)))
-            continue
-        if kind == "n":
-            entry.require(entry.same(entry.argument(number), "_Py_NoneStruct"))
-            values.append(entry.f.constant(0, F64))
-            continue
-        array = entry.array(entry.argument(number), "?" if kind == "m" else code)
-        if first is None:
-            first = array
-        else:
-            entry.same_shape(first, array)
-        values.append(array.data)
-    assert first is not None
-    n = first.size()
-    if into:
-        made = entry.argument(len(kinds))
-        entry.same_shape(first, entry.array(made, out_code, writeable=True))
-        entry.f.call("Py_IncRef", VOID, made)
-    else:
-        made = entry.new_array(out_code, first.ndim, first.shape)
-    entry.run(task.function, entry.slots([*values, data_of(entry.f, made)]), n, ALONE_BELOW, block)
-    entry.give(made)
+    f.b.ret_void()
+    return f.function, lanes * 4

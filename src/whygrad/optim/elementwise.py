@@ -8,12 +8,13 @@ pass through the cache once. With `differentiable=True` it runs on Tensors, and 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
+from whygrad import dtypes, kernels
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import enable_grad
@@ -85,7 +86,7 @@ class Elementwise(Stepping):
     def step_group(self, group: dict[str, Any]) -> None:
         differentiable = group.get("differentiable", False)
         numbers = group if differentiable else with_numbers(group)
-        run = on_tensors if differentiable else on_arrays
+        run = on_tensors if differentiable else Compiled() if kernels.enabled else on_arrays
         names = self.buffers(group)
         special = group.get("capturable") or group.get("fused")
         for p in group["params"]:
@@ -126,6 +127,27 @@ class Elementwise(Stepping):
             for name in self.scalars:
                 if name in kept and not isinstance(kept[name], Tensor):
                     kept[name] = scalar(kept[name])
+
+
+class Compiled:
+    """`on_arrays` by one kernel for all parameters of a group that have the same numbers."""
+
+    def __init__(self) -> None:
+        self.numbers: Numbers | None = None
+        self.step: Any = None
+
+    def __call__(self, update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
+        arrays = [p._array, grad._array, *[b._array for b in buffers]]
+        if arrays[0].dtype != np.float32 or not kernels.is_hot(arrays[0].size):
+            on_arrays(update, p, grad, numbers, buffers)
+            return
+        if self.numbers != numbers:
+            self.numbers = numbers
+            self.step = kernels.make_step(partial(_decay_and_update, update), numbers, len(arrays))
+        if self.step is not None and self.step(arrays):
+            bump(p)
+        else:
+            on_arrays(update, p, grad, numbers, buffers)
 
 
 def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
