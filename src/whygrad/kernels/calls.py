@@ -142,10 +142,10 @@ class Entry:
             f.store(value, place, i)
         return place
 
-    def run(self, task: Any, slots: Value, n: Value, alone_below: int, grain: int) -> None:
+    def run(self, task: Any, slots: Value, n: Value, alone_below: int | Value, grain: int) -> None:
         """Do range(n), with all threads and without Python's lock if it is much."""
         f = self.f
-        with f.b.if_else((n < alone_below).v) as (little, much):
+        with f.b.if_else((n < n.like(alone_below)).v) as (little, much):
             with little:
                 f.b.call(task, [slots.v, ir.Constant(I64, 0), n.v])
             with much:

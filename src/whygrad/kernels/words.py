@@ -13,7 +13,9 @@ from typing import Any
 _whygrad_internal_ = True
 
 # row -> the module of this package that has a maker of the row's name
-WORDS: dict[str, str] = {}
+WORDS: dict[str, str] = {
+    **dict.fromkeys(("softmax", "softmax_backward", "log_softmax", "log_softmax_backward"), "softmax"),
+}
 
 
 def make(name: str, numpy: Callable[..., Any]) -> Callable[..., Any]:

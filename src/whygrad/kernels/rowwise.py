@@ -1,0 +1,148 @@
+"""Kernels that go row by row: an array is read as rows of `columns` numbers, and each row is one thread's work.
+
+So sums are added up in the same order however many threads there are. A kernel is a list of argument kinds, a list of
+result kinds and a body that writes what happens to one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whygrad.kernels.calls import Entry, data_of, python_function
+from whygrad.kernels.code import address_of
+from whygrad.kernels.host import host as machine
+from whygrad.kernels.pool import pool
+from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
+
+_whygrad_internal_ = True
+
+# Below so many elements one thread is quicker than two.
+ALONE_BELOW = 16384
+
+
+class Row:
+    """What a body sees: the function being written, the row's length, and its arguments by position.
+
+    An argument is the start of this row ("x"), the start of a vector as long as a row ("w"), or a number ("s"); a result
+    is the start of its row ("y"), or the place for one number ("r").
+    """
+
+    def __init__(self, f: Function, columns: Value, arguments: list[Any], results: list[Any]) -> None:
+        self.f = f
+        self.columns = columns
+        self.arguments = arguments
+        self.results = results
+        self.lanes = machine().lanes
+
+    def each(self, body: Callable[[Any, int], None], unroll: int = 1) -> None:
+        """Call `body(place, width)` for all columns: vectors, then the rest one by one."""
+        self.each_part(lambda j, width, part: body(j, width), unroll)
+
+    def each_part(self, body: Callable[[Any, int, int], None], unroll: int) -> None:
+        f, block = self.f, self.lanes * unroll
+        blocks = self.columns // block * block
+        with f.loop(0, blocks, block) as j:
+            for part in range(unroll):
+                body(j + part * self.lanes, self.lanes, part)
+        if unroll > 1:
+            vectors = self.columns // self.lanes * self.lanes
+            with f.loop(blocks, vectors, self.lanes) as j:
+                body(j, self.lanes, 0)
+        else:
+            vectors = blocks
+        with f.loop(vectors, self.columns) as j:
+            body(j, 1, -1)
+
+    def fold(self, term: Callable[[Any, int], Value], start: float, combine: Callable[[Value, Value], Value],
+             finish: Callable[[Value], Value], unroll: int = 4) -> Value:
+        """Combine `term(place, width)` over the row, in several vectors at once."""
+        f = self.f
+        several = [f.variable(f.constant(start, F32, self.lanes)) for _ in range(unroll)]
+        single = f.variable(f.constant(start, F32))
+
+        def step(j: Any, width: int, part: int) -> None:
+            place = single if width == 1 else several[part]
+            place.set(combine(term(j, width), place.get()))
+
+        self.each_part(step, unroll)
+        total = several[0].get()
+        for other in several[1:]:
+            total = combine(other.get(), total)
+        return combine(single.get(), finish(total))
+
+    def sum(self, term: Callable[[Any, int], Value]) -> Value:
+        return self.fold(term, 0.0, lambda new, total: total + new, self.f.total)
+
+    def max(self, term: Callable[[Any, int], Value]) -> Value:
+        """The largest number; NaN does not count."""
+        def larger(new: Value, so_far: Value) -> Value:
+            return self.f.choose(new > so_far, new, so_far)
+
+        return self.fold(term, float("-inf"), larger, lambda x: self.f._fold(x, larger))
+
+    def load(self, place: Value, j: Any, width: int) -> Value:
+        return self.f.load(F32, place, j, width)
+
+    def wide(self, value: Value, width: int) -> Value:
+        """A number of the row, for `width` lanes."""
+        return value.spread(width)
+
+
+Body = Callable[[Row], None]
+
+
+def row_kernel(name: str, kinds: str, results: str, body: Body, fallback: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the arguments of `kinds` and the number of columns, as an int, in the end."""
+    pool()
+    address = address_of(f"rows {name} {kinds} {results}", lambda module, symbol: _write(module, symbol, kinds, results, body))
+    return python_function(name, address, (fallback, fallback))
+
+
+def _write(module: Any, name: str, kinds: str, results: str, body: Body) -> None:
+    f = Function(module, f"{name}_task", VOID, [POINTER, I64, I64], internal=True)
+    slots, low, high = f.arguments
+    count = len(kinds)
+    columns = f.load(I64, slots, count + len(results))
+    arguments = [f.load(F64, slots, i).to(F32) if kind == "s" else f.load(POINTER, slots, i) for i, kind in enumerate(kinds)]
+    outs = [f.load(POINTER, slots, count + i) for i in range(len(results))]
+    with f.loop(low, high) as row:
+        start = row * columns
+        body(Row(f, columns,
+                 [f.pointer(F32, value, start) if kind == "x" else value for kind, value in zip(kinds, arguments, strict=True)],
+                 [f.pointer(F32, value, start if kind == "y" else row) for kind, value in zip(results, outs, strict=True)]))
+    f.b.ret_void()
+
+    entry = Entry(module, name, count + 1)
+    e = entry.f
+    wanted = entry.number(entry.argument(count)).to(I64)
+    entry.require_shape(wanted > 0)
+    values: list[Value] = []
+    first = None
+    for i, kind in enumerate(kinds):
+        if kind == "s":
+            values.append(entry.number(entry.argument(i)))
+            continue
+        array = entry.array(entry.argument(i), "f4")
+        if kind == "w":
+            entry.require_shape(array.size().equals(wanted))
+        elif first is None:
+            first = array
+        else:
+            entry.same_shape(first, array)
+        values.append(array.data)
+    assert first is not None
+    n = first.size()
+    rows = n // wanted
+    entry.require_shape((rows * wanted).equals(n))
+    made = [entry.new_array("f4", first.ndim, first.shape) if kind == "y" else _new_vector(entry, rows) for kind in results]
+    task_slots = entry.slots([*values, *[data_of(e, array) for array in made], wanted])
+    # Threads share rows, and how many of them are worth it depends on their length.
+    alone_below = (e.integer(ALONE_BELOW) + wanted - 1) // wanted
+    entry.run(f.function, task_slots, rows, alone_below, 1)
+    entry.give(made[0] if len(made) == 1 else e.call("PyTuple_Pack", POINTER, e.integer(len(made)), *made, variadic=True))
+
+
+def _new_vector(entry: Entry, length: Value) -> Value:
+    place = entry.slots([length])
+    return entry.new_array("f4", entry.f.constant(1, I32), place)

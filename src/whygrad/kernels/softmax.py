@@ -1,0 +1,68 @@
+"""softmax and log_softmax along the last axis, and their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whygrad.kernels.functions import exp, log
+from whygrad.kernels.rowwise import Body, Row, row_kernel
+
+_whygrad_internal_ = True
+
+
+def _along_last(name: str, kinds: str, body: Body) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A maker for a row with the static `axis`, a tuple of one axis."""
+
+    def maker(numpy: Callable[..., Any]) -> Callable[..., Any]:
+        kernel = row_kernel(name, kinds, "y", body, lambda *args: numpy(*args[:-1], axis=(args[0].ndim - 1,)))
+
+        def run(*arrays: Any, axis: Any) -> Any:
+            x = arrays[0]
+            if axis == (x.ndim - 1,):
+                return kernel(*arrays, x.shape[-1])
+            return numpy(*arrays, axis=axis)
+
+        return run
+
+    return maker
+
+
+def _softmax(row: Row) -> None:
+    f, (x,), (y,) = row.f, row.arguments, row.results
+    highest = row.max(lambda j, w: row.load(x, j, w))
+
+    def power(j: Any, width: int) -> Any:
+        value = exp(f, row.load(x, j, width) - row.wide(highest, width))
+        f.store(value, y, j)
+        return value
+
+    share = 1.0 / row.fold(power, 0.0, lambda new, total: total + new, f.total, unroll=2)
+    row.each(lambda j, w: f.store(row.load(y, j, w) * row.wide(share, w), y, j), unroll=4)
+
+
+def _softmax_backward(row: Row) -> None:
+    f, (g, y), (out,) = row.f, row.arguments, row.results
+    along = row.sum(lambda j, w: row.load(g, j, w) * row.load(y, j, w))
+    row.each(lambda j, w: f.store((row.load(g, j, w) - row.wide(along, w)) * row.load(y, j, w), out, j), unroll=4)
+
+
+def _log_softmax(row: Row) -> None:
+    f, (x,), (y,) = row.f, row.arguments, row.results
+    highest = row.max(lambda j, w: row.load(x, j, w))
+    total = row.fold(lambda j, w: exp(f, row.load(x, j, w) - row.wide(highest, w)), 0.0, lambda new, total: total + new, f.total,
+                     unroll=2)
+    logarithm = log(f, total)
+    row.each(lambda j, w: f.store(row.load(x, j, w) - row.wide(highest, w) - row.wide(logarithm, w), y, j), unroll=4)
+
+
+def _log_softmax_backward(row: Row) -> None:
+    f, (g, y), (out,) = row.f, row.arguments, row.results
+    along = row.sum(lambda j, w: row.load(g, j, w))
+    row.each(lambda j, w: f.store(row.load(g, j, w) - exp(f, row.load(y, j, w)) * row.wide(along, w), out, j), unroll=2)
+
+
+softmax = _along_last("softmax", "x", _softmax)
+softmax_backward = _along_last("softmax_backward", "xx", _softmax_backward)
+log_softmax = _along_last("log_softmax", "x", _log_softmax)
+log_softmax_backward = _along_last("log_softmax_backward", "xx", _log_softmax_backward)
