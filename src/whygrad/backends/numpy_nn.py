@@ -312,5 +312,32 @@ def standardized_backward(g: Any, x: Any, *, axis: Any, eps: float) -> Any:
     return result
 
 
+def layer_norm_input(g: Any, x: Any, weight: Any, *, axis: Any, eps: float) -> Any:
+    return standardized_backward(g if weight is None else g * weight, x, axis=axis, eps=eps)
+
+
+def layer_norm_weight(g: Any, x: Any, *, axis: Any, eps: float) -> Any:
+    return np.add.reduce(g * standardized(x, axis=axis, eps=eps)[0], axis=tuple(range(x.ndim - len(axis))))
+
+
+def _all_but_channel(x: Any) -> tuple[int, ...]:
+    return (0, *range(2, x.ndim))
+
+
+def channel_moments(x: Any) -> tuple[Any, Any]:
+    """Mean, and mean square distance from it, of each channel (axis 1); shaped to broadcast."""
+    _, mean, square = moments(x, _all_but_channel(x))
+    return mean, square
+
+
+def batch_norm_input(g: Any, x: Any, weight: Any, *, eps: float) -> Any:
+    scaled = g if weight is None else g * weight.reshape(-1, *(1,) * (x.ndim - 2))
+    return standardized_backward(scaled, x, axis=_all_but_channel(x), eps=eps)
+
+
+def batch_norm_weight(g: Any, x: Any, *, eps: float) -> Any:
+    return np.add.reduce(g * standardized(x, axis=_all_but_channel(x), eps=eps)[0], axis=_all_but_channel(x))
+
+
 def trilinear(x: Any, y: Any, z: Any, *, spec: str) -> Any:
     return np.einsum(spec, x, y, z, optimize=True)

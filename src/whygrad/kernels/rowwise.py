@@ -35,6 +35,10 @@ class Row:
         self.results = results
         self.lanes = machine().lanes
 
+    @property
+    def count(self) -> Value:
+        return self.columns
+
     def each(self, body: Callable[[Any, int], None], unroll: int = 1) -> None:
         """Call `body(place, width)` for all columns: vectors, then the rest one by one."""
         self.each_part(lambda j, width, part: body(j, width), unroll)

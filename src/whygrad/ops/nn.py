@@ -288,9 +288,23 @@ def leading(x, axis):
     return tuple(range(len(x.shape) - len(axis)))
 
 
+def layer_norm_rule(xp, g, x, weight, axis, eps):
+    in_one_piece = getattr(xp, "layer_norm_input", None)
+    if in_one_piece is not None:
+        return in_one_piece(g, x, weight, axis=axis, eps=eps)
+    return standardized_rule(xp, weighted(g, weight), x, axis, eps)
+
+
+def layer_norm_weight_rule(xp, g, x, axis, eps):
+    in_one_piece = getattr(xp, "layer_norm_weight", None)
+    if in_one_piece is not None:
+        return in_one_piece(g, x, axis=axis, eps=eps)
+    return xp.sum(g * standardized(xp, x, axis, eps)[0], axis=leading(x, axis))
+
+
 @op(node="NativeLayerNormBackward0",
-    x=lambda xp, g, x, weight, axis, eps: standardized_rule(xp, weighted(g, weight), x, axis, eps),
-    weight=lambda xp, g, x, axis, eps: xp.sum(g * standardized(xp, x, axis, eps)[0], axis=leading(x, axis)),
+    x=layer_norm_rule,
+    weight=layer_norm_weight_rule,
     bias=lambda xp, g, axis: xp.sum(g, axis=leading(g, axis)))
 def layer_norm(xp, x, weight, bias, *, axis, eps):
     y = weighted(standardized(xp, x, axis, eps)[0], weight)
@@ -314,6 +328,9 @@ def batch_standardized(xp, x, mean, var, eps):
 
 
 def batch_norm_rule(xp, g, x, weight, mean, var, eps):
+    in_one_piece = getattr(xp, "batch_norm_input", None)
+    if in_one_piece is not None and mean is None:
+        return in_one_piece(g, x, weight, eps=eps)
     if weight is not None:
         g = g * per_channel(xp, weight, x)
     if mean is None:
@@ -324,10 +341,16 @@ def batch_norm_rule(xp, g, x, weight, mean, var, eps):
 STATISTICS = NoGrad("running statistics are constants")
 
 
+def batch_norm_weight_rule(xp, g, x, mean, var, eps):
+    in_one_piece = getattr(xp, "batch_norm_weight", None)
+    if in_one_piece is not None and mean is None:
+        return in_one_piece(g, x, eps=eps)
+    return xp.sum(g * batch_standardized(xp, x, mean, var, eps)[0], axis=all_but_channel(x))
+
+
 @op(node="NativeBatchNormBackward0",
     x=batch_norm_rule,
-    weight=lambda xp, g, x, mean, var, eps:
-    xp.sum(g * batch_standardized(xp, x, mean, var, eps)[0], axis=all_but_channel(x)),
+    weight=batch_norm_weight_rule,
     bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)),
     mean=STATISTICS, var=STATISTICS)
 def batch_norm(xp, x, weight, bias, mean, var, *, eps, known=None):

@@ -10,7 +10,7 @@ import numpy as np
 
 from whygrad._apply import apply
 from whygrad._tensor import Size
-from whygrad.backends.numpy_nn import moments
+from whygrad.backends import raw
 from whygrad.functional.rearrange import pad
 from whygrad.functional.run import with_out
 from whygrad.ops.table import TABLE
@@ -96,7 +96,7 @@ def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: flo
     Gives the statistics of the batch.
     """
     count = batch.size // batch.shape[1]
-    _, mean, square = moments(batch, (0, *range(2, batch.ndim)))
+    mean, square = raw.channel_moments(batch)
     for running, found in ((running_mean, mean), (running_var, square * (count / (count - 1)))):
         if running is not None:
             running._array *= 1 - momentum

@@ -1,0 +1,227 @@
+"""layer_norm and batch_norm with weights and biases in one piece, and their derivatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whygrad.kernels.channels import Channel, channel_kernel
+from whygrad.kernels.columns import column_kernel
+from whygrad.kernels.rowwise import Row, row_kernel
+from whygrad.kernels.values import F32, Value
+
+_whygrad_internal_ = True
+
+
+def _statistics(part: Row | Channel, x: Value, eps: Value) -> tuple[Value, Value]:
+    """(mean, one over the deviation) of a row or a channel."""
+    f = part.f
+    share = 1.0 / part.count.to(F32)
+    mean = part.sum(lambda j, w: part.load(x, j, w)) * share
+    square = part.sum(lambda j, w: _square(part.load(x, j, w) - part.wide(mean, w))) * share
+    return mean, 1.0 / f.intrinsic("sqrt", square + eps)
+
+
+def _square(x: Value) -> Value:
+    return x * x
+
+
+# layer_norm: the trailing axes are a row
+
+def _trailing(x: Any, axis: tuple[int, ...]) -> int:
+    """The number of columns if `axis` are the last axes, else 0."""
+    return math.prod(x.shape[axis[0]:]) if axis and axis == tuple(range(x.ndim - len(axis), x.ndim)) else 0
+
+
+def layer_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    kernels: dict[str, Callable[..., Any]] = {}
+
+    def make(kinds: str) -> Callable[..., Any]:
+        def body(row: Row) -> None:
+            f, (y,) = row.f, row.results
+            x, *weights, eps = row.arguments
+            mean, scale = _statistics(row, x, eps)
+
+            def write(j: Any, w: int) -> None:
+                value = (row.load(x, j, w) - row.wide(mean, w)) * row.wide(scale, w)
+                if weights:
+                    value = value * row.load(weights[0], j, w)
+                if len(weights) > 1:
+                    value = value + row.load(weights[1], j, w)
+                f.store(value, y, j)
+
+            row.each(write, unroll=2)
+
+        return row_kernel("layer_norm", kinds, "y", body, lambda *args: None)
+
+    def run(x: Any, weight: Any, bias: Any, *, axis: Any, eps: float) -> Any:
+        columns = _trailing(x, axis)
+        if columns and (weight is not None or bias is None):
+            given = [w for w in (weight, bias) if w is not None]
+            kinds = "x" + "w" * len(given) + "s"
+            kernel = kernels.get(kinds)
+            if kernel is None:
+                kernel = kernels[kinds] = make(kinds)
+            result = kernel(x, *given, eps, columns)
+            if result is not None:
+                return result
+        return numpy(x, weight, bias, axis=axis, eps=eps)
+
+    return run
+
+
+def layer_norm_input(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def body(row: Row) -> None:
+        f, (out,) = row.f, row.results
+        g, x, *weights, eps = row.arguments
+        mean, scale = _statistics(row, x, eps)
+
+        def terms(j: Any, w: int) -> tuple[Value, Value]:
+            slope = row.load(g, j, w)
+            if weights:
+                slope = slope * row.load(weights[0], j, w)
+            return slope, (row.load(x, j, w) - row.wide(mean, w)) * row.wide(scale, w)
+
+        share = 1.0 / row.count.to(F32)
+        shift = row.sum(lambda j, w: terms(j, w)[0]) * share
+        stretch = row.sum(lambda j, w: terms(j, w)[0] * terms(j, w)[1]) * share
+
+        def write(j: Any, w: int) -> None:
+            slope, y = terms(j, w)
+            f.store((slope - row.wide(shift, w) - y * row.wide(stretch, w)) * row.wide(scale, w), out, j)
+
+        row.each(write, unroll=2)
+
+    plain = row_kernel("layer_norm_input", "xxs", "y", body, lambda *args: None)
+    weighted = row_kernel("layer_norm_input", "xxws", "y", body, lambda *args: None)
+
+    def run(g: Any, x: Any, weight: Any, *, axis: Any, eps: float) -> Any:
+        columns = _trailing(x, axis)
+        if columns:
+            result = plain(g, x, eps, columns) if weight is None else weighted(g, x, weight, eps, columns)
+            if result is not None:
+                return result
+        return numpy(g, x, weight, axis=axis, eps=eps)
+
+    return run
+
+
+def layer_norm_weight(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def statistics(row: Row) -> None:
+        x, eps = row.arguments
+        for value, place in zip(_statistics(row, x, eps), row.results, strict=True):
+            row.f.store(value, place)
+
+    by_row = row_kernel("row_statistics", "xs", "rr", statistics, lambda *args: None)
+
+    def term(f: Any, arguments: list[Value], row: Value, place: Value, width: int) -> Value:
+        g, x, mean, scale = arguments
+        y = (f.load(F32, x, place, width) - f.load(F32, mean, row).spread(width)) * f.load(F32, scale, row).spread(width)
+        return f.load(F32, g, place, width) * y
+
+    by_column = column_kernel("layer_norm_weight", "xxrr", term, lambda *args: None)
+
+    def run(g: Any, x: Any, *, axis: Any, eps: float) -> Any:
+        columns = _trailing(x, axis)
+        statistics = by_row(x, eps, columns) if columns else None
+        result = None if statistics is None else by_column(g, x, *statistics, columns)
+        return numpy(g, x, axis=axis, eps=eps) if result is None else result.reshape(x.shape[axis[0]:])
+
+    return run
+
+
+# batch_norm: axis 1 are channels
+
+def channel_moments(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    """(mean, mean square distance from it) by channel, shaped to broadcast."""
+
+    def body(channel: Channel) -> None:
+        (x,), (mean_place, square_place) = channel.arguments, channel.results
+        share = 1.0 / channel.count.to(F32)
+        mean = channel.sum(lambda j, w: channel.load(x, j, w)) * share
+        square = channel.sum(lambda j, w: _square(channel.load(x, j, w) - channel.wide(mean, w))) * share
+        channel.f.store(mean, mean_place)
+        channel.f.store(square, square_place)
+
+    kernel = channel_kernel("channel_moments", "x", "cc", body, lambda *args: None)
+
+    def run(x: Any) -> Any:
+        found = kernel(x)
+        return numpy(x) if found is None else tuple([m.reshape(1, -1, *(1,) * (x.ndim - 2)) for m in found])
+
+    return run
+
+
+def batch_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def body(channel: Channel) -> None:
+        (x, mean, factor, shift), (y,) = channel.arguments, channel.results
+
+        def write(j: Any, w: int) -> None:
+            value = (channel.load(x, j, w) - channel.wide(mean, w)) * channel.wide(factor, w) + channel.wide(shift, w)
+            channel.store(value, y, j)
+
+        channel.each(write)
+
+    kernel = channel_kernel("batch_norm", "xccc", "y", body, lambda *args: None)
+
+    def run(x: Any, weight: Any, bias: Any, mean: Any, var: Any, *, eps: float, known: Any = None) -> Any:
+        statistics = known if known is not None else (mean, var)
+        if x.dtype == np.float32 and statistics[0] is not None and x.ndim > 2:
+            centre, square = (s.reshape(-1) for s in statistics)
+            factor = (1 / np.sqrt(square + np.float32(eps)) * (1 if weight is None else weight)).astype(np.float32)
+            result = kernel(x, centre, factor, np.zeros_like(factor) if bias is None else bias)
+            if result is not None:
+                return result
+        return numpy(x, weight, bias, mean, var, eps=eps, known=known)
+
+    return run
+
+
+def batch_norm_input(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def body(channel: Channel) -> None:
+        (g, x, weight, eps), (out,) = channel.arguments, channel.results
+        mean, scale = _statistics(channel, x, eps)
+        share = 1.0 / channel.count.to(F32)
+
+        def standard(j: Any, w: int) -> Value:
+            return (channel.load(x, j, w) - channel.wide(mean, w)) * channel.wide(scale, w)
+
+        shift = channel.sum(lambda j, w: channel.load(g, j, w)) * share
+        stretch = channel.sum(lambda j, w: channel.load(g, j, w) * standard(j, w)) * share
+        factor = scale * weight
+
+        def write(j: Any, w: int) -> None:
+            value = channel.load(g, j, w) - channel.wide(shift, w) - standard(j, w) * channel.wide(stretch, w)
+            channel.store(value * channel.wide(factor, w), out, j)
+
+        channel.each(write)
+
+    kernel = channel_kernel("batch_norm_input", "xxcs", "y", body, lambda *args: None)
+
+    def run(g: Any, x: Any, weight: Any, *, eps: float) -> Any:
+        if x.dtype == np.float32 and x.ndim > 2:
+            result = kernel(g, x, np.ones(x.shape[1], np.float32) if weight is None else weight, eps)
+            if result is not None:
+                return result
+        return numpy(g, x, weight, eps=eps)
+
+    return run
+
+
+def batch_norm_weight(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def body(channel: Channel) -> None:
+        (g, x, eps), (out,) = channel.arguments, channel.results
+        mean, scale = _statistics(channel, x, eps)
+        total = channel.sum(lambda j, w: channel.load(g, j, w) * (channel.load(x, j, w) - channel.wide(mean, w)))
+        channel.f.store(total * scale, out)
+
+    kernel = channel_kernel("batch_norm_weight", "xxs", "c", body, lambda *args: None)
+
+    def run(g: Any, x: Any, *, eps: float) -> Any:
+        result = kernel(g, x, eps) if x.ndim > 2 else None
+        return numpy(g, x, eps=eps) if result is None else result
+
+    return run
