@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.training import TRAINING
+
 Run = Callable[[], Any]
 
 
@@ -154,4 +156,5 @@ WORKLOADS: dict[str, tuple[Callable[[Any], Run], int]] = {
     "double backward": (double_backward, 20),
     "in-place and views": (inplace_and_views, 20),
     "ops under no_grad": (no_grad_ops, 2000),
+    **TRAINING,
 }
