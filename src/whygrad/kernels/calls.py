@@ -150,7 +150,7 @@ class Entry:
                 f.b.call(task, [slots.v, ir.Constant(I64, 0), n.v])
             with much:
                 state = f.call("PyEval_SaveThread", POINTER)
-                f.call("whygrad_run_parallel", VOID, f.b.bitcast(task, POINTER), slots, n, f.integer(grain))
+                f.call("whygrad_run_parallel", VOID, f.b.bitcast(task, POINTER), slots, n, f.integer(grain), f.integer(0))
                 f.call("PyEval_RestoreThread", VOID, state)
 
     def give(self, result: Value) -> None:

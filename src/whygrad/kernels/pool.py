@@ -1,8 +1,12 @@
 """One pool of threads for all kernels, and for OpenBLAS: workers that run compiled code and never touch Python.
 
-A task is `task(arguments, low, high)`. `run_parallel(task, arguments, n, grain)` cuts range(n) into one piece for each
-thread, of a multiple of `grain`. Each worker waits on its own ticket: it spins for a while, then sleeps in the kernel.
-Whoever finds the pool busy does the work alone.
+A task is `task(arguments, low, high)`. `run_parallel(task, arguments, n, grain, must)` cuts range(n) into pieces of a
+multiple of `grain`. Whoever has time, the caller too, claims the next piece; the caller waits only for pieces that were
+claimed, so a worker that the system does not run holds nobody up. Who finds the pool busy does the work alone, or waits if
+it `must` (OpenBLAS's jobs wait for one another, so they must run side by side).
+
+Claiming is one atomic addition to a word that holds the job's number, its count of pieces and the next piece. A claim of
+an old job is out of range in the word itself, so a worker that comes late can do no harm.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ import threading
 from functools import cache
 from typing import Any
 
+from llvmlite import ir
+
 from whygrad.kernels import memory
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import host
@@ -23,10 +29,12 @@ from whygrad.kernels.values import I32, I64, POINTER, VOID, Function, Value
 _whygrad_internal_ = True
 
 MOST = 64
-# Of the memory that pool and workers share, in bytes. First a line for all, then four lines for each worker.
-BUSY, THREADS = 0, 8
-LINE, WORKER = 64, 256
-TICKET, SLEEPING, DONE, TASK = 0, 64, 128, 192
+LINE = 64
+# The memory that all share, in bytes: what is written by different threads lies in different cache lines.
+BUSY, THREADS, WORD, DONE, JOB, TICKET, SLEEPERS = 0, 8, LINE, 2 * LINE, 3 * LINE, 4 * LINE, 4 * LINE + 4
+SIZE = 5 * LINE
+PIECE_BITS = 20
+PIECES_PER_THREAD = 2
 
 SPINS = 3000
 FUTEX = {"x86_64": 202, "AMD64": 202, "aarch64": 98}.get(platform.machine())
@@ -37,29 +45,23 @@ class Shared:
     """The memory itself, aligned to cache lines."""
 
     def __init__(self) -> None:
-        size = LINE + MOST * WORKER
-        self._memory = ctypes.create_string_buffer(size + LINE)
+        self._memory = ctypes.create_string_buffer(SIZE + LINE)
         self.address = -(-ctypes.addressof(self._memory) // LINE) * LINE
-        self.size = size
 
     def clear(self) -> None:
-        ctypes.memset(self.address, 0, self.size)
+        ctypes.memset(self.address, 0, SIZE)
 
     def threads(self) -> Any:
         return ctypes.c_int64.from_address(self.address + THREADS)
-
-    def worker(self, number: int) -> int:
-        return self.address + LINE + number * WORKER
 
 
 shared = Shared()
 
 
-def _field(f: Function, base: Value, offset: int) -> Any:
-    from llvmlite import ir
-
-    place = f.b.gep(base.v, [ir.Constant(I64, offset)])
-    return f.b.bitcast(place, I32.as_pointer())
+def _at(f: Function, offset: int, kind: Any) -> Any:
+    """A field of the shared memory, for atomic access."""
+    base = f.module.globals.get("whygrad_pool") or ir.GlobalVariable(f.module, ir.IntType(8), "whygrad_pool")
+    return f.b.bitcast(f.b.gep(base, [ir.Constant(I64, offset)]), kind.as_pointer())
 
 
 def _pause(f: Function) -> None:
@@ -70,135 +72,136 @@ def _pause(f: Function) -> None:
 
 
 def _call_task(f: Function, task: Value, *arguments: Value) -> None:
-    from llvmlite import ir
-
     kind = ir.FunctionType(VOID, [POINTER, I64, I64]).as_pointer()
     f.b.call(f.b.bitcast(task.v, kind), [argument.v for argument in arguments])
 
 
-def _wait_until_changed(f: Function, place: Any, old: Value) -> Any:
-    """Spin until the number at `place` is another one than `old`, or until it has taken too long. Gives a condition."""
-    from llvmlite import ir
+def _job_number(word: Value) -> Value:
+    return Value(word.f, word.f.b.lshr(word.v, ir.Constant(I64, 2 * PIECE_BITS)))
 
-    before, spin = f.b.block, f.function.append_basic_block("spin")
-    after = f.function.append_basic_block("spun")
+
+def _claim_pieces(f: Function) -> Value:
+    """Claim and do pieces until there are none; gives the word that said so."""
+    claim, work, finished = (f.function.append_basic_block(name) for name in ("claim", "work", "finished"))
+    f.b.branch(claim)
+    f.b.position_at_end(claim)
+    word = Value(f, f.b.atomic_rmw("add", _at(f, WORD, I64), ir.Constant(I64, 1), "seq_cst"))
+    mask = (1 << PIECE_BITS) - 1
+    piece = word & mask
+    count = Value(f, f.b.lshr(word.v, ir.Constant(I64, PIECE_BITS))) & mask
+    f.b.cbranch((piece < count).v, work, finished)
+    f.b.position_at_end(work)
+    job = Value(f, f.b.bitcast(_at(f, JOB, I64), POINTER))
+    task, arguments = f.load(POINTER, job, 0), f.load(POINTER, job, 1)
+    n, length = f.load(I64, job, 2), f.load(I64, job, 3)
+    low = piece * length
+    high = low + length
+    _call_task(f, task, arguments, low, f.choose(high < n, high, n))
+    f.b.atomic_rmw("add", _at(f, DONE, I64), ir.Constant(I64, 1), "seq_cst")
+    f.b.branch(claim)
+    f.b.position_at_end(finished)
+    return word
+
+
+def _spin_until(f: Function, condition: Any, spins: int | None) -> Any:
+    """Spin until `condition()` holds, giving way now and then; or `spins` times, then gives whether it held."""
+    before, spin, after = f.b.block, f.function.append_basic_block("spin"), f.function.append_basic_block("spun")
     f.b.branch(spin)
     f.b.position_at_end(spin)
     count = f.b.phi(I64)
     count.add_incoming(ir.Constant(I64, 0), before)
-    changed = f.b.icmp_signed("!=", f.b.load_atomic(place, "acquire", 4), old.v)
+    holds = condition()
     _pause(f)
     following = f.b.add(count, ir.Constant(I64, 1))
-    count.add_incoming(following, spin)
-    f.b.cbranch(f.b.or_(changed, f.b.icmp_signed(">=", following, ir.Constant(I64, SPINS))), after, spin)
+    if spins is None:
+        with f.when((Value(f, following) & 255).equals(0)):
+            f.call("sched_yield", I32)  # who is waited for may have lost its processor
+        stop = holds
+    else:
+        stop = f.b.or_(holds, f.b.icmp_signed(">=", following, ir.Constant(I64, spins)))
+    count.add_incoming(following, f.b.block)
+    f.b.cbranch(stop, after, spin)
     f.b.position_at_end(after)
-    return changed
+    return holds
 
 
 def _write_worker(module: Any, name: str) -> None:
-    """void *worker(void *mine): wait for a ticket, do the task, say so; for ever."""
-    from llvmlite import ir
-
-    f = Function(module, name, POINTER, [POINTER])
-    (mine,) = f.arguments
-    ticket, sleeping, done = (_field(f, mine, offset) for offset in (TICKET, SLEEPING, DONE))
-    last = f.variable(f.constant(0, I32))
+    """void *worker(number): wait for a job, do pieces of it; for ever."""
+    f = Function(module, name, POINTER, [I64])
+    (number,) = f.arguments
+    last = f.variable(f.integer(0))
+    null = ir.Constant(POINTER, None)
     top = f.function.append_basic_block("top")
     f.b.branch(top)
     f.b.position_at_end(top)
-    changed = _wait_until_changed(f, ticket, last.get())
-    with f.b.if_else(changed) as (work, sleep):
+
+    def is_new() -> Any:
+        word = Value(f, f.b.load_atomic(_at(f, WORD, I64), "seq_cst", 8))
+        return _job_number(word).differs(last.get()).v
+
+    with f.b.if_else(_spin_until(f, is_new, SPINS)) as (work, sleep):
         with work:
-            last.set(Value(f, f.b.load_atomic(ticket, "acquire", 4)))
-            slots = f.pointer(I64, mine, TASK // 8)
-            task, arguments = (f.load(POINTER, slots, i) for i in (0, 1))
-            low, high = (f.load(I64, slots, i) for i in (2, 3))
-            _call_task(f, task, arguments, low, high)
-            f.b.store_atomic(last.get().v, done, "release", 4)
+            word = Value(f, f.b.load_atomic(_at(f, WORD, I64), "seq_cst", 8))
+            last.set(_job_number(word))
+            with f.when(number < f.load(I64, Value(f, f.b.bitcast(_at(f, THREADS, I64), POINTER)))):
+                last.set(_job_number(_claim_pieces(f)))
         with sleep:
-            f.b.store_atomic(ir.Constant(I32, 1), sleeping, "seq_cst", 4)
-            null = ir.Constant(POINTER, None)
-            f.call("syscall", I64, f.integer(FUTEX or 0), f.b.bitcast(ticket, POINTER), f.integer(FUTEX_WAIT),
-                   last.get().to(I64), null, null, f.integer(0))
-            f.b.store_atomic(ir.Constant(I32, 0), sleeping, "seq_cst", 4)
+            f.b.atomic_rmw("add", _at(f, SLEEPERS, I32), ir.Constant(I32, 1), "seq_cst")
+            ticket = f.b.load_atomic(_at(f, TICKET, I32), "seq_cst", 4)
+            with f.b.if_then(f.b.not_(is_new())):
+                f.call("syscall", I64, f.integer(FUTEX or 0), f.b.bitcast(_at(f, TICKET, I32), POINTER), f.integer(FUTEX_WAIT),
+                       Value(f, ticket).to(I64), null, null, f.integer(0))
+            f.b.atomic_rmw("sub", _at(f, SLEEPERS, I32), ir.Constant(I32, 1), "seq_cst")
     f.b.branch(top)
 
 
 def _write_run_parallel(module: Any, name: str) -> None:
-    """void run_parallel(task, arguments, n, grain)"""
-    from llvmlite import ir
-
-    f = Function(module, name, VOID, [POINTER, POINTER, I64, I64])
-    task, arguments, n, grain = f.arguments
-    pool = Value(f, ir.GlobalVariable(module, ir.IntType(8), "whygrad_pool"))
+    """void run_parallel(task, arguments, n, grain, must)"""
+    f = Function(module, name, VOID, [POINTER, POINTER, I64, I64, I64])
+    task, arguments, n, grain, must = f.arguments
     zero, one = ir.Constant(I32, 0), ir.Constant(I32, 1)
-    busy = _field(f, pool, BUSY)
-    threads = f.load(I64, pool, THREADS // 8)
-    alone = f.function.append_basic_block("alone")
-    several = f.function.append_basic_block("several")
-    free = f.function.append_basic_block("free")
-    f.b.cbranch((threads > 1).v, several, alone)
+    threads = f.load(I64, Value(f, f.b.bitcast(_at(f, THREADS, I64), POINTER)))
+    parts = threads * f.choose(must.equals(0), f.integer(PIECES_PER_THREAD), f.integer(1))
+    length = (n + parts * grain - 1) // (parts * grain) * grain
+    alone, several, wait, free = (f.function.append_basic_block(name) for name in ("alone", "several", "wait", "free"))
+    f.b.cbranch(((threads > 1) & (length < n)).v, several, alone)
 
     f.b.position_at_end(alone)
     _call_task(f, task, arguments, f.integer(0), n)
     f.b.ret_void()
 
     f.b.position_at_end(several)
-    taken = f.b.cmpxchg(busy, zero, one, "acquire")
-    f.b.cbranch(f.b.extract_value(taken, 1), free, alone)
+    taken = f.b.extract_value(f.b.cmpxchg(_at(f, BUSY, I32), zero, one, "seq_cst"), 1)
+    occupied = f.function.append_basic_block("occupied")
+    f.b.cbranch(taken, free, occupied)
+    f.b.position_at_end(occupied)
+    f.b.cbranch(must.equals(0).v, alone, wait)
+    f.b.position_at_end(wait)
+    _spin_until(f, lambda: f.b.extract_value(f.b.cmpxchg(_at(f, BUSY, I32), zero, one, "seq_cst"), 1), None)
+    f.b.branch(free)
 
     f.b.position_at_end(free)
-    piece = (n + threads * grain - 1) // (threads * grain) * grain
-
-    def bounded(i: Value) -> Value:
-        return f.choose(i < n, i, n)
-
-    def worker(number: Value) -> Value:
-        return f.pointer(I64, pool, (number * WORKER + LINE) // 8)
-
-    with f.loop(1, threads) as number:
-        mine = worker(number)
-        slots = f.pointer(I64, mine, TASK // 8)
-        f.store(task, slots, 0)
-        f.store(arguments, slots, 1)
-        f.store(bounded(number * piece), slots, 2)
-        f.store(bounded(number * piece + piece), slots, 3)
-        ticket = _field(f, mine, TICKET)
-        following = f.b.add(f.b.load_atomic(ticket, "monotonic", 4), one)
-        f.b.store_atomic(following, ticket, "seq_cst", 4)
-        asleep = f.b.icmp_signed("!=", f.b.load_atomic(_field(f, mine, SLEEPING), "seq_cst", 4), zero)
-        with f.b.if_then(asleep):
-            null = ir.Constant(POINTER, None)
-            f.call("syscall", I64, f.integer(FUTEX or 0), f.b.bitcast(ticket, POINTER), f.integer(FUTEX_WAKE), f.integer(1),
-                   null, null, f.integer(0))
-    _call_task(f, task, arguments, f.integer(0), bounded(piece))
-    with f.loop(1, threads) as number:
-        mine = worker(number)
-        given = f.b.load_atomic(_field(f, mine, TICKET), "monotonic", 4)
-        done = _field(f, mine, DONE)
-        wait, waited = f.function.append_basic_block("wait"), f.function.append_basic_block("waited")
-        more = f.function.append_basic_block("more")
-        patience = f.variable(f.integer(0))
-        f.b.branch(wait)
-        f.b.position_at_end(wait)
-        finished = f.b.icmp_signed("==", f.b.load_atomic(done, "acquire", 4), given)
-        f.b.cbranch(finished, waited, more)
-        f.b.position_at_end(more)
-        _pause(f)
-        patience.add(f.integer(1))
-        # The worker may have lost its processor.
-        with f.when((patience.get() & 1023).equals(0)):
-            f.call("sched_yield", I32)
-        f.b.branch(wait)
-        f.b.position_at_end(waited)
-    f.b.store_atomic(zero, busy, "release", 4)
+    job = Value(f, f.b.bitcast(_at(f, JOB, I64), POINTER))
+    for i, value in enumerate((task, arguments, n, length)):
+        f.store(value, job, i)
+    count = (n + length - 1) // length
+    f.b.store_atomic(ir.Constant(I64, 0), _at(f, DONE, I64), "seq_cst", 8)
+    old = Value(f, f.b.load_atomic(_at(f, WORD, I64), "seq_cst", 8))
+    word = ((_job_number(old) + 1) << (2 * PIECE_BITS)) | (count << PIECE_BITS)
+    f.b.store_atomic(word.v, _at(f, WORD, I64), "seq_cst", 8)
+    f.b.atomic_rmw("add", _at(f, TICKET, I32), one, "seq_cst")
+    with f.b.if_then(f.b.icmp_signed("!=", f.b.load_atomic(_at(f, SLEEPERS, I32), "seq_cst", 4), zero)):
+        null = ir.Constant(POINTER, None)
+        f.call("syscall", I64, f.integer(FUTEX or 0), f.b.bitcast(_at(f, TICKET, I32), POINTER), f.integer(FUTEX_WAKE),
+               f.integer(MOST), null, null, f.integer(0))
+    _claim_pieces(f)
+    _spin_until(f, lambda: f.b.icmp_signed("==", f.b.load_atomic(_at(f, DONE, I64), "seq_cst", 8), count.v), None)
+    f.b.store_atomic(zero, _at(f, BUSY, I32), "seq_cst", 4)
     f.b.ret_void()
 
 
 def _write_blas_callback(module: Any, name: str) -> None:
     """What OpenBLAS calls to have `count` jobs done: void (sync, job, count, size of an entry, entries, extra)."""
-    from llvmlite import ir
-
     def task(f: Function) -> None:
         slots, low, high = f.arguments
         job, entries = f.load(POINTER, slots, 0), f.load(POINTER, slots, 2)
@@ -216,7 +219,7 @@ def _write_blas_callback(module: Any, name: str) -> None:
     slots = Value(f, f.b.bitcast(f.b.alloca(I64, 4), POINTER))
     for i, value in enumerate((job, size, entries, extra.to(I64))):
         f.store(value, slots, i)
-    f.call("whygrad_run_parallel", VOID, f.b.bitcast(inner.function, POINTER), slots, count.to(I64), f.integer(1))
+    f.call("whygrad_run_parallel", VOID, f.b.bitcast(inner.function, POINTER), slots, count.to(I64), f.integer(1), f.integer(1))
     f.b.ret_void()
 
 
@@ -228,6 +231,7 @@ class Pool:
 
         self._started = 1
         self._lock = threading.Lock()
+        self._blas: Any = None
         shared.threads().value = 1
         host()
         binding.add_symbol("whygrad_pool", shared.address)
@@ -245,13 +249,15 @@ class Pool:
             while self._started < count:
                 handle = ctypes.c_void_p()
                 failed = self._libc.pthread_create(ctypes.byref(handle), None, ctypes.c_void_p(self._worker),
-                                                   ctypes.c_void_p(shared.worker(self._started)))
+                                                   ctypes.c_void_p(self._started))
                 if failed:
                     count = self._started
                     break
                 self._libc.pthread_detach(handle)
                 self._started += 1
             shared.threads().value = count
+            if self._blas is not None:
+                self._blas.scipy_openblas_set_num_threads64_(count)  # as many jobs as there are threads to run them
 
     def threads(self) -> int:
         return int(shared.threads().value)
@@ -273,6 +279,8 @@ class Pool:
             return False
         register.argtypes = [ctypes.c_void_p]
         register(address_of("pool: OpenBLAS", _write_blas_callback))
+        self._blas = library
+        library.scipy_openblas_set_num_threads64_(self.threads())
         return True
 
 
