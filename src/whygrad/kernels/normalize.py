@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ascontiguousarray
 
 from whygrad.kernels.channels import Channel, channel_kernel
 from whygrad.kernels.columns import column_kernel
@@ -65,7 +66,7 @@ def layer_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
             kernel = kernels.get(kinds)
             if kernel is None:
                 kernel = kernels[kinds] = make(kinds)
-            result = kernel(x, *given, eps, columns)
+            result = kernel(ascontiguousarray(x), *given, eps, columns)
             if result is not None:
                 return result
         return numpy(x, weight, bias, axis=axis, eps=eps)
@@ -101,6 +102,7 @@ def layer_norm_input(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def run(g: Any, x: Any, weight: Any, *, axis: Any, eps: float) -> Any:
         columns = _trailing(x, axis)
         if columns:
+            g, x = ascontiguousarray(g), ascontiguousarray(x)
             result = plain(g, x, eps, columns) if weight is None else weighted(g, x, weight, eps, columns)
             if result is not None:
                 return result
@@ -126,8 +128,9 @@ def layer_norm_weight(numpy: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(g: Any, x: Any, *, axis: Any, eps: float) -> Any:
         columns = _trailing(x, axis)
+        x = ascontiguousarray(x)
         statistics = by_row(x, eps, columns) if columns else None
-        result = None if statistics is None else by_column(g, x, *statistics, columns)
+        result = None if statistics is None else by_column(ascontiguousarray(g), x, *statistics, columns)
         return numpy(g, x, axis=axis, eps=eps) if result is None else result.reshape(x.shape[axis[0]:])
 
     return run
@@ -149,7 +152,7 @@ def channel_moments(numpy: Callable[..., Any]) -> Callable[..., Any]:
     kernel = channel_kernel("channel_moments", "x", "cc", body, lambda *args: None)
 
     def run(x: Any) -> Any:
-        found = kernel(x)
+        found = kernel(ascontiguousarray(x))
         return numpy(x) if found is None else tuple([m.reshape(1, -1, *(1,) * (x.ndim - 2)) for m in found])
 
     return run
@@ -172,7 +175,7 @@ def batch_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
         if x.dtype == np.float32 and statistics[0] is not None and x.ndim > 2:
             centre, square = (s.reshape(-1) for s in statistics)
             factor = (1 / np.sqrt(square + np.float32(eps)) * (1 if weight is None else weight)).astype(np.float32)
-            result = kernel(x, centre, factor, np.zeros_like(factor) if bias is None else bias)
+            result = kernel(ascontiguousarray(x), centre, factor, np.zeros_like(factor) if bias is None else bias)
             if result is not None:
                 return result
         return numpy(x, weight, bias, mean, var, eps=eps, known=known)
@@ -203,7 +206,8 @@ def batch_norm_input(numpy: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(g: Any, x: Any, weight: Any, *, eps: float) -> Any:
         if x.dtype == np.float32 and x.ndim > 2:
-            result = kernel(g, x, np.ones(x.shape[1], np.float32) if weight is None else weight, eps)
+            result = kernel(ascontiguousarray(g), ascontiguousarray(x),
+                            np.ones(x.shape[1], np.float32) if weight is None else weight, eps)
             if result is not None:
                 return result
         return numpy(g, x, weight, eps=eps)
@@ -221,7 +225,7 @@ def batch_norm_weight(numpy: Callable[..., Any]) -> Callable[..., Any]:
     kernel = channel_kernel("batch_norm_weight", "xxs", "c", body, lambda *args: None)
 
     def run(g: Any, x: Any, *, eps: float) -> Any:
-        result = kernel(g, x, eps) if x.ndim > 2 else None
+        result = kernel(ascontiguousarray(g), ascontiguousarray(x), eps) if x.ndim > 2 else None
         return numpy(g, x, eps=eps) if result is None else result
 
     return run

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from numpy import ascontiguousarray
+
 from whygrad.kernels.functions import exp, log
 from whygrad.kernels.rowwise import Body, Row, row_kernel
 
@@ -20,7 +22,7 @@ def _along_last(name: str, kinds: str, body: Body) -> Callable[[Callable[..., An
         def run(*arrays: Any, axis: Any) -> Any:
             x = arrays[0]
             if axis == (x.ndim - 1,):
-                return kernel(*arrays, x.shape[-1])
+                return kernel(*[ascontiguousarray(a) for a in arrays], x.shape[-1])
             return numpy(*arrays, axis=axis)
 
         return run
