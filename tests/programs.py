@@ -241,6 +241,8 @@ def run(program: list[Instruction]) -> None:
         i, j = i % len(theirs), j % len(theirs)
         if kind.endswith("_") and i != j and _share_memory(theirs[i], theirs[j]):
             continue  # reading what is being written: torch's result depends on the order in which it works
+        if kind == "gelu" and theirs[i].dtype == torch.float32 and torch.isinf(theirs[i]).any():
+            continue  # torch's own vectors give NaN where its scalars give inf
         where = f"step {step}: {kind}(v{i}, v{j}, {n})"
         a = _outcome(lambda: OPS[kind](torch, theirs[i], theirs[j], n))
         b = _outcome(lambda: OPS[kind](whygrad, ours[i], ours[j], n))
