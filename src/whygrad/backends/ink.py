@@ -252,8 +252,7 @@ def source_of_rule(rule: Rule) -> str:
         statements = statements[1:]
     if len(statements) == 1 and isinstance(statements[0], ast.Return) and statements[0].value is not None:
         statements = [statements[0].value]
-    text = "\n".join(ast.unparse(_WithoutNamespace().visit(ast.parse(ast.unparse(x)))) for x in statements)
-    return text
+    return "\n".join(ast.unparse(_WithoutNamespace().visit(ast.parse(ast.unparse(x)))) for x in statements)
 
 
 class Formula:
