@@ -27,6 +27,7 @@ _NAMES = {
     **dict.fromkeys(("norm_except_dim", "_weight_norm"), "nn.utils.weight_norm"),
     **dict.fromkeys(("Explanation", "explain"), "why.explain"),
     **dict.fromkeys(("formula",), "backends.ink"),
+    **dict.fromkeys(("graph",), "why.svg"),
     **dict.fromkeys(("GradScaler", "autocast", "is_autocast_enabled", "is_autocast_cpu_enabled", "get_autocast_dtype",
                      "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "is_autocast_available",
                      "clear_autocast_cache", "is_autocast_cache_enabled"), "amp"),
