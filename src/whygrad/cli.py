@@ -54,6 +54,8 @@ def run_parser() -> argparse.ArgumentParser:
                                      epilog="Exit code and standard output are those of the program; with --strict, a "
                                      "program that ends well exits with 3 if there is something to explain.")
     parser.add_argument("--json", metavar="FILE", help="also write the answers to FILE; written as --json=FILE")
+    parser.add_argument("--html", metavar="FILE", help="also write a report for a browser: the answers, the source and a "
+                        "drawing of the gradient's flow; written as --html=FILE")
     parser.add_argument("--only", metavar="PATTERN", help="only answers whose category or expression contains PATTERN, or "
                         "matches it as a shell pattern; written as --only=PATTERN")
     parser.add_argument("--live", action="store_true", help="print each answer when it is found")
@@ -81,12 +83,13 @@ def run(arguments: list[str]) -> int | None:
     if program is None:
         parser.error("which program? Give a script, -m module, -c code or - (standard input)")
     from whygrad import alias
-    from whygrad.why.session import Session
+    from whygrad.why.session import Session, unwritable
 
     alias.install()
-    if options.json is not None and not os.path.isdir(os.path.dirname(os.path.abspath(options.json))):
-        parser.error(f"--json: there is no folder {os.path.dirname(os.path.abspath(options.json))}")
-    session = Session(json_file=options.json, only=options.only, live=options.live, quiet=options.quiet)
+    for option, file in (("--json", options.json), ("--html", options.html)):
+        if file is not None and unwritable(file):
+            parser.error(f"{option}: {unwritable(file)}")
+    session = Session(json_file=options.json, html_file=options.html, only=options.only, live=options.live, quiet=options.quiet)
     try:
         execute(program)
     finally:

@@ -167,7 +167,7 @@ def _drop_needless_boxes(layout: Layout) -> None:
         box = layout.boxes[i]
         layout.boxes[box.parent].count += box.count
         newest[box.parent] = max(newest[box.parent], newest[i])
-        width = text_width(f"{box.label} {box.kind}", f"{box.count} items")
+        width = text_width(f"+ {box.label} {box.kind}  ", f"{box.count} items")
         layout.spots.append(Spot(-1, i, box.parent, newest[i], width))
 
 
@@ -223,16 +223,20 @@ def _place_layer(picture: Picture, spots: list[Spot], members: list[int], above:
                  layer: int) -> None:
     """Each spot as near as possible to the mean of its users, in that order and without overlaps."""
     wanted: list[tuple[float, int, float, int]] = []
-    for n in members:
+    beside: dict[int, float] = defaultdict(lambda: 12.0)
+    for n in sorted(members, key=lambda n: above[n][0] if above[n] else (-1, -1)):
         users = above[n]
         if not users:
-            wanted.append((0.0, 0, 1.0, n))
+            wanted.append((0.0, 0, 1e6, n))
             continue
         centre = sum(spots[a].x for _, a in users) / len(users)
         is_op = spots[n].box >= 0 or picture.items[spots[n].item].kind == "op"
-        if not is_op:  # to the right of the way that goes on
-            centre += spots[users[0][1]].width / 2 + 40
-        wanted.append((centre, users[0][0], 8.0 if is_op else 1.0, n))
+        user = users[0][1]
+        if not is_op and spots[user].seq >= 0:  # side by side, to the right of the way that goes on
+            centre += beside[user] + spots[n].width / 2
+            beside[user] += spots[n].width + BETWEEN_ITEMS
+        # A leaf gives way to an op, so that a long chain stays straight.
+        wanted.append((centre, users[0][0], 1e6 if is_op else 1.0, n))
     wanted.sort()
     # Blocks of neighbours that touch: [sum of weight * wish, weight, width, members]. Each stands at the mean of its wishes.
     blocks: list[tuple[float, float, float, list[tuple[int, float]]]] = []

@@ -91,7 +91,11 @@ class Link:
     target: int
     argument: str
     state: str = UNKNOWN
-    norm: float | None = None
+    stats: Stats | None = None
+
+    @property
+    def norm(self) -> float | None:
+        return None if self.stats is None else self.stats.norm
 
 
 @dataclass
@@ -128,17 +132,24 @@ class Picture:
                 passed = measure(gradient)
                 link = self.links[found]
                 link.state = NOTHING if passed is None else passed.state
-                link.norm = None if passed is None else passed.norm
+                link.stats = passed
 
-    def settle_leaves(self) -> None:
-        """A leaf gets the sum of what its links brought; what no gradient came to says so."""
+    def settle(self, walked: bool = False) -> None:
+        """Colour the leaves by what their links brought. After a walk, what no gradient came to says so."""
+        if walked:
+            for thing in (*self.items, *self.links):
+                if thing.state == UNKNOWN and getattr(thing, "kind", "") != "leaf":
+                    thing.state = NOTHING
         brought: dict[int, list[Link]] = {}
         for link in self.links:
             brought.setdefault(link.target, []).append(link)
         for number, item in enumerate(self.items):
             if item.kind != "leaf" or item.state != UNKNOWN:
                 continue
-            states = [link.state for link in brought.get(number, ())]
+            links = brought.get(number, [])
+            if len(links) == 1:
+                item.stats = links[0].stats
+            states = [link.state for link in links]
             item.state = next((s for s in (NAN, FLOWS, ZERO, NOTHING, CUT) if s in states), UNKNOWN)
 
 

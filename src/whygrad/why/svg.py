@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import math
 import os
@@ -14,7 +15,7 @@ from whygrad.why import layout as layouts
 from whygrad.why import record
 from whygrad.why.names import names_in
 from whygrad.why.picture import CUT, FLOWS, FROZEN, NAN, NOTHING, UNKNOWN, ZERO, Item, Picture, measure, name_leaves, take
-from whygrad.why.places import place
+from whygrad.why.places import place as resolve
 
 _whygrad_internal_ = True
 
@@ -29,6 +30,9 @@ STYLES = {
     UNKNOWN: ("#7b818b", "#8d95a1", "", "no backward yet"),
 }
 MARGIN = 24.0
+
+# Many items come from one line.
+place = functools.lru_cache(maxsize=4096)(resolve)
 
 
 class Drawing:
@@ -73,7 +77,7 @@ def graph(loss: Tensor, *, flow: bool = False, limit: int = 2000) -> Drawing:
         _walk(loss, root, picture)
     else:
         _colour_leaves(root, picture)
-    picture.settle_leaves()
+    picture.settle(walked=flow)
     picture.forget()
     return Drawing(draw(picture), sum(item.kind == "op" for item in picture.items))
 
