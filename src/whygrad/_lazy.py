@@ -28,6 +28,7 @@ _NAMES = {
     **dict.fromkeys(("Explanation", "explain"), "why.explain"),
     **dict.fromkeys(("formula",), "backends.ink"),
     **dict.fromkeys(("graph",), "why.svg"),
+    **dict.fromkeys(("flow", "plot_flow"), "why.plots"),
     **dict.fromkeys(("GradScaler", "autocast", "is_autocast_enabled", "is_autocast_cpu_enabled", "get_autocast_dtype",
                      "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "is_autocast_available",
                      "clear_autocast_cache", "is_autocast_cache_enabled"), "amp"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from whygrad.why.answers import Answer
@@ -19,19 +20,27 @@ _whygrad_internal_ = True
 IN_FULL = 20
 # A text is read more easily if its lines are not longer than this.
 WIDEST = 100
+# A program may have closed its streams, or put something of its own in their place; that must not change how it ends.
+UNUSABLE = (AttributeError, OSError, ValueError)
 
 
 def tell_one(answer: Answer) -> None:
     """As it happens (`--live`)."""
-    console = make_console()
-    if console is None:
-        print(f"whygrad: {answer}", file=sys.stderr, flush=True)
-    else:
-        show(console, answer, "whygrad")
+    with suppress(*UNUSABLE):
+        console = make_console()
+        if console is None:
+            print(f"whygrad: {answer}", file=sys.stderr, flush=True)
+        else:
+            show(console, answer, "whygrad")
 
 
 def tell_all(answers: Sequence[Answer]) -> None:
     """At the end."""
+    with suppress(*UNUSABLE):
+        _tell_all(answers)
+
+
+def _tell_all(answers: Sequence[Answer]) -> None:
     console = make_console()
     if console is None:
         for number, answer in enumerate(answers, 1):
@@ -45,8 +54,9 @@ def tell_all(answers: Sequence[Answer]) -> None:
 
         console.print(Text(f"\n{len(rest)} more; --json=FILE or --html=FILE has them in full:", style="bold"))
         for answer in rest:
-            console.print(Text.assemble("  ", (str(answer.place), "dim"), f"  {answer.place.expression}  ",
-                                        (f"[{answer.explanation.category}]", "yellow")), no_wrap=True, overflow="ellipsis")
+            where = f"  {os.path.basename(answer.place.file)}:{answer.place.line}  "
+            console.print(Text.assemble((_shown(where), "dim"), (f"[{answer.explanation.category}]  ", "yellow"),
+                                        _shown(answer.place.expression)), no_wrap=True, overflow="ellipsis")
 
 
 def make_console() -> Any:
@@ -62,32 +72,51 @@ def make_console() -> Any:
         if console.width > WIDEST:
             console.width = WIDEST
         return console
-    except (ImportError, AttributeError, ValueError, OSError):
-        # No rich, or the program has replaced or closed its streams.
+    except (ImportError, *UNUSABLE):
         return None
 
 
 def show(console: Any, answer: Answer, title: str) -> None:
     """One answer in full."""
-    from rich.padding import Padding
     from rich.rule import Rule
     from rich.text import Text
 
     told = answer.explanation
     console.print()
-    console.print(Rule(Text.assemble((title, "bold cyan"), ("  " + str(answer.place), "dim")), align="left", style="dim"))
-    console.print(Text.assemble((told.symptom, "bold"), "  ", (f"[{told.category}]", "yellow")))
-    _excerpt(console, answer.place, "cyan")
-    console.print(Padding(_prose(told.text), (1, 0, 0, 0)))
+    console.print(Rule(Text.assemble((title, "bold cyan"), ("  " + _shown(str(answer.place)), "dim")), align="left", style="dim"))
+    console.print(Text.assemble((_shown(told.symptom), "bold"), "  ", (f"[{told.category}]", "yellow")))
+    _excerpt(console, answer.place, "     ", "cyan")
+    console.print()
+    _entry(console, "why", "bold", _prose(told.text))
     for cause in told.causes:
         if cause != answer.place:
-            _excerpt(console, cause, "red", heading="cause")
+            console.print()
+            _excerpt(console, cause, "cause", "red")
+    if told.path or told.fix:
+        console.print()
     if told.path:
-        console.print(Padding(Text("path  " + " → ".join(told.path), style="dim"), (1, 0, 0, 0)))
+        _entry(console, "path", "dim", Text(" → ".join(told.path), style="dim"))
     if told.fix:
-        console.print(Padding(Text.assemble(("fix   ", "bold green"), _prose(told.fix)), (1, 0, 0, 0)))
+        _entry(console, "fix", "bold green", _prose(told.fix))
     if told.edit is not None:
-        console.print(Text.assemble((f"      line {told.edit.line}: ", "dim"), (told.edit.new, "green")))
+        _entry(console, "", "", Text.assemble((f"line {told.edit.line} becomes  ", "dim"), (_shown(told.edit.new), "green")))
+
+
+def _entry(console: Any, label: str, style: str, text: Any) -> None:
+    """A label, and beside it a text folded to what is left of the width."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=5, no_wrap=True)
+    grid.add_column()
+    grid.add_row(Text(label, style=style), text)
+    console.print(grid)
+
+
+def _shown(text: str) -> str:
+    """Text of a program that may hold anything: control characters must not reach the terminal."""
+    return "".join([" " if x == "\t" else x if x.isprintable() or x == "\n" else "\ufffd" for x in text])
 
 
 def _prose(text: str) -> Any:
@@ -95,26 +124,24 @@ def _prose(text: str) -> Any:
     from rich.text import Text
 
     result = Text()
-    for number, piece in enumerate(text.split("`")):
+    for number, piece in enumerate(_shown(text).split("`")):
         result.append(piece, style="bold" if number % 2 else "")
     return result
 
 
-def _excerpt(console: Any, place: Place, colour: str, heading: str = "") -> None:
+def _excerpt(console: Any, place: Place, label: str, colour: str) -> None:
     """The line of a place with the expression underlined."""
+    from rich.cells import cell_len
     from rich.text import Text
 
     line = place.source_line
-    if heading:
-        console.print()
-    where = f"{os.path.basename(place.file)}:{place.line}"
-    margin = f"{heading + '  ' if heading else '  '}{where} │ "
+    margin = f"{label}  {_shown(os.path.basename(place.file))}:{place.line} │ "
     if not line.strip():
-        console.print(Text.assemble((margin, "dim"), place.expression or "(the source is not to be had)"))
+        console.print(Text.assemble((margin, "dim"), _shown(place.expression) or "(the source is not to be had)"))
         return
     start, end = _span(place, line)
     indent = len(line) - len(line.lstrip())
-    text, start, end = line.strip(), max(start - indent, 0), end - indent
+    text, start, end = _shown(line.strip()), max(start - indent, 0), end - indent
     room = max(console.width - len(margin), 20)
     if len(text) > room:  # keep the expression in sight
         first = max(0, min(start - 8, len(text) - room))
@@ -122,7 +149,8 @@ def _excerpt(console: Any, place: Place, colour: str, heading: str = "") -> None
     code = Text(text)
     code.stylize(f"bold {colour} underline", start, end)
     console.print(Text.assemble((margin, "dim"), code), no_wrap=True, overflow="crop")
-    console.print(Text(" " * (len(margin) + start) + "^" * max(end - start, 1), style=colour), no_wrap=True, overflow="crop")
+    before, under = cell_len(margin + text[:start]), cell_len(text[start:end])
+    console.print(Text(" " * before + "^" * max(under, 1), style=colour), no_wrap=True, overflow="crop")
 
 
 def _span(place: Place, line: str) -> tuple[int, int]:
