@@ -67,7 +67,7 @@ def test_it_needs_nothing_else(page: str) -> None:
 def test_answers_stand_beside_the_source(page: str) -> None:
     assert page.count('class="answer"') == 2
     assert '<mark class="cause" data-answers="0">self.encoder(x).detach()</mark>' in page
-    assert '<mark class="read" data-answers="0">model.encoder[' in page
+    assert '<mark class="read" data-answers="0">model.encoder[<span class="d">0</span>].weight.grad</mark>' in page
     assert 'href="#f0-17"' in page
     assert 'id="f0-17"' in page
     assert "2 things to explain" in page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import html
 from collections import Counter
 from dataclasses import dataclass
@@ -126,6 +127,7 @@ def _row(name: str, p: Tensor, loss: Tensor | None, within: set[Any] | None, hel
 def _held_by_optimizers() -> set[int] | None:
     from whygrad.optim.optimizer import OPTIMIZERS
 
+    gc.collect()  # one that nobody has any more does not count
     optimizers = list(OPTIMIZERS)
     if not optimizers:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import itertools
 import keyword
 import linecache
 import tokenize
@@ -99,18 +100,20 @@ def _line(number: int, text: str, words: list[tuple[int, int, str]], marks: list
     borders = {0, len(text)}
     for start, end, _ in (*words, *marks):
         borders.update((min(start, len(text)), min(end, len(text))))
-    parts = []
     edges = sorted(borders)
+    pieces = []  # (text, the marks over it)
     for start, end in zip(edges, edges[1:], strict=False):
         piece = html.escape(text[start:end])
         kind = next((k for a, b, k in words if a <= start and end <= b), "")
-        if kind:
-            piece = f'<span class="{kind}">{piece}</span>'
-        over = [mark for a, b, mark in marks if a <= start and end <= b]
+        over = tuple(mark for a, b, mark in marks if a <= start and end <= b)
+        pieces.append((f'<span class="{kind}">{piece}</span>' if kind else piece, over))
+    parts = []
+    for over, group in itertools.groupby(pieces, key=lambda piece: piece[1]):
+        inside = "".join(piece for piece, _ in group)
         if over:
             answers = " ".join(str(n) for n in sorted({mark.answer for mark in over}))
             role = "cause" if any(mark.role == "cause" for mark in over) else "read"
-            piece = f'<mark class="{role}" data-answers="{answers}">{piece}</mark>'
-        parts.append(piece)
+            inside = f'<mark class="{role}" data-answers="{answers}">{inside}</mark>'
+        parts.append(inside)
     classes = "line marked" if marks else "line"
     return f'<div class="{classes}" id="{prefix}-{number}"><span class="number">{number}</span><code>{"".join(parts)}{cut}</code></div>'

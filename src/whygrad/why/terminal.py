@@ -83,7 +83,7 @@ def show(console: Any, answer: Answer, title: str) -> None:
 
     told = answer.explanation
     console.print()
-    console.print(Rule(Text.assemble((title, "bold cyan"), ("  " + _shown(str(answer.place)), "dim")), align="left", style="dim"))
+    console.print(Rule(Text.assemble((title, "bold cyan"), ("  " + _shown(_near(answer.place)), "dim")), align="left", style="dim"))
     console.print(Text.assemble((_shown(told.symptom), "bold"), "  ", (f"[{told.category}]", "yellow")))
     _excerpt(console, answer.place, "     ", "cyan")
     console.print()
@@ -100,6 +100,12 @@ def show(console: Any, answer: Answer, title: str) -> None:
         _entry(console, "fix", "bold green", _prose(told.fix))
     if told.edit is not None:
         _entry(console, "", "", Text.assemble((f"line {told.edit.line} becomes  ", "dim"), (_shown(told.edit.new), "green")))
+
+
+def _near(place: Place) -> str:
+    """A place, its file named as seen from here."""
+    here = os.getcwd() + os.sep
+    return str(place).removeprefix(here)
 
 
 def _entry(console: Any, label: str, style: str, text: Any) -> None:
