@@ -34,7 +34,8 @@ pre {{ margin: 0; font: 13px/1.42 "DejaVu Sans Mono", ui-monospace, monospace; c
 
 # The colours that answers use, on a dark ground.
 THEME = TerminalTheme((21, 25, 31), (215, 220, 226), [
-    (21, 25, 31), (240, 138, 93), (134, 201, 155), (226, 176, 74), (108, 178, 240), (197, 155, 224), (99, 207, 194), (215, 220, 226)])
+    (21, 25, 31), (240, 138, 93), (134, 201, 155), (226, 176, 74), (108, 178, 240), (197, 155, 224), (99, 207, 194),
+    (215, 220, 226)])
 
 
 def run(*options: str) -> str:
@@ -61,7 +62,8 @@ def open_browser(folder: Path) -> Any:
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
-                 "--disable-background-networking", "--disable-component-update", "--disable-sync", f"--user-data-dir={folder}/profile"):
+                 "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                 f"--user-data-dir={folder}/profile"):
         options.add_argument(flag)
     return webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
 
@@ -93,8 +95,8 @@ def report_pages(browser: Any, folder: Path) -> None:
         const d = whygradDrawing, s = d.scene, at = s.shown.find((at) => s.texts(at.spot)[0] === "relu");
         return [(at.x + at.w / 2) * d.view.k + d.view.x, (at.y + at.h / 2) * d.view.k + d.view.y]""")
     canvas = browser.find_element(By.ID, "canvas")
-    size = canvas.size
-    ActionChains(browser).move_to_element_with_offset(canvas, int(at[0] - size["width"] / 2), int(at[1] - size["height"] / 2)).perform()
+    x, y = at[0] - canvas.size["width"] / 2, at[1] - canvas.size["height"] / 2
+    ActionChains(browser).move_to_element_with_offset(canvas, int(x), int(y)).perform()
     shoot(browser, "report-dark")
 
 
@@ -126,7 +128,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "draw.py"
         program.write_text(DRAW)
-        subprocess.run([sys.executable, str(program)], cwd=DOCS, check=True, env={**os.environ, "PYTHONPATH": str(DOCS.parent / "src")})
+        environment = {**os.environ, "PYTHONPATH": str(DOCS.parent / "src")}
+        subprocess.run([sys.executable, str(program)], cwd=DOCS, check=True, env=environment)
         browser = open_browser(Path(folder))
         try:
             browser.set_window_size(1000, 1400)

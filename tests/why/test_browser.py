@@ -78,7 +78,8 @@ def spot(browser: Any, label: str) -> dict[str, Any]:
     found = browser.execute_script("""
         const d = whygradDrawing, s = d.scene;
         for (const at of s.shown) if (s.texts(at.spot)[0] === arguments[0])
-            return {x: (at.x + at.w / 2) * d.view.k + d.view.x, y: (at.y + Math.min(at.h / 2, 12)) * d.view.k + d.view.y, open: at.open};
+            return {x: (at.x + at.w / 2) * d.view.k + d.view.x, y: (at.y + Math.min(at.h / 2, 12)) * d.view.k + d.view.y,
+                    open: at.open};
         return null;""", label)
     assert found is not None, label
     return dict(found)
@@ -131,8 +132,8 @@ def test_hovering_tells_expression_shape_statistics_and_formula(page: Any) -> No
     move_to(page, "add").perform()
     tip = page.find_element(By.ID, "tip")
     assert tip.is_displayed()
-    for words in ("train.py:18", "torch.relu(self.hidden(codes)) + torch.relu(self.gate(codes))", "shape (8, 6)", "gradient flows",
-                  "|g| =", "d add / d a = g"):
+    for words in ("train.py:18", "torch.relu(self.hidden(codes)) + torch.relu(self.gate(codes))", "shape (8, 6)",
+                  "gradient flows", "|g| =", "d add / d a = g"):
         assert words in tip.text, tip.text
 
 
@@ -224,7 +225,7 @@ def test_dark_and_narrow(page: Any) -> None:
 
 
 def test_hostile_text_does_nothing(browser: Any, tmp_path: Path) -> None:
-    program = (f"# {HOSTILE}\nimport torch\nx = torch.ones(2)\nglobals()[{HOSTILE!r}] = w = torch.ones(2, requires_grad=True)\ndel w\n"
+    program = (f"# {HOSTILE}\nimport torch\nx = torch.ones(2)\nglobals()[{HOSTILE!r}] = torch.ones(2, requires_grad=True)\n"
                f"(globals()[{HOSTILE!r}] * x).sum().backward()\nprint(x.grad, {HOSTILE!r})\nraise ValueError({HOSTILE!r})\n")
     browser.get(written(tmp_path, program, "a<b>'&.py"))
     assert drawn(browser) > 2

@@ -163,7 +163,8 @@ def test_plots() -> None:
 
 def test_without_matplotlib_it_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "matplotlib.py").write_text("raise ImportError('not here')\n")
-    program = "import whygrad\ntry:\n    whygrad.plot_flow(whygrad.nn.Linear(1, 1))\nexcept ImportError as error:\n    print(error)\n"
+    program = ("import whygrad\ntry:\n    whygrad.plot_flow(whygrad.nn.Linear(1, 1))\n"
+               "except ImportError as error:\n    print(error)\n")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True,
                           env={"PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2] / 'src'}"})
     assert "pip install 'whygrad[plot]'" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -142,8 +143,9 @@ def test_hostile_source(tmp_path: Path) -> None:
     ("import sys\nsys.exit(4)\n", "the program exited with 4"),
     ("import torch\nraise KeyError('<b>')\n", "KeyError: &#x27;&lt;b&gt;&#x27;"),
     ("import torch\nw = torch.ones(2, requires_grad=True)\ny = w * 2\ny.backward()\n", "non-scalar-backward"),
-    ("import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n", "graph-freed"),
-    ("import os, torch\nw = torch.ones(2)\n(torch.ones(2, requires_grad=True) * w).sum().backward()\nw.grad\nos.remove(__file__)\n",
+    ("import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n",
+     "graph-freed"),
+    ("import os, torch\nw = torch.ones(2)\n(w * torch.ones(2, requires_grad=True)).sum().backward()\nw.grad\nos.remove(__file__)\n",
      "never-required-grad"),
 ])
 def test_every_ending(program: str, words: str, tmp_path: Path) -> None:
@@ -192,7 +194,7 @@ class Watched:
         self.watch.start()
         return self.watch
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.watch.stop()
 
 
@@ -270,7 +272,7 @@ def test_nothing_overlaps() -> None:
         by_row.setdefault((spot.parent, spot.y), []).append(spot)
     for row in by_row.values():
         row.sort(key=lambda spot: spot.x)
-        for left, right in zip(row, row[1:], strict=False):
+        for left, right in itertools.pairwise(row):
             assert left.x + left.width <= right.x + 0.01
 
 

@@ -12,7 +12,7 @@ pytest.importorskip("rich")
 if sys.platform == "win32":
     pytest.skip("there are no pseudo-terminals", allow_module_level=True)
 
-from running import PROGRAM, in_terminal, piped  # noqa: E402
+from running import PROGRAM, in_terminal, piped
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -77,7 +77,8 @@ def test_live(script: Path) -> None:
 
 
 def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
-    (tmp_path / "evil.py").write_text("import torch\nw = torch.ones(2)\n(torch.ones(2, requires_grad=True) * w).sum().backward()\n"
+    (tmp_path / "evil.py").write_text("import torch\nw = torch.ones(2)\n"
+                                      "(torch.ones(2, requires_grad=True) * w).sum().backward()\n"
                                       "print(w.grad, '\x1b]0;owned\x07\x1b[2J')\n")
     shown = in_terminal(tmp_path, "evil.py")
     assert "never-required-grad" in shown

@@ -39,8 +39,8 @@ class ParameterRow:
         """Why, in a few words."""
         if self.state in (FLOWS, NOT_YET) or self.explanation.category == "ok":
             return ""
-        where = f"line {self.explanation.causes[0].line}: {self.explanation.causes[0].expression}" if self.explanation.causes else ""
-        return f"[{self.explanation.category}] {where}".strip()
+        where = "".join(f" line {cause.line}: {cause.expression}" for cause in self.explanation.causes[:1])
+        return f"[{self.explanation.category}]{where}"
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, "shape": list(self.shape), "state": self.state, "norm": self.norm, "held": self.held,

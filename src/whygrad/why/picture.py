@@ -137,9 +137,12 @@ class Picture:
     def settle(self, walked: bool = False) -> None:
         """Colour the leaves by what their links brought. After a walk, what no gradient came to says so."""
         if walked:
-            for thing in (*self.items, *self.links):
-                if thing.state == UNKNOWN and getattr(thing, "kind", "") != "leaf":
-                    thing.state = NOTHING
+            for item in self.items:
+                if item.state == UNKNOWN and item.kind != "leaf":
+                    item.state = NOTHING
+            for link in self.links:
+                if link.state == UNKNOWN:
+                    link.state = NOTHING
         brought: dict[int, list[Link]] = {}
         for link in self.links:
             brought.setdefault(link.target, []).append(link)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from typing import Any
+from typing import Any, Self
 
 from whygrad.autograd import engine
 from whygrad.why.picture import measure
@@ -62,10 +62,10 @@ class Flow:
             handle.remove()
         self._handles = []
 
-    def __enter__(self) -> Flow:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def __repr__(self) -> str:

@@ -110,9 +110,9 @@ def _answer(number: int, answer: Answer, files: list[str]) -> str:
     told = answer.explanation
     question = answer.place.expression or answer.place.source_line.strip()
     parts = [f'<li class="answer" id="answer-{number + 1}">',
-             f'<button type="button" class="pick" data-answer="{number}" aria-pressed="false">'
+             (f'<button type="button" class="pick" data-answer="{number}" aria-pressed="false">'
              f'<span class="ordinal">{number + 1}</span><code>{html.escape(clipped(question, 120))}</code>'
-             f'<span class="where">{html.escape(_short(answer.place))}</span></button>',
+             f'<span class="where">{html.escape(_short(answer.place))}</span></button>'),
              f'<p class="symptom">{_prose(told.symptom)} <span class="category">{html.escape(told.category)}</span></p>',
              f"<p>{_prose(told.text)}</p>"]
     if told.causes:
@@ -125,7 +125,8 @@ def _answer(number: int, answer: Answer, files: list[str]) -> str:
     if told.fix:
         parts.append(f'<p class="fix"><b>Fix</b> {_prose(told.fix)}</p>')
     if told.edit is not None:
-        parts.append(f'<pre class="edit"><span>line {told.edit.line} becomes</span>\n{html.escape(told.edit.new or "(deleted)")}</pre>')
+        new = html.escape(told.edit.new or "(deleted)")
+        parts.append(f'<pre class="edit"><span>line {told.edit.line} becomes</span>\n{new}</pre>')
     return "".join([*parts, "</li>"])
 
 
@@ -153,7 +154,7 @@ def _graph(traces: list[Trace], watch: Any) -> str:
 <select id="which" aria-label="Which backward">{options}</select>
 <input id="find" type="search" placeholder="find an op or a leaf" aria-label="Find in the graph">
 <span class="buttons"><button type="button" data-do="in" title="Zoom in (+)" aria-label="Zoom in">+</button>
-<button type="button" data-do="out" title="Zoom out (-)" aria-label="Zoom out">−</button>
+<button type="button" data-do="out" title="Zoom out (-)" aria-label="Zoom out">&minus;</button>
 <button type="button" data-do="fit" title="Show everything (0)">fit</button>
 <button type="button" data-do="open">open all</button><button type="button" data-do="close">close all</button>
 <button type="button" data-do="large" aria-pressed="false">enlarge</button></span></div>
@@ -163,7 +164,7 @@ def _graph(traces: list[Trace], watch: Any) -> str:
 <p id="detail" aria-live="polite"></p>
 <details><summary>How to read it, and keys</summary><p id="keys">The loss is on top and its gradient flows down; the thicker a
 line, the larger the gradient. Drag to pan, wheel to zoom, click a box to open or close it. On the keyboard: arrows go from item
-to item, Enter opens or closes a box, + and − zoom, 0 shows everything, Escape clears.</p></details>
+to item, Enter opens or closes a box, + and - zoom, 0 shows everything, Escape clears.</p></details>
 <details id="leaves"><summary>Leaves as a table</summary>{tables}</details>
 <details id="list"><summary>Operations as a table</summary><div id="table"></div></details>
 </section>"""
@@ -210,7 +211,8 @@ def _picture_data(trace: Trace, watch: Any) -> dict[str, Any]:
     places, formulas = Shared(), Shared()
     written: dict[tuple[str, str], list[str]] = {}
     items = [[item.kind, item.label or "a leaf", second, STATES.index(item.state), _place_number(places, item),
-              formulas.number(_formula(item, written)), None if item.shape is None else list(item.shape), _stats(item.stats), item.detail]
+              formulas.number(_formula(item, written)), None if item.shape is None else list(item.shape), _stats(item.stats),
+              item.detail]
              for item, (_, second) in zip(picture.items, texts, strict=True)]
     # Spots of a leaf that is drawn several times share its item.
     spots = [[s.item, s.box, s.parent, s.layer, round(s.x, 1), round(s.y, 1), round(s.width, 1)] for s in placed.spots]
@@ -221,8 +223,8 @@ def _picture_data(trace: Trace, watch: Any) -> dict[str, Any]:
     if picture.left_out:
         note = (f"This graph is large: the {sum(i.kind == 'op' for i in picture.items):,} operations nearest to the loss are "
                 f"drawn, and {picture.left_out:,} branches that lead on from them are left out.")
-    return {"title": _title(trace, watch), "note": note, "height": layouts.HEIGHT, "items": items, "spots": spots, "edges": edges,
-            "boxes": boxes, "places": places.values, "formulas": formulas.values}
+    return {"title": _title(trace, watch), "note": note, "height": layouts.HEIGHT, "items": items, "spots": spots,
+            "edges": edges, "boxes": boxes, "places": places.values, "formulas": formulas.values}
 
 
 def _place_number(places: Shared, item: Item) -> int:

@@ -102,7 +102,7 @@ def _line(number: int, text: str, words: list[tuple[int, int, str]], marks: list
         borders.update((min(start, len(text)), min(end, len(text))))
     edges = sorted(borders)
     pieces = []  # (text, the marks over it)
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         piece = html.escape(text[start:end])
         kind = next((k for a, b, k in words if a <= start and end <= b), "")
         over = tuple(mark for a, b, mark in marks if a <= start and end <= b)
@@ -116,4 +116,5 @@ def _line(number: int, text: str, words: list[tuple[int, int, str]], marks: list
             inside = f'<mark class="{role}" data-answers="{answers}">{inside}</mark>'
         parts.append(inside)
     classes = "line marked" if marks else "line"
-    return f'<div class="{classes}" id="{prefix}-{number}"><span class="number">{number}</span><code>{"".join(parts)}{cut}</code></div>'
+    return (f'<div class="{classes}" id="{prefix}-{number}"><span class="number">{number}</span>'
+            f'<code>{"".join(parts)}{cut}</code></div>')

@@ -202,9 +202,10 @@ def _style() -> str:
         return "".join(f".{state}{{--c:{style[which]}}}" for state, style in STYLES.items())
 
     return ("<style>"
-            "svg{--page:#fff;--ink:#1c2128;--soft:#636b76;--item:#f6f7f9;" "font-family:system-ui,sans-serif}"
+            "svg{--page:#fff;--ink:#1c2128;--soft:#636b76;--item:#f6f7f9;font-family:system-ui,sans-serif}"
             + colours(0)
-            + "@media(prefers-color-scheme:dark){svg{--page:#15181d;--ink:#e6e9ee;--soft:#98a1ad;--item:#20242b}" + colours(1) + "}"
+            + "@media(prefers-color-scheme:dark){svg{--page:#15181d;--ink:#e6e9ee;--soft:#98a1ad;--item:#20242b}"
+            + colours(1) + "}"
             ".page{fill:var(--page)}.item rect{fill:var(--item);stroke:var(--c);stroke-width:1.5}"
             ".leaf rect{stroke-width:2}.edge{fill:none;stroke:var(--c);stroke-linecap:round;opacity:.75}"
             "text{fill:var(--ink);font-size:12.5px;text-anchor:middle}"

@@ -83,7 +83,8 @@ def show(console: Any, answer: Answer, title: str) -> None:
 
     told = answer.explanation
     console.print()
-    console.print(Rule(Text.assemble((title, "bold cyan"), ("  " + _shown(_near(answer.place)), "dim")), align="left", style="dim"))
+    heading = Text.assemble((title, "bold cyan"), ("  " + _shown(_near(answer.place)), "dim"))
+    console.print(Rule(heading, align="left", style="dim"))
     console.print(Text.assemble((_shown(told.symptom), "bold"), "  ", (f"[{told.category}]", "yellow")))
     _excerpt(console, answer.place, "     ", "cyan")
     console.print()
