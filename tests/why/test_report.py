@@ -145,8 +145,8 @@ def test_hostile_source(tmp_path: Path) -> None:
     ("import torch\nw = torch.ones(2, requires_grad=True)\ny = w * 2\ny.backward()\n", "non-scalar-backward"),
     ("import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n",
      "graph-freed"),
-    ("import os, torch\nw = torch.ones(2)\n(w * torch.ones(2, requires_grad=True)).sum().backward()\nw.grad\nos.remove(__file__)\n",
-     "never-required-grad"),
+    (("import torch, os\nw = torch.ones(2)\n(w * torch.ones(2, requires_grad=True)).sum().backward()\n"
+     "w.grad\nos.remove(__file__)\n"), "never-required-grad"),
 ])
 def test_every_ending(program: str, words: str, tmp_path: Path) -> None:
     assert words in run(tmp_path, program)
