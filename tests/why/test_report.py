@@ -158,6 +158,15 @@ def test_the_programs_own_result_stands(tmp_path: Path) -> None:
     assert (bare.returncode, bare.stdout, bare.stderr) == (told.returncode, told.stdout, told.stderr)
 
 
+def test_an_option_and_its_value_may_be_two_arguments(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import sys\nprint(sys.argv)\n")
+    done = piped(tmp_path, "--html", "r.html", "--json", "a.json", "--only", "detach", "train.py", "--html", "x")
+    assert done.stdout == "['train.py', '--html', 'x']\n", done.stderr
+    assert (tmp_path / "r.html").exists()
+    assert json.loads((tmp_path / "a.json").read_text()) == []
+    assert piped(tmp_path, "--html").returncode == 2
+
+
 def test_where_it_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("print('ran')\n")
     for path, words in (("nowhere/r.html", "there is no folder"), (".", "is a folder")):

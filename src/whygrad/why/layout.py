@@ -68,8 +68,8 @@ def arrange(picture: Picture, calls: list[Box] | None = None, widths: list[float
     return layout
 
 
-def text_width(*lines: str) -> float:
-    return min(190.0, max(58.0, 22 + 7.0 * max(map(len, lines))))
+def text_width(*lines: str, most: float = 190.0) -> float:
+    return min(most, max(58.0, 22 + 7.0 * max(map(len, lines))))
 
 
 def _parents(picture: Picture, boxes: list[Box]) -> list[int]:
@@ -167,7 +167,7 @@ def _drop_needless_boxes(layout: Layout) -> None:
         box = layout.boxes[i]
         layout.boxes[box.parent].count += box.count
         newest[box.parent] = max(newest[box.parent], newest[i])
-        width = text_width(f"+ {box.label} {box.kind}  ", f"{box.count} items")
+        width = text_width(f"+ {box.label} {box.kind}  ", f"{box.count} items", most=250.0)
         layout.spots.append(Spot(-1, i, box.parent, newest[i], width))
 
 

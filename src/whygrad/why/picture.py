@@ -176,7 +176,7 @@ def take(root: Any, limit: int = 20_000) -> Picture:
             target, _ = row_node(edge)
             argument = arguments[position] if position < len(arguments) else ""
             if target is None:
-                if node.cuts is not None and position < len(node.cuts):
+                if node.cuts is not None and position < len(node.cuts) and _has_derivative(node, position):
                     _add_cut(picture, number, argument, node.cuts[position])
                 continue
             found = picture.numbers.get(id(target))
@@ -194,6 +194,12 @@ def take(root: Any, limit: int = 20_000) -> Picture:
             picture.positions[id(node), position] = len(picture.links)
             picture.links.append(Link(number, found, argument))
     return picture
+
+
+def _has_derivative(node: Node, position: int) -> bool:
+    """False for a mask or an index, through which no gradient would pass anyway."""
+    layout = getattr(type(node), "layout", None)
+    return layout is None or layout.row.variadic or layout.row.inputs[position] in layout.rules
 
 
 def _arguments(node: Node) -> list[str]:

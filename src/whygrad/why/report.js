@@ -248,7 +248,7 @@
     fit() {
       const { w, h } = this.size(), all = this.scene.size;
       const whole = Math.min((w - 40) / Math.max(all.w, 1), (h - 40) / Math.max(all.h, 1), 1.25);
-      const k = Math.max(whole, Math.min(0.8, (w - 40) / Math.max(all.w, 1), 1));
+      const k = whole >= 0.5 ? whole : Math.max(whole, Math.min(0.8, (w - 40) / Math.max(all.w, 1)));  // else the top of it
       this.view = { k, x: (w - all.w * k) / 2, y: k === whole ? (h - all.h * k) / 2 : 20 };
       this.paint();
     }
@@ -342,8 +342,8 @@
         let look = looks.get(key);
         if (!look) looks.set(key, look = { path: new Path2D(), state, width, bright });
         look.path.moveTo(x1, y1);
-        const middle = (y1 + y2) / 2, long = y2 - y1 > 2.2 * scene.p.height && Math.abs(x1 - x2) < 60;
-        const bow = long ? -(Math.max(a.w, b.w) / 2 + 24) : 0;
+        const middle = (y1 + y2) / 2, long = y2 - y1 > 2.2 * scene.p.height && Math.abs(x1 - x2) < 90;
+        const bow = long ? -(Math.max(a.w, b.w) / 2 + 48) : 0;
         if (far) look.path.lineTo(x2, y2);
         else look.path.bezierCurveTo(x1 + bow, middle, x2 + bow, middle, x2, y2);
       }

@@ -52,7 +52,7 @@ def _tell_all(answers: Sequence[Answer]) -> None:
     if rest:
         from rich.text import Text
 
-        console.print(Text(f"\n{len(rest)} more; --json=FILE or --html=FILE has them in full:", style="bold"))
+        console.print(Text(f"\n{len(rest)} more; --json FILE or --html FILE has them in full:", style="bold"))
         for answer in rest:
             where = f"  {os.path.basename(answer.place.file)}:{answer.place.line}  "
             console.print(Text.assemble((_shown(where), "dim"), (f"[{answer.explanation.category}]  ", "yellow"),

@@ -56,9 +56,10 @@ class ModuleCalls:
 
     def enter(self, module: Any, _: Any) -> None:
         stack = self._stack()
-        outermost = stack[0][0] if stack else module
-        name = "" if not stack else self._name(outermost, module)
-        stack.append((module, Box(name or type(module).__name__, type(module).__name__ if name else "", 0,
+        name = "" if not stack else self._name(stack[0][0], module)
+        # As seen from the module that called it.
+        short = name.removeprefix(f"{self._name(stack[0][0], stack[-1][0])}.") if stack else ""
+        stack.append((module, Box(short or type(module).__name__, type(module).__name__ if short else "", 0,
                                   next_sequence_number(), 0)))
 
     def leave(self, module: Any, *_: Any) -> None:
