@@ -241,6 +241,48 @@ def test_looking_takes_no_more_than_its_share(monkeypatch: pytest.MonkeyPatch) -
     assert watch.counted(found) == 3
 
 
+def test_threads_and_backwards_within_backwards() -> None:
+    from threading import Thread
+
+    model = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+    failed: list[BaseException] = []
+
+    def another(g: Any) -> None:
+        with torch.enable_grad():
+            (model[0].weight * 2).sum().backward()
+
+    def work() -> None:
+        try:
+            for _ in range(20):
+                y = model(torch.ones(3, 2))
+                y.register_hook(another)
+                y.sum().backward()
+        except BaseException as error:
+            failed.append(error)
+
+    with Watched() as watch:
+        threads = [Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not failed
+    assert len(watch.pictures()) == 2
+    assert "Linear" in report.page([], watch)
+
+
+def test_variables_that_resist_being_looked_at() -> None:
+    class Shy(nn.Module):
+        def named_parameters(self, *args: Any, **kwargs: Any) -> Any:
+            raise RuntimeError("do not look")
+
+    shy, x = Shy(), torch.ones(2, requires_grad=True)
+    with Watched() as watch:
+        (x * 2).sum().backward()
+    assert len(watch.pictures()) == 1
+    del shy
+
+
 def test_modules_that_fail_leave_no_trace() -> None:
     class Broken(nn.Module):
         def forward(self, x: Any) -> Any:

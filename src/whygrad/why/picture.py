@@ -221,8 +221,16 @@ def _add_op(picture: Picture, node: Node) -> int:
     site = node.site if node.site_code is not None else None
     item = Item("op", op_label(node), node.seq, site)
     if layout is not None:
-        item.row, item.known = layout.row, ink.known_of(node)
+        item.row = layout.row
+        item.known = {name: value for name, value in ink.known_of(node).items() if _is_small(value)}
     return _add(picture, node, item)
+
+
+def _is_small(value: Any) -> bool:
+    """Worth keeping for a formula: a number, a word, a shape; not an array that would be kept alive."""
+    if isinstance(value, (tuple, list)):
+        return len(value) <= 16 and all(map(_is_small, value))
+    return value is None or isinstance(value, (int, float, complex, str))
 
 
 def op_label(node: Node) -> str:

@@ -11,6 +11,7 @@ import threading
 import time
 import weakref
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 from whygrad.autograd.node import next_sequence_number
@@ -74,7 +75,7 @@ class ModuleCalls:
     def between(self, first: int, last: int) -> list[Box]:
         """Copies of the calls that may have made nodes with these numbers, outer ones first."""
         unfinished = [box for _, box in self._stack()]
-        found = [Box(b.label, b.kind, 0, b.first, b.last or 2**63) for b in [*self.finished, *unfinished]
+        found = [Box(b.label, b.kind, 0, b.first, b.last or 2**63) for b in (*list(self.finished), *unfinished)
                  if b.first <= last and (b.last or 2**63) >= first]
         return sorted(found, key=lambda b: (b.first, -b.last))
 
@@ -126,7 +127,8 @@ class TracingWatch(Watch):
         if root is None or (dear and count > 1):
             return
         picture = take(root, MOST_OPS)
-        name_leaves(picture, names_in(record.user_frame(2)))
+        with suppress(Exception):  # it looks at the program's own objects, which may do anything
+            name_leaves(picture, names_in(record.user_frame(2)))
         numbers = [item.seq for item in picture.items if item.kind == "op"]
         trace = Trace(picture, self.calls.between(min(numbers), max(numbers)) if numbers else [], backward.site)
         trace.number = count
@@ -148,10 +150,11 @@ class TracingWatch(Watch):
 
     def _settle(self) -> None:
         """Earlier backwards have ended."""
-        for trace in self._running.values():
-            trace.picture.settle(walked=True)
-            trace.picture.forget()
-        self._running.clear()
+        for number in list(self._running):
+            trace = self._running.pop(number, None)  # another thread may have been faster
+            if trace is not None:
+                trace.picture.settle(walked=True)
+                trace.picture.forget()
 
     def _answer(self, *args: Any, **kwargs: Any) -> None:
         before = len(self.answers)
