@@ -35,6 +35,10 @@ def _note(names: dict[int, str], name: str, value: Any, module_class: Any, insid
     elif isinstance(value, module_class):
         for inner, parameter in value.named_parameters():
             names.setdefault(id(parameter), f"{name}.{inner}")
+        # What is not registered, like the layers in a plain list, has a name as well.
+        for attribute, held in list(vars(value).items()) if not inside else ():
+            if not attribute.startswith("_"):
+                _note(names, f"{name}.{attribute}", held, module_class, inside=type(held) not in (list, tuple, dict))
     elif not inside and type(value) in (list, tuple, dict):
         elements: Iterable[tuple[Any, Any]] = value.items() if type(value) is dict else enumerate(value)
         for key, element in itertools.islice(list(elements), MOST_ELEMENTS):

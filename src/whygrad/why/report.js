@@ -107,24 +107,32 @@
         const children = this.children[box];
         while (i < children.length) {
           const layer = this.at(children[i], 3);
-          let end = i, growth = 0, taller = 0;
+          // An open box grows to both sides of its spine, the way that goes on, and pushes its neighbours away.
+          const grown = (spot) => {
+            const size = sizes.get(this.at(spot, 1)), half = this.at(spot, 6) / 2;
+            return size ? [Math.max(0, size.spine - half), Math.max(0, size.w - size.spine - half)] : [0, 0];
+          };
+          let end = i, taller = 0, moved = 0;
           for (; end < children.length && this.at(children[end], 3) === layer; end++) {
             const size = sizes.get(this.at(children[end], 1));
-            if (size) { growth += size.w - this.at(children[end], 6); taller = Math.max(taller, size.h - this.p.height); }
+            if (size) taller = Math.max(taller, size.h - this.p.height);
+            moved -= grown(children[end])[0];
           }
-          let moved = -growth / 2;
           for (; i < end; i++) {
-            const spot = children[i], size = sizes.get(this.at(spot, 1));
-            const w = size ? size.w : this.at(spot, 6), h = size ? size.h : this.p.height;
-            const x = this.at(spot, 4) + moved;
+            const spot = children[i], size = sizes.get(this.at(spot, 1)), closed = this.at(spot, 6);
+            const w = size ? size.w : closed, h = size ? size.h : this.p.height;
+            moved += grown(spot)[0];
+            const x = this.at(spot, 4) + closed / 2 + moved - (size ? size.spine : closed / 2);
+            moved += grown(spot)[1];
             places.set(spot, { x, y: this.at(spot, 5) + y, w, h });
-            moved += w - this.at(spot, 6);
             left = Math.min(left, x); right = Math.max(right, x + w); bottom = Math.max(bottom, this.at(spot, 5) + y + h);
           }
           y += taller;
         }
         for (const spot of children) places.get(spot).x -= left;
-        if (box) sizes.set(box, { w: Math.max(right - left + 2 * PAD, 90), h: bottom + HEAD + PAD });
+        const first = places.get(children[0]), inner = sizes.get(this.at(children[0], 1));
+        const spine = first.x + (inner ? inner.spine : first.w / 2) + PAD;
+        if (box) sizes.set(box, { w: Math.max(right - left + 2 * PAD, 90), h: bottom + HEAD + PAD, spine });
         else this.size = { w: right - left, h: bottom };
       }
       // Absolute places of what is in sight; a spot in a closed box is represented by the box.
@@ -147,7 +155,7 @@
         if (a === b) continue;
         const key = a * this.p.spots.length + b, norm = typeof edge[3] === "number" ? edge[3] : 0;
         const old = merged.get(key);
-        if (!old) merged.set(key, { a, b, state: edge[2], norm, count: 1 });
+        if (!old) merged.set(key, { a, b, state: edge[2], norm, count: 1, passes: this.passes(a, b) });
         else {
           old.count++;
           if (norm > old.norm) old.norm = norm;
@@ -155,6 +163,17 @@
         }
       }
       this.edges = [...merged.values()];
+    }
+
+    // Whether an edge goes past something: there is a layer between its ends, where they stand in one box.
+    passes(a, b) {
+      const above = new Map();
+      for (let spot = a; ; spot = this.spotOfBox.get(this.at(spot, 2))) {
+        above.set(this.at(spot, 2), spot);
+        if (!this.at(spot, 2)) break;
+      }
+      while (!above.has(this.at(b, 2))) b = this.spotOfBox.get(this.at(b, 2));
+      return this.at(b, 3) - this.at(above.get(this.at(b, 2)), 3) > 1;
     }
 
     visible(spot) {
@@ -342,8 +361,7 @@
         let look = looks.get(key);
         if (!look) looks.set(key, look = { path: new Path2D(), state, width, bright });
         look.path.moveTo(x1, y1);
-        const middle = (y1 + y2) / 2, long = y2 - y1 > 2.2 * scene.p.height && Math.abs(x1 - x2) < 90;
-        const bow = long ? -(Math.max(a.w, b.w) / 2 + 48) : 0;
+        const middle = (y1 + y2) / 2, bow = edge.passes && Math.abs(x1 - x2) < 90 ? -(Math.max(a.w, b.w) / 2 + 48) : 0;
         if (far) look.path.lineTo(x2, y2);
         else look.path.bezierCurveTo(x1 + bow, middle, x2 + bow, middle, x2, y2);
       }
@@ -376,7 +394,7 @@
       to.textAlign = "center";
       to.fillStyle = this.c.ink;
       to.font = `${kind === "box" ? "600 " : ""}12.5px ${this.fonts.sans}`;
-      to.fillText(clip(to, kind === "box" ? `+ ${first}` : first, at.w - 14), middle, at.y + (second ? 17 : 23));
+      to.fillText(clip(to, kind === "box" ? `+ ${first}` : first, at.w - 14, kind === "leaf"), middle, at.y + (second ? 17 : 23));
       to.fillStyle = this.c.soft;
       to.font = `10px ${this.fonts.mono}`;
       to.fillText(clip(to, second, at.w - 12), middle, at.y + 30);
@@ -626,11 +644,14 @@
     }
   }
 
-  function clip(to, text, width) {
-    if (to.measureText(text).width <= width) return text;
-    let end = Math.max(1, Math.floor(text.length * width / to.measureText(text).width) - 1);
-    while (end > 1 && to.measureText(`${text.slice(0, end)}…`).width > width) end--;
-    return `${text.slice(0, end)}…`;
+  // As much of a text as there is room for. Of a leaf's name the end tells most.
+  function clip(to, text, width, keepEnd) {
+    const whole = to.measureText(text).width;
+    if (whole <= width) return text;
+    const cut = (length) => keepEnd ? `…${text.slice(text.length - length)}` : `${text.slice(0, length)}…`;
+    let length = Math.max(1, Math.floor(text.length * width / whole));
+    while (length > 1 && to.measureText(cut(length)).width > width) length--;
+    return cut(length);
   }
 
   function legend() {

@@ -80,9 +80,9 @@ def _prose(text: str) -> str:
 def _header(name: str, answers: Sequence[Answer], ended: str) -> str:
     count = len(answers)
     verdict = "nothing to explain" if not count else "1 thing to explain" if count == 1 else f"{count} things to explain"
-    how = f' <span class="ended">{html.escape(ended)}</span>' if ended else ""
-    return (f'<header><span class="brand">whygrad</span><h1>{html.escape(name)}</h1>'
-            f'<span class="verdict{" quiet" if not count else ""}">{verdict}</span>{how}</header>')
+    how = f'<span class="ended" title="{html.escape(ended)}">{html.escape(ended)}</span>' if ended else ""
+    return (f'<header><span class="brand">whygrad</span><h1>{html.escape(name)}</h1>{how}'
+            f'<span class="verdict{" quiet" if not count else ""}">{verdict}</span></header>')
 
 
 def _short(place: Place) -> str:

@@ -230,7 +230,8 @@ def _spot(item: Item, texts: tuple[str, str], spot: layouts.Spot) -> str:
     x, y, middle = spot.x + MARGIN, spot.y + MARGIN, spot.x + spot.width / 2 + MARGIN
     title = html.escape("\n".join(describe(item)))
     radius = spot.height / 2 if item.kind == "leaf" else 5
-    first, second = html.escape(clipped(texts[0])), html.escape(texts[1])
+    name = clipped(texts[0]) if item.kind != "leaf" else clipped(texts[0][::-1])[::-1]  # the end of a name tells most
+    first, second = html.escape(name), html.escape(texts[1])
     return (f'<g class="item {item.kind} {item.state}"><title>{title}</title><rect x="{x:.1f}" y="{y:.1f}" '
             f'width="{spot.width:.1f}" height="{spot.height:.1f}" rx="{radius:.0f}"/>'
             f'<text x="{middle:.1f}" y="{y + (17 if second else 23):.1f}">{first}</text>'
