@@ -34,19 +34,12 @@ def explain(t: Module, *, loss: Tensor | None = None) -> ParameterTable: ...
 def explain(t: Any, *, loss: Tensor | None = None) -> Any:
     """Say why `t.grad` is what it is. `loss` names the backward in question; without it, the last one is meant.
 
-    Of a module: one table with all its parameters (see parameters.py).
+    Of a module: one table with all its parameters.
     """
     if not isinstance(t, Tensor):
-        from whygrad.nn.module import Module
-        from whygrad.why.parameters import ParameterTable  # not when loaded: it explains each parameter by this module
+        from whygrad.why.parameters import explain_module  # which explains each parameter by this function
 
-        if not isinstance(t, Module):
-            raise TypeError(f"explain() takes a Tensor or a Module, not {type(t).__name__}")
-        return ParameterTable(t, loss)
-    return explain_tensor(t, loss)
-
-
-def explain_tensor(t: Tensor, loss: Tensor | None = None) -> Explanation:
+        return explain_module(t, loss)
     if t._grad is not None:
         return _has_gradient(t)
     if grad_fn(t) is not None:

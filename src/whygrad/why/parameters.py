@@ -13,7 +13,7 @@ import numpy as np
 from whygrad._tensor import Tensor, source
 from whygrad.autograd.node import Node
 from whygrad.why.answers import Explanation
-from whygrad.why.explain import explain_tensor
+from whygrad.why.explain import explain
 from whygrad.why.flow import state
 
 _whygrad_internal_ = True
@@ -99,11 +99,19 @@ class ParameterTable:
         return {"model": self.model, "parameters": [row.to_dict() for row in self.rows]}
 
 
+def explain_module(model: Any, loss: Tensor | None) -> ParameterTable:
+    from whygrad.nn.module import Module
+
+    if not isinstance(model, Module):
+        raise TypeError(f"explain() takes a Tensor or a Module, not {type(model).__name__}")
+    return ParameterTable(model, loss)
+
+
 HEAD = ("parameter", "shape", "gradient", "norm", "why")
 
 
 def _row(name: str, p: Tensor, loss: Tensor | None, within: set[Any] | None, held: set[int] | None) -> ParameterRow:
-    told = explain_tensor(p, loss)
+    told = explain(p, loss=loss)
     grad = p._grad
     norm = None if grad is None else float(np.linalg.norm(np.asarray(grad._array, dtype=np.complex128).ravel()))
     is_held = None if held is None else id(p) in held

@@ -24,6 +24,7 @@ from whygrad.why.places import Place
 from whygrad.why.source_view import Mark, lines_of, rendered
 from whygrad.why.svg import STYLES, clipped, place
 from whygrad.why.svg import lines_of as texts_on
+from whygrad.why.terminal import headline
 from whygrad.why.trace import Trace
 
 _whygrad_internal_ = True
@@ -42,7 +43,7 @@ def write(path: str, answers: Sequence[Answer], watch: Any = None, script: str |
 
 def page(answers: Sequence[Answer], watch: Any = None, script: str | None = None, ended: str = "") -> str:
     """The whole page."""
-    traces: list[Trace] = watch.pictures() if watch is not None else []
+    traces: list[Trace] = watch.pictures(answers) if watch is not None else []
     data = {"states": [[name, style[3]] for name, style in STYLES.items()],
             "pictures": [_picture_data(trace, watch) for trace in traces],
             "answers": _where_answers_are_drawn(answers, watch, traces)}
@@ -113,7 +114,7 @@ def _answer(number: int, answer: Answer, files: list[str]) -> str:
              (f'<button type="button" class="pick" data-answer="{number}" aria-pressed="false">'
              f'<span class="ordinal">{number + 1}</span><code>{html.escape(clipped(question, 120))}</code>'
              f'<span class="where">{html.escape(_short(answer.place))}</span></button>'),
-             f'<p class="symptom">{_prose(told.symptom)} <span class="category">{html.escape(told.category)}</span></p>',
+             f'<p class="symptom">{_prose(headline(told))} <span class="category">{html.escape(told.category)}</span></p>',
              f"<p>{_prose(told.text)}</p>"]
     if told.causes:
         parts.append('<ul class="causes">' + "".join(
@@ -260,11 +261,10 @@ def _where_answers_are_drawn(answers: Sequence[Answer], watch: Any, traces: list
     """For each answer (number of its picture, items of its path), or None."""
     if watch is None:
         return [None] * len(answers)
-    numbers = {id(answer): number for number, answer in enumerate(watch.answers)}
     found: list[Any] = []
     for answer in answers:
-        trace, about = watch.pinned.get(numbers.get(id(answer)), (None, None))
-        found.append(None if trace is None else [traces.index(trace), path_of(trace.picture, answer, about)])
+        trace, about = watch.picture_for(answer)
+        found.append([traces.index(trace), path_of(trace.picture, answer, about)] if trace in traces else None)
     return found
 
 

@@ -13,7 +13,7 @@ from whygrad.autograd import engine
 from whygrad.autograd.node import Node
 from whygrad.why import layout as layouts
 from whygrad.why import record
-from whygrad.why.names import names_in
+from whygrad.why.variables import names_in
 from whygrad.why.picture import CUT, FLOWS, FROZEN, NAN, NOTHING, UNKNOWN, ZERO, Item, Picture, measure, name_leaves, take
 from whygrad.why.places import place as resolve
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from whygrad.why.answers import Answer
+from whygrad.why.answers import Answer, Explanation
 from whygrad.why.places import Place
 from whygrad.why.source_view import characters
 
@@ -85,7 +85,7 @@ def show(console: Any, answer: Answer, title: str) -> None:
     console.print()
     heading = Text.assemble((title, "bold cyan"), ("  " + _shown(_near(answer.place)), "dim"))
     console.print(Rule(heading, align="left", style="dim"))
-    console.print(Text.assemble((_shown(told.symptom), "bold"), "  ", (f"[{told.category}]", "yellow")))
+    console.print(Text.assemble((_shown(headline(told)), "bold"), "  ", (f"[{told.category}]", "yellow")))
     _excerpt(console, answer.place, "     ", "cyan")
     console.print()
     _entry(console, "why", "bold", _prose(told.text))
@@ -101,6 +101,12 @@ def show(console: Any, answer: Answer, title: str) -> None:
         _entry(console, "fix", "bold green", _prose(told.fix))
     if told.edit is not None:
         _entry(console, "", "", Text.assemble((f"line {told.edit.line} becomes  ", "dim"), (_shown(told.edit.new), "green")))
+
+
+def headline(told: Explanation) -> str:
+    """What is seen, in words."""
+    words: str = getattr(told, "headline", told.symptom)
+    return words
 
 
 def _near(place: Place) -> str:

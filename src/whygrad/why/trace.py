@@ -11,14 +11,16 @@ import threading
 import time
 import weakref
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 from whygrad.autograd.node import next_sequence_number
 from whygrad.why import record
 from whygrad.why.answers import Answer
 from whygrad.why.layout import Box
-from whygrad.why.names import names_in
+from whygrad.why.variables import names_in
 from whygrad.why.picture import Picture, name_leaves, take
 from whygrad.why.places import Place, place
 from whygrad.why.watch import Watch
@@ -28,6 +30,7 @@ _whygrad_internal_ = True
 MOST_OPS = 20_000
 MOST_PICTURES = 12
 MOST_CALLS = 20_000
+MOST_LINES = 64
 # Seconds that looking may take in any case, and its share of a longer run.
 FREE, SHARE = 3.0, 0.25
 
@@ -98,9 +101,10 @@ class TracingWatch(Watch):
     def __init__(self, on_answer: Any = None) -> None:
         super().__init__(on_answer)
         self.calls = ModuleCalls()
-        # The last picture from each place, and for each answer (by number): its picture and the item it is about.
+        # The last picture from each place; and for each line that asked a question (file, line), the picture at that moment
+        # and the item it asked about.
         self.traces: dict[Any, Trace] = {}
-        self.pinned: dict[int, tuple[Trace, int | None]] = {}
+        self.pinned: dict[tuple[str, int], tuple[Trace, int | None]] = {}
         self._counts: dict[Any, int] = {}
         self._running: dict[int, Trace] = {}
         self._latest: Trace | None = None
@@ -116,8 +120,8 @@ class TracingWatch(Watch):
                    register_module_forward_hook(self.calls.leave, always_call=True))
         self._undo += [handle.remove for handle in handles]
 
-    def begin(self, backward: Any) -> None:
-        super().begin(backward)
+    def begin(self, backward: Any, *more: Any) -> None:
+        super().begin(backward, *more)
         began = time.perf_counter()
         if not backward.depth:
             self._settle()
@@ -156,22 +160,35 @@ class TracingWatch(Watch):
                 trace.picture.settle(walked=True)
                 trace.picture.forget()
 
-    def _answer(self, *args: Any, **kwargs: Any) -> None:
-        before = len(self.answers)
-        super()._answer(*args, **kwargs)
-        if len(self.answers) > before and self._latest is not None and len(self.pinned) < MOST_PICTURES:
-            about = next((x for x in args if isinstance(x, int)), None)
-            self.pinned[before] = (self._latest, None if about is None else self._leaves.get(about))
+    def read(self, t: Any, what: str, value: Any, frame: FrameType) -> None:
+        super().read(t, what, value, frame)
+        self._pin(frame, t)
+
+    def error(self, *what: Any) -> None:
+        super().error(*what)
+        self._pin(record.user_frame(2), None)
+
+    def _pin(self, frame: FrameType, t: Any) -> None:
+        """There may be an answer about this line, now or when the program has ended."""
+        if self._latest is not None:
+            line = frame.f_code.co_filename, frame.f_lineno
+            self.pinned[line] = (self._latest, None if t is None else self._leaves.get(id(t)))
+            if len(self.pinned) > MOST_LINES:
+                del self.pinned[next(iter(self.pinned))]
 
     def stop(self) -> list[Answer]:
         answers = super().stop()
         self._settle()
         return answers
 
-    def pictures(self) -> list[Trace]:
+    def picture_for(self, answer: Answer) -> tuple[Trace, int | None] | tuple[None, None]:
+        """The picture that an answer speaks of, and the item."""
+        return self.pinned.get((answer.place.file, answer.place.line), (None, None))
+
+    def pictures(self, answers: Sequence[Answer] = ()) -> list[Trace]:
         """All that are worth showing: those that answers speak of come first."""
-        found = [*(trace for trace, _ in self.pinned.values()), *self.traces.values()]
-        return list(dict.fromkeys(found))[:MOST_PICTURES]
+        spoken_of = [trace for trace, _ in map(self.picture_for, answers) if trace is not None]
+        return list(dict.fromkeys([*spoken_of, *self.traces.values()]))[:MOST_PICTURES]
 
     def counted(self, trace: Trace) -> int:
         """How many backwards there were from the place of this one."""
