@@ -13,9 +13,9 @@ from whygrad.autograd import engine
 from whygrad.autograd.node import Node
 from whygrad.why import layout as layouts
 from whygrad.why import record
-from whygrad.why.variables import names_in
 from whygrad.why.picture import CUT, FLOWS, FROZEN, NAN, NOTHING, UNKNOWN, ZERO, Item, Picture, measure, name_leaves, take
 from whygrad.why.places import place as resolve
+from whygrad.why.variables import names_in
 
 _whygrad_internal_ = True
 

@@ -20,9 +20,9 @@ from whygrad.autograd.node import next_sequence_number
 from whygrad.why import record
 from whygrad.why.answers import Answer
 from whygrad.why.layout import Box
-from whygrad.why.variables import names_in
 from whygrad.why.picture import Picture, name_leaves, take
 from whygrad.why.places import Place, place
+from whygrad.why.variables import names_in
 from whygrad.why.watch import Watch
 
 _whygrad_internal_ = True
