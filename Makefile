@@ -18,7 +18,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
-	@echo "==> installing whygrad (NumPy is all it needs)"
+	@echo "==> installing whygrad (it needs NumPy, and rich for the terminal)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
@@ -37,12 +37,13 @@ lint: $(VENV)/.installed-test
 	$(BIN)/mypy
 
 test: $(VENV)/.installed-test lint
-	@echo "==> tests, with PyTorch as the oracle"
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	@echo "==> tests, with PyTorch as the oracle (the report is tested in Chromium, if that and its driver are installed)"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -rs
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.examples
+	$(BIN)/python -m benchmarks.recording
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

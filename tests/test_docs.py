@@ -41,3 +41,15 @@ def test_demo() -> None:
         runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
     for words in ("x.grad = tensor([2., 4., 6.])", "non-leaf-no-retain", "stale-grad-after-freeze", "[detach]"):
         assert words in output.getvalue()
+
+
+def test_the_page_of_explanations() -> None:
+    scope: dict[str, object] = {}
+    text = (ROOT / "docs" / "explanations.md").read_text()
+    for block in python_blocks(text):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(block, "explanations.md", "exec"), scope)
+        assert output.getvalue().splitlines() == re.findall(r"print\(.*\)\s+# (.*)", block)
+    for picture in re.findall(r"!\[.*?\]\((.*?)\)", text):
+        assert 1000 < (ROOT / "docs" / picture).stat().st_size < 200_000

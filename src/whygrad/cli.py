@@ -1,7 +1,6 @@
 """The command `whygrad`. `whygrad run script.py` runs a PyTorch program, unchanged, on whygrad.
 
-What stands before the name of the script is for whygrad (an option's value follows `=`), what stands behind it is for
-the script.
+What stands before the name of the script is for whygrad, what stands behind it is for the script.
 """
 
 from __future__ import annotations
@@ -17,6 +16,10 @@ from typing import Any, NamedTuple, NoReturn
 _whygrad_internal_ = True
 
 RUN_USAGE = "whygrad run [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
+
+
+# Options of `whygrad run` whose value may be the next argument.
+WITH_VALUE = ("--json", "--html", "--only")
 
 
 class Program(NamedTuple):
@@ -53,9 +56,11 @@ def run_parser() -> argparse.ArgumentParser:
                                      "surprising about its gradients is explained on standard error when it has ended.",
                                      epilog="Exit code and standard output are those of the program; with --strict, a "
                                      "program that ends well exits with 3 if there is something to explain.")
-    parser.add_argument("--json", metavar="FILE", help="also write the answers to FILE; written as --json=FILE")
+    parser.add_argument("--json", metavar="FILE", help="also write the answers to FILE")
+    parser.add_argument("--html", metavar="FILE", help="also write a report for a browser: the answers, the source and a "
+                        "drawing of the gradient's flow")
     parser.add_argument("--only", metavar="PATTERN", help="only answers whose category or expression contains PATTERN, or "
-                        "matches it as a shell pattern; written as --only=PATTERN")
+                        "matches it as a shell pattern")
     parser.add_argument("--live", action="store_true", help="print each answer when it is found")
     parser.add_argument("--quiet", action="store_true", help="print no answers")
     parser.add_argument("--strict", action="store_true", help="exit with 3 if there is anything to explain")
@@ -65,6 +70,8 @@ def run_parser() -> argparse.ArgumentParser:
 def split(arguments: list[str]) -> tuple[list[str], Program | None]:
     """Our own options, and the program with its arguments."""
     for i, argument in enumerate(arguments):
+        if i and arguments[i - 1] in WITH_VALUE:
+            continue  # the value of the option before it
         if argument in ("-m", "-c"):
             target = arguments[i + 1:i + 2]
             return arguments[:i], Program(argument, target[0], arguments[i + 2:]) if target else None
@@ -81,12 +88,13 @@ def run(arguments: list[str]) -> int | None:
     if program is None:
         parser.error("which program? Give a script, -m module, -c code or - (standard input)")
     from whygrad import alias
-    from whygrad.why.session import Session
+    from whygrad.why.session import Session, unwritable
 
     alias.install()
-    if options.json is not None and not os.path.isdir(os.path.dirname(os.path.abspath(options.json))):
-        parser.error(f"--json: there is no folder {os.path.dirname(os.path.abspath(options.json))}")
-    session = Session(json_file=options.json, only=options.only, live=options.live, quiet=options.quiet)
+    for option, file in (("--json", options.json), ("--html", options.html)):
+        if file is not None and unwritable(file):
+            parser.error(f"{option}: {unwritable(file)}")
+    session = Session(json_file=options.json, html_file=options.html, only=options.only, live=options.live, quiet=options.quiet)
     try:
         execute(program)
     finally:

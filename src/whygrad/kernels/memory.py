@@ -153,7 +153,10 @@ def _capsule() -> Any:
     name = ctypes.create_string_buffer(b"mem_handler")
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    return new(ctypes.addressof(handler), ctypes.addressof(name), None), handler, name
+    capsule = new(ctypes.addressof(handler), ctypes.addressof(name), None)
+    for needed in (state, handler, name, capsule):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(needed))  # arrays are freed until the very end of the process
+    return capsule, handler, name
 
 
 def install() -> bool:

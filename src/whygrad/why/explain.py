@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd import engine
@@ -16,13 +16,30 @@ from whygrad.why.flow import FLAT, row_name, state, where_it_turned
 from whygrad.why.places import Place, place
 from whygrad.why.record import Cause, Site
 
+if TYPE_CHECKING:
+    from whygrad.nn.module import Module
+    from whygrad.why.parameters import ParameterTable
+
 _whygrad_internal_ = True
 
 
-def explain(t: Tensor, *, loss: Tensor | None = None) -> Explanation:
-    """Say why `t.grad` is what it is. `loss` names the backward in question; without it, the last one is meant."""
+@overload
+def explain(t: Tensor, *, loss: Tensor | None = None) -> Explanation: ...
+
+
+@overload
+def explain(t: Module, *, loss: Tensor | None = None) -> ParameterTable: ...
+
+
+def explain(t: Any, *, loss: Tensor | None = None) -> Any:
+    """Say why `t.grad` is what it is. `loss` names the backward in question; without it, the last one is meant.
+
+    Of a module: one table with all its parameters.
+    """
     if not isinstance(t, Tensor):
-        raise TypeError(f"explain() takes a Tensor, not {type(t).__name__}")
+        from whygrad.why.parameters import explain_module  # which explains each parameter by this function
+
+        return explain_module(t, loss)
     if t._grad is not None:
         return _has_gradient(t)
     if grad_fn(t) is not None:

@@ -6,7 +6,9 @@ import fnmatch
 import json
 import os
 import sys
+from collections.abc import Callable
 
+from whygrad.why import terminal
 from whygrad.why.answers import Answer
 from whygrad.why.watch import Watch
 
@@ -14,13 +16,24 @@ _whygrad_internal_ = True
 
 
 class Session:
-    def __init__(self, *, json_file: str | None = None, only: str | None = None, live: bool = False, quiet: bool = False) -> None:
+    def __init__(self, *, json_file: str | None = None, html_file: str | None = None, only: str | None = None, live: bool = False,
+                 quiet: bool = False) -> None:
+        # Absolute: the program may go to another folder.
         self.json_file = None if json_file is None else os.path.abspath(json_file)
+        self.html_file = None if html_file is None else os.path.abspath(html_file)
         self.only = only
         self.quiet = quiet
         self.live = live and not quiet
-        self.watch = Watch(self._tell if self.live else None)
+        self.watch = self._make_watch()
         self.watch.start()
+
+    def _make_watch(self) -> Watch:
+        tell = self._tell if self.live else None
+        if self.html_file is None:
+            return Watch(tell)
+        from whygrad.why.trace import TracingWatch
+
+        return TracingWatch(tell)
 
     def wanted(self, answer: Answer) -> bool:
         if self.only is None:
@@ -30,17 +43,55 @@ class Session:
 
     def _tell(self, answer: Answer) -> None:
         if self.wanted(answer):
-            print(f"whygrad: {answer}", file=sys.stderr, flush=True)
+            terminal.tell_one(answer)
 
     def finish(self) -> int:
         """Print and write the answers; give how many there are."""
+        ending = sys.exc_info()[1]
         answers = [answer for answer in self.watch.stop() if self.wanted(answer)]
         if self.json_file is not None:
-            with open(self.json_file, "w", encoding="utf-8") as file:
-                json.dump([answer.to_dict() for answer in answers], file, indent=2, ensure_ascii=False)
-                file.write("\n")
+            _write("--json", self.json_file, lambda path: _write_json(path, answers))
+        if self.html_file is not None:
+            from whygrad.why import report
+
+            script = getattr(sys.modules.get("__main__"), "__file__", None)
+            _write("--html", self.html_file, lambda path: report.write(path, answers, self.watch, script, _ended(ending)))
         if answers and not self.quiet and not self.live:
             sys.stdout.flush()
-            for number, answer in enumerate(answers, 1):
-                print(f"\nwhygrad [{number} of {len(answers)}] {answer}", file=sys.stderr)
+            terminal.tell_all(answers)
         return len(answers)
+
+
+def _write_json(path: str, answers: list[Answer]) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump([answer.to_dict() for answer in answers], file, indent=2, ensure_ascii=False)
+        file.write("\n")
+
+
+def _write(option: str, path: str, write: Callable[[str], None]) -> None:
+    """The program's own result stands, whatever happens to our files."""
+    try:
+        write(path)
+    except OSError as error:
+        print(f"whygrad: {option}: can't write {path}: {error.strerror or error}", file=sys.stderr)
+
+
+def _ended(error: BaseException | None) -> str:
+    if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
+        return ""
+    if isinstance(error, SystemExit):
+        return f"the program exited with {error.code}"
+    return f"the program ended with {type(error).__name__}: {error}"[:200]
+
+
+def unwritable(path: str) -> str:
+    """Why a file cannot be written, or "" if nothing speaks against it."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        return f"there is no folder {folder}"
+    if os.path.isdir(path):
+        return f"{path} is a folder"
+    there = os.path.exists(path)
+    if there and not os.path.isfile(path):
+        return ""  # a device or a pipe
+    return "" if os.access(path if there else folder, os.W_OK) else f"{path} can't be written: permission denied"

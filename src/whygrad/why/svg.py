@@ -1,0 +1,248 @@
+"""`whygrad.graph(loss)`: a drawing of the graph behind a tensor, as SVG."""
+
+from __future__ import annotations
+
+import functools
+import html
+import math
+import os
+from typing import Any
+
+from whygrad._tensor import Tensor, source
+from whygrad.autograd import engine
+from whygrad.autograd.node import Node
+from whygrad.why import layout as layouts
+from whygrad.why import record
+from whygrad.why.picture import CUT, FLOWS, FROZEN, NAN, NOTHING, UNKNOWN, ZERO, Item, Picture, measure, name_leaves, take
+from whygrad.why.places import place as resolve
+from whygrad.why.variables import names_in
+
+_whygrad_internal_ = True
+
+# state -> (colour in light, colour in dark, dashes, what it means)
+STYLES = {
+    FLOWS: ("#1f6fb2", "#6cb2f0", "", "gradient flows"),
+    ZERO: ("#b7791f", "#e2b04a", "2 4", "exactly zero"),
+    NAN: ("#c2255c", "#ff6f9c", "9 3 2 3", "nan or infinite"),
+    CUT: ("#555b66", "#a9b0bc", "6 5", "cut off"),
+    FROZEN: ("#2a9d8f", "#63cfc2", "1 3", "frozen"),
+    NOTHING: ("#a3a8b0", "#6c737e", "", "no gradient came here"),
+    UNKNOWN: ("#7b818b", "#8d95a1", "", "no backward yet"),
+}
+MARGIN = 24.0
+
+# Many items come from one line.
+place = functools.lru_cache(maxsize=4096)(resolve)
+
+
+class Drawing:
+    """A picture of a graph. Shows itself in a notebook; `str()` is the SVG text, `save()` writes it to a file."""
+
+    def __init__(self, svg: str, ops: int) -> None:
+        self.svg = svg
+        # How many operations are drawn.
+        self.ops = ops
+
+    def __str__(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"<drawing of {self.ops} operations; .save('graph.svg') writes it to a file>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        from whygrad.io.atomic import replacing
+
+        with replacing(os.fspath(path)) as file:
+            file.write(self.svg.encode())
+
+
+def graph(loss: Tensor, *, flow: bool = False, limit: int = 2000) -> Drawing:
+    """Draw the graph behind `loss`: the loss on top, what it was computed from below it, the leaves at the bottom.
+
+    `flow=True` walks the graph once, as `autograd.grad` would, and draws each edge as thick as the gradient that passes
+    is large: no `.grad` is written and the graph is kept, but hooks are called. Without it, leaves are coloured by the
+    gradient they have now. At most `limit` operations are drawn.
+    """
+    if not isinstance(loss, Tensor):
+        raise TypeError(f"graph() takes a Tensor, not {type(loss).__name__}")
+    root = source(loss)
+    if root is None:
+        raise ValueError("there is no graph behind this tensor: it does not require grad (explain() says why)")
+    picture = take(root, limit)
+    name_leaves(picture, names_in(record.user_frame()))
+    if flow:
+        _walk(loss, root, picture)
+    else:
+        _colour_leaves(root, picture)
+    picture.settle(walked=flow)
+    picture.forget()
+    return Drawing(draw(picture), sum(item.kind == "op" for item in picture.items))
+
+
+class _Onlooker:
+    """Stands where the watch of `whygrad run` stands, for one walk."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+
+    def begin(self, *_: Any) -> None:
+        pass
+
+    def ran(self, backward: Any, node: Node, g: Any, edges: Any, grads: Any) -> None:
+        self.picture.saw(node, g, grads)
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+
+def _walk(loss: Tensor, root: Any, picture: Picture) -> None:
+    leaves: dict[Any, Any] = {}
+    seen: set[Any] = set()
+    pending = [root]
+    while pending:
+        target = pending.pop()
+        if target is not None and target not in seen:
+            seen.add(target)
+            pending.extend(getattr(target, "edges", ()))
+            if isinstance(target, Tensor):
+                leaves[target] = None
+    before, record.watching = record.watching, _Onlooker(picture)
+    latest = engine._last
+    try:
+        engine.run([(root, loss._array * 0 + 1)], keep=True, create_graph=False, captures=leaves)
+    finally:
+        record.watching = before
+        engine._last = latest  # for explanations this walk did not take place
+    for leaf, g in leaves.items():
+        number = picture.numbers.get(id(leaf))
+        if number is not None:
+            item = picture.items[number]
+            item.stats = measure(g)
+            item.state = NOTHING if item.stats is None else item.stats.state
+
+
+def _colour_leaves(root: Any, picture: Picture) -> None:
+    pending, seen = [root], {id(root)}
+    while pending:
+        target = pending.pop()
+        if isinstance(target, Tensor):
+            number = picture.numbers.get(id(target))
+            if number is not None and target._grad is not None:
+                stats = picture.items[number].stats = measure(target._grad)
+                picture.items[number].state = UNKNOWN if stats is None else stats.state
+            continue
+        for edge in target.edges:
+            if edge is not None and id(edge) not in seen:
+                seen.add(id(edge))
+                pending.append(edge)
+
+
+def lines_of(item: Item) -> tuple[str, str]:
+    """What is written on an item: its name, and beneath it where it comes from."""
+    if item.kind == "leaf":
+        return item.label or "a leaf", f"leaf {tuple(item.shape or ())}"
+    where = place(item.site)
+    if item.kind == "cut":
+        return item.label, f"line {where.line}" if where is not None else ""
+    return item.label, clipped(where.expression) if where is not None else ""
+
+
+def clipped(text: str, length: int = 24) -> str:
+    return text if len(text) <= length else f"{text[:length - 1]}…"
+
+
+def describe(item: Item) -> list[str]:
+    """All that is known of an item, in lines."""
+    where = place(item.site)
+    lines = [item.label or "a leaf"]
+    if where is not None:
+        lines.append(f"{os.path.basename(where.file)}:{where.line}  {where.expression}")
+    if item.shape is not None:
+        lines.append(f"shape {item.shape}")
+    lines.append(STYLES[item.state][3])
+    if item.stats is not None:
+        stats = item.stats
+        lines.append(f"|g| = {stats.norm:.4g}, largest {stats.largest:.4g}, {stats.zeros} of {stats.size} zero")
+    if item.detail:
+        lines.append(item.detail)
+    return lines
+
+
+def thickness(norm: float | None, low: float, high: float) -> float:
+    """From 1 to 8, by the logarithm of the magnitude."""
+    if norm is None or not 0 < norm < math.inf:
+        return 1.2
+    return 1.2 + 6.8 * (math.log10(norm) - low) / max(high - low, 1.0)
+
+
+def draw(picture: Picture) -> str:
+    """The SVG text of a picture without boxes."""
+    texts = [lines_of(item) for item in picture.items]
+    placed = layouts.arrange(picture, widths=[layouts.text_width(*two) for two in texts])
+    norms = [math.log10(link.norm) for link in picture.links if link.norm and link.norm < math.inf]
+    low, high = (min(norms), max(norms)) if norms else (0.0, 0.0)
+    width, height = placed.boxes[0].width + 2 * MARGIN, placed.boxes[0].height + 2 * MARGIN + 34
+    parts = [_edge(picture, placed, *edge, low, high) for edge in placed.edges]
+    parts += [_spot(picture.items[spot.item], texts[spot.item], spot) for spot in placed.spots]
+    parts.append(_legend(picture, height))
+    if picture.left_out:
+        parts.append(f'<text class="note" x="{MARGIN}" y="16">the graph goes on: {picture.left_out} further branches are not '
+                     "drawn</text>")
+    width = max(width, 120 + 130 * len({item.state for item in picture.items}))
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="graph of {len(picture.items)} items" '
+            f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}">{_style()}'
+            f'<rect class="page" width="100%" height="100%" rx="8"/>{"".join(parts)}</svg>\n')
+
+
+def _style() -> str:
+    def colours(which: int) -> str:
+        return "".join(f".{state}{{--c:{style[which]}}}" for state, style in STYLES.items())
+
+    return ("<style>"
+            "svg{--page:#fff;--ink:#1c2128;--soft:#636b76;--item:#f6f7f9;font-family:system-ui,sans-serif}"
+            + colours(0)
+            + "@media(prefers-color-scheme:dark){svg{--page:#15181d;--ink:#e6e9ee;--soft:#98a1ad;--item:#20242b}"
+            + colours(1) + "}"
+            ".page{fill:var(--page)}.item rect{fill:var(--item);stroke:var(--c);stroke-width:1.5}"
+            ".leaf rect{stroke-width:2}.edge{fill:none;stroke:var(--c);stroke-linecap:round;opacity:.75}"
+            "text{fill:var(--ink);font-size:12.5px;text-anchor:middle}"
+            ".sub,.note{fill:var(--soft);font-size:10px;font-family:ui-monospace,monospace}.note,.key{text-anchor:start}"
+            "</style>")
+
+
+def _edge(picture: Picture, placed: layouts.Layout, a: int, b: int, number: int, low: float, high: float) -> str:
+    link, upper, lower = picture.links[number], placed.spots[a], placed.spots[b]
+    x1, y1 = upper.x + upper.width / 2 + MARGIN, upper.y + upper.height + MARGIN
+    x2, y2 = lower.x + lower.width / 2 + MARGIN, lower.y + MARGIN
+    # An edge past other items bows out to the left.
+    bow = -(upper.width / 2 + 26) if lower.layer - upper.layer > 1 and abs(x1 - x2) < 60 else 0.0
+    middle = (y1 + y2) / 2
+    dashes = STYLES[link.state][2]
+    return (f'<path class="edge {link.state}" d="M{x1:.1f} {y1:.1f}C{x1 + bow:.1f} {middle:.1f} {x2 + bow:.1f} {middle:.1f} '
+            f'{x2:.1f} {y2:.1f}" stroke-width="{thickness(link.norm, low, high):.1f}"'
+            + (f' stroke-dasharray="{dashes}"' if dashes else "") + "/>")
+
+
+def _spot(item: Item, texts: tuple[str, str], spot: layouts.Spot) -> str:
+    x, y, middle = spot.x + MARGIN, spot.y + MARGIN, spot.x + spot.width / 2 + MARGIN
+    title = html.escape("\n".join(describe(item)))
+    radius = spot.height / 2 if item.kind == "leaf" else 5
+    name = clipped(texts[0]) if item.kind != "leaf" else clipped(texts[0][::-1])[::-1]  # the end of a name tells most
+    first, second = html.escape(name), html.escape(texts[1])
+    return (f'<g class="item {item.kind} {item.state}"><title>{title}</title><rect x="{x:.1f}" y="{y:.1f}" '
+            f'width="{spot.width:.1f}" height="{spot.height:.1f}" rx="{radius:.0f}"/>'
+            f'<text x="{middle:.1f}" y="{y + (17 if second else 23):.1f}">{first}</text>'
+            f'<text class="sub" x="{middle:.1f}" y="{y + 30:.1f}">{second}</text></g>')
+
+
+def _legend(picture: Picture, height: float) -> str:
+    shown = {item.state for item in picture.items} | {link.state for link in picture.links}
+    parts = []
+    for number, state in enumerate(state for state in STYLES if state in shown):
+        x, y = MARGIN + 140 * number, height - 18
+        parts.append(f'<path class="edge {state}" d="M{x} {y - 4}h22" stroke-width="3" stroke-dasharray="{STYLES[state][2]}"/>'
+                     f'<text class="note key" x="{x + 28}" y="{y}">{STYLES[state][3]}</text>')
+    return "".join(parts)

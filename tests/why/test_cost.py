@@ -1,0 +1,55 @@
+"""Explanations cost almost nothing until asked. The timing itself is in `python -m benchmarks.recording`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+LOOP = """
+import os, torch
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+w = torch.ones(8, requires_grad=True)
+def loop(count):
+    y = w
+    with torch.no_grad():
+        for _ in range(count // 2):
+            y = y * w + 0.5
+loop(10_000)
+before = resident()
+loop(1_000_000)
+print(resident() - before)
+"""
+
+
+def measured(*arguments: str) -> float:
+    done = subprocess.run([sys.executable, "-m", "benchmarks.recording", "--measure", *arguments], cwd=ROOT, capture_output=True,
+                          text=True, check=True, env={"PYTHONPATH": str(ROOT / "src")})
+    return float(json.loads(done.stdout))
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+
+
+@needs_proc
+def test_a_million_operations_without_grad_leave_nothing() -> None:
+    assert measured("memory") < 2**20
+
+
+@needs_proc
+def test_nor_do_they_under_the_watch(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(LOOP)
+    done = subprocess.run([sys.executable, "-m", "whygrad", "run", "--html=report.html", "loop.py"], cwd=tmp_path,
+                          capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT / "src")})
+    assert int(done.stdout) < 2**20
+
+
+def test_recording_can_be_compiled_out_for_the_comparison() -> None:
+    assert 0 < measured("without", "--budget", "0.05") < 1e-3
