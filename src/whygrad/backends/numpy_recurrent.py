@@ -43,6 +43,27 @@ def mkldnn_rnn_layer(pre: Any, initial: Any, hidden: Any, *bias: Any, cell: str,
     return outputs, np.concatenate((h, c), 1), activations.reshape(rows, 5 * size), befores.reshape(rows, 2 * size)
 
 
+def lstm_layer_backward(g_outputs: Any, g_last: Any, hidden: Any, activations: Any, befores: Any, *, reverse: bool) -> Any:
+    """The gradients of an LSTM layer's input, initial state, hidden weight and bias."""
+    steps, batch, size = g_outputs.shape
+    take, keep, new, show, bounded = activations.reshape(steps, batch, 5, size).transpose(2, 0, 1, 3)
+    c = befores[:, size:].reshape(steps, batch, size)
+    to_c = show * (1 - bounded * bounded)
+    slopes = (new * take * (1 - take), c * keep * (1 - keep), take * (1 - new * new))
+    to_show = bounded * show * (1 - show)
+    g_gates = np.empty((steps, batch, 4 * size), g_outputs.dtype)
+    g_h, g_c = g_last[:, :size], g_last[:, size:]
+    for t in range(steps) if reverse else range(steps - 1, -1, -1):
+        g_h = g_h + g_outputs[t]
+        g_c = g_c + g_h * to_c[t]
+        for part, slope in enumerate(slopes):
+            np.multiply(g_c, slope[t], out=g_gates[t, :, part * size:(part + 1) * size])
+        np.multiply(g_h, to_show[t], out=g_gates[t, :, 3 * size:])
+        g_h, g_c = g_gates[t].dot(hidden), g_c * keep[t]
+    flat = g_gates.reshape(steps * batch, 4 * size)
+    return g_gates, np.concatenate((g_h, g_c), 1), flat.T.dot(befores[:, :size]), np.add.reduce(flat, 0)
+
+
 def _present(shape: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
     """For each of the padded steps, which sequences are that long; they lie in order of their length."""
     lasting = np.zeros(shape[0], np.int64)

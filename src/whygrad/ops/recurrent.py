@@ -248,10 +248,18 @@ def recurrent_layer(xp, *xs, cell, sizes, reverse, biased):
     return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
 
 
+def mkldnn_rnn_layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased):
+    in_one_piece = getattr(xp, "lstm_layer_backward", None)
+    if in_one_piece is None:
+        return layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased)
+    gradients = in_one_piece(g[0], g[1], xs[2], out2, out3, reverse=reverse)
+    return list(gradients[:3 + biased])
+
+
 # What torch runs for an LSTM of float32. Its backward looks at the output again: nobody may write into it until then.
 @op(outputs=("h", "last", KEPT, KEPT),
     xs=lambda xp, g, xs, out0, out2, out3, cell, sizes, reverse, biased:
-    layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased))
+    mkldnn_rnn_layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased))
 def mkldnn_rnn_layer(xp, *xs, cell, sizes, reverse, biased):
     return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
 
