@@ -116,6 +116,8 @@ def apply(word: str, *arguments: Any) -> Symbol:
     arguments = tuple([a.value if isinstance(a, Cell) else a for a in arguments])
     if word in ("logical_and", "logical_or", "logical_not") and not all(isinstance(a, Symbol) and a.is_mask for a in arguments):
         raise Untraceable(f"{word} of numbers")
+    if word == "where" and not (isinstance(arguments[0], Symbol) and arguments[0].is_mask):
+        raise Untraceable("where of numbers")
     return Symbol(word, arguments, word in MASKS)
 
 

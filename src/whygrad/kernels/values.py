@@ -304,13 +304,13 @@ class Function:
         return self._fold(x, self.maximum)
 
     def maximum(self, a: Value, b: Any) -> Value:
-        """NaN if either is."""
+        """NaN if either is; of two equal ones the first, which tells 0 from -0."""
         b = a.like(b)
-        return self.choose((a > b) | a.differs(a), a, b)
+        return self.choose((a >= b) | a.differs(a), a, b)
 
     def minimum(self, a: Value, b: Any) -> Value:
         b = a.like(b)
-        return self.choose((a < b) | a.differs(a), a, b)
+        return self.choose((a <= b) | a.differs(a), a, b)
 
     def _fold(self, x: Value, combine: Any) -> Value:
         lanes = x.lanes

@@ -1,0 +1,157 @@
+"""What surrounds the kernels: threads, processes, the cache on disk, the allocator, and doing without."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+from whygrad.kernels import code, memory, stats
+from whygrad.kernels.pool import pool
+
+
+def run(script: str, **environment: str) -> str:
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False,
+                          timeout=120, env={**os.environ, **environment})
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+PROGRAM = """
+    import whygrad as torch
+    torch.manual_seed(0)
+    x = torch.randn(300, 100, requires_grad=True)
+    w = torch.randn(100, 50, requires_grad=True)
+    loss = torch.nn.functional.gelu(x @ w).softmax(1).log().mean()
+    loss.backward()
+    print(round(loss.item(), 4), round(float(w.grad.abs().sum()), 5), torch.kernels.stats().get("compiled"))
+"""
+
+
+def test_on_and_off(tmp_path):
+    off = run(PROGRAM, WHYGRAD_KERNELS="0")
+    first = run(PROGRAM, WHYGRAD_CACHE=str(tmp_path))
+    again = run(PROGRAM, WHYGRAD_CACHE=str(tmp_path))
+    assert off.split()[:2] == first.split()[:2] == again.split()[:2]
+    assert off.split()[2] == "None"
+    assert int(first.split()[2]) > 0
+    assert again.split()[2] == "0"
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "emptied", "removed"])
+def test_a_damaged_cache_is_written_anew(tmp_path, damage):
+    expected = run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split()
+    files = sorted(tmp_path.glob("*.o"))
+    assert files
+    assert {oct(path.stat().st_mode & 0o777) for path in files} == {"0o600"}
+    for path in files:
+        data = path.read_bytes()
+        if damage == "removed":
+            path.unlink()
+        else:
+            path.write_bytes({"cut": data[:len(data) // 2], "changed": data[:-1] + b"\x01", "emptied": b""}[damage])
+    assert run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split() == expected
+    assert run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split()[2] == "0"
+
+
+def test_a_cache_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert run(PROGRAM, WHYGRAD_CACHE=str(tmp_path / "file")).split()[:2] == run(PROGRAM, WHYGRAD_KERNELS="0").split()[:2]
+
+
+def test_without_llvmlite():
+    script = "import sys\nsys.modules['llvmlite'] = None\n" + textwrap.dedent(PROGRAM)
+    assert run(script).split()[:2] == run(PROGRAM, WHYGRAD_KERNELS="0").split()[:2]
+
+
+def test_small_programs_never_load_the_compiler():
+    assert run("""
+        import sys, whygrad as torch
+        x = torch.ones(3, requires_grad=True)
+        (x * 2).sum().backward()
+        print('llvmlite' in sys.modules)
+    """) == "False"
+
+
+def test_threads_and_blas_share_the_pool():
+    pool()
+    a = np.random.default_rng(0).standard_normal((200, 200)).astype("f4")
+    expected = a.astype("f8") @ a.astype("f8")
+    failures = []
+
+    def work() -> None:
+        for _ in range(20):
+            if not np.allclose(a @ a, expected, atol=1e-3):
+                failures.append("wrong")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not failures
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_has_its_own_workers():
+    assert run("""
+        import os
+        import numpy as np, whygrad as torch
+        x = torch.randn(500, 500)
+        expected = float((x * 2).sum())
+        child = os.fork()
+        if not child:
+            a = np.ones((300, 300))
+            os._exit(0 if float((x * 2).sum()) == expected and (a @ a)[0, 0] == 300 else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), float((x * 2).sum()) == expected)
+    """) == "0 True"
+
+
+def test_interrupts_arrive():
+    assert run("""
+        import signal, whygrad as torch
+        x = torch.randn(2000, 500)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            while True:
+                x = (x * 1.0001).tanh()
+        except KeyboardInterrupt:
+            print("interrupted", (x * 2).shape)
+    """).startswith("interrupted")
+
+
+def test_the_allocator_reuses_and_gives_back():
+    pool()
+    if not memory.state[memory.MOST]:
+        pytest.skip("the allocator is not installed: not Linux, or allocations are traced")
+    kept = [np.full(n, n % 251, "u1") for n in (0, 1, 63, 64, 65, 1000, 10 ** 6)]
+    for _ in range(3):
+        junk = [np.full(n, 255, "u1") for n in (0, 1, 63, 64, 65, 1000, 10 ** 6)]
+        del junk
+    assert all((x == x.size % 251).all() for x in kept)
+    assert all(x.ctypes.data % 64 == 0 for x in kept)
+    grown = np.arange(10)
+    grown.resize(100_000, refcheck=False)
+    assert grown[:10].tolist() == list(range(10))
+    assert not np.zeros(12345).any()
+    before = memory.memory_stats()
+    np.empty(123_457)
+    np.empty(123_457)
+    assert memory.memory_stats()["reused"] > before["reused"]
+    memory.empty_cache()
+    assert memory.memory_stats()["kept_bytes"] == 0
+
+
+def test_stats_tell_what_happened():
+    pool()
+    told = stats()
+    assert told["enabled"] in (True, False)
+    assert set(told["functions"]) == {"native", "numpy"}
+    assert code.counts["compiled"] + code.counts["loaded"] > 0

@@ -1,0 +1,111 @@
+"""Kernels written by hand against the NumPy functions they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from whygrad import backends
+from whygrad.kernels.pool import pool
+from whygrad.kernels.words import WORDS, make
+
+rng = np.random.default_rng(0)
+
+
+def normal(*shape):
+    return rng.standard_normal(shape).astype("f4")
+
+
+def odd_rows(rows, columns):
+    x = normal(rows, columns)
+    x[0] = -np.inf
+    x[1, 0], x[2, 1 % columns], x[3, :2] = np.nan, np.inf, -np.inf
+    return x
+
+
+def numpy_function(name):
+    for family in backends.FAMILIES:
+        found = getattr(family, name, None)
+        if found is not None:
+            return found
+    return lambda *args, **statics: backends.TABLE[name].forward(backends.raw, *args, **statics)
+
+
+WEIGHT, BIAS = normal(48), normal(48)
+IMAGES = normal(3, 5, 7, 9)
+CALLS = {
+    "softmax": [((normal(4, 33),), {"axis": (1,)}), ((normal(4, 33),), {"axis": (0,)}), ((odd_rows(6, 40),), {"axis": (1,)}),
+                ((normal(2, 3, 1),), {"axis": (2,)}), ((np.zeros((0, 5), "f4"),), {"axis": (1,)}),
+                ((normal(8, 9).T,), {"axis": (1,)})],
+    "softmax_backward": [((normal(4, 33), normal(4, 33)), {"axis": (1,)}),
+                         ((np.broadcast_to(np.float32(2), (4, 33)), normal(4, 33)), {"axis": (1,)})],
+    "log_softmax": [((normal(4, 33) * 50,), {"axis": (1,)}), ((odd_rows(6, 40),), {"axis": (1,)})],
+    "log_softmax_backward": [((normal(4, 33), -np.abs(normal(4, 33))), {"axis": (1,)})],
+    "layer_norm": [((normal(4, 48), w, b), {"axis": (1,), "eps": 1e-5})
+                   for w, b in ((WEIGHT, BIAS), (WEIGHT, None), (None, None))]
+    + [((normal(2, 6, 8), WEIGHT.reshape(6, 8), BIAS.reshape(6, 8)), {"axis": (1, 2), "eps": 1e-3})],
+    "layer_norm_input": [((normal(4, 48), normal(4, 48), w), {"axis": (1,), "eps": 1e-5}) for w in (WEIGHT, None)],
+    "layer_norm_weight": [((normal(300, 48), normal(300, 48)), {"axis": (1,), "eps": 1e-5}),
+                          ((normal(5, 6, 8), normal(5, 6, 8)), {"axis": (1, 2), "eps": 1e-5})],
+    "channel_moments": [((IMAGES,), {}), ((normal(3, 5),), {})],
+    "batch_norm": [((IMAGES, normal(5), normal(5), np.ones(5, "f4"), np.abs(normal(5))), {"eps": 1e-5}),
+                   ((IMAGES, None, None, normal(5), np.abs(normal(5))), {"eps": 1e-5}),
+                   ((normal(6, 5), normal(5), normal(5), np.ones(5, "f4"), np.abs(normal(5))), {"eps": 1e-5})],
+    "batch_norm_input": [((normal(3, 5, 7, 9), IMAGES, w), {"eps": 1e-5}) for w in (normal(5), None)],
+    "batch_norm_weight": [((normal(3, 5, 7, 9), IMAGES), {"eps": 1e-5})],
+    "sum": [((normal(200, 90),), {"axis": axis, "keepdims": keep})
+            for axis in (None, (0,), (1,), (0, 1)) for keep in (False, True)]
+    + [((normal(40, 30, 20),), {"axis": axis}) for axis in ((0, 2), (1, 2), (0, 1), (2,))] + [((normal(3, 4),), {"axis": (1,)})],
+    "mean": [((normal(200, 90),), {"axis": axis}) for axis in (None, (0,), (1,))],
+    "sum_all": [((normal(200, 91),), {})],
+    "mean_all": [((normal(200, 91),), {})],
+    "sum_to": [((normal(200, 90),), {"shape": (90,)}), ((normal(200, 90),), {"shape": (200, 1)}),
+               ((normal(20, 30, 40),), {"shape": (40,)})],
+    "mkldnn_rnn_layer": [((normal(6, 3, 4 * size), normal(3, 2 * size), normal(4 * size, size), normal(4 * size)),
+                          {"cell": "lstm", "sizes": (), "reverse": reverse, "biased": True})
+                         for size in (5, 16) for reverse in (False, True)],
+    "lstm_layer_backward": [((normal(6, 3, size), normal(3, 2 * size), normal(4 * size, size),
+                              rng.uniform(0.1, 0.9, (18, 5 * size)).astype("f4"), normal(18, 2 * size)), {"reverse": reverse})
+                            for size in (5, 16) for reverse in (False, True)],
+}
+CASES = [(name, i) for name in CALLS for i in range(len(CALLS[name]))]
+
+
+def test_every_word_is_tried():
+    assert set(CALLS) <= set(WORDS)
+
+
+def parts(result):
+    return result if isinstance(result, (tuple, list)) else (result,)
+
+
+@pytest.mark.parametrize(("name", "number"), CASES)
+def test_same_as_numpy(name, number):
+    args, statics = CALLS[name][number]
+    copies = [x.copy() if isinstance(x, np.ndarray) else x for x in args]
+    numpy = numpy_function(name)
+    kernel = make(name, numpy)
+    with np.errstate(all="ignore"):
+        theirs = parts(numpy(*args, **statics))
+    before = pool().threads()
+    answers = []
+    try:
+        for threads in (1, 2):
+            pool().set_threads(threads)
+            answers.append(parts(kernel(*args, **statics)))
+    finally:
+        pool().set_threads(before)
+    for one, two, expected in zip(*answers, theirs, strict=True):
+        assert np.shape(one) == np.shape(expected)
+        assert np.asarray(one).dtype == np.asarray(expected).dtype
+        np.testing.assert_allclose(one, expected, rtol=2e-4, atol=2e-5)
+        np.testing.assert_array_equal(one, two, err_msg="depends on the number of threads")
+    for x, copy in zip(args, copies, strict=True):
+        if isinstance(x, np.ndarray):
+            np.testing.assert_array_equal(x, copy, err_msg="an argument was changed")
+
+
+@pytest.mark.parametrize("name", ["softmax", "sum"])
+def test_float64_is_left_to_numpy(name):
+    x = rng.standard_normal((100, 100))
+    assert make(name, lambda *args, **statics: "numpy")(x, axis=(1,)) == "numpy"
