@@ -6,6 +6,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from whygrad import dtypes
+
 _whygrad_internal_ = True
 
 _NAMES = {
@@ -41,7 +43,7 @@ _NAMES = {
         "set_num_interop_threads", "set_num_threads", "set_warn_always", "use_deterministic_algorithms"), "_switches"),
 }
 
-_MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "hub", "io", "jit",
+_MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "hub", "io", "jit", "library",
                       "masked", "multiprocessing",
                       "nn", "optim", "signal", "special", "testing", "types", "utils", "version"})
 _RENAMED = {"serialization": "io", "__config__": "config"}
@@ -56,6 +58,8 @@ def attribute(name: str) -> Any:
         value = found.get(name) or _missing_attribute(name)
     elif name == "torch":  # torch.torch is torch
         value = sys.modules["whygrad"]
+    elif name in dtypes.NAMES_ONLY:
+        value = dtypes.NAMES_ONLY[name]
     elif name in _NAMES:
         value = getattr(import_module(f"whygrad.{_NAMES[name]}"), name)
     elif name in _MODULES or name in _RENAMED:

@@ -75,6 +75,11 @@ def register(*about: Any, **options: Any) -> Any:
     return unchanged
 
 
+def decorate(function: Any = None, **options: Any) -> Any:
+    """A decorator of both kinds, with and without brackets."""
+    return unchanged if function is None else function
+
+
 # What programs ask before they use such a module, and what they do with it when they are merely imported.
 ANSWERS: dict[str, dict[str, Any]] = {
     "torch.distributed": {"is_available": False, "is_initialized": False, "is_torchelastic_launched": False,
@@ -87,11 +92,13 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch.accelerator": {"is_available": False, "device_count": 0, "current_accelerator": None},
     "torch._C": {"_get_tracing_state": None, "_log_api_usage_once": None, "_are_functorch_transforms_active": False,
                  "DispatchKeySet": lambda *keys: frozenset(keys)},
+    "torch._dynamo": {"allow_in_graph": unchanged, "assume_constant_result": unchanged, "disable": decorate,
+                      "graph_break": None, "is_compiling": False, "mark_dynamic": None,
+                      "mark_static_address": None, "reset": None},
     "torch.fx": {"wrap": unchanged},
     "torch._jit_internal": {"_copy_to_script_wrapper": unchanged, "is_scripting": False},
     "torch.onnx": {"is_in_onnx_export": False, "register_custom_op_symbolic": register},
     "torch.onnx.symbolic_helper": {"parse_args": register},
-    "torch.library": {"register_fake": register, "impl_abstract": register},
     "torch.cpu": {"is_available": True, "device_count": 1, "synchronize": None, "current_device": "cpu"},
 }
 
@@ -102,11 +109,11 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "_subclasses", "_tensor_str", "_utils", "func", "autograd.functional", "autograd.forward_ad", "_vmap_internals", "accelerator", "ao", "autograd.profiler", "autograd.profiler_util",
     "contrib", "cpu", "cuda.comm", "cuda.graphs", "cuda.memory", "cuda.nccl", "cuda.nvtx", "cuda.profiler",
     "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx",
-    "library", "monitor", "mps", "mtia", "nested", "nn.attention.bias",
+    "monitor", "mps", "mtia", "nested", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
     "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.prune", "nn.utils.stateless", "onnx", "overrides",
     "package", "profiler", "quantization", "sparse", "storage", "torch_version",
-    "utils._python_dispatch", "utils._pytree", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
+    "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",
     "utils.data.distributed", "utils.data.graph", "utils.deterministic", "utils.file_baton", "utils.flop_counter",
     "utils.jit", "utils.mobile_optimizer", "utils.model_zoo", "utils.show_pickle", "utils.tensorboard",

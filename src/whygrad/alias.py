@@ -38,6 +38,7 @@ _RENAMED = {
     "torch.jit.annotations": "whygrad.jit",
     "torch.nn.parameter": "whygrad.parameter",
     "torch.serialization": "whygrad.io",
+    "torch.utils._pytree": "whygrad.utils._pytree",
     "torch.utils.data._utils": "whygrad.utils.data",
     "torch.utils.hooks": "whygrad.autograd.hooks",
 }

@@ -49,9 +49,9 @@ def load_library(path: str) -> None:
 
 
 def __getattr__(name: str) -> object:
-    """torch.ops.aten and the ops of other packages can be named; they raise when they are called."""
-    from whygrad._missing import missing
-
+    """torch.ops.<namespace>: ops that the program has made, see library.py. Others can be named, and raise when called."""
     if name.startswith("_"):
         raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
-    return missing(f"torch.ops.{name}")
+    from whygrad.library import Namespace
+
+    return Namespace(name)
