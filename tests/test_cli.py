@@ -235,3 +235,9 @@ def test_the_alias_ends_with_the_process(tmp_path: Path) -> None:
     out: Any = call([*RUN, "-c", program], tmp_path).stdout.split()
     assert out[-1].endswith(os.path.join("torch", "__init__.py"))
     assert "whygrad" not in out[-1]
+
+
+def test_tensors_that_outlive_the_package(tmp_path: Path) -> None:
+    """When Python ends, modules go before what `sys` holds: memory is given back to an allocator that must still stand."""
+    program = "import sys, torch\nsys.kept = [torch.ones(100 + i) * 2 for i in range(3000)]"
+    assert call([*RUN, "-c", program], tmp_path).returncode == 0
