@@ -32,6 +32,7 @@ _NAMES = {
                      "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "is_autocast_available",
                      "clear_autocast_cache", "is_autocast_cache_enabled"), "amp"),
     **dict.fromkeys(("OutOfMemoryError",), "cuda"),
+    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "functional.storages"),
     **dict.fromkeys(("_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
                      "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"), "checks"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
