@@ -19,6 +19,8 @@ _FILES = {
     "whygrad.nn.multihead_attention": "torch.nn.modules.activation",
     "whygrad.nn.parallel": "torch.nn.parallel.data_parallel",
     "whygrad.nn.utils": "torch.nn.utils",
+    "whygrad.optim.adafactor": "torch.optim",
+    "whygrad.optim.muon": "torch.optim",
     "whygrad.optim.combined_schedules": "torch.optim.lr_scheduler",
     "whygrad.optim.cyclic_schedules": "torch.optim.lr_scheduler",
     "whygrad.optim.plateau": "torch.optim.lr_scheduler",
