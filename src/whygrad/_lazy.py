@@ -34,7 +34,8 @@ _NAMES = {
     **dict.fromkeys(("OutOfMemoryError",), "cuda"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "functional.storages"),
     **dict.fromkeys(("_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
-                     "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"), "checks"),
+                     "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
+                    "checks"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
     **dict.fromkeys((
         "are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",

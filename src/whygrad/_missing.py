@@ -106,7 +106,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
 MODULES = frozenset(f"torch.{name}" for name in (
     "_C", "_custom_ops", "_decomp", "_dispatch", "_dynamo", "_export", "_functorch", "_guards", "_higher_order_ops",
     "_inductor", "_jit_internal", "_library", "_logging", "_lowrank", "_meta_registrations", "_ops", "_prims", "_refs",
-    "_subclasses", "_tensor_str", "_utils", "func", "autograd.functional", "autograd.forward_ad", "_vmap_internals", "accelerator", "ao", "autograd.profiler", "autograd.profiler_util",
+    "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "accelerator", "ao", "autograd.forward_ad",
+    "autograd.functional", "autograd.profiler", "autograd.profiler_util", "func",
     "contrib", "cpu", "cuda.comm", "cuda.graphs", "cuda.memory", "cuda.nccl", "cuda.nvtx", "cuda.profiler",
     "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx",
     "monitor", "mps", "mtia", "nested", "nn.attention.bias",

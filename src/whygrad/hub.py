@@ -79,7 +79,8 @@ def _hubconf(folder: str, source: str, function: str) -> ModuleType:
                                   'give the folder with source="local"')
     path = os.path.join(folder, "hubconf.py")
     spec = importlib.util.spec_from_file_location("hubconf.py", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, folder)
     try:

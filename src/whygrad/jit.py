@@ -5,7 +5,8 @@ Saving and loading TorchScript archives is not available, and says so.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
+from typing import Final as Final
 
 from whygrad._missing import answer, missing
 from whygrad.compiler import _unchanged

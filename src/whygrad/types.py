@@ -31,5 +31,4 @@ FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
 Storage: TypeAlias = Any
 
 _bool, _complex, _dtype, _device, _float, _int, _layout, _size = bool, complex, dtype, device, float, int, layout, Size
-_TensorOrTensors: TypeAlias = Tensor | tuple[Tensor, ...]
-_TensorOrTensorsOrGradEdge: TypeAlias = Any
+_TensorOrTensors = Tensor | tuple[Tensor, ...]

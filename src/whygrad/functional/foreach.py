@@ -62,7 +62,7 @@ def _with_values(name: str, op: Callable[..., Any], inplace: bool) -> Callable[.
 
     def foreach(self: Any, tensor1: Any, tensor2: Any, scalars: Any = 1, *, value: Any = None) -> Any:
         values = scalars if value is None else value
-        return each(self, tensor1, tensor2, values.tolist() if isinstance(values, Tensor) else values)
+        return each(self, tensor1, tensor2, values._array.tolist() if isinstance(values, Tensor) else values)
 
     foreach.__name__ = foreach.__qualname__ = name
     return foreach

@@ -134,7 +134,7 @@ register_pytree_node(OrderedDict, _dict_flatten, lambda children, keys: OrderedD
 register_pytree_node(defaultdict, lambda x: (list(x.values()), [x.default_factory, list(x)]),
                      lambda children, about: defaultdict(about[0], zip(about[1], children, strict=True)))
 register_pytree_node(deque, lambda x: (list(x), x.maxlen), lambda children, length: deque(children, maxlen=length))
-register_pytree_node(namedtuple, lambda x: (list(x), type(x)), lambda children, kind: kind(*children))
+register_pytree_node(namedtuple, lambda x: (list(x), type(x)), lambda children, kind: kind(*children))  # noqa: PYI024
 
 
 def is_namedtuple(x: Any) -> bool:
@@ -149,7 +149,7 @@ def _node_of(tree: Any, is_leaf: Callable[[Any], bool] | None) -> Any:
     kind = type(tree)
     if kind in SUPPORTED_NODES:
         return kind
-    return namedtuple if is_namedtuple(kind) else None
+    return namedtuple if is_namedtuple(kind) else None  # noqa: PYI024
 
 
 def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
@@ -169,8 +169,7 @@ def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tup
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """The nest of this shape with these leaves."""
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of "
-                        f"type {type(treespec)}.")
+        raise TypeError(f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}.")
     leaves = list(leaves)
     if len(leaves) != treespec.num_leaves:
         raise ValueError(f"tree_unflatten(leaves, treespec): `leaves` has length {len(leaves)} but the spec refers to a "
@@ -210,7 +209,7 @@ def _leaves_at(tree: Any, spec: TreeSpec) -> list[Any]:
         return [tree]
     if _node_of(tree, None) is not spec.type:
         raise ValueError(f"Node type mismatch; expected {spec.type!r}, got {type(tree)!r}.")
-    children, context = SUPPORTED_NODES[spec.type].flatten_fn(tree)
+    children, _ = SUPPORTED_NODES[spec.type].flatten_fn(tree)
     if spec.type in (dict, OrderedDict, defaultdict):
         children = [tree[key] for key in (spec.context[1] if spec.type is defaultdict else spec.context)]
     if len(children) != spec.num_children:
@@ -225,7 +224,7 @@ def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callabl
 
 
 def _kind_test(kinds: Any) -> Callable[[Any], bool]:
-    if isinstance(kinds, type) or isinstance(kinds, tuple) or hasattr(kinds, "__args__"):
+    if isinstance(kinds, (type, tuple)) or hasattr(kinds, "__args__"):
         return lambda x: isinstance(x, kinds)
     return kinds
 
