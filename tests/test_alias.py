@@ -75,7 +75,7 @@ def test_missing_parts_raise_when_used() -> None:
         assert not dist.is_available()
         for use in (SummaryWriter, DDP, Mine, size_based_auto_wrap_policy, there_is_no_such_function,
                     ThereIsNoSuchLayer, dist.init_process_group, torch.onnx.export, torch.fx.symbolic_trace,
-                    torch.hub.load, torch.jit.load):
+                    torch.hub.list, torch.jit.load):
             try:
                 use("x")
             except NotImplementedError as error:
@@ -93,7 +93,7 @@ def test_missing_parts_raise_when_used() -> None:
             "distributed.init_process_group",
             "onnx.export",
             "fx.symbolic_trace",
-            "hub.load",
+            "hub.list",
             "jit.load",
         )
     ]
@@ -286,3 +286,45 @@ def test_install_comes_too_late() -> None:
 
     with pytest.raises(RuntimeError, match="too late"):
         alias.install()
+
+
+def test_packages_can_be_imported_that_speak_to_torch_s_compilers() -> None:
+    """What such packages do when they are merely imported goes well; their compiled ops are told to be missing."""
+    run("""
+        import torch, torch.fx, torch._dynamo, torch.onnx.symbolic_helper
+        from torch.jit.annotations import BroadcastingList2
+        from torch.distributed import rpc
+        from torch._C import DisableTorchFunctionSubclass
+        @torch.library.register_fake("package::op")
+        def fake(x: BroadcastingList2[int]) -> torch.SymInt: ...
+        @torch.fx.wrap
+        @torch._dynamo.disable
+        @torch._dynamo.disable()
+        @torch.onnx.symbolic_helper.parse_args("v", "i")
+        @torch.jit._script_if_tracing
+        @rpc.api._require_initialized
+        def function(x):
+            return x
+        assert function(3) == 3 and fake.__name__ == "fake"
+        class Model(torch.nn.Module):
+            size: torch.jit.Final[int]
+        assert torch._C._get_tracing_state() is None and not torch.onnx.is_in_onnx_export()
+        both = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU) | torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
+        try:
+            torch.ops.load_library("package.so")
+        except OSError:
+            pass
+    """)
+
+
+def test_files_of_torch_nn() -> None:
+    run("""
+        import torch
+        import torch.nn.modules.container, torch.nn.modules.batchnorm
+        from torch.nn.modules._functions import CrossMapLRN2d
+        from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
+        from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
+        from torch.nn.parameter import UninitializedParameter
+        assert torch.nn.modules.container.Sequential is torch.nn.Sequential is torch.nn.modules.Sequential
+        assert issubclass(torch.nn.BatchNorm2d, torch.nn.modules.batchnorm._BatchNorm)
+    """)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -126,9 +127,16 @@ def test_encoding_cookie(tmp_path: Path) -> None:
     same(tmp_path, "script.py")
 
 
-def test_interrupt_from_outside(tmp_path: Path) -> None:
-    write(tmp_path, "script.py", "import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
-    codes = []
+SIGNALS = {"unhandled": "", "handled": "signal.signal(signal.{0}, lambda number, frame: sys.exit(number + 40))\n",
+           "ignored by Python, then raised": "signal.signal(signal.{0}, signal.SIG_DFL)\n"}
+
+
+@pytest.mark.parametrize("handling", SIGNALS)
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_signals_from_outside(name: str, handling: str, tmp_path: Path) -> None:
+    head = "import signal, sys, time\n" + SIGNALS[handling].format(name)
+    write(tmp_path, "script.py", head + "print('ready', flush=True)\ntime.sleep(60)\n")
+    endings = []
     for command in ([sys.executable], RUN):
         child = subprocess.Popen(
             [*command, "script.py"],
@@ -141,11 +149,40 @@ def test_interrupt_from_outside(tmp_path: Path) -> None:
         assert child.stdout is not None
         child.stdout.readline()
         time.sleep(0.1)
-        child.send_signal(signal.SIGINT)
+        child.send_signal(getattr(signal, name))
         _, errors = child.communicate(timeout=60)
-        codes.append((child.returncode, errors))
-    assert codes[0] == codes[1]
-    assert codes[0][0] == -signal.SIGINT
+        endings.append((child.returncode, errors))
+    assert endings[0] == endings[1]
+    assert endings[0][0] in (-getattr(signal, name), getattr(signal, name) + 40)
+
+
+def test_console_script(tmp_path: Path) -> None:
+    """What pip makes of the entry in pyproject.toml is no other than `python -m whygrad`."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    module, _, function = project["scripts"]["whygrad"].partition(":")
+    entry = write(tmp_path, "bin/whygrad", f"""
+        import sys
+        from {module} import {function}
+        if __name__ == "__main__":
+            sys.exit({function}())
+    """)
+    write(tmp_path, "script.py", SURROUNDINGS.replace("import helper", "").replace("helper.VALUE", "0") + "    1 / 0\n")
+    for arguments in (["run", "script.py", "a", "-b"], ["run", "-m", "script", "a"], ["run", "-c", "import torch; exit(5)"],
+                      ["run", "-", "a"], ["run", "nowhere.py"], ["--version"], []):
+        by_module = call([sys.executable, "-m", "whygrad", *arguments], tmp_path, "1 / 0")
+        by_script = call([sys.executable, str(entry), *arguments], tmp_path, "1 / 0")
+        assert (by_script.stdout, by_script.stderr, by_script.returncode) == (by_module.stdout, by_module.stderr,
+                                                                              by_module.returncode)
+        assert str(entry) not in by_script.stderr
+
+
+def test_errors_of_standard_input(tmp_path: Path) -> None:
+    program = "def f():\n    1 / 0\nf()\n"
+    same(tmp_path, "-", text=program)
+    ours = call([*RUN, "--quiet", "-"], tmp_path, "import torch\ntorch.ones(2).backward()\n")
+    assert ours.returncode == 1
+    assert ours.stderr.startswith('Traceback (most recent call last):\n  File "<stdin>", line 2, in <module>\n')
+    assert "cli.py" not in ours.stderr
 
 
 def test_help_and_version(tmp_path: Path) -> None:
@@ -235,3 +272,9 @@ def test_the_alias_ends_with_the_process(tmp_path: Path) -> None:
     out: Any = call([*RUN, "-c", program], tmp_path).stdout.split()
     assert out[-1].endswith(os.path.join("torch", "__init__.py"))
     assert "whygrad" not in out[-1]
+
+
+def test_tensors_that_outlive_the_package(tmp_path: Path) -> None:
+    """When Python ends, modules go before what `sys` holds: memory is given back to an allocator that must still stand."""
+    program = "import sys, torch\nsys.kept = [torch.ones(100 + i) * 2 for i in range(3000)]"
+    assert call([*RUN, "-c", program], tmp_path).returncode == 0

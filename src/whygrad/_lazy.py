@@ -6,6 +6,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from whygrad import dtypes
+
 _whygrad_internal_ = True
 
 _NAMES = {
@@ -33,6 +35,11 @@ _NAMES = {
                      "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "is_autocast_available",
                      "clear_autocast_cache", "is_autocast_cache_enabled"), "amp"),
     **dict.fromkeys(("OutOfMemoryError",), "cuda"),
+    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "functional.storages"),
+    **dict.fromkeys(("_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
+                     "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
+                    "checks"),
+    **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
     **dict.fromkeys((
         "are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
         "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
@@ -41,15 +48,23 @@ _NAMES = {
         "set_num_interop_threads", "set_num_threads", "set_warn_always", "use_deterministic_algorithms"), "_switches"),
 }
 
-_MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "io", "jit",
-                      "masked", "multiprocessing",
-                      "nn", "optim", "signal", "special", "testing", "utils", "version"})
-_RENAMED = {"serialization": "io"}
+_MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "hub", "io", "jit",
+                      "library", "masked", "multiprocessing", "nn", "optim", "signal", "special", "testing", "types", "utils", "version"})
+_RENAMED = {"serialization": "io", "__config__": "config"}
 
 
 def attribute(name: str) -> Any:
     """The package's `__getattr__`."""
-    if name in _NAMES:
+    if name.startswith("_foreach_"):
+        from whygrad.functional.foreach import functions
+
+        vars(sys.modules["whygrad"]).update(found := functions())
+        value = found.get(name) or _missing_attribute(name)
+    elif name == "torch":  # torch.torch is torch
+        value = sys.modules["whygrad"]
+    elif name in dtypes.NAMES_ONLY:
+        value = dtypes.NAMES_ONLY[name]
+    elif name in _NAMES:
         value = getattr(import_module(f"whygrad.{_NAMES[name]}"), name)
     elif name in _MODULES or name in _RENAMED:
         try:

@@ -24,6 +24,10 @@ class Missing(type):
             raise AttributeError(name)
         return missing(f"{cls._full_name}.{name}")
 
+    def __getitem__(cls, parameters: Any) -> Missing:
+        """In annotations."""
+        return cls
+
     def __repr__(cls) -> str:
         return f"<{cls._full_name}: not available in whygrad>"
 
@@ -41,15 +45,15 @@ class MissingModule(ModuleType):
     def __init__(self, name: str) -> None:
         super().__init__(name, f"{name} is not available in whygrad: its parts raise when they are used.")
         for function, value in ANSWERS.get(name, {}).items():
-            setattr(self, function, answer(function, value))
+            setattr(self, function, value if callable(value) else answer(function, value))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        frame = sys._getframe(1)
+        frame, full_name = sys._getframe(1), f"{self.__name__}.{name}"
         if is_import_from(frame) and is_prepared(frame):
-            raise AttributeError(f"whygrad does not have {self.__name__}.{name}")
-        return missing(f"{self.__name__}.{name}")
+            raise AttributeError(f"whygrad does not have {full_name}")
+        return MissingModule(full_name) if full_name in ANSWERS else missing(full_name)
 
 
 def answer(name: str, value: Any) -> Callable[..., Any]:
@@ -61,14 +65,40 @@ def answer(name: str, value: Any) -> Callable[..., Any]:
     return function
 
 
-# What programs ask before they use such a module.
+def unchanged(thing: Any) -> Any:
+    """What decorators that only tell torch's compilers something come to here."""
+    return thing
+
+
+def register(*about: Any, **options: Any) -> Any:
+    """As these decorators are made."""
+    return unchanged
+
+
+def decorate(function: Any = None, **options: Any) -> Any:
+    """A decorator of both kinds, with and without brackets."""
+    return unchanged if function is None else function
+
+
+# What programs ask before they use such a module, and what they do with it when they are merely imported.
 ANSWERS: dict[str, dict[str, Any]] = {
     "torch.distributed": {"is_available": False, "is_initialized": False, "is_torchelastic_launched": False,
                           "is_nccl_available": False, "is_gloo_available": False, "is_mpi_available": False},
+    "torch.distributed.rpc": {},
+    "torch.distributed.rpc.api": {"_require_initialized": unchanged},
     "torch.xpu": {"is_available": False, "device_count": 0, "manual_seed": None, "manual_seed_all": None},
     "torch.mps": {"is_available": False, "device_count": 0},
     "torch.mtia": {"is_available": False, "device_count": 0},
     "torch.accelerator": {"is_available": False, "device_count": 0, "current_accelerator": None},
+    "torch._C": {"_get_tracing_state": None, "_log_api_usage_once": None, "_are_functorch_transforms_active": False,
+                 "DispatchKeySet": lambda *keys: frozenset(keys)},
+    "torch._dynamo": {"allow_in_graph": unchanged, "assume_constant_result": unchanged, "disable": decorate,
+                      "graph_break": None, "is_compiling": False, "mark_dynamic": None,
+                      "mark_static_address": None, "reset": None},
+    "torch.fx": {"wrap": unchanged},
+    "torch._jit_internal": {"_copy_to_script_wrapper": unchanged, "is_scripting": False},
+    "torch.onnx": {"is_in_onnx_export": False, "register_custom_op_symbolic": register},
+    "torch.onnx.symbolic_helper": {"parse_args": register},
     "torch.cpu": {"is_available": True, "device_count": 1, "synchronize": None, "current_device": "cpu"},
 }
 
@@ -76,14 +106,15 @@ ANSWERS: dict[str, dict[str, Any]] = {
 MODULES = frozenset(f"torch.{name}" for name in (
     "_C", "_custom_ops", "_decomp", "_dispatch", "_dynamo", "_export", "_functorch", "_guards", "_higher_order_ops",
     "_inductor", "_jit_internal", "_library", "_logging", "_lowrank", "_meta_registrations", "_ops", "_prims", "_refs",
-    "_subclasses", "_utils", "_vmap_internals", "accelerator", "ao", "autograd.profiler", "autograd.profiler_util",
+    "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "accelerator", "ao", "autograd.forward_ad",
+    "autograd.functional", "autograd.profiler", "autograd.profiler_util", "func",
     "contrib", "cpu", "cuda.comm", "cuda.graphs", "cuda.memory", "cuda.nccl", "cuda.nvtx", "cuda.profiler",
-    "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx", "hub",
-    "library", "monitor", "mps", "mtia", "nested", "nn.attention.bias",
+    "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx",
+    "monitor", "mps", "mtia", "nested", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
     "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.prune", "nn.utils.stateless", "onnx", "overrides",
-    "package", "profiler", "quantization", "sparse", "storage", "torch_version", "types",
-    "utils._python_dispatch", "utils._pytree", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
+    "package", "profiler", "quantization", "sparse", "storage", "torch_version",
+    "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",
     "utils.data.distributed", "utils.data.graph", "utils.deterministic", "utils.file_baton", "utils.flop_counter",
     "utils.jit", "utils.mobile_optimizer", "utils.model_zoo", "utils.show_pickle", "utils.tensorboard",

@@ -29,14 +29,17 @@ TORCH_VERSION = "2.13.0"
 # Where a module of torch has another place or name here.
 _RENAMED = {
     "torch": "whygrad",
+    "torch.__config__": "whygrad.config",
     "torch._tensor": "whygrad._tensor",
     "torch.amp.autocast_mode": "whygrad.amp",
     "torch.amp.grad_scaler": "whygrad.amp",
     "torch.cuda.amp.autocast_mode": "whygrad.cuda.amp",
     "torch.cuda.amp.grad_scaler": "whygrad.cuda.amp",
-    "torch.nn.modules": "whygrad.nn",
-    "torch.nn.parameter": "whygrad.parameter",
+    "torch.jit.annotations": "whygrad.jit",
+    "torch.optim.adamw": "whygrad.optim.adam",
+    "torch.optim.sparse_adam": "whygrad.optim.adam",
     "torch.serialization": "whygrad.io",
+    "torch.utils._pytree": "whygrad.utils._pytree",
     "torch.utils.data._utils": "whygrad.utils.data",
     "torch.utils.hooks": "whygrad.autograd.hooks",
 }
@@ -49,9 +52,8 @@ def resolve(name: str) -> str:
     """The name of the module of ours that stands for a module of torch; ModuleNotFoundError if there is none."""
     found = _RENAMED.get(name)
     if found is None and name.startswith("torch.nn.modules."):
-        found = "whygrad.nn." + name.rpartition(".")[2]
-        if not _exists(found):
-            found = "whygrad.nn"
+        importlib.import_module("whygrad.nn.modules")  # it makes the modules below it
+        found = name.replace("torch", "whygrad")
     if found is None and "._" not in name:
         found = "whygrad" + name.removeprefix("torch")
     if found is None or not _exists(found):
@@ -60,6 +62,8 @@ def resolve(name: str) -> str:
 
 
 def _exists(name: str) -> bool:
+    if name in sys.modules:
+        return True
     try:
         return importlib.util.find_spec(name) is not None
     except (ModuleNotFoundError, ValueError):

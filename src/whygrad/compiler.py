@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad._missing import answer
+from whygrad._missing import unchanged as _unchanged
 
 _whygrad_internal_ = True
 
@@ -20,10 +21,6 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     return _unchanged if model is None else model
-
-
-def _unchanged(function: Any) -> Any:
-    return function
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:

@@ -105,6 +105,15 @@ complex32 = _define("complex32", "ComplexHalf", 3, 4, in_numpy=False)
 complex64 = _define("complex64", "ComplexFloat", 3, 8)
 complex128 = _define("complex128", "ComplexDouble", 3, 16)
 
+# These can be named, as programs do to tell what they are given; nothing can store them either.
+NAMES_ONLY = {name: _define(name, scalar_name, 2, 1, in_numpy=False) for name, scalar_name in (
+    ("float8_e4m3fn", "Float8_e4m3fn"), ("float8_e4m3fnuz", "Float8_e4m3fnuz"), ("float8_e5m2", "Float8_e5m2"),
+    ("float8_e5m2fnuz", "Float8_e5m2fnuz"), ("float8_e8m0fnu", "Float8_e8m0fnu"),
+    ("float4_e2m1fn_x2", "Float4_e2m1fn_x2"))}
+
+NAMES_ONLY["float8_e8m0fnu"].is_signed = False
+globals().update(NAMES_ONLY)  # for copy and pickle
+
 short, int_, long = int16, int32, int64
 half, float_, double = float16, float32, float64
 chalf, cfloat, cdouble = complex32, complex64, complex128
@@ -139,6 +148,8 @@ _TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, floa
 def _load_numpy_dtype(d: dtype) -> np.dtype[Any]:
     if d is complex32:
         raise NotImplementedError("torch.complex32 holds no data: NumPy has no half-precision complex type")
+    if d.name in NAMES_ONLY:
+        raise NotImplementedError(f"{d} holds no data in whygrad")
     try:
         # By name, because the package is optional for type checkers as well.
         ml_dtypes: Any = importlib.import_module("ml_dtypes")
@@ -335,6 +346,14 @@ class _Limits:
 # Stored bits of the mantissa, largest exponent, decimal digits that survive a round trip.
 _LAYOUT = {float16: (10, 15, 3), bfloat16: (7, 127, 2), float32: (23, 127, 6), float64: (52, 1023, 15)}
 
+# eps, max, tiny, resolution
+_FLOAT_LIMITS = {d: (2.0 ** -bits, (2 - 2.0 ** -bits) * 2.0 ** exponent, 2.0 ** (1 - exponent), float(f"1e-{digits}"))
+                 for d, (bits, exponent, digits) in _LAYOUT.items()}
+_FLOAT_LIMITS |= {NAMES_ONLY[name]: (eps, largest, tiny, 1.0) for name, eps, largest, tiny in (
+    ("float8_e4m3fn", 0.125, 448.0, 2.0 ** -6), ("float8_e4m3fnuz", 0.125, 240.0, 2.0 ** -7),
+    ("float8_e5m2", 0.25, 57344.0, 2.0 ** -14), ("float8_e5m2fnuz", 0.125, 57344.0, 2.0 ** -15),
+    ("float8_e8m0fnu", 1.0, 2.0 ** 127, 2.0 ** -127))}
+
 
 class finfo(_Limits):
     """Limits of a floating dtype; of the parts for a complex one, of the default dtype for none."""
@@ -357,19 +376,19 @@ class finfo(_Limits):
 
     @property
     def eps(self) -> float:
-        return 2.0 ** -_LAYOUT[self._of][0]
+        return _FLOAT_LIMITS[self._of][0]
 
     @property
     def max(self) -> float:
-        return (2 - self.eps) * 2.0 ** _LAYOUT[self._of][1]
+        return _FLOAT_LIMITS[self._of][1]
 
     @property
     def min(self) -> float:
-        return -self.max
+        return -self.max if self._of.is_signed else self.tiny
 
     @property
     def tiny(self) -> float:
-        return 2.0 ** (1 - _LAYOUT[self._of][1])
+        return _FLOAT_LIMITS[self._of][2]
 
     @property
     def smallest_normal(self) -> float:
@@ -377,7 +396,7 @@ class finfo(_Limits):
 
     @property
     def resolution(self) -> float:
-        return float(f"1e-{_LAYOUT[self._of][2]}")
+        return _FLOAT_LIMITS[self._of][3]
 
 
 class iinfo(_Limits):

@@ -115,13 +115,14 @@ def stale_value(node: Node | None, value: Any, counter: list[Any], version: int,
     from whygrad import dtypes
     from whygrad.autograd.modes import special
     from whygrad.autograd.node import Node as NodeClass
+    from whygrad.functional.c_names import type_string
     from whygrad.why import notes
 
     name = op_name(producer) if isinstance(producer, NodeClass) else producer if isinstance(producer, str) else None
     origin = "" if name is None else f", which is output {number} of {name},"
     # What was saved may be a copy in another dtype.
     written_dtype = counter[3] if len(counter) > 3 else value.dtype
-    kind = dtypes.FROM_NUMPY[written_dtype].tensor_type
+    kind = type_string(dtypes.FROM_NUMPY[written_dtype])
     sizes = ", ".join(map(str, value.shape))
     hint = ("the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
             "changed in there or anywhere later. Good luck!" if special.anomaly else

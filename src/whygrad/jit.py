@@ -6,6 +6,7 @@ Saving and loading TorchScript archives is not available, and says so.
 from __future__ import annotations
 
 from typing import Any
+from typing import Final as Final
 
 from whygrad._missing import answer, missing
 from whygrad.compiler import _unchanged
@@ -45,10 +46,10 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     return builtins.isinstance(obj, target_type)
 
 
-unused = export = script_method = interface = _unchanged
+unused = export = script_method = interface = script_if_tracing = _script_if_tracing = _unchanged
+_overload = _overload_method = _unchanged
 is_scripting = answer("is_scripting", False)
 is_tracing = answer("is_tracing", False)
-Final = Any
 Attribute = annotate
 
 

@@ -6,17 +6,19 @@ import io
 import os
 import pickle
 import stat
+import sys
 import zipfile
 from collections import Counter, OrderedDict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 
 import whygrad
+import whygrad.nn
 from whygrad import io as checkpoint
 from whygrad.parameter import Parameter
 
@@ -268,14 +270,44 @@ def test_training_goes_on_in_the_other_library() -> None:
         np.testing.assert_allclose(train(torch, *theirs), train(whygrad, *ours), rtol=1e-5)
 
 
-def test_safetensors_is_an_optional_library(tmp_path: Path) -> None:
-    path = tmp_path / "x.safetensors"
-    if find_spec("safetensors") is None:
-        with pytest.raises(RuntimeError, match="pip install safetensors"):
-            checkpoint.load(path)
-    else:
-        checkpoint.save_safetensors({"a": whygrad.tensor([1.0, 2.0])}, path)
-        assert checkpoint.load(path)["a"]._array.tolist() == [1, 2]
+NAMED = {name: torch.tensor([[0, 1], [1, 1]]).to(getattr(torch, name)) for name in DTYPES if not name.startswith("complex")}
+
+
+def test_safetensors_travel_both_ways(tmp_path: Path) -> None:
+    there, back = tmp_path / "there.safetensors", tmp_path / "back.safetensors"
+    safetensors.torch.save_file(NAMED, there, metadata={"made": "by torch"})
+    ours = checkpoint.load(there)
+    checkpoint.save_safetensors(ours, back, {"made": "by whygrad"})
+    theirs = safetensors.torch.load_file(back)
+    assert ours.keys() == theirs.keys() == NAMED.keys()
+    for name, tensor in NAMED.items():
+        assert str(ours[name].dtype) == f"torch.{name}"
+        assert bits(ours[name]) == bits(tensor) == bits(theirs[name])
+    with safetensors.safe_open(back, "pt") as file:
+        assert file.metadata() == {"made": "by whygrad"}
+
+
+def test_safetensors_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
+    with pytest.raises(RuntimeError, match="pip install safetensors"):
+        checkpoint.load(tmp_path / "x.safetensors")
+
+
+def test_npz(tmp_path: Path) -> None:
+    """NumPy's own archive takes tensors, and what it gives back are arrays."""
+    path = tmp_path / "x.npz"
+    names = [name for name in DTYPES if name != "bfloat16"]  # which NumPy's files do not know
+    tensors = {name: whygrad.tensor([0, 1, 1]).to(getattr(whygrad, name)) for name in names}
+    np.savez(path, **tensors)
+    with np.load(path) as found:
+        for name in names:
+            assert whygrad.from_numpy(found[name]).dtype is tensors[name].dtype
+            np.testing.assert_array_equal(found[name], tensors[name]._array)
+    model, other = whygrad.nn.Linear(2, 3), whygrad.nn.Linear(2, 3)
+    np.savez_compressed(path, **{name: value.detach() for name, value in model.state_dict().items()})
+    with np.load(path) as found:
+        other.load_state_dict({name: whygrad.from_numpy(found[name]) for name in found.files})
+    assert whygrad.equal(model.weight, other.weight)
 
 
 def test_one_memory_under_two_types_is_refused_as_in_torch() -> None:

@@ -67,6 +67,13 @@ LAYERS: dict[str, tuple[Any, ...]] = {
     "InstanceNorm2d(3)": (f(3, 2, 2),),
     "InstanceNorm3d(3)": (f(4, 3, 2, 2, 2),),
     "LocalResponseNorm(3)": (f(4, 5, 2),),
+    "SyncBatchNorm(3)": (f(4, 3, 2),),
+    "SyncBatchNorm(3, momentum=None, affine=False)": (f(4, 3),),
+    "Sequential(m.nn.SyncBatchNorm.convert_sync_batchnorm(m.nn.Sequential(m.nn.BatchNorm2d(3), m.nn.ReLU())))": (
+        f(4, 3, 2, 2),),
+    "CrossMapLRN2d(3)": (f(2, 8, 3, 2),),
+    "CrossMapLRN2d(4, alpha=0.5, beta=0.6, k=2)": (f(2, 8, 3, 2),),
+    "CrossMapLRN2d(5, alpha=0.5)": (f(2, 2, 3, 2),),
     "DataParallel(m.nn.Linear(3, 2))": (f(4, 3),),
     "CosineSimilarity(1)": (f(4, 3), f(4, 3)),
     "PairwiseDistance(2.0, keepdim=True)": (f(4, 3), f(4, 3)),

@@ -120,8 +120,8 @@ def nll_loss(x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: 
     picked = x[np.arange(len(x)), target]
     if reduction == "none":
         return np.negative(picked)
-    total = np.add.reduce(picked)
-    return total / -len(x) if reduction == "mean" else -total
+    total = 0.0 - np.add.reduce(picked)  # a perfect prediction costs 0, not -0
+    return total / len(x) if reduction == "mean" else total
 
 
 @quiet
@@ -135,7 +135,7 @@ def _general_nll_loss(x: Any, target: Any, weight: Any, ignore_index: int, reduc
         return np.negative(picked if each is None else picked * each)
     if each is not None:
         picked = picked * each
-    summed = -np.add.reduce(picked, axis=None)
+    summed = 0.0 - np.add.reduce(picked, axis=None)
     return summed / total if reduction == "mean" else summed
 
 

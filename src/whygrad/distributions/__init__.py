@@ -45,6 +45,7 @@ from whygrad.distributions.transforms import *  # noqa: F403
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.von_mises import VonMises
 from whygrad.distributions.weibull import Weibull
+from whygrad.distributions.wishart import Wishart
 
 _whygrad_internal_ = True
 
@@ -54,5 +55,5 @@ __all__ = ["Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "Co
            "LogNormal", "LogisticNormal", "LowRankMultivariateNormal", "MixtureSameFamily", "Multinomial",
            "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough",
            "Pareto", "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical", "StudentT", "TransformedDistribution",
-           "Uniform", "VonMises", "Weibull", "biject_to", "kl_divergence", "register_kl", "transform_to",
+           "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "kl_divergence", "register_kl", "transform_to",
            *transforms.__all__]

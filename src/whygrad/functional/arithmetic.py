@@ -23,6 +23,7 @@ from whygrad.functional.dispatch import (
     publish,
     settled,
 )
+from whygrad.functional.old_order import in_old_order
 from whygrad.functional.run import public, run_inplace, with_out
 from whygrad.ops.table import TABLE
 from whygrad.promotion import as_number, cast, promote, result_dtype
@@ -99,7 +100,9 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
             b, alpha = as_number(b, dtype, name) * as_number(alpha, dtype, name), 1
         return a, b, alpha, dtype
 
-    def function(input: Any, other: Any, *, alpha: Any = ONE, out: Any = None) -> Any:
+    def function(input: Any, other: Any, *old: Any, alpha: Any = ONE, out: Any = None) -> Any:
+        if old:
+            return in_old_order(function, name, ("other",), ("alpha",), input, other, *old)
         if (out is None and isinstance(input, Tensor) and isinstance(other, Tensor) and alpha is ONE
                 and input._array.dtype is other._array.dtype and input._array.dtype.kind in ready):
             return fast(input, other)
@@ -109,7 +112,9 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
                   apply(scaled, a, b, alpha=as_number(alpha, dtype, name)))
         return with_out(name, result, out, input, other)
 
-    def written(self: Any, other: Any, *, alpha: Any = ONE) -> Any:
+    def written(self: Any, other: Any, *old: Any, alpha: Any = ONE) -> Any:
+        if old:
+            return in_old_order(written, f"{name}_", ("other",), ("alpha",), self, other, *old)
         if alpha is ONE and isinstance(other, Tensor) and other._array.dtype is self._array.dtype and (
                 self._array.dtype.kind in ready):
             return run_inplace(name, self, self, other)
@@ -371,13 +376,17 @@ def _addc(name: str) -> None:
             raise RuntimeError(INTEGER_ADDCDIV)
         return as_number(read_number(caller, "value", None, value), result_dtype(input, tensor1, tensor2), name)
 
-    def function(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None) -> Any:
+    def function(input: Any, tensor1: Any, tensor2: Any, *old: Any, value: Any = 1, out: Any = None) -> Any:
+        if old:
+            return in_old_order(function, name, ("tensor1", "tensor2"), ("value",), input, tensor1, tensor2, *old)
         value = check(name, input, tensor1, tensor2, value)
         takes.check_after_shapes(result_dtype(input, tensor1, tensor2), input, tensor1, tensor2)
         result = apply(TABLE[name], *promote(name, input, tensor1, tensor2), value=value)
         return with_out(name, result, out, input, tensor1, tensor2)
 
-    def written(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    def written(self: Any, tensor1: Any, tensor2: Any, *old: Any, value: Any = 1) -> Any:
+        if old:
+            return in_old_order(written, f"{name}_", ("tensor1", "tensor2"), ("value",), self, tensor1, tensor2, *old)
         value = check(f"{name}_", self, tensor1, tensor2, value)
         return run_inplace(name, self, self, tensor1, tensor2, value=value,
                            computes_in=None if self._array.dtype.kind != "b" else settled(takes))

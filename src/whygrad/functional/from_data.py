@@ -124,6 +124,8 @@ def _alias(obj: Any, wanted: dtypes.dtype | None, copy: bool | None) -> Tensor |
         if copy is False:
             raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
         return from_numpy(np.asarray(obj))
+    if isinstance(held := getattr(obj, "bytes", None), np.ndarray):  # a storage
+        return frombuffer(held, dtype=wanted or dtypes.get_default_dtype())
     if hasattr(obj, "__dlpack__"):
         return from_dlpack(obj)
     try:

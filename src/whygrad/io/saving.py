@@ -28,6 +28,7 @@ from whygrad.io.rebuilding import (
     rebuild_tensor_v3,
 )
 from whygrad.parameter import Parameter
+from whygrad.torch_homes import torch_home
 
 _whygrad_internal_ = True
 
@@ -69,10 +70,13 @@ class _Pickler(_PythonPickler):
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         full = _NAMES.get(id(obj))
-        if full is None:
+        if full is not None:
+            module, _, short = full.rpartition(".")
+        elif (home := torch_home(obj)) is not None and "." not in obj.__qualname__:
+            module, short = home, obj.__qualname__  # so that PyTorch finds its own class
+        else:
             super().save_global(obj, name)
             return
-        module, _, short = full.rpartition(".")
         self.write(pickle.GLOBAL + f"{module}\n{short}\n".encode())
         self.memoize(obj)
 

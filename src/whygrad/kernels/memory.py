@@ -26,6 +26,7 @@ LINE = 64
 HUGE = 4 << 20
 
 state = (ctypes.c_int64 * (LISTS + CLASSES))()
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(state))  # arrays are freed after this module when the process ends
 
 
 def _write(module: Any, name: str) -> None:
@@ -151,6 +152,8 @@ def _capsule() -> Any:
     functions = _Functions(None, malloc, *[address_beside("allocator", suffix) for suffix in ("_calloc", "_realloc", "_free")])
     handler = _Handler(b"whygrad", 1, functions)
     name = ctypes.create_string_buffer(b"mem_handler")
+    for kept in (handler, name):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # every array refers to them
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     capsule = new(ctypes.addressof(handler), ctypes.addressof(name), None)

@@ -15,6 +15,7 @@ from whygrad.errors import user_stacklevel
 from whygrad.nn.hooks import HookedCall, add_hook, everywhere, on_registration
 from whygrad.nn.state import StateDictMethods
 from whygrad.parameter import Buffer, Parameter
+from whygrad.torch_homes import torch_home
 
 _whygrad_internal_ = True
 
@@ -23,11 +24,6 @@ HOOK_REGISTRIES = ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "
                    "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs",
                    "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
                    "_load_state_dict_post_hooks")
-
-
-# Where torch has what stands in our files, for messages that name a type.
-TORCH_HOMES = {"whygrad.nn.containers": "torch.nn.modules.container", "whygrad.nn.embedding": "torch.nn.modules.sparse",
-               "whygrad.nn.": "torch.nn.modules.", "whygrad.parameter": "torch.nn.parameter", "whygrad.": "torch."}
 
 
 def forward_unimplemented(self: Module, *input: Any) -> Any:
@@ -473,6 +469,4 @@ def typename(value: Any) -> str:
     module = named.__module__
     if module in (None, "builtins"):
         return str(named.__qualname__)
-    for ours, theirs in TORCH_HOMES.items():
-        module = module.replace(ours, theirs)
-    return f"{module}.{named.__qualname__}"
+    return f"{torch_home(named) or module}.{named.__qualname__}"

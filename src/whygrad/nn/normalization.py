@@ -10,6 +10,7 @@ from whygrad._inplace import bump
 from whygrad.errors import user_stacklevel
 from whygrad.nn import functional as F
 from whygrad.nn import init
+from whygrad.nn.cross_map import CrossMapLRN2d as _CrossMapLRN2d
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedBuffer, UninitializedParameter
 from whygrad.nn.module import Module
 from whygrad.nn.torch_functions import torch
@@ -123,6 +124,16 @@ class LocalResponseNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
+class CrossMapLRN2d(LocalResponseNorm):
+    """As LocalResponseNorm, in the way of Torch 7."""
+
+    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Any) -> Any:
+        return _CrossMapLRN2d.apply(input, self.size, self.alpha, self.beta, self.k)
+
+
 class _NormBase(_Affine):
     """Base of normalisations with running statistics."""
 
@@ -209,6 +220,35 @@ class BatchNorm3d(_BatchNorm):
     """Batch norm of (N, C, D, H, W)."""
 
     dims = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch norm over all processes of a group; there is one process, so it is batch norm of any (N, C, ...)."""
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None, *,
+                 bias: bool = True) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Any) -> None:
+        if input.ndim < 2:
+            raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
+        if input.shape[1] == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """`module` with every batch norm in it replaced, parameters and statistics kept."""
+        result = module
+        if isinstance(module, _BatchNorm):
+            result = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
+                         process_group, bias=module.bias is not None)
+            for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked", "training"):
+                setattr(result, name, getattr(module, name))
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result
 
 
 class _InstanceNorm(_NormBase):

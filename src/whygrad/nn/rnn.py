@@ -64,6 +64,13 @@ class RNNBase(Module):
         self._flat_weights_names = [name for names in self._all_weights for name in names]
         self.reset_parameters()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """With the list of weights that torch's layer has beside its parameters, for pickles that go there."""
+        return {**self.__dict__, "_flat_weights": [getattr(self, name) for name in self._flat_weights_names]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: value for name, value in state.items() if name != "_flat_weights"})
+
     def _check_arguments(self, dropout: Any) -> None:
         if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= self.dropout <= 1:
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being "

@@ -39,3 +39,19 @@ from whygrad.ops import (
     weight_norm,
 )
 from whygrad.ops.table import TABLE, NoGrad, Row
+
+_whygrad_internal_ = True
+
+
+def load_library(path: str) -> None:
+    """torch.ops.load_library. Packages that bring compiled ops try it, and go on without them if it fails."""
+    raise OSError(f"{path}: whygrad runs no compiled ops")
+
+
+def __getattr__(name: str) -> object:
+    """torch.ops.<namespace>: ops that the program has made, see library.py. Others can be named, and raise when called."""
+    if name.startswith("_"):
+        raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
+    from whygrad.library import Namespace
+
+    return Namespace(name)

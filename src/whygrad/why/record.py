@@ -35,7 +35,13 @@ def site() -> Site:
 
 
 # How many nodes are looked at to find the leaves behind a cut. Set higher when explanations matter more than speed.
-reach = 32
+NEAR = 32
+reach = NEAR
+
+# So many nodes may be looked at beyond NEAR: some at once, and some more with every cut. A program that grows one graph and
+# cuts it at every step would otherwise take time that is quadratic in its steps.
+credit = 500_000
+MORE_CREDIT = 64
 
 
 class Cause:
@@ -53,7 +59,7 @@ class Cause:
         self.site = where
         self.detail = detail
         # A comparison makes a mask: cheap, frequent, and hardly ever asked about. It keeps to the nodes.
-        looked_at = sources if kind == "non-differentiable-op" and reach <= 32 else leaves_behind(sources)
+        looked_at = sources if kind == "non-differentiable-op" and reach <= NEAR else leaves_behind(sources)
         self.behind = tuple([weakref.ref(target) for target in looked_at])
         self.origin = origin
 
@@ -63,10 +69,12 @@ class Cause:
 
 def leaves_behind(sources: tuple[Any, ...]) -> list[Any]:
     """The leaves that these nodes (or leaves) lead to, and the nodes beyond which nobody looked."""
+    global credit
     leaves = []
+    limit = reach if credit > 0 else NEAR
     seen = set(sources)
     pending = list(sources)
-    while pending and len(seen) <= reach:
+    while pending and len(seen) <= limit:
         target = pending.pop()
         edges = getattr(target, "edges", None)
         if edges is None:
@@ -76,6 +84,8 @@ def leaves_behind(sources: tuple[Any, ...]) -> list[Any]:
             if edge is not None and edge not in seen:
                 seen.add(edge)
                 pending.append(edge)
+    if reach > NEAR:
+        credit += MORE_CREDIT - len(seen)
     return leaves + pending
 
 

@@ -80,7 +80,7 @@ class Watch:
     def stop(self) -> list[Answer]:
         """Stop watching, and give the answers in the order they were found."""
         record.watching = None
-        record.reach = 32
+        record.reach = record.NEAR
         for undo in self._undo:
             undo()
         return self.answers

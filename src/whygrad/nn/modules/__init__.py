@@ -13,6 +13,7 @@ from whygrad.nn import (
     adaptive_softmax,
     containers,
     conv,
+    cross_map,
     dropout,
     embedding,
     fold,
@@ -38,6 +39,7 @@ _whygrad_internal_ = True
 HOMES: dict[str, tuple[ModuleType, ...]] = {
     "activation": (_activation, multihead_attention),
     "adaptive": (adaptive_softmax,),
+    "_functions": (cross_map,),
     "batchnorm": (normalization,),
     "channelshuffle": (shuffle,),
     "container": (containers,),

@@ -1,0 +1,17 @@
+"""torch.__config__: how the library was built."""
+
+from __future__ import annotations
+
+_whygrad_internal_ = True
+
+
+def show() -> str:
+    import numpy
+
+    from whygrad.alias import TORCH_VERSION
+
+    return f"whygrad, which follows PyTorch {TORCH_VERSION}, on:\n  - NumPy {numpy.__version__}\n  - CPU only, USE_CUDA=0\n"
+
+
+def parallel_info() -> str:
+    return "NumPy decides about threads\n"

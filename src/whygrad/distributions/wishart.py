@@ -1,0 +1,162 @@
+"""Random covariance matrices."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from typing import Any
+
+from whygrad import dtypes, linalg
+from whygrad.distributions import constraints
+from whygrad.distributions.chi2 import Chi2
+from whygrad.distributions.distribution import Real, Shape, validated
+from whygrad.distributions.exp_family import ExponentialFamily
+from whygrad.distributions.multivariate_normal import _half_log_det, _precision_to_scale_tril
+from whygrad.distributions.utils import Values, lazy_property
+from whygrad.errors import user_stacklevel
+from whygrad.nn.torch_functions import torch
+
+_whygrad_internal_ = True
+
+__all__ = ["Wishart"]
+
+
+class Wishart(ExponentialFamily):
+    """Wishart(df, ...) with one of `covariance_matrix`, `precision_matrix`, `scale_tril`."""
+
+    support = constraints.positive_definite
+    has_rsample = True
+    _mean_carrier_measure = 0
+    _parts = ("df", "covariance_matrix", "precision_matrix", "scale_tril")
+    df: Any
+
+    def __init__(self, df: Real, covariance_matrix: Values | None = None, precision_matrix: Values | None = None,
+                 scale_tril: Values | None = None, validate_args: bool | None = None) -> None:
+        matrices = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
+        passed = {name: m for name, m in matrices.items() if m is not None}
+        if len(passed) != 1:
+            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        (name, matrix), = passed.items()
+        if matrix.dim() < 2:
+            raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
+        if isinstance(df, numbers.Number):
+            df = torch.tensor(df, dtype=matrix.dtype)
+            batch_shape = matrix.shape[:-2]
+            self.df = df
+        else:
+            batch_shape = torch.broadcast_shapes(matrix.shape[:-2], df.shape)
+            self.df = df.expand(batch_shape)
+        size = matrix.shape[-1]
+        if bool(self.df.le(size - 1).any()):
+            raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {size - 1}.")
+        if bool(self.df.lt(size).any()):
+            warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
+                          stacklevel=user_stacklevel())
+        setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
+        super().__init__(batch_shape, matrix.shape[-2:], validate_args=validate_args)
+        self._unbroadcasted_scale_tril: Any = {
+            "scale_tril": lambda m: m, "covariance_matrix": linalg.cholesky,
+            "precision_matrix": _precision_to_scale_tril}[name](matrix)
+        # Their square roots are the diagonal of a sample's factor.
+        self._dist_chi2 = Chi2(self.df.unsqueeze(-1) - torch.arange(size, dtype=matrix.dtype).expand((*batch_shape, -1)))
+
+    @property
+    def arg_constraints(self) -> dict[str, Any]:
+        return {"covariance_matrix": constraints.positive_definite, "precision_matrix": constraints.positive_definite,
+                "scale_tril": constraints.lower_cholesky, "df": constraints.greater_than(self._event_shape[-1] - 1)}
+
+    def _copy_of_parts(self, batch_shape: Shape, _instance: Any) -> Any:
+        new = super()._copy_of_parts(batch_shape, _instance)
+        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril.expand((*batch_shape, *self._event_shape))
+        new._dist_chi2 = self._dist_chi2.expand((*batch_shape, self._event_shape[-1]))
+        return new
+
+    def _of_batch(self, matrices: Any) -> Any:
+        return matrices.expand(self._batch_shape + self._event_shape)
+
+    def _per_matrix(self, values: Any) -> Any:
+        return values.view((*self._batch_shape, 1, 1))
+
+    @lazy_property
+    def scale_tril(self) -> Any:
+        return self._of_batch(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Any:
+        return self._of_batch(torch.matmul(self._unbroadcasted_scale_tril, self._unbroadcasted_scale_tril.mT))
+
+    @lazy_property
+    def precision_matrix(self) -> Any:
+        factor = self._unbroadcasted_scale_tril
+        return self._of_batch(torch.cholesky_solve(torch.eye(factor.shape[-1], dtype=factor.dtype), factor))
+
+    mean = property(lambda self: self._per_matrix(self.df) * self.covariance_matrix)
+
+    @property
+    def mode(self) -> Any:
+        factor = self.df - self._event_shape[-1] - 1
+        return self._per_matrix(torch.where(factor <= 0, math.nan, factor)) * self.covariance_matrix
+
+    @property
+    def variance(self) -> Any:
+        covariance: Any = self.covariance_matrix
+        diagonal = covariance.diagonal(dim1=-2, dim2=-1)
+        return self._per_matrix(self.df) * (covariance.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
+
+    def _bartlett_sampling(self, sample_shape: Shape = ()) -> Any:
+        """factor @ factor.mT, the factor with roots of chi-squares on the diagonal and normals below it."""
+        size = self._event_shape[-1]
+        roots = self._dist_chi2.rsample(sample_shape).sqrt()
+        roots = roots.clamp(min=dtypes.finfo(roots.dtype).eps)
+        noise = roots.diag_embed(dim1=-2, dim2=-1)
+        rows, columns = torch.tril_indices(size, size, offset=-1)
+        shape = (*sample_shape, *self._batch_shape, size * (size - 1) // 2)
+        noise[..., rows, columns] = torch.randn(shape, dtype=noise.dtype)
+        factor = torch.matmul(self._unbroadcasted_scale_tril, noise)
+        return torch.matmul(factor, factor.mT)
+
+    def rsample(self, sample_shape: Shape = (), max_try_correction: int | None = None) -> Any:
+        """torch calls a sample singular when it is not, warns, and draws again; so must we, for the same numbers."""
+        sample = self._bartlett_sampling(tuple(sample_shape))
+        again = self._any_of_batch(self.support.check(sample))
+        if bool(again.any()):
+            warnings.warn("Singular sample detected.", stacklevel=user_stacklevel())
+            for _ in range(10 if max_try_correction is None else max_try_correction):
+                fresh = self._bartlett_sampling(again[again].shape)
+                sample[again] = fresh
+                again[again.clone()] = self._any_of_batch(~self.support.check(fresh))
+                if not bool(again.any()):
+                    break
+        return sample
+
+    def _any_of_batch(self, flags: Any) -> Any:
+        return flags.amax([-(i + 1) for i in range(len(self._batch_shape))]) if self._batch_shape else flags
+
+    def _log_scale(self) -> Any:
+        return self._event_shape[-1] * math.log(2) / 2 + _half_log_det(self._unbroadcasted_scale_tril)
+
+    @validated
+    def log_prob(self, value: Any) -> Any:
+        size = self._event_shape[-1]
+        solved = torch.cholesky_solve(value, self._unbroadcasted_scale_tril)
+        log_det: Any = linalg.slogdet(value).logabsdet
+        return (-self.df * self._log_scale() - torch.mvlgamma(self.df / 2, size)
+                + (self.df - size - 1) / 2 * log_det - solved.diagonal(dim1=-2, dim2=-1).sum(-1) / 2)
+
+    def entropy(self) -> Any:
+        size = self._event_shape[-1]
+        half = self.df / 2
+        digammas = torch.digamma(half.unsqueeze(-1) - torch.arange(size, dtype=half.dtype) / 2).sum(-1)
+        return ((size + 1) * self._log_scale() + torch.mvlgamma(half, size)
+                - (self.df - size - 1) / 2 * digammas + self.df * size / 2)
+
+    @property
+    def _natural_params(self) -> Any:
+        return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
+
+    def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
+        size = self._event_shape[-1]
+        log_det: Any = linalg.slogdet(-2 * x).logabsdet
+        half = y + (size + 1) / 2
+        return half * (math.log(2) * size - log_det) + torch.mvlgamma(half, size)

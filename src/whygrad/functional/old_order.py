@@ -1,0 +1,37 @@
+"""Signatures of before torch 1.5, which torch still takes: `p.add_(-lr, grad)`, `v.addcmul_(1 - beta, g, g)`.
+
+Optimizers that people wrote then are full of them. The numbers come first that have a name today.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+from whygrad._tensor import Tensor
+from whygrad.functional import fresh
+
+_whygrad_internal_ = True
+
+DEPRECATED = ("This overload of {0} is deprecated:\n\t{0}({1})\nConsider using one of the following signatures instead:\n"
+              "\t{0}({2})")
+_told: list[str] = []
+
+
+def in_old_order(function: Callable[..., Any], name: str, tensors: tuple[str, ...], scalars: tuple[str, ...],
+                 *values: Any) -> Any:
+    """Call `function`, whose tensors after the first and whose scalars are named, with values in the order of old."""
+    given = list(values)
+    extra = len(given) - 1 - len(tensors)
+    if not isinstance(given[0], Tensor):
+        given[:2] = given[1::-1]  # torch.addmm(beta, input, alpha, mat1, mat2)
+    if extra > len(scalars) or not all(isinstance(x, numbers.Number) for x in given[1:1 + extra]):
+        raise TypeError(f"{name}() takes {len(tensors)} positional argument{'s' if len(tensors) > 1 else ''} but "
+                        f"{len(values) - 1} were given")
+    if not _told:  # torch says it once, of the first
+        _told.append(name)
+        old = [f"Number {scalar}" for scalar in scalars[:extra]] + [f"Tensor {tensor}" for tensor in tensors]
+        new = [f"Tensor {tensor}" for tensor in tensors] + ["*"] + [f"Number {scalar} = 1" for scalar in scalars]
+        fresh.warn(DEPRECATED.format(name, ", ".join(old), ", ".join(new)))
+    return function(given[0], *given[1 + extra:], **dict(zip(scalars, given[1:1 + extra], strict=False)))
