@@ -1,0 +1,340 @@
+"""Gradients that are asked of the wrong tensor: intermediate results, leaves that were never asked, frozen ones."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from whygrad.why.edits.case import Case, Spot, torch
+from whygrad.why.edits.changes import Changes
+from whygrad.why.edits.names import (
+    FACTORIES,
+    Binding,
+    assigned,
+    backward_above,
+    binding_before,
+    classes,
+    is_module,
+    statements_in,
+    uses,
+)
+from whygrad.why.edits.source import Function, Source, called, end, keyword, names_in, receiver, root, same, start
+
+_whygrad_internal_ = True
+
+
+def retain(case: Case) -> Iterator[Changes]:
+    """Call retain_grad() where the tensor gets its name, or before backward."""
+    made = case.cause
+    if made is not None:
+        targets = assigned(made.statement)
+        whole = isinstance(made.statement, (ast.Assign, ast.AnnAssign)) and made.statement.value is made.node
+        if whole and len(targets) == 1:
+            yield Changes(made.source).after(made.statement, f"{ast.unparse(targets[0])}.retain_grad()")
+        wanted = case.tensor
+        for target in targets:
+            if wanted is not None and (same(target, wanted) or _same_attribute(target, wanted)) and not (whole and len(targets) == 1):
+                yield Changes(made.source).after(made.statement, f"{ast.unparse(target)}.retain_grad()")
+    yield from _retain_before_backward(case)
+
+
+def _same_attribute(a: ast.expr, b: ast.expr) -> bool:
+    """`self.hidden` in a class is `net.hidden` outside."""
+    return isinstance(a, ast.Attribute) and isinstance(b, ast.Attribute) and a.attr == b.attr
+
+
+def _retain_before_backward(case: Case) -> Iterator[Changes]:
+    back, read = case.backward, case.read
+    if back is None or read is None or case.tensor is None or back.source is not read.source:
+        return
+    text = ast.unparse(case.tensor)
+    source = read.source
+    if case.visible_at(back):
+        yield Changes(source).before(back.statement, f"{text}.retain_grad()")
+        return
+    # The read goes over several tensors: so does the call.
+    for outer in source.above(read.node):
+        for loop in getattr(outer, "generators", [outer]):
+            if isinstance(loop, (ast.For, ast.comprehension)) and uses(loop.target, ast.Name(root(case.tensor) or "")):
+                header = f"for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}:"
+                yield Changes(source).before(back.statement, f"{header}\n{source.unit}{text}.retain_grad()")
+
+
+def ask(case: Case) -> Iterator[Changes]:
+    """Let a leaf require grad: where the name that was read is bound, else where the leaf is made."""
+    if case.read is not None and case.tensor is not None:
+        source = case.read.source
+        bound = binding_before(source, case.tensor, case.read.node)
+        if bound is not None:
+            yield from _asked_at(source, case.tensor, bound)
+            return
+    if case.tensor is not None and isinstance(case.tensor, ast.Attribute):
+        yield from _attribute_asked(case, case.tensor.attr)
+    wanted = [c for c in case.causes if isinstance(c.statement, (ast.Assign, ast.AnnAssign))]
+    if case.tensor is None:  # an error: nothing at all required grad
+        wanted = [c for c in wanted if _is_trained(c)] or (wanted if len(wanted) == 1 else [])
+    for made in wanted:
+        targets = assigned(made.statement)
+        if len(targets) == 1 and isinstance(made.statement, (ast.Assign, ast.AnnAssign)):
+            yield from _asked_at(made.source, targets[0], Binding(made.statement, made.statement.value))
+    if case.tensor is None and not wanted:
+        yield from _trained_leaves(case)
+
+
+def _is_trained(made: Spot) -> bool:
+    """True if the program later reads the gradient of what is made here, or gives it to an optimizer."""
+    return any(_is_trained_name(made.source, target) for target in assigned(made.statement))
+
+
+def _is_trained_name(source: Source, target: ast.expr) -> bool:
+    for node in source.walk():
+        if isinstance(node, ast.Attribute) and node.attr == "grad" and same(node.value, target):
+            return True
+        if isinstance(node, ast.List) and any(same(e, target) for e in node.elts) and "optim" in source.text(
+                source.statement(node) or node).lower():
+            return True
+    return False
+
+
+def _trained_leaves(case: Case) -> Iterator[Changes]:
+    """Where nothing says which leaf was meant: those whose gradient the program reads later."""
+    source = case.read.source if case.read is not None else None
+    if source is None:
+        return
+    made = [s for s in statements_in(source, source.tree) if isinstance(s, ast.Assign) and called(s.value) in FACTORIES and
+            len(s.targets) == 1 and _is_trained_name(source, s.targets[0])]
+    if made:
+        changes = Changes(source)
+        for s in made:
+            assert isinstance(s, ast.Assign)
+            _require(changes, s.value)
+        yield changes
+
+
+def _asked_at(source: Source, target: ast.expr, bound: Binding) -> Iterator[Changes]:
+    name = ast.unparse(target)
+    statement = bound.statement
+    if isinstance(statement, (ast.For, ast.AsyncFor)):
+        yield Changes(source).before(statement.body[0], f"{name}.requires_grad_()")
+    elif isinstance(statement, Function):
+        has_docstring = ast.get_docstring(statement) is not None and len(statement.body) > 1
+        yield Changes(source).before(statement.body[1 if has_docstring else 0], f"{name}.requires_grad_()")
+    elif bound.value is not None:
+        if isinstance(target, ast.Attribute) and _in_module_class(source, statement):
+            changes = Changes(source)
+            yield _as_parameter(changes, bound.value)
+        changes = Changes(source)
+        _require(changes, bound.value)
+        yield changes
+        if isinstance(statement, ast.stmt):
+            yield Changes(source).after(statement, f"{name}.requires_grad_()")
+    elif isinstance(statement, ast.stmt):
+        yield Changes(source).after(statement, f"{name}.requires_grad_()")
+
+
+def _attribute_asked(case: Case, attribute: str) -> Iterator[Changes]:
+    """`model.gain`, which some class sets as `self.gain`."""
+    files = [s.source for s in (case.read, *case.causes) if s is not None]
+    for source in dict.fromkeys(files):
+        for definition in classes(source).values():
+            for node in ast.walk(definition):
+                if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{attribute}":
+                    yield from _asked_at(source, node.targets[0], Binding(node, node.value))
+                    return
+
+
+def _in_module_class(source: Source, node: ast.AST) -> bool:
+    definition = next((a for a in source.above(node) if isinstance(a, ast.ClassDef)), None)
+    return definition is not None and any("Module" in ast.unparse(base) for base in definition.bases)
+
+
+def _as_parameter(changes: Changes, value: ast.expr) -> Changes:
+    if isinstance(value, ast.Call):
+        changes.drop_keyword(value, "requires_grad")
+    nn = torch(changes, "torch.nn")
+    return changes.span(start(value), start(value), f"{nn}.Parameter(").span(end(value), end(value), ")")
+
+
+def _require(changes: Changes, value: ast.expr) -> None:
+    """Make an expression give a leaf that requires grad."""
+    if isinstance(value, ast.Call) and (called(value) in FACTORIES or called(value) == "Parameter"):
+        if _holds_integers(value) and keyword(value, "dtype") is None:
+            changes.argument(value, f"dtype={torch(changes)}.float32")
+        changes.set_keyword(value, "requires_grad", "True")
+    else:
+        changes.suffix(value, ".requires_grad_()")
+
+
+def _holds_integers(call: ast.Call) -> bool:
+    """`torch.tensor([1, 2])`, `torch.arange(3)`, `torch.full((2,), 1)`."""
+    if called(call) not in ("tensor", "arange", "full"):
+        return False
+    values = call.args[1:] if called(call) == "full" else call.args
+    numbers = [n.value for v in values for n in ast.walk(v) if isinstance(n, ast.Constant)]
+    plain = not any(isinstance(n, (ast.Name, ast.Call)) for v in values for n in ast.walk(v))
+    return plain and bool(numbers) and all(isinstance(n, int) for n in numbers)
+
+
+def unfreeze(case: Case) -> Iterator[Changes]:
+    """Take back requires_grad=False for the tensor that was read."""
+    frozen = case.cause
+    if frozen is None:
+        return
+    source = frozen.source
+    # `module.requires_grad = True` was meant to do it, and only sets an attribute.
+    for node in source.walk():
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute) and (
+                node.targets[0].attr == "requires_grad") and isinstance(node.value, ast.Constant) and node.value.value is True:
+            holder = node.targets[0].value
+            if start(node) > start(frozen.statement) and is_module(source, holder, node) is not False:
+                yield Changes(source).replace(node, f"{source.text(holder)}.requires_grad_(True)")
+    holder = _frozen_thing(frozen)
+    if holder is not None and case.tensor is not None and same(holder, case.tensor):
+        yield _set_to(frozen, "True")
+    if case.tensor is not None and case.read is not None and case.read.source is source and not _is_loop_name(case):
+        outermost = frozen.statement
+        for outer in source.above(frozen.statement):
+            if isinstance(outer, (ast.For, ast.While)):
+                outermost = outer
+        if source.scope(outermost) is source.scope(case.read.node) or source.scope(case.read.node) is source.tree:
+            if source.scope(outermost) is source.tree or source.scope(outermost) is source.scope(case.read.node):
+                yield Changes(source).after(outermost, f"{ast.unparse(case.tensor)}.requires_grad_(True)")
+    yield _set_to(frozen, "True")
+
+
+def _is_loop_name(case: Case) -> bool:
+    assert case.read is not None
+    assert case.tensor is not None
+    bound = binding_before(case.read.source, ast.Name(root(case.tensor) or ""), case.read.node)
+    return bound is not None and isinstance(bound.statement, (ast.For, ast.comprehension))
+
+
+def _frozen_thing(frozen: Spot) -> ast.expr | None:
+    """`x` of `x.requires_grad_(False)` and of `x.requires_grad = False`."""
+    statement = frozen.statement
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
+        return statement.targets[0].value
+    return next((receiver(n) for n in ast.walk(statement) if called(n) == "requires_grad_"), None)
+
+
+def _set_to(frozen: Spot, value: str) -> Changes:
+    changes = Changes(frozen.source)
+    if isinstance(frozen.statement, ast.Assign) and isinstance(frozen.statement.value, ast.Constant):
+        return changes.replace(frozen.statement.value, value)
+    for node in ast.walk(frozen.statement):
+        if isinstance(node, ast.Call) and called(node) == "requires_grad_" and (node.args or node.keywords):
+            given = node.args[0] if node.args else node.keywords[0].value
+            return changes.replace(given, value)
+        if isinstance(node, ast.Call) and keyword(node, "requires_grad") is not None:
+            return changes.set_keyword(node, "requires_grad", value)
+    return changes
+
+
+def clear_when_freezing(case: Case) -> Iterator[Changes]:
+    """Remove the gradient that a freeze leaves behind."""
+    for frozen in case.causes:
+        holder = _frozen_thing(frozen)
+        if holder is None:
+            continue
+        name = ast.unparse(holder)
+        as_tensor, as_module = f"{name}.grad = None", f"{name}.zero_grad()"
+        tensor_first = is_module(frozen.source, holder, frozen.node) is False or isinstance(frozen.statement, ast.Assign)
+        for text in (as_tensor, as_module) if tensor_first else (as_module, as_tensor):
+            yield Changes(frozen.source).after(frozen.statement, text)
+        return
+
+
+def keep_the_leaf(case: Case) -> Iterator[Changes]:
+    """The name came to mean a result: update the leaf in place, or make it in its final form."""
+    made = case.cause
+    if made is None:
+        return
+    source, statement = made.source, made.statement
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+        yield from _leaf_for_optimizer(case)
+        return
+    target = assigned(statement)[0]
+    if _makes_leaf(statement.value):
+        yield from _require_at_theend(source, statement.value)
+    elif uses(statement.value, target):
+        if backward_above(source, statement) is not None:
+            yield _updated_in_place(source, statement)
+        yield Changes(source).after(statement, f"{ast.unparse(target)}.retain_grad()")
+    yield from retain(case)
+
+
+def _makes_leaf(value: ast.expr) -> bool:
+    return any(isinstance(n, ast.Call) and (called(n) in ("Parameter", "requires_grad_") or keyword(n, "requires_grad") is not None)
+               for n in ast.walk(value))
+
+
+def _require_at_theend(source: Source, value: ast.expr) -> Iterator[Changes]:
+    """`torch.randn(3, requires_grad=True) * 0.01` -> `(torch.randn(3) * 0.01).requires_grad_()`."""
+    changes = Changes(source)
+    for node in ast.walk(value):
+        if isinstance(node, ast.Call) and called(node) == "Parameter" and node.args:
+            inner = node.args[0]
+            name = source.text(node.func)
+            changes.span(start(node), start(inner), "").span(end(inner), end(node), "")
+            yield changes.span(start(value), start(value), f"{name}(").span(end(value), end(value), ")")
+            return
+        if isinstance(node, ast.Call) and keyword(node, "requires_grad") is not None:
+            yield changes.drop_keyword(node, "requires_grad").suffix(value, ".requires_grad_()")
+            return
+        if isinstance(node, ast.Call) and called(node) == "requires_grad_" and isinstance(node.func, ast.Attribute):
+            yield changes.drop_suffix(node.func, node).suffix(value, ".requires_grad_()")
+            return
+
+
+def _updated_in_place(source: Source, statement: ast.Assign | ast.AnnAssign) -> Changes:
+    """`w = w - lr * g` -> in place, without recording; and so for its neighbours of the same kind."""
+    changes = Changes(source)
+    for neighbour in [statement, *[s for s in source.block(statement) if s is not statement]]:
+        if not isinstance(neighbour, (ast.Assign, ast.AnnAssign)) or neighbour.value is None or len(assigned(neighbour)) != 1:
+            continue
+        target = assigned(neighbour)[0]
+        if neighbour is not statement and not (_is_update(neighbour, target) and _is_leaf_name(source, target, neighbour)):
+            continue
+        name = ast.unparse(target)
+        lines = [_in_place(source, neighbour.value, target)]
+        cleared = any(isinstance(n, ast.Attribute) and n.attr == "grad" and same(n.value, target) and
+                      _is_clearing(source, n) for n in source.walk())
+        if not cleared:
+            lines.append(f"{name}.grad = None")
+        changes.wrap(neighbour, f"with {torch(changes)}.no_grad():", lines)
+    return changes
+
+
+def _is_clearing(source: Source, grad: ast.Attribute) -> bool:
+    parent = source.parents.get(grad)
+    return isinstance(grad.ctx, ast.Store) or (isinstance(parent, ast.Attribute) and parent.attr in ("zero_", "data", "fill_"))
+
+
+def _is_update(statement: ast.Assign | ast.AnnAssign, target: ast.expr) -> bool:
+    value = statement.value
+    return isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Sub, ast.Add)) and same(value.left, target)
+
+
+def _is_leaf_name(source: Source, target: ast.expr, at: ast.AST) -> bool:
+    return any(isinstance(n, ast.Assign) and any(same(t, target) for t in n.targets) and _makes_leaf(n.value)
+               for n in source.walk())
+
+
+def _in_place(source: Source, value: ast.expr, target: ast.expr) -> str:
+    name = ast.unparse(target)
+    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Sub, ast.Add)) and same(value.left, target):
+        return f"{name} {'-' if isinstance(value.op, ast.Sub) else '+'}= {source.text(value.right)}"
+    return f"{name}.copy_({ast.unparse(value)})"
+
+
+def _leaf_for_optimizer(case: Case) -> Iterator[Changes]:
+    """An optimizer was given a result: find the name in its list, and how it was made."""
+    read = case.read
+    if read is None:
+        return
+    for call in ast.walk(read.node):
+        if isinstance(call, ast.Call) and call.args:
+            for name in sorted(names_in(call.args[0])):
+                bound = binding_before(read.source, ast.Name(name), call)
+                if bound is not None and bound.value is not None and _makes_leaf(bound.value):
+                    yield from _require_at_theend(read.source, bound.value)
