@@ -29,6 +29,9 @@ USAGE = "whygrad fix [--write] [--timeout=SECONDS] script.py [arguments of the p
 # How many changes are tried for one problem, how many runs there are at most, and how long a chain of changes may get.
 MOST_CHANGES, MOST_RUNS, LONGEST_CHAIN = 6, 60, 6
 
+# What is to be expected at the same read once a problem is mended: a frozen tensor has no gradient, a loss may be at its minimum.
+EXPECTED = {"stale-grad-after-freeze": {"frozen", "never-required-grad"}, "broadcast-loss": {"zero-factor", "zero-local-derivative"}}
+
 Problem = dict[str, Any]
 
 
@@ -108,6 +111,8 @@ class Fixer:
         self.progress = progress
         self.original: dict[str, bytes] = {}
         self.runs = 0
+        # What is no problem any more, though it is still answered.
+        self.settled: list[tuple[str, str, str]] = []
 
     def start(self) -> State:
         self.progress.say(f"running {self.script}")
@@ -119,6 +124,7 @@ class Fixer:
         if self.runs == 1:
             # A change that makes the program wait forever need not be waited for as long as the program itself.
             self.timeout = min(self.timeout, 30 + 10 * outcome.seconds)
+        outcome.answers = [a for a in outcome.answers if (a["file"], a["category"], a["expression"]) not in self.settled]
         return outcome
 
     def mend_all(self, state: State) -> None:
@@ -154,9 +160,13 @@ class Fixer:
                 reason = reason or "the change cannot be written into the file"
                 continue
             outcome = self._run(files)
+            expected = [a for a in outcome.answers if _is_at(a, problem, edit) and
+                        a["category"] in EXPECTED.get(problem["category"], ())]
+            outcome.answers = [a for a in outcome.answers if a not in expected]
             verdict, uncovered = judge(state.outcome, outcome, problem, edit)
             after = State(files, outcome, [problem])
             if verdict == "good":
+                self.settled += [(a["file"], a["category"], a["expression"]) for a in expected]
                 return (after, [edit]), ""
             if verdict == "uncovers" and depth < LONGEST_CHAIN:
                 chain = self._mend_uncovered(after, uncovered, depth + 1)
@@ -211,12 +221,9 @@ def judge(before: Outcome, after: Outcome, problem: Problem, edit: Edit) -> tupl
         return "with the change, the program did not end in time", []
     if not after.reported:
         return "with the change, the program ended without a report", []
-    lines = moved(edit, problem["file"], problem["line"])
     was_error = is_error(problem)
-    for answer in after.answers:
-        here = answer["file"] == problem["file"] and answer["line"] in lines
-        if here and (answer["expression"] == problem["expression"] or (was_error and is_error(answer))):
-            return "with the change, the symptom is still there", []
+    if any(_is_at(answer, problem, edit) for answer in after.answers):
+        return "with the change, the symptom is still there", []
     old = [p for p in before.answers if p is not problem]
     new = [a for a in after.answers if not any(_is_same(a, p, edit) for p in old)]
     # An error that ends the program and is itself explained is among the answers.
@@ -227,6 +234,13 @@ def judge(before: Outcome, after: Outcome, problem: Problem, edit: Edit) -> tupl
     if was_error and after.error == before.error and after.error and after.error in problem["symptom"] and not explained:
         return "with the change, the symptom is still there", []
     return ("uncovers", new) if new else ("good", [])
+
+
+def _is_at(answer: Problem, problem: Problem, edit: Edit) -> bool:
+    """True if an answer is about the same read, or the same call that raises, as a problem before the edit."""
+    if answer["file"] != problem["file"] or answer["line"] not in moved(edit, problem["file"], problem["line"]):
+        return False
+    return bool(answer["expression"] == problem["expression"] or (is_error(problem) and is_error(answer)))
 
 
 def is_error(problem: Problem) -> bool:

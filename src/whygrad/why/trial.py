@@ -93,10 +93,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> None:
-    order = json.loads(Path(sys.argv[1]).read_text())
+    order, script, arguments = json.loads(Path(sys.argv[1]).read_text()), sys.argv[2], sys.argv[3:]
     replace_files({path: Path(copy).read_bytes() for path, copy in order["files"].items()})
     from whygrad import alias, cli
-    from whygrad.why.ask import Listener
+    from whygrad.why.listener import Listener
     from whygrad.why.watch import Watch
 
     alias.install()
@@ -105,14 +105,14 @@ def main() -> None:
     told: dict[str, Any] = {}
     watch.start()
     try:
-        cli.execute(cli.Program("script", sys.argv[2], sys.argv[3:]))
+        cli.execute(cli.Program("script", script, arguments))
     except SystemExit as ended:
         if not isinstance(ended.code, (int, type(None))):
             told["error"] = str(ended.code)
         raise
     except BaseException as error:
         told["error"] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(": ")
-        told["error_line"] = _line_of(error, sys.argv[2] if len(sys.argv) > 2 else "")
+        told["error_line"] = _line_of(error, script)
         raise
     finally:
         answers = watch.stop()
