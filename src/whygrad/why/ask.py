@@ -111,7 +111,12 @@ def _found(heard: Listener, error: str, line: int) -> str | None:
     asked_for = _asked_tensor(heard.question)
     if asked_for is not None:
         return _told(asked_for, words)
-    return None if expressions(heard.question) else _most_puzzling(heard, words)
+    return _most_puzzling(heard, words) if all(map(_is_known, expressions(heard.question))) else None
+
+
+def _is_known(expression: str) -> bool:
+    """True if the program has the name at the beginning of an expression."""
+    return re.split(r"\W", expression)[0] in main_namespace()
 
 
 def _most_puzzling(heard: Listener, words: str) -> str | None:

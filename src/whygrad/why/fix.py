@@ -30,7 +30,8 @@ USAGE = "whygrad fix [--write] [--timeout=SECONDS] script.py [arguments of the p
 MOST_CHANGES, MOST_RUNS, LONGEST_CHAIN = 6, 60, 6
 
 # What is to be expected at the same read once a problem is mended: a frozen tensor has no gradient, a loss may be at its minimum.
-EXPECTED = {"stale-grad-after-freeze": {"frozen", "never-required-grad"}, "broadcast-loss": {"zero-factor", "zero-local-derivative"}}
+FLAT = {"zero-factor", "zero-local-derivative"}
+EXPECTED = {"stale-grad-after-freeze": {"frozen", "never-required-grad"}, "broadcast-loss": FLAT, "nan-derivative": FLAT}
 
 Problem = dict[str, Any]
 

@@ -127,22 +127,20 @@ class Changes:
     def wrap(self, statement: ast.stmt, header: str, lines: list[str] | None = None) -> Changes:
         """Put a statement (or `lines` in its stead) into a block of its own."""
         source = self.source
-        body = [source.text(statement)] if lines is None else lines
-        siblings = [s for s in source.block(statement) if start(s).line <= end(statement).line and
-                    end(s).line >= start(statement).line]
+        on_its_lines = [s for s in source.block(statement) if start(s).line <= end(statement).line and
+                        end(s).line >= start(statement).line]
         one_line = self._in_one_line_suite(statement)
         indent = source.indentation(statement) + (source.unit if one_line else "")
-        at = siblings.index(statement)
-        inner = indent + source.unit
-        text = "\n".join([header, *[inner + line for line in body]])
-        if not one_line and at == 0 and len(siblings) == 1:
-            return self.replace(statement, text)
-        # Several statements share the line: each gets its own.
-        for i, sibling in enumerate(siblings):
-            first = end(siblings[i - 1]) if i else Position(start(sibling).line, len(source.before(start(sibling)).rstrip().encode()))
-            if i or one_line:
-                self.span(first, start(sibling), "\n" + indent)
-        return self.replace(statement, text)
+        inner = f"\n{indent}{source.unit}"
+        # Where several statements share the line, each gets its own.
+        for before, sibling in zip([None, *on_its_lines], on_its_lines, strict=False):
+            if before is not None or one_line:
+                left = Position(start(sibling).line, len(source.before(start(sibling)).rstrip().encode()))
+                self.span(end(before) if before is not None else left, start(sibling), f"\n{indent}")
+        if lines is None:
+            # Lines that continue the statement may stay where they are.
+            return self.span(start(statement), start(statement), header + inner)
+        return self.replace(statement, inner.join([header, *lines]))
 
     def _stands_alone(self, statement: ast.stmt) -> bool:
         return not self.source.before(start(statement)).strip()

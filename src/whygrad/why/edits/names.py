@@ -26,16 +26,17 @@ class Binding(NamedTuple):
 
 
 def module_name(source: Source, module: str) -> str | None:
-    """How the program calls `torch`, `torch.nn` or `torch.nn.functional`."""
+    """How the program calls `torch`, `torch.nn` or `torch.nn.functional` (`import whygrad as torch` is as good)."""
     parent, _, last = module.rpartition(".")
+    names, parents = ({name, name.replace("torch", "whygrad", 1)} for name in (module, parent))
     for node in source.walk():
         if isinstance(node, ast.Import):
             for alias in node.names:
-                if alias.name == module and alias.asname:
+                if alias.name in names and alias.asname:
                     return alias.asname
-                if not parent and alias.asname is None and alias.name.split(".")[0] == module:
-                    return module
-        if isinstance(node, ast.ImportFrom) and node.module == parent:
+                if not parent and alias.asname is None and alias.name.split(".")[0] in names:
+                    return alias.name.split(".")[0]
+        if isinstance(node, ast.ImportFrom) and parent and node.module in parents:
             for alias in node.names:
                 if alias.name == last:
                     return alias.asname or last
@@ -45,9 +46,8 @@ def module_name(source: Source, module: str) -> str | None:
 
 def bindings(source: Source, target: ast.expr, within: ast.AST) -> list[Binding]:
     """What gives `target` (a name, or `self.x`) its value in a function or module, in the order of the text."""
-    found = [b for node in source.walk(within) for b in _bound_by(node, target) if isinstance(node, ast.Lambda) or
-             source.scope(node) is within or node is within]
-    return sorted(found, key=lambda b: start(b.statement) if not isinstance(b.statement, ast.arguments) else (0, 0))
+    found = [b for node in source.walk(within) if source.scope(node) is within or node is within for b in _bound_by(node, target)]
+    return sorted(found, key=lambda b: start(b.statement))
 
 
 def _bound_by(node: ast.AST, target: ast.expr) -> Iterator[Binding]:
@@ -56,7 +56,7 @@ def _bound_by(node: ast.AST, target: ast.expr) -> Iterator[Binding]:
             yield from _matched(node, t, node.value, target)
     elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and same(node.target, target):
         yield Binding(node, node.value if not isinstance(node, ast.AugAssign) else None)
-    elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+    elif isinstance(node, (ast.For, ast.AsyncFor)):
         if any(same(t, target) for t in ast.walk(node.target) if isinstance(t, ast.expr)):
             yield Binding(node, None)
     elif isinstance(node, ast.With):
@@ -85,10 +85,14 @@ def _matched(node: ast.stmt, t: ast.expr, value: ast.expr, target: ast.expr) -> 
 
 def binding_before(source: Source, target: ast.expr, at: ast.AST) -> Binding | None:
     """The binding of a name that is most likely in force at a node: the last one above it, in its function or outside."""
+    for outer in source.above(at):
+        for loop in getattr(outer, "generators", ()):
+            if any(same(t, target) for t in ast.walk(loop.target) if isinstance(t, ast.expr)):
+                return Binding(loop, None)
     scope = source.scope(at)
     while True:
         found = bindings(source, target, scope)
-        earlier = [b for b in found if b.statement is scope or start(b.statement) < start(at)]
+        earlier = [b for b in found if b.statement is scope or not hasattr(at, "lineno") or start(b.statement) < start(at)]
         if earlier or found:
             return (earlier or found)[-1]
         if scope is source.tree:
