@@ -100,6 +100,8 @@ class State:
     files: dict[str, bytes]
     outcome: Outcome
     mended: list[Problem] = field(default_factory=list)
+    # The changes so far, in the order they were made.
+    edits: list[Edit] = field(default_factory=list)
     # What could not be mended, and why.
     remaining: list[tuple[Problem, str]] = field(default_factory=list)
 
@@ -143,6 +145,7 @@ class Fixer:
             aside = [(_moved_problem(p, edit_trail), why) for p, why in aside]
             state.files, state.outcome = found[0].files, found[0].outcome
             state.mended += found[0].mended
+            state.edits += edit_trail
         state.remaining = aside
 
     def _mended(self, state: State, problem: Problem, depth: int) -> tuple[tuple[State, list[Edit]] | None, str]:
@@ -165,7 +168,7 @@ class Fixer:
                         a["category"] in EXPECTED.get(problem["category"], ())]
             outcome.answers = [a for a in outcome.answers if a not in expected]
             verdict, uncovered = judge(state.outcome, outcome, problem, edit)
-            after = State(files, outcome, [problem])
+            after = State(files, outcome, [_as_at_first(problem, state.edits)], edits=[*state.edits, edit])
             if verdict == "good":
                 self.settled += [(a["file"], a["category"], a["expression"]) for a in expected]
                 return (after, [edit]), ""
@@ -191,7 +194,7 @@ class Fixer:
             trail += edits
             rest = [_moved_problem(p, edits) for p in uncovered[1:]]
             uncovered = [p for p in after.outcome.answers if any(_is_same(p, r) for r in rest)]
-            state = State(after.files, after.outcome, [*state.mended, *after.mended])
+            state = State(after.files, after.outcome, [*state.mended, *after.mended], edits=after.edits)
             depth += 1
         return state, trail
 
@@ -261,11 +264,20 @@ def _moved_problem(problem: Problem, edits: list[Edit]) -> Problem:
     return {**problem, "line": line}
 
 
+def _as_at_first(problem: Problem, edits: list[Edit]) -> Problem:
+    """A problem with the line it had before any change."""
+    line = problem["line"]
+    for edit in reversed(edits):
+        line = next((n for n in range(1, line + 100) if line in moved(edit, problem["file"], n)), line)
+    return {**problem, "line": line}
+
+
 def _tell(fixer: Fixer, state: State, write: bool) -> int:
     outcome = state.outcome
     for problem in state.mended:
         print(f"mended: {_title(problem)}", file=sys.stderr)
     for problem, reason in state.remaining:
+        problem = _as_at_first(problem, state.edits)
         print(f"not mended: {_title(problem)}\n  {reason}; {problem['fix'] or problem['text']}", file=sys.stderr)
     failed = False
     if outcome.timed_out:

@@ -142,6 +142,13 @@ class Changes:
             return self.span(start(statement), start(statement), header + inner)
         return self.replace(statement, inner.join([header, *lines]))
 
+    def into_block_above(self, statement: ast.stmt, lines: list[str] | None = None) -> Changes:
+        """Move a statement into the block that ends above it."""
+        unit, indent = self.source.unit, self.source.indentation(statement)
+        if lines is None:
+            return self.span(start(statement), start(statement), unit)
+        return self.replace(statement, f"\n{indent}{unit}".join([unit + lines[0], *lines[1:]]))
+
     def _stands_alone(self, statement: ast.stmt) -> bool:
         return not self.source.before(start(statement)).strip()
 

@@ -15,6 +15,7 @@ from whygrad.why.edits.names import (
     binding_before,
     classes,
     is_module,
+    makes_leaf,
     statements_in,
     uses,
 )
@@ -254,8 +255,8 @@ def keep_the_leaf(case: Case) -> Iterator[Changes]:
         yield from _leaf_for_optimizer(case)
         return
     target = assigned(statement)[0]
-    if _makes_leaf(statement.value):
-        yield from _require_at_theend(source, statement.value)
+    if makes_leaf(statement.value):
+        yield from _require_at_the_end(source, statement.value)
     elif uses(statement.value, target):
         if backward_above(source, statement) is not None:
             yield _updated_in_place(source, statement)
@@ -263,12 +264,7 @@ def keep_the_leaf(case: Case) -> Iterator[Changes]:
     yield from retain(case)
 
 
-def _makes_leaf(value: ast.expr) -> bool:
-    return any(isinstance(n, ast.Call) and (called(n) in ("Parameter", "requires_grad_") or keyword(n, "requires_grad") is not None)
-               for n in ast.walk(value))
-
-
-def _require_at_theend(source: Source, value: ast.expr) -> Iterator[Changes]:
+def _require_at_the_end(source: Source, value: ast.expr) -> Iterator[Changes]:
     """`torch.randn(3, requires_grad=True) * 0.01` -> `(torch.randn(3) * 0.01).requires_grad_()`."""
     changes = Changes(source)
     for node in ast.walk(value):
@@ -289,20 +285,31 @@ def _require_at_theend(source: Source, value: ast.expr) -> Iterator[Changes]:
 def _updated_in_place(source: Source, statement: ast.Assign | ast.AnnAssign) -> Changes:
     """`w = w - lr * g` -> in place, without recording; and so for its neighbours of the same kind."""
     changes = Changes(source)
-    for neighbour in [statement, *[s for s in source.block(statement) if s is not statement]]:
-        if not isinstance(neighbour, (ast.Assign, ast.AnnAssign)) or neighbour.value is None or len(assigned(neighbour)) != 1:
-            continue
-        target = assigned(neighbour)[0]
-        if neighbour is not statement and not (_is_update(neighbour, target) and _is_leaf_name(source, target, neighbour)):
-            continue
-        name = ast.unparse(target)
-        lines = [_in_place(source, neighbour.value, target)]
-        cleared = any(isinstance(n, ast.Attribute) and n.attr == "grad" and same(n.value, target) and
-                      _is_clearing(source, n) for n in source.walk())
-        if not cleared:
-            lines.append(f"{name}.grad = None")
-        changes.wrap(neighbour, f"with {torch(changes)}.no_grad():", lines)
+    block = source.block(statement)
+    updates = [s for s in block if s is statement or _updates_leaf(source, s)]
+    for update in updates:
+        assert isinstance(update, (ast.Assign, ast.AnnAssign))
+        assert update.value is not None
+        target = assigned(update)[0]
+        lines = [_in_place(source, update.value, target)]
+        if not any(isinstance(n, ast.Attribute) and n.attr == "grad" and same(n.value, target) and _is_clearing(source, n)
+                   for n in source.walk()):
+            lines.append(f"{ast.unparse(target)}.grad = None")
+        above = block[block.index(update) - 1] if block.index(update) else None
+        if above in updates and end(above).line + 1 == start(update).line:
+            changes.into_block_above(update, lines)
+        else:
+            changes.wrap(update, f"with {torch(changes)}.no_grad():", lines)
     return changes
+
+
+def _updates_leaf(source: Source, statement: ast.stmt) -> bool:
+    """`b = b - lr * g`, for a leaf `b`."""
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or len(assigned(statement)) != 1:
+        return False
+    value, target = statement.value, assigned(statement)[0]
+    updates = isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Sub, ast.Add)) and same(value.left, target)
+    return updates and is_leaf_name(source, target)
 
 
 def _is_clearing(source: Source, grad: ast.Attribute) -> bool:
@@ -310,13 +317,9 @@ def _is_clearing(source: Source, grad: ast.Attribute) -> bool:
     return isinstance(grad.ctx, ast.Store) or (isinstance(parent, ast.Attribute) and parent.attr in ("zero_", "data", "fill_"))
 
 
-def _is_update(statement: ast.Assign | ast.AnnAssign, target: ast.expr) -> bool:
-    value = statement.value
-    return isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Sub, ast.Add)) and same(value.left, target)
-
-
-def _is_leaf_name(source: Source, target: ast.expr, at: ast.AST) -> bool:
-    return any(isinstance(n, ast.Assign) and any(same(t, target) for t in n.targets) and _makes_leaf(n.value)
+def is_leaf_name(source: Source, target: ast.expr) -> bool:
+    """True if the text shows that a name is made as a leaf that requires grad."""
+    return any(isinstance(n, ast.Assign) and any(same(t, target) for t in assigned(n)) and makes_leaf(n.value)
                for n in source.walk())
 
 
@@ -336,5 +339,5 @@ def _leaf_for_optimizer(case: Case) -> Iterator[Changes]:
         if isinstance(call, ast.Call) and call.args:
             for name in sorted(names_in(call.args[0])):
                 bound = binding_before(read.source, ast.Name(name), call)
-                if bound is not None and bound.value is not None and _makes_leaf(bound.value):
-                    yield from _require_at_theend(read.source, bound.value)
+                if bound is not None and bound.value is not None and makes_leaf(bound.value):
+                    yield from _require_at_the_end(read.source, bound.value)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from whygrad.why.edits.source import Function, Source, called, names_in, receiver, root, same, start
+from whygrad.why.edits.source import Function, Source, called, keyword, names_in, receiver, root, same, start
 
 _whygrad_internal_ = True
 
@@ -205,3 +205,9 @@ def uses(node: ast.AST | None, target: ast.expr) -> bool:
     if isinstance(target, ast.Name):
         return target.id in names_in(node)
     return node is not None and any(isinstance(n, ast.expr) and same(n, target) for n in ast.walk(node))
+
+
+def makes_leaf(value: ast.expr) -> bool:
+    """True if an expression makes a leaf that requires grad somewhere inside."""
+    return any(isinstance(n, ast.Call) and (called(n) in ("Parameter", "requires_grad_") or keyword(n, "requires_grad") is not None)
+               for n in ast.walk(value))

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from whygrad.why.edits.case import Case, Spot, torch
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.names import (
+    FACTORIES,
     assigned,
     binding_before,
     is_backward,
     is_module,
     is_optimizer,
+    makes_leaf,
     optimizers,
     statements_in,
     uses,
@@ -199,8 +201,8 @@ def separate_passes(case: Case) -> Iterator[Changes]:
     if loop is not None and (first is None or first.statement is read.statement):
         yield from _detach_carried(case, source, loop, freed)
         yield from _compute_anew(source, loop, read, freed)
-    elif first is None or first.statement is read.statement:
-        yield from _detach_carried_by_a_function(case, source, read, freed)
+    if first is None or first.statement is read.statement:
+        yield from _detach_carried_by_a_function(source, freed)
     call = backward_call(first)
     if call is not None and first is not None and (loop is None or first.statement is not read.statement):
         yield Changes(first.source).set_keyword(call, "retain_graph", "True")
@@ -220,11 +222,7 @@ def _detach_carried(case: Case, source: Source, loop: ast.AST, freed: Spot | Non
     for step in steps:
         names = _carried(step)
         if isinstance(step, ast.Assign) and all(_starts_as_tensor(source, loop, n) for n in names):
-            changes = Changes(source)
-            for node in ast.walk(step.value):
-                if isinstance(node, ast.expr) and any(same(node, n) for n in names) and not _is_part(source, node):
-                    changes.suffix(node, ".detach()")
-            yield changes
+            yield _with_detached(source, step, names)
         text = [f"{ast.unparse(n)} = {ast.unparse(n)}.detach()" for n in names]
         yield _after_backward(source, read, text)
         text = [f"{ast.unparse(n)} = tuple(state.detach() for state in {ast.unparse(n)})" for n in names]
@@ -259,19 +257,28 @@ def _is_part(source: Source, node: ast.expr) -> bool:
     return isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Call) and parent.func is node)
 
 
-def _detach_carried_by_a_function(case: Case, source: Source, read: Spot, freed: Spot | None) -> Iterator[Changes]:
-    """The loop is elsewhere, around the call of this function; the state is an attribute, or is handed in and out."""
+def _detach_carried_by_a_function(source: Source, freed: Spot | None) -> Iterator[Changes]:
+    """The state is an attribute that a method renews, or the loop stands around the call of this function."""
     if freed is not None:
         for name in _carried(freed.statement):
-            text = ast.unparse(name)
             if isinstance(name, ast.Attribute):
-                changes = Changes(freed.source)
-                yield changes.before(freed.statement, f"{text} = {text}.detach()")
+                text = ast.unparse(name)
+                yield _with_detached(freed.source, freed.statement, [name])
+                yield Changes(freed.source).after(freed.statement, f"{text} = {text}.detach()")
     for loop in (node for node in source.walk() if isinstance(node, Loop)):
         for statement in loop.body:
             for name in _carried(statement):
                 text = ast.unparse(name)
                 yield Changes(source).after(statement, f"{text} = {text}.detach()")
+
+
+def _with_detached(source: Source, statement: ast.stmt, names: list[ast.expr]) -> Changes:
+    """`h = cell(x, h)` -> `h = cell(x, h.detach())`."""
+    changes = Changes(source)
+    for node in ast.walk(getattr(statement, "value", statement)):
+        if isinstance(node, ast.expr) and any(same(node, n) for n in names) and not _is_part(source, node):
+            changes.suffix(node, ".detach()")
+    return changes
 
 
 def _compute_anew(source: Source, loop: ast.AST, read: Spot, freed: Spot | None) -> Iterator[Changes]:
@@ -303,16 +310,9 @@ def _loaded(node: ast.AST) -> set[str]:
 
 def _is_forward(source: Source, statement: ast.Assign) -> bool:
     """A computation, not the making of a model, of data or of an optimizer."""
-    from whygrad.why.edits.names import FACTORIES
-
     value = statement.value
-    if isinstance(value, (ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Name)) or _makes_leaf(value):
+    if isinstance(value, (ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Name)) or makes_leaf(value):
         return False
     if is_optimizer(source, value) or called(value) in FACTORIES or is_module(source, value, statement):
         return False
     return not (called(value)[:1].isupper() or called(value) in ("range", "list", "manual_seed", "parameters", "compile"))
-
-
-def _makes_leaf(value: ast.expr) -> bool:
-    return any(isinstance(n, ast.Call) and (called(n) in ("Parameter", "requires_grad_") or keyword(n, "requires_grad") is not None)
-               for n in ast.walk(value))

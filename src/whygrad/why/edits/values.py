@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from whygrad.why.edits.case import Case, Spot, torch
 from whygrad.why.edits.changes import Changes
-from whygrad.why.edits.names import assigned, binding_before, classes, is_module, is_optimizer, module_name, optimizers
+from whygrad.why.edits.names import assigned, binding_before, classes, is_module, is_optimizer, module_name
 from whygrad.why.edits.source import Position, Source, called, end, keyword, receiver, root, same, start
 
 _whygrad_internal_ = True
@@ -327,7 +327,3 @@ def not_reentrant(case: Case) -> Iterator[Changes]:
         for node in ast.walk(cause.statement):
             if isinstance(node, ast.Call) and called(node) == "checkpoint":
                 yield Changes(cause.source).set_keyword(node, "use_reentrant", "False")
-
-
-def unused_optimizers(source: Source, at: ast.AST) -> list[str]:
-    return optimizers(source, at)

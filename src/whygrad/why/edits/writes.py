@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from whygrad.why.edits.case import Case, Spot, torch
 from whygrad.why.edits.changes import Changes
-from whygrad.why.edits.source import Source, called, keyword, receiver, start
+from whygrad.why.edits.leaves import is_leaf_name
+from whygrad.why.edits.source import Position, Source, called, end, keyword, receiver, start
 
 _whygrad_internal_ = True
 
@@ -19,11 +20,30 @@ COUNTERPARTS = {"zero_": "{torch}.zeros_like({x})", "fill_": "{torch}.full_like(
 
 
 def without_recording(case: Case) -> Iterator[Changes]:
-    """Wrap the update of a leaf in no_grad."""
+    """Wrap the update of a leaf in no_grad, and the updates of other leaves that follow it."""
     read = case.read or case.cause
-    if read is not None and not isinstance(read.statement, (ast.For, ast.While, ast.If, ast.With, ast.Return)):
-        changes = Changes(read.source)
-        yield changes.wrap(read.statement, f"with {torch(changes)}.no_grad():")
+    if read is None or isinstance(read.statement, (ast.For, ast.While, ast.If, ast.With, ast.Return)):
+        return
+    source, statement = read.source, read.statement
+    block = source.block(statement)
+    at = block.index(statement)
+    changes = Changes(source)
+    if at and _is_no_grad(block[at - 1]) and end(block[at - 1]).line + 1 == start(statement).line:
+        changes.into_block_above(statement)
+    else:
+        changes.wrap(statement, f"with {torch(changes)}.no_grad():")
+    for above, update in zip(block[at:], block[at + 1:], strict=False):
+        if not isinstance(update, ast.AugAssign) or not is_leaf_name(source, update.target):
+            break
+        if end(above).line + 1 != start(update).line:
+            break
+        changes.into_block_above(update)
+    yield changes
+
+
+def _is_no_grad(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.With) and len(statement.items) == 1 and called(statement.items[0].context_expr) == "no_grad" and (
+        start(statement.body[0]).line > statement.lineno)
 
 
 def out_of_place(case: Case) -> Iterator[Changes]:
@@ -86,8 +106,8 @@ def _without_underscore(changes: Changes, call: ast.Call, statement: ast.stmt) -
         text = form.format(torch=torch(changes), x=source.text(x), arguments=", ".join(source.text(a) for a in call.args))
         changes.replace(call, text)
     else:
-        line, column = call.func.end_lineno or 0, call.func.end_col_offset or 0
-        changes.span(type(start(call))(line, column - 1), type(start(call))(line, column), "")
+        line, column = end(call.func)
+        changes.span(Position(line, column - 1), Position(line, column), "")
     if isinstance(statement, ast.Expr) and statement.value is call:
         changes.span(start(statement), start(statement), f"{source.text(x)} = ")
     return True
