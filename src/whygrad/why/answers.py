@@ -88,7 +88,12 @@ class Answer:
     explanation: Explanation
 
     def __post_init__(self) -> None:
+        from whygrad.autograd.engine import last_backward
+        from whygrad.why.places import place
+
+        last = last_backward()
         self.explanation.read = self.place
+        self.explanation.backward = None if last is None else place(last.site)
 
     def to_dict(self) -> dict[str, Any]:
         """As `--json` writes it."""

@@ -16,7 +16,7 @@ from whygrad.why.answers import Answer, Explanation
 from whygrad.why.edits.names import binding_before
 from whygrad.why.edits.source import Source, source_of, start
 from whygrad.why.explain import explain
-from whygrad.why.listener import Event, Listener, Pass, main_namespace, named_value
+from whygrad.why.listener import Event, Listener, Pass, named_value
 from whygrad.why.places import Place
 from whygrad.why.trial import run
 
@@ -34,7 +34,7 @@ TOPICS = {r"accumulat|grow|doubl|twice|increas|larger|too (big|large)|stale": {"
           r"shape|mismatch|size": {"gradient-shape-mismatch", "broadcast-loss"}, r"broadcast": {"broadcast-loss"},
           r"(not|n't|never|nothing|stop).{0,20}(learn|chang|updat|mov|train)|unchanged": {"not-in-optimizer", "grad-cleared", "detach"},
           r"element 0|grad_fn": {"grad-mode-off", "detach", "non-differentiable-op", "never-required-grad", "value-copied-out"},
-          r"create_graph|second deriv|penalty": {"no-create-graph"}, r"frozen|freeze": {"frozen", "stale-grad-after-freeze"}}
+          r"create_graph|second deriv|penalty|grad_output": {"no-create-graph"}, r"frozen|freeze": {"frozen", "stale-grad-after-freeze"}}
 GRADIENT_ARGUMENT = r"gradient\b.{0,15}\b(parameter|argument)|(parameter|argument).{0,15}\bgradient|grad can be implicitly"
 KEPT_WITHOUT_REQUIRING = r"requires_grad\s*(=|is)\s*false.*(retain|keep|still|have|has)|frozen.*(retain|keep|still|have|has)"
 GRAD_OUTPUT = r"grad_output\w*"
@@ -108,15 +108,12 @@ def _found(heard: Listener, error: str, line: int) -> str | None:
         return never_reached
     if re.search(GRAD_OUTPUT, words) and heard.passes:
         return _about_grad_output(heard.passes[-1])
-    asked_for = _asked_tensor(heard.question)
+    asked_for = _asked_tensor(heard)
     if asked_for is not None:
         return _told(asked_for, words)
-    return _most_puzzling(heard, words) if all(map(_is_known, expressions(heard.question))) else None
-
-
-def _is_known(expression: str) -> bool:
-    """True if the program has the name at the beginning of an expression."""
-    return re.split(r"\W", expression)[0] in main_namespace()
+    # A name that the program does not have: the question is about another one.
+    known = all(re.split(r"\W", asked)[0] in heard.namespace() for asked in expressions(heard.question))
+    return _most_puzzling(heard, words) if known else None
 
 
 def _most_puzzling(heard: Listener, words: str) -> str | None:
@@ -158,7 +155,7 @@ def score(event: Event, question: str, words: str) -> float:
     for position, asked in enumerate(expressions(question)):
         points += max((_likeness(asked, mine) for mine in own), default=0.0) * (10 if position == 0 else 3)
     if event.what == "error":
-        common = difflib.SequenceMatcher(None, words, told.symptom.lower(), autojunk=False)
+        common = difflib.SequenceMatcher(None, words, str(getattr(told, "headline", told.symptom)).lower(), autojunk=False)
         points += 8 if common.find_longest_match().size >= 18 else 0
     elif not any(name in words for mine in own for name in [mine.partition(".")[0]] if name):
         points -= 2
@@ -264,7 +261,7 @@ def _never_reached(heard: Listener, error: str, line: int) -> str | None:
     """The program ended before it came to what is asked."""
     if not error:
         return None
-    source = source_of(os.path.abspath(sys.argv[0])) if sys.argv else None
+    source = source_of(heard.script)
     raised = [e for e in heard.events if e.what == "error" and e.answer.place.line == line]
     lines = [f"The program ends in line {line} with {error}."]
     for asked in expressions(heard.question):
@@ -298,15 +295,15 @@ def _foreseen(source: Source, read: ast.Attribute) -> list[str]:
             f"through it, but only leaves keep theirs: its .grad is None unless {name}.retain_grad() is called before backward()."]
 
 
-def _asked_tensor(question: str) -> Event | None:
+def _asked_tensor(heard: Listener) -> Event | None:
     """A tensor that the program never looked at, but still has when it ends."""
-    for asked in expressions(question):
+    for asked in expressions(heard.question):
         node = ast.parse(asked, mode="eval").body
         for subject in (node.value if isinstance(node, ast.Attribute) else node, node):
-            value = named_value(subject, main_namespace())
+            value = named_value(subject, heard.namespace())
             if isinstance(value, Tensor):
                 told = explain(value)
-                where = told.causes[0] if told.causes else Place(sys.argv[0], 0, 0, 0, 0, "", "")
+                where = told.causes[0] if told.causes else Place(heard.script, 0, 0, 0, 0, "", "")
                 outcome = "none" if value._grad is None else "value"
                 return Event("grad", Answer(Place(where.file, where.line, where.line, 0, 0, "", asked), told), outcome)
     return None

@@ -176,7 +176,7 @@ class Fixer:
                 chain = self._mend_uncovered(after, uncovered, depth + 1)
                 if chain is not None:
                     return (chain[0], [edit, *chain[1]]), ""
-                verdict = "with the change, something else goes wrong: " + uncovered[0]["symptom"]
+                verdict = "with the change, something else goes wrong: " + headline(uncovered[0])
             reason = reason or verdict
         tried = "one change was" if len(edits) == 1 else f"{min(len(edits), MOST_CHANGES)} changes were"
         return None, f"{tried} tried in vain: {reason}"
@@ -231,11 +231,11 @@ def judge(before: Outcome, after: Outcome, problem: Problem, edit: Edit) -> tupl
     old = [p for p in before.answers if p is not problem]
     new = [a for a in after.answers if not any(_is_same(a, p, edit) for p in old)]
     # An error that ends the program and is itself explained is among the answers.
-    explained = any(after.error and after.error in a["symptom"] or a["symptom"] in after.error for a in new if after.error)
+    explained = any(_tells_of(a, after.error) for a in new)
     if after.code not in (0, before.code) or (after.error and after.error != before.error):
         if not explained:
             return f"with the change, the program ends with {after.error or f'exit code {after.code}'}", []
-    if was_error and after.error == before.error and after.error and after.error in problem["symptom"] and not explained:
+    if was_error and after.error == before.error and _tells_of(problem, after.error) and not explained:
         return "with the change, the symptom is still there", []
     return ("uncovers", new) if new else ("good", [])
 
@@ -247,8 +247,17 @@ def _is_at(answer: Problem, problem: Problem, edit: Edit) -> bool:
     return bool(answer["expression"] == problem["expression"] or (is_error(problem) and is_error(answer)))
 
 
+def headline(problem: Problem) -> str:
+    return str(problem.get("headline", problem["symptom"]))
+
+
 def is_error(problem: Problem) -> bool:
-    return "Error: " in problem["symptom"].split(" ", 1)[0] + " "
+    return headline(problem).split(" ", 1)[0].endswith("Error:")
+
+
+def _tells_of(problem: Problem, error: str) -> bool:
+    """True if an answer explains the error that ended the program. Long texts are cut in an answer."""
+    return bool(error) and is_error(problem) and headline(problem)[:150] == error[:150]
 
 
 def _is_same(a: Problem, b: Problem, edit: Edit | None = None) -> bool:
@@ -311,7 +320,7 @@ def _tell(fixer: Fixer, state: State, write: bool) -> int:
 
 def _title(problem: Problem) -> str:
     what = problem["expression"] or "this line"
-    return f"{os.path.basename(problem['file'])}, line {problem['line']}, {what}: {problem['symptom']} [{problem['category']}]"
+    return f"{os.path.basename(problem['file'])}, line {problem['line']}, {what}: {headline(problem)} [{problem['category']}]"
 
 
 def _diff(file: str, old: bytes, new: bytes) -> Iterator[str]:

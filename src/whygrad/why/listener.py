@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -16,7 +17,7 @@ from whygrad.why.causes import at
 from whygrad.why.edits.case import spot
 from whygrad.why.edits.passes import backward_call
 from whygrad.why.edits.source import called, keyword, receiver
-from whygrad.why.explain import explain, no_history, places
+from whygrad.why.explain import explain
 from whygrad.why.flow import state
 from whygrad.why.places import Place, place
 from whygrad.why.watch import Watch
@@ -53,15 +54,19 @@ class Pass:
 
 
 class Listener(Watch):
-    def __init__(self, question: str) -> None:
+    """`namespace` has the names of the program when it has ended."""
+
+    def __init__(self, question: str, script: str, namespace: Callable[[], dict[str, Any]] | None = None) -> None:
         super().__init__()
         self.question = question
+        self.script = script
+        self.namespace = namespace or _main_namespace
         self.events: list[Event] = []
         self.passes: list[Pass] = []
         self._seen: set[Any] = set()
 
-    def begin(self, backward: Any) -> None:
-        super().begin(backward)
+    def begin(self, backward: Any, *more: Any) -> None:
+        super().begin(backward, *more)
         if len(self.passes) < MOST_EVENTS:
             self.passes.append(_pass(backward, record.user_frame(1)))
 
@@ -100,12 +105,15 @@ def _outcome(grad: Any) -> str:
 
 def _about_flag(t: Tensor, value: bool) -> Explanation:
     if not value:
-        return no_history(t, "requires_grad is False")
+        told = explain(t)
+        return Explanation("requires_grad is False", told.category, told.text, told.fix, told.causes)
     node = grad_fn(t)
     if node is None:
         return Explanation("requires_grad is True", "ok", "It is a leaf that was asked to require grad.")
-    return Explanation("requires_grad is True", "ok", f"It was computed {at(getattr(node, 'site', None))} from tensors that require "
-                       "grad, so it does too.", causes=places(getattr(node, "site", None)))
+    site = getattr(node, "site", None)
+    made = place(site)
+    return Explanation("requires_grad is True", "ok", f"It was computed {at(site)} from tensors that require grad, so it does too.",
+                       causes=[] if made is None else [made])
 
 
 def names_of(t: Tensor, frame: FrameType) -> list[str]:
@@ -147,5 +155,5 @@ def named_value(node: ast.AST, namespace: dict[str, Any]) -> Any:
     return None
 
 
-def main_namespace() -> dict[str, Any]:
+def _main_namespace() -> dict[str, Any]:
     return vars(sys.modules["__main__"])

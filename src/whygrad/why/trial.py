@@ -100,7 +100,7 @@ def main() -> None:
     from whygrad.why.watch import Watch
 
     alias.install()
-    listener = Listener(order["question"]) if order["question"] is not None else None
+    listener = Listener(order["question"], os.path.abspath(script)) if order["question"] is not None else None
     watch = listener or Watch()
     told: dict[str, Any] = {}
     watch.start()

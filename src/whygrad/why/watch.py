@@ -186,8 +186,6 @@ class Watch:
         if where is None:
             return
         told = refine(told, where)
-        last = engine.last_backward()
-        told.backward = place(last.site) if last is not None else None
         key = (where.file, where.line, told.category)
         if key in self._told:
             return

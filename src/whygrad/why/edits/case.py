@@ -36,6 +36,11 @@ class Case:
     def __init__(self, told: Explanation) -> None:
         self.told = told
 
+    @property
+    def headline(self) -> str:
+        """What is seen, in words; for an error its text."""
+        return str(getattr(self.told, "headline", self.told.symptom))
+
     @cached_property
     def read(self) -> Spot | None:
         return spot(self.told.read)

@@ -118,6 +118,8 @@ def _asked_at(source: Source, target: ast.expr, bound: Binding) -> Iterator[Chan
     if isinstance(statement, (ast.For, ast.AsyncFor)):
         yield Changes(source).before(statement.body[0], f"{name}.requires_grad_()")
     elif isinstance(statement, Function):
+        if statement.args.args and statement.args.args[0].arg == "ctx":
+            return  # a custom Function is given its tensors as they are
         has_docstring = ast.get_docstring(statement) is not None and len(statement.body) > 1
         yield Changes(source).before(statement.body[1 if has_docstring else 0], f"{name}.requires_grad_()")
     elif bound.value is not None:

@@ -72,7 +72,7 @@ def fitting_gradient(case: Case) -> Iterator[Changes]:
     if value is None or outputs is None:
         return
     changes = Changes(source)
-    shapes = [[int(n) for n in re.findall(r"\d+", shape)] for shape in re.findall(r"Size\(\[([\d, ]*)\]\)", case.told.symptom)]
+    shapes = [[int(n) for n in re.findall(r"\d+", shape)] for shape in re.findall(r"Size\(\[([\d, ]*)\]\)", case.headline)]
     text = source.text(outputs)
     if len(shapes) == 2 and _count(shapes[0]) == _count(shapes[1]):
         yield changes.suffix(value, f".reshape({source.atom(outputs)}.shape)")
@@ -103,7 +103,7 @@ def record_the_backward(case: Case) -> Iterator[Changes]:
 
 def allow_unused(case: Case) -> Iterator[Changes]:
     call = backward_call(case.read)
-    if case.read is not None and call is not None and called(call) == "grad" and "Error" in case.told.symptom:
+    if case.read is not None and call is not None and called(call) == "grad" and "Error" in case.headline:
         yield Changes(case.read.source).set_keyword(call, "allow_unused", "True")
 
 

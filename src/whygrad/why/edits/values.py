@@ -268,7 +268,7 @@ def complete_backward(case: Case) -> Iterator[Changes]:
 
 
 def _functions_meant(case: Case, source: Source) -> list[ast.ClassDef]:
-    text = case.told.symptom + case.told.text
+    text = case.headline + case.told.text
     found = [d for d in classes(source).values() if any("Function" in ast.unparse(b) for b in d.bases)]
     return [d for d in found if re.search(rf"\b{d.name}(Backward|\b)", text)] or (found if len(found) == 1 else [])
 
@@ -283,7 +283,7 @@ def _complete(case: Case, source: Source, forward: ast.FunctionDef, backward: as
         elif isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
             yield changes.after(last, f"return {last.targets[0].id}")
         return
-    wanted = re.search(r"expected (\d+), got (\d+)", case.told.symptom)
+    wanted = re.search(r"expected (\d+), got (\d+)", case.headline)
     if wanted is None:
         return
     expected, got = int(wanted[1]), int(wanted[2])
