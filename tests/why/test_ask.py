@@ -22,7 +22,8 @@ SOURCE = str(Path(whygrad.__file__).parents[1])
 
 def asked(question: str, program: str, name: str = "/nowhere/asked.py") -> tuple[str, bool]:
     """The answer, and whether there is one, for a program that is run in this process."""
-    text = program.replace("import torch.nn as nn", "import whygrad.nn as nn").replace("import torch\n", "import whygrad as torch\n")
+    text = program.replace("import torch.nn as nn", "import whygrad.nn as nn")
+    text = text.replace("import torch\n", "import whygrad as torch\n")
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     scope: dict[str, Any] = {"__name__": "program"}
     heard = Listener(question, name, lambda: scope)
@@ -107,7 +108,7 @@ except RuntimeError as error:
     ("why does loss.backward() raise an error", ["[graph-freed]"]),
     ("RuntimeError: Trying to backward through the graph a second time. I call it once!", ["[graph-freed]"]),
     ("what happens in line 13", ["[graph-freed]"]),
-    ("why do I get a gradient argument error: is the gradient parameter of backward needed", ["not necessary", "`loss` has shape []"]),
+    ("is the gradient argument of backward needed", ["not necessary", "`loss` has shape []"]),
 ])
 def test_questions(question: str, words: list[str]) -> None:
     text, found = asked(question, TRAINING)
@@ -117,8 +118,8 @@ def test_questions(question: str, words: list[str]) -> None:
 
 
 def test_a_question_that_names_nothing_is_about_what_is_puzzling() -> None:
-    program = "import torch\nw = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n" \
-              "((w * 2).detach() + b).sum().backward()\nprint(b.grad, w.grad)\n"
+    program = ("import torch\nw = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
+               "((w * 2).detach() + b).sum().backward()\nprint(b.grad, w.grad)\n")
     text, found = asked("My model does not learn at all. What is going on?", program)
     assert found
     assert "[detach]" in text

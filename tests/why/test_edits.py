@@ -708,7 +708,8 @@ def test_where_a_line_has_gone() -> None:
 
 HOSTILE = ["", "x", "\n\n\n", "def f(:\n", "w.grad\n", "lambda: w.grad\n", "f(*a, **k)\n", "a = b = c\n", "(yield)\n",
            "match x:\n    case 1: w.grad\n", "async def f():\n    async with a: await b\n", "@a\n@b\nclass C: x: int = 1\n",
-           "x = f'{a!r:>{w}}' 'b'\n", "w += 1; w -= 1\n", "if a: w.grad\nelse: b\n", "[w.grad for w in a if w]\n", "\x0c\nw.grad\n"]
+           "x = f'{a!r:>{w}}' 'b'\n", "w += 1; w -= 1\n", "if a: w.grad\nelse: b\n", "[w.grad for w in a if w]\n",
+           "\x0c\nw.grad\n"]
 
 
 @pytest.mark.parametrize("category", MENDERS)

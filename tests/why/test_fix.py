@@ -55,8 +55,8 @@ def test_a_diff_is_shown_and_nothing_written(tmp_path: Path) -> None:
 
 def test_written_with_a_backup(tmp_path: Path) -> None:
     """The link stays a link, the mode stays, an earlier backup stays; tabs, line endings and the encoding stay."""
-    text = ("# -*- coding: latin-1 -*-\n" + HEAD + "net = nn.Linear(3, 1)\nname = 'Gr\xfc\xdfe'\nif True:\n\tout = net(torch.randn(4, 3))\n"
-            "\tout.mean().backward(); g = out.grad\n").replace("\n", "\r\n").encode("latin-1")
+    text = ("# -*- coding: latin-1 -*-\n" + HEAD + "net = nn.Linear(3, 1)\nname = 'Gr\xfc\xdfe'\nif True:\n"
+            "\tout = net(torch.randn(4, 3))\n\tout.mean().backward(); g = out.grad\n").replace("\n", "\r\n").encode("latin-1")
     real = tmp_path / "real.py"
     real.write_bytes(text)
     real.chmod(0o750)
@@ -210,8 +210,8 @@ ERROR = problem(5, "loss.backward()", "graph-freed", "RuntimeError: second time"
      "symptom is still there"),
     (Outcome([ERROR], code=1, error="RuntimeError: second time"),
      Outcome([problem(9, "x()", "leaf-inplace", "RuntimeError: leaf")], code=1, error="RuntimeError: leaf"), ERROR, "uncovers"),
-    (Outcome([ERROR], code=1, error="RuntimeError: second time"), Outcome([problem(6, "x()", "leaf-inplace", "RuntimeError: leaf")]),
-     ERROR, "symptom is still there"),
+    (Outcome([ERROR], code=1, error="RuntimeError: second time"),
+     Outcome([problem(6, "x()", "leaf-inplace", "RuntimeError: leaf")]), ERROR, "symptom is still there"),
     (Outcome([problem(5)]), Outcome([], timed_out=True), problem(5), "did not end in time"),
     (Outcome([problem(5)]), Outcome([], reported=False), problem(5), "without a report"),
 ])

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_ask import asked
 
 PAGE = Path(__file__).parents[2] / "examples" / "seeds.md"
-SECTION = re.compile(r'### "(?P<claim>[^\n]*)"\n.*?```python\n(?P<program>.*?)```\n\nAsked `(?P<question>[^`\n]*)`, whygrad answers:'
-                     r"\n\n```text\n(?P<answer>.*?)```", re.DOTALL)
+SECTION = re.compile(r'### "(?P<claim>[^\n]*)"\n.*?```python\n(?P<program>.*?)```\n\n'
+                     r"Asked `(?P<question>[^`\n]*)`, whygrad answers:\n\n```text\n(?P<answer>.*?)```", re.DOTALL)
 
 
 class Section(NamedTuple):

@@ -25,16 +25,24 @@ _whygrad_internal_ = True
 USAGE = 'whygrad ask [--timeout=SECONDS] "question" script.py [arguments of the program ...]'
 
 # Words of a question that point to an outcome, or to a category.
-OUTCOMES = {r"\bnone\b|missing|no (grad|gradient)\b|empty": "none", r"\bzero|\b0\b": "zero", r"\bnan\b|\binf": "nan",
-            r"\bfalse\b|not tracked|not require": "false", r"\btrue\b": "true",
-            r"error|raise|crash|fail|exception|refuse|can't|cannot": "error", r"not none|has a value|retain|keep|still": "value"}
-TOPICS = {r"accumulat|grow|doubl|twice|increas|larger|too (big|large)|stale": {"grad-accumulated", "stale-grad-after-freeze"},
-          r"second time|freed|retain_graph": {"graph-freed"}, r"in-?\s?place|modified|overwrit": {"inplace-saved-tensor", "leaf-inplace"},
-          r"leaf": {"leaf-inplace", "leaf-replaced", "non-leaf-no-retain"}, r"scalar|implicitly": {"non-scalar-backward"},
-          r"shape|mismatch|size": {"gradient-shape-mismatch", "broadcast-loss"}, r"broadcast": {"broadcast-loss"},
-          r"(not|n't|never|nothing|stop).{0,20}(learn|chang|updat|mov|train)|unchanged": {"not-in-optimizer", "grad-cleared", "detach"},
-          r"element 0|grad_fn": {"grad-mode-off", "detach", "non-differentiable-op", "never-required-grad", "value-copied-out"},
-          r"create_graph|second deriv|penalty|grad_output": {"no-create-graph"}, r"frozen|freeze": {"frozen", "stale-grad-after-freeze"}}
+OUTCOMES = {
+    r"\bnone\b|missing|no (grad|gradient)\b|empty": "none", r"\bzero|\b0\b": "zero", r"\bnan\b|\binf": "nan",
+    r"\bfalse\b|not tracked|not require": "false", r"\btrue\b": "true",
+    r"error|raise|crash|fail|exception|refuse|can't|cannot": "error", r"not none|has a value|retain|keep|still": "value",
+}
+TOPICS = {
+    r"accumulat|grow|doubl|twice|increas|larger|too (big|large)|stale": {"grad-accumulated", "stale-grad-after-freeze"},
+    r"second time|freed|retain_graph": {"graph-freed"},
+    r"in-?\s?place|modified|overwrit": {"inplace-saved-tensor", "leaf-inplace"},
+    r"leaf": {"leaf-inplace", "leaf-replaced", "non-leaf-no-retain"},
+    r"scalar|implicitly": {"non-scalar-backward"},
+    r"shape|mismatch|size": {"gradient-shape-mismatch", "broadcast-loss"},
+    r"broadcast": {"broadcast-loss"},
+    r"(not|n't|never|nothing|stop).{0,20}(learn|chang|updat|mov|train)|unchanged": {"not-in-optimizer", "grad-cleared", "detach"},
+    r"element 0|grad_fn": {"grad-mode-off", "detach", "non-differentiable-op", "never-required-grad", "value-copied-out"},
+    r"create_graph|second deriv|penalty|grad_output": {"no-create-graph"},
+    r"frozen|freeze": {"frozen", "stale-grad-after-freeze"},
+}
 GRADIENT_ARGUMENT = r"gradient\b.{0,15}\b(parameter|argument)|(parameter|argument).{0,15}\bgradient|grad can be implicitly"
 KEPT_WITHOUT_REQUIRING = r"requires_grad\s*(=|is)\s*false.*(retain|keep|still|have|has)|frozen.*(retain|keep|still|have|has)"
 GRAD_OUTPUT = r"grad_output\w*"
@@ -216,7 +224,8 @@ def _about_gradient_argument(heard: Listener) -> str | None:
         if shape is not None:
             count = _elements(shape)
             size = "one element" if count == 1 else f"{count} elements"
-            rest = "" if not given else "; gradient= is given" + (", and is not needed: without it 1 is taken" if count == 1 else "")
+            needless = ", and is not needed: without it 1 is taken" if count == 1 else ""
+            rest = f"; gradient= is given{needless}" if given else ""
             lines.append(f"  line {line}: `{subject}` has shape {list(shape)}, {size}{rest}.")
     return "\n".join([*lines, why])
 
@@ -286,13 +295,15 @@ def _foreseen(source: Source, read: ast.Attribute) -> list[str]:
     bound = binding_before(source, read.value, read)
     if bound is None or not isinstance(bound.value, (ast.BinOp, ast.Call)) or read.attr != "grad":
         return []
-    name, made = ast.unparse(read.value), source.text(bound.value)
-    outer = next((a for a in source.above(bound.value) if isinstance(a, ast.With) and "no_grad" in ast.unparse(a.items[0])), None)
-    if outer is not None:
-        return [f"When that is mended: `{name}` is computed in the block of line {outer.lineno}, where nothing is recorded, so it has no "
-                "history: its .grad is None, and backward() on what is made of it raises."]
-    return [f"When that is mended: `{name}` is the result of `{made}` (line {start(bound.statement).line}), not a leaf. Gradients pass "
-            f"through it, but only leaves keep theirs: its .grad is None unless {name}.retain_grad() is called before backward()."]
+    name, made, line = ast.unparse(read.value), source.text(bound.value), start(bound.statement).line
+    off = next((a for a in source.above(bound.value) if isinstance(a, ast.With) and "no_grad" in ast.unparse(a.items[0])), None)
+    if off is not None:
+        text = (f"`{name}` is computed in the block of line {off.lineno}, where nothing is recorded, so it has no history: its "
+                ".grad is None, and backward() on what is made of it raises.")
+    else:
+        text = (f"`{name}` is the result of `{made}` (line {line}), not a leaf. Gradients pass through it, but only leaves keep "
+                f"theirs: its .grad is None unless {name}.retain_grad() is called before backward().")
+    return [f"When that is mended: {text}"]
 
 
 def _asked_tensor(heard: Listener) -> Event | None:

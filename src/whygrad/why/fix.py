@@ -232,9 +232,9 @@ def judge(before: Outcome, after: Outcome, problem: Problem, edit: Edit) -> tupl
     new = [a for a in after.answers if not any(_is_same(a, p, edit) for p in old)]
     # An error that ends the program and is itself explained is among the answers.
     explained = any(_tells_of(a, after.error) for a in new)
-    if after.code not in (0, before.code) or (after.error and after.error != before.error):
-        if not explained:
-            return f"with the change, the program ends with {after.error or f'exit code {after.code}'}", []
+    worse = after.code not in (0, before.code) or (after.error and after.error != before.error)
+    if worse and not explained:
+        return f"with the change, the program ends with {after.error or f'exit code {after.code}'}", []
     if was_error and after.error == before.error and _tells_of(problem, after.error) and not explained:
         return "with the change, the symptom is still there", []
     return ("uncovers", new) if new else ("good", [])

@@ -112,8 +112,8 @@ def _about_flag(t: Tensor, value: bool) -> Explanation:
         return Explanation("requires_grad is True", "ok", "It is a leaf that was asked to require grad.")
     site = getattr(node, "site", None)
     made = place(site)
-    return Explanation("requires_grad is True", "ok", f"It was computed {at(site)} from tensors that require grad, so it does too.",
-                       causes=[] if made is None else [made])
+    text = f"It was computed {at(site)} from tensors that require grad, so it does too."
+    return Explanation("requires_grad is True", "ok", text, causes=[] if made is None else [made])
 
 
 def names_of(t: Tensor, frame: FrameType) -> list[str]:

@@ -74,9 +74,9 @@ def _detach_stored_copies(changes: Changes, cut: Spot) -> None:
     if len(targets) != 1:
         return
     for node in ast.walk(source.scope(cut.node)):
-        if isinstance(node, ast.Call) and called(node) == "append" and len(node.args) == 1 and same(node.args[0], targets[0]):
-            if start(node) > start(cut.statement):
-                changes.suffix(node.args[0], ".detach()")
+        appends = isinstance(node, ast.Call) and called(node) == "append" and start(node) > start(cut.statement)
+        if isinstance(node, ast.Call) and appends and len(node.args) == 1 and same(node.args[0], targets[0]):
+            changes.suffix(node.args[0], ".detach()")
 
 
 def stay_in_tensors(case: Case) -> Iterator[Changes]:
@@ -168,8 +168,8 @@ def record_again(case: Case) -> Iterator[Changes]:
         yield from _no_grad_instead_of_inference(switch)
     decorated = _decorator(switch)
     if decorated is not None:
-        function, decorator = decorated
-        yield Changes(source).delete_line(decorator.lineno) if decorator.lineno == decorator.end_lineno else Changes(source)
+        if decorated.lineno == decorated.end_lineno:
+            yield Changes(source).delete_line(decorated.lineno)
         return
     with_item = _with_item(switch)
     if with_item is not None:
@@ -189,11 +189,12 @@ def _no_grad_instead_of_inference(switch: Spot) -> Iterator[Changes]:
             return
 
 
-def _decorator(switch: Spot) -> tuple[ast.stmt, ast.expr] | None:
+def _decorator(switch: Spot) -> ast.expr | None:
     for node in (switch.node, *switch.source.above(switch.node), switch.statement):
         for decorator in getattr(node, "decorator_list", ()):
             if switch.node in ast.walk(decorator) or (switch.node is node and _is_grad_mode(decorator)):
-                return node, decorator  # type: ignore[return-value]
+                found: ast.expr = decorator
+                return found
     return None
 
 
@@ -253,7 +254,7 @@ def _cross_entropy(case: Case, cut: Spot) -> Iterator[Changes]:
         logits = argmax.args[0] if argmax.args else None
     guess = assigned(cut.statement)
     for node in ast.walk(source.scope(cut.node)):
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and logits is not None:
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and logits is not None:
             sides = [node.left, node.comparators[0]]
             other = [s for s in sides if not (any(same(s, g) for g in guess) or argmax in ast.walk(s))]
             statement = source.statement(node)
@@ -287,10 +288,9 @@ def without_the_patch(case: Case) -> Iterator[Changes]:
         changes = Changes(cut.source)
         if not mend_cut(changes, cut):
             continue
-        if isinstance(patch.statement, ast.Assign) or (isinstance(patch.statement, ast.Expr) and (
-                called(patch.statement.value) == "requires_grad_")):
-            if patch.statement is not cut.statement:
-                changes.delete(patch.statement)
+        by_call = isinstance(patch.statement, ast.Expr) and called(patch.statement.value) == "requires_grad_"
+        if patch.statement is not cut.statement and (by_call or isinstance(patch.statement, ast.Assign)):
+            changes.delete(patch.statement)
         yield changes
 
 

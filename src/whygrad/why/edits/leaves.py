@@ -28,13 +28,10 @@ def retain(case: Case) -> Iterator[Changes]:
     """Call retain_grad() where the tensor gets its name, or before backward."""
     made = case.cause
     if made is not None:
-        targets = assigned(made.statement)
-        whole = isinstance(made.statement, (ast.Assign, ast.AnnAssign)) and made.statement.value is made.node
-        if whole and len(targets) == 1:
-            yield Changes(made.source).after(made.statement, f"{ast.unparse(targets[0])}.retain_grad()")
-        wanted = case.tensor
+        targets, wanted = assigned(made.statement), case.tensor
+        whole = len(targets) == 1 and getattr(made.statement, "value", None) is made.node
         for target in targets:
-            if wanted is not None and (same(target, wanted) or _same_attribute(target, wanted)) and not (whole and len(targets) == 1):
+            if whole or (wanted is not None and (same(target, wanted) or _same_attribute(target, wanted))):
                 yield Changes(made.source).after(made.statement, f"{ast.unparse(target)}.retain_grad()")
     yield from _retain_before_backward(case)
 
@@ -191,17 +188,16 @@ def unfreeze(case: Case) -> Iterator[Changes]:
             holder = node.targets[0].value
             if start(node) > start(frozen.statement) and is_module(source, holder, node) is not False:
                 yield Changes(source).replace(node, f"{source.text(holder)}.requires_grad_(True)")
-    holder = _frozen_thing(frozen)
-    if holder is not None and case.tensor is not None and same(holder, case.tensor):
+    thing = _frozen_thing(frozen)
+    if thing is not None and case.tensor is not None and same(thing, case.tensor):
         yield _set_to(frozen, "True")
     if case.tensor is not None and case.read is not None and case.read.source is source and not _is_loop_name(case):
         outermost = frozen.statement
         for outer in source.above(frozen.statement):
             if isinstance(outer, (ast.For, ast.While)):
                 outermost = outer
-        if source.scope(outermost) is source.scope(case.read.node) or source.scope(case.read.node) is source.tree:
-            if source.scope(outermost) is source.tree or source.scope(outermost) is source.scope(case.read.node):
-                yield Changes(source).after(outermost, f"{ast.unparse(case.tensor)}.requires_grad_(True)")
+        if source.scope(outermost) is source.scope(case.read.node):
+            yield Changes(source).after(outermost, f"{ast.unparse(case.tensor)}.requires_grad_(True)")
     yield _set_to(frozen, "True")
 
 

@@ -113,14 +113,17 @@ def is_optimizer(source: Source, call: ast.AST) -> bool:
 
 def optimizers(source: Source, at: ast.AST) -> list[str]:
     """Names of optimizers whose `.step()` is called where `at` stands, else anywhere."""
-    stepped = [node for node in source.walk() if called(node) == "step" and isinstance(receiver(node), (ast.Name, ast.Attribute))]
     known = {ast.unparse(target) for node in source.walk() if isinstance(node, ast.Assign) and is_optimizer(source, node.value)
              for target in node.targets}
-    looks = [node for node in stepped if ast.unparse(receiver(node)) in known or "opt" in ast.unparse(receiver(node)).lower()]
-    here = [node for node in looks if source.scope(node) is source.scope(at)]
+    stepped: dict[str, list[ast.AST]] = {}
+    for node in source.walk():
+        holder = receiver(node)
+        name = ast.unparse(holder) if called(node) == "step" and isinstance(holder, (ast.Name, ast.Attribute)) else ""
+        if name and (name in known or "opt" in name.lower()):
+            stepped.setdefault(name, []).append(source.scope(node))
+    here = [name for name, scopes in stepped.items() if source.scope(at) in scopes]
     # An optimizer of the module is visible in its functions; one of another function is not.
-    visible = here or [node for node in looks if source.scope(node) is source.tree]
-    return list(dict.fromkeys(ast.unparse(receiver(node)) for node in visible))
+    return here or [name for name, scopes in stepped.items() if source.tree in scopes]
 
 
 def classes(source: Source) -> dict[str, ast.ClassDef]:
@@ -135,7 +138,8 @@ def is_module(source: Source, node: ast.expr, at: ast.AST) -> bool | None:
         name = called(node)
         if name in FACTORIES or name in ("Parameter", "parameters"):
             return False
-        if name in classes(source) or root(node.func) in ("nn",) or ast.unparse(node.func).startswith("torch.nn.") and name[:1].isupper():
+        layer = root(node.func) == "nn" or ast.unparse(node.func).startswith("torch.nn.")
+        if name in classes(source) or (layer and name[:1].isupper()):
             return True
         inner = receiver(node)
         if inner is not None and name in ("to", "cuda", "cpu", "eval", "train", "requires_grad_", "float", "double"):
@@ -177,9 +181,7 @@ def assigned(statement: ast.AST | None) -> list[ast.expr]:
     """The targets of an assignment, with tuples taken apart."""
     if isinstance(statement, ast.Assign):
         targets: list[ast.expr] = list(statement.targets)
-    elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
-        targets = [statement.target]
-    elif isinstance(statement, (ast.For, ast.AsyncFor)):
+    elif isinstance(statement, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
         targets = [statement.target]
     else:
         return []
@@ -209,5 +211,5 @@ def uses(node: ast.AST | None, target: ast.expr) -> bool:
 
 def makes_leaf(value: ast.expr) -> bool:
     """True if an expression makes a leaf that requires grad somewhere inside."""
-    return any(isinstance(n, ast.Call) and (called(n) in ("Parameter", "requires_grad_") or keyword(n, "requires_grad") is not None)
-               for n in ast.walk(value))
+    calls = [n for n in ast.walk(value) if isinstance(n, ast.Call)]
+    return any(called(n) in ("Parameter", "requires_grad_") or keyword(n, "requires_grad") is not None for n in calls)

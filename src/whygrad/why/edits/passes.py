@@ -126,9 +126,9 @@ def _clearings(case: Case, back: Spot) -> Iterator[str]:
     if case.read is None or tensor is None:
         yield from (f"{n}.zero_grad()" for n in uncleared)
         return
-    if _is_plain_leaf(source, tensor, case) and not _held(source, tensor):
-        if case.visible_at(back):
-            yield f"{ast.unparse(tensor)}.grad = None"
+    plain = isinstance(tensor, ast.Name) and _iterated_module(case) is None and not _held(source, tensor)
+    if plain and case.visible_at(back):
+        yield f"{ast.unparse(tensor)}.grad = None"
     yield from (f"{n}.zero_grad()" for n in uncleared)
     if case.read.source is source:
         over = _iterated_module(case)
@@ -138,10 +138,6 @@ def _clearings(case: Case, back: Spot) -> Iterator[str]:
             yield from _clear_by_module(source, tensor, case.read.node)
             yield f"{ast.unparse(tensor)}.grad = None"
     yield from (f"{n}.zero_grad()" for n in names)
-
-
-def _is_plain_leaf(source: Source, tensor: ast.expr, case: Case) -> bool:
-    return isinstance(tensor, ast.Name) and case.read is not None and _iterated_module(case) is None
 
 
 def _held(source: Source, tensor: ast.expr) -> bool:
@@ -288,8 +284,8 @@ def _compute_anew(source: Source, loop: ast.AST, read: Spot, freed: Spot | None)
     if loss is None or not isinstance(loop, Loop):
         return
     above = [s for s in source.block(loop) if end(s) < start(loop) and isinstance(s, ast.Assign)]
-    inside = [s for s in statements_in(source, source.scope(loop)) if loop in source.above(s) and start(s) <= start(read.statement)]
-    wanted = set().union(*[_loaded(s) for s in inside]) if inside else set()
+    inside = [s for s in statements_in(source, source.scope(loop)) if loop in source.above(s)]
+    wanted = {name for s in inside if start(s) <= start(read.statement) for name in _loaded(s)}
     chosen: list[ast.Assign] = []
     for statement in reversed(above):
         names = {ast.unparse(t) for t in assigned(statement)}

@@ -105,12 +105,12 @@ class Source:
     @property
     def unit(self) -> str:
         """One step of indentation, as this file does it."""
-        for node in self.walk():
-            for statement in getattr(node, "body", None) or () if isinstance(node, ast.stmt) else ():
-                own = self.indentation(statement)
-                outer = self.indentation(node)
-                if statement.lineno > node.lineno and own.startswith(outer) and own != outer:
-                    return own[len(outer):]
+        for statement in self.walk():
+            outer = self.parents.get(statement)
+            if isinstance(statement, ast.stmt) and isinstance(outer, ast.stmt) and statement.lineno > outer.lineno:
+                inner, own = self.indentation(statement), self.indentation(outer)
+                if inner.startswith(own) and inner != own:
+                    return inner[len(own):]
         return "    "
 
     def atom(self, node: ast.expr) -> str:

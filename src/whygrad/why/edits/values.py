@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from whygrad.why.edits.case import Case, Spot, torch
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.names import assigned, binding_before, classes, is_module, is_optimizer, module_name
-from whygrad.why.edits.source import Position, Source, called, end, keyword, receiver, root, same, start
+from whygrad.why.edits.source import Source, called, end, keyword, receiver, root, same, start
 
 _whygrad_internal_ = True
 
 EPSILON = "1e-8"
 # What has an infinite slope somewhere, and how its input is kept away from there.
+INSIDE = ".clamp(-1 + 1e-6, 1 - 1e-6)"
 SAFE_INPUT = {"sqrt": f" + {EPSILON}", "log": f" + {EPSILON}", "rsqrt": f" + {EPSILON}", "reciprocal": f" + {EPSILON}",
               "pow": f" + {EPSILON}", "log2": f" + {EPSILON}", "log10": f" + {EPSILON}",
-              "acos": ".clamp(-1 + 1e-6, 1 - 1e-6)", "asin": ".clamp(-1 + 1e-6, 1 - 1e-6)", "arccos": ".clamp(-1 + 1e-6, 1 - 1e-6)"}
+              "acos": INSIDE, "asin": INSIDE, "arccos": INSIDE, "arcsin": INSIDE}
 STRAIGHT_THROUGH = {"round", "floor", "ceil", "sign", "trunc"}
 SIMPLE = (ast.Name, ast.Attribute, ast.Subscript)
 
@@ -73,26 +74,18 @@ def safe_input(case: Case) -> Iterator[Changes]:
             how = SAFE_INPUT.get(called(node), f" + {EPSILON}")
             changes = Changes(source)
             if how.startswith("."):
-                changes.suffix(value, how)
-            elif isinstance(node, ast.Call) and value in node.args:
-                changes.span(end(value), end(value), how)
+                yield changes.suffix(value, how)
+            elif (isinstance(node, ast.Call) and value in node.args) or _has_parentheses(source, value):
+                yield changes.span(end(value), end(value), how)
             else:
-                inner = source.text(value)
-                bare = isinstance(value, SIMPLE) or (isinstance(value, ast.Call))
-                outer = _parentheses(source, value)
-                if outer is not None:
-                    changes.span(end(value), end(value), how)
-                else:
-                    changes.replace(value, f"({inner}{how})" if bare else f"(({inner}){how})")
-            yield changes
+                yield changes.replace(value, f"({source.atom(value)}{how})")
             yield Changes(source).suffix(value, f".clamp(min={EPSILON})")
             return
 
 
-def _parentheses(source: Source, node: ast.expr) -> Position | None:
-    """The closing parenthesis if the node stands in its own pair: `(x * y) ** 0.5`."""
-    before, behind = source.before(start(node)).rstrip(), source.behind(end(node)).lstrip()
-    return end(node) if before.endswith("(") and behind.startswith(")") else None
+def _has_parentheses(source: Source, node: ast.expr) -> bool:
+    """True if a node stands in its own pair: `(x * y) ** 0.5`."""
+    return source.before(start(node)).rstrip().endswith("(") and source.behind(end(node)).lstrip().startswith(")")
 
 
 def _delicate_input(source: Source, node: ast.AST) -> ast.expr | None:
@@ -292,10 +285,8 @@ def _complete(case: Case, source: Source, forward: ast.FunctionDef, backward: as
         if value is None:
             continue
         if expected > got:
-            changes.span(end(value), end(value), ", None" * (expected - got)) if not isinstance(value, ast.Tuple) or not source.text(
-                value).endswith(")") else changes.span(
-                Position(end(value).line, end(value).column - 1), Position(end(value).line, end(value).column - 1),
-                ", None" * (expected - got))
+            behind = end(value.elts[-1] if isinstance(value, ast.Tuple) else value)
+            changes.span(behind, behind, ", None" * (expected - got))
         elif isinstance(value, ast.Tuple) and len(value.elts) > expected:
             changes.span(end(value.elts[expected - 1]), end(value.elts[-1]), "")
     yield changes

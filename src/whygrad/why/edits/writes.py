@@ -42,8 +42,9 @@ def without_recording(case: Case) -> Iterator[Changes]:
 
 
 def _is_no_grad(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.With) and len(statement.items) == 1 and called(statement.items[0].context_expr) == "no_grad" and (
-        start(statement.body[0]).line > statement.lineno)
+    """True for a block of no_grad alone, with its body on lines of its own."""
+    return isinstance(statement, ast.With) and len(statement.items) == 1 and (
+        called(statement.items[0].context_expr) == "no_grad" and start(statement.body[0]).line > statement.lineno)
 
 
 def out_of_place(case: Case) -> Iterator[Changes]:
