@@ -641,6 +641,104 @@ def test_naive_use_of_an_edit() -> None:
         assert Ran("\n".join(lines), "torch").value
 
 
+# Answers that are made up, to try the menders on more than the watch finds today.
+
+# category, headline, program, causes, read, result
+MADE_UP: list[tuple[str, str, str, list[str], str, str]] = [
+    ("value-copied-out", "", "loss = a.item() + b", ["a.item()"], "w.grad", "loss = a + b"),
+    ("value-copied-out", "", "loss = float(a * 2) + b", ["float(a * 2)"], "w.grad", "loss = (a * 2) + b"),
+    ("value-copied-out", "", "import torch\nt = torch.tensor([x.item() for x in xs])", ["torch.tensor([x.item() for x in xs])"],
+     "w.grad", "import torch\nt = torch.stack([x for x in xs])"),
+    ("value-copied-out", "", "import torch\nxs = []\nxs.append(l.item())\nt = torch.tensor(xs)", ["torch.tensor(xs)"], "w.grad",
+     "import torch\nxs = []\nxs.append(l)\nt = torch.stack(xs)"),
+    ("value-copied-out", "", "import torch\nimport numpy as np\nt = torch.from_numpy(np.exp(x.detach().numpy()))",
+     ["torch.from_numpy(np.exp(x.detach().numpy()))"], "w.grad", "import torch\nimport numpy as np\nt = torch.exp(x)"),
+    ("loss-requires-grad-patch", "", "import torch\nloss = torch.tensor(l.item())\nloss.requires_grad = True\nloss.backward()",
+     ["loss.requires_grad", "torch.tensor(l.item())"], "w.grad", "import torch\nloss = l\nloss.backward()"),
+    ("grad-mode-off", "RuntimeError: Inference tensors cannot be saved",
+     "import torch\nwith torch.inference_mode():\n    h = w * 2\n(h * b).sum()",
+     ["torch.inference_mode()"], "h * b", "import torch\nwith torch.no_grad():\n    h = w * 2\n(h * b).sum()"),
+    ("never-required-grad", "RuntimeError: Only Tensors of floating point and complex dtype can require gradients",
+     "import torch\nx = torch.tensor([1, 2], requires_grad=True)", [], "torch.tensor([1, 2], requires_grad=True)",
+     "import torch\nx = torch.tensor([1, 2], requires_grad=True, dtype=torch.float32)"),
+    ("never-required-grad", "RuntimeError: only Tensors of floating point dtype can require gradients", "x.requires_grad_()", [],
+     "x.requires_grad_()", "x = x.float().requires_grad_()"),
+    ("silent-data-edit", "", "loss = f(w)\nw.data.mul_(2)\nloss.backward()\ng = w.grad", ["w.data.mul_(2)"], "w.grad",
+     "loss = f(w)\nloss.backward()\nw.data.mul_(2)\ng = w.grad"),
+    ("view-inplace", "RuntimeError: view", "a, b = x.chunk(2)\na *= 2", [], "a *= 2", "a, b = x.chunk(2)\na = a.clone()\na *= 2"),
+    ("hook-modified", "", "w.register_hook(h)\nw.sum().backward()\nw.grad", ["w.register_hook(h)"], "w.grad",
+     "w.sum().backward()\nw.grad"),
+    ("hook-modified", "", "k = w.register_hook(h)\nw.sum().backward()\nw.grad", ["w.register_hook(h)"], "w.grad",
+     "k = w.register_hook(h)\nk.remove()\nw.sum().backward()\nw.grad"),
+    ("missing-detach", "", "total += loss", ["total += loss"], "total.requires_grad", "total += loss.detach()"),
+    ("missing-detach", "", "losses.append(loss)", ["losses.append(loss)"], "l.requires_grad", "losses.append(loss.detach())"),
+    ("missing-detach", "", "t = teacher(x)", ["teacher(x)"], "w.grad", "t = teacher(x).detach()"),
+    ("step-missing", "", "o = optim.SGD(p, 0.1)\nfor x in d:\n    f(x).backward()", ["f(x).backward()", "optim.SGD(p, 0.1)"],
+     "f(x).backward()", "o = optim.SGD(p, 0.1)\nfor x in d:\n    f(x).backward()\n    o.step()"),
+    ("returned-not-stored", "", "import torch\ng, = torch.autograd.grad(y, x)\nx.grad", ["torch.autograd.grad(y, x)"], "x.grad",
+     "import torch\ng, = torch.autograd.grad(y, x)\nx.grad = g\nx.grad"),
+    ("returned-not-stored", "", "import torch\na, b = torch.autograd.grad(y, [x, w])\nx.grad", ["torch.autograd.grad(y, [x, w])"],
+     "x.grad",
+     "import torch\na, b = torch.autograd.grad(y, [x, w])\nx.grad, w.grad = a, b\nx.grad"),
+    ("returned-not-stored", "", "import torch\ngs = torch.autograd.grad(y, m.parameters())\nm.w.grad",
+     ["torch.autograd.grad(y, m.parameters())"], "m.w.grad",
+     "import torch\ngs = torch.autograd.grad(y, m.parameters())\nfor p, g in zip(m.parameters(), gs):\n    p.grad = g\nm.w.grad"),
+    ("returned-not-stored", "", "y.backward(inputs=[x])\nw.grad", ["y.backward(inputs=[x])"], "w.grad", "y.backward()\nw.grad"),
+    ("clip-misplaced", "", "y.backward()\no.step()\nclip(p)", ["clip(p)"], "clip(p)", "y.backward()\nclip(p)\no.step()"),
+    ("non-leaf-requires-grad", "RuntimeError: flags", "z = f(x)\nz.requires_grad = False", [], "z.requires_grad",
+     "z = f(x)\nz = z.detach()"),
+    ("non-leaf-requires-grad", "RuntimeError: flags", "z = f(x)\nz.requires_grad = True", [], "z.requires_grad", "z = f(x)"),
+    ("deepcopy-nonleaf", "RuntimeError: copy", "def forward(self, x):\n    h = f(x)\n    self.last = h\n    return h",
+     ["f(x)"], "",
+     "def forward(self, x):\n    h = f(x)\n    self.last = h.detach()\n    return h"),
+    ("checkpoint-no-grad-input", "", "y = checkpoint(f, x)", ["checkpoint(f, x)"], "w.grad",
+     "y = checkpoint(f, x, use_reentrant=False)"),
+    ("custom-backward", "RuntimeError: function ABackward returned an incorrect number of gradients (expected 3, got 2)",
+     "class A(Function):\n    def forward(ctx, a, b, c): return a\n    def backward(ctx, g):\n        return (g, g)", [], "g",
+     "class A(Function):\n    def forward(ctx, a, b, c): return a\n    def backward(ctx, g):\n        return (g, g, None)"),
+    ("custom-backward", "RuntimeError: function ABackward returned an incorrect number of gradients (expected 1, got 2)",
+     "class A(Function):\n    def forward(ctx, a): return a\n    def backward(ctx, g):\n        return g, g", [], "g",
+     "class A(Function):\n    def forward(ctx, a): return a\n    def backward(ctx, g):\n        return g"),
+    ("nan-derivative", "", "y = a / b", ["a / b"], "a.grad", "y = a / (b + 1e-8)"),
+    ("nan-derivative", "", "y = (a * b) ** 0.5", ["(a * b) ** 0.5"], "a.grad", "y = (a * b + 1e-8) ** 0.5"),
+    ("nan-derivative", "", "y = (a * b).log()", ["(a * b).log()"], "a.grad", "y = (a * b + 1e-8).log()"),
+    ("nan-derivative", "", "import torch\ny = torch.acos(c)", ["torch.acos(c)"], "c.grad",
+     "import torch\ny = torch.acos(c.clamp(-1 + 1e-6, 1 - 1e-6))"),
+    ("zero-local-derivative", "", "q = torch.round(w)", ["torch.round(w)"], "w.grad", "q = (w + (torch.round(w) - w).detach())"),
+    ("inplace-saved-tensor", "", "x.mul_(2)", ["x.mul_(2)"], "", "x = x.mul(2)"),
+    ("inplace-saved-tensor", "", "x *= a + b", ["x *= a + b"], "", "x = x * (a + b)"),
+    ("inplace-saved-tensor", "", "y = F.relu(x, inplace=True)", ["F.relu(x, inplace=True)"], "", "y = F.relu(x)"),
+    ("leaf-replaced", "ValueError: can't optimize a non-leaf Tensor",
+     "import torch\nw = torch.zeros(3, requires_grad=True) / 2\no = SGD([w])",
+     ["torch.zeros(3, requires_grad=True) / 2"], "SGD([w])",
+     "import torch\nw = (torch.zeros(3) / 2).requires_grad_()\no = SGD([w])"),
+]
+
+
+def place_of(program: str, expression: str, file: str) -> Place | None:
+    """Where an expression (or statement) is written in a program."""
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, (ast.expr, ast.stmt)) and ast.unparse(node) == expression:
+            assert node.end_lineno is not None
+            assert node.end_col_offset is not None
+            return Place(file, node.lineno, node.end_lineno, node.col_offset, node.end_col_offset, "", expression)
+    return None
+
+
+@pytest.mark.parametrize("case", MADE_UP, ids=lambda c: f"{c[0]}: {c[2]}"[:60])
+def test_made_up_answers(case: tuple[str, str, str, list[str], str, str]) -> None:
+    category, headline, program, causes, read, result = case
+    name = f"/nowhere/{abs(hash(program))}.py"
+    linecache.cache[name] = (len(program), None, program.splitlines(keepends=True), name)
+    found = [place_of(program, c, name) for c in causes]
+    told = Explanation(headline, category, "", causes=[p for p in found if p is not None], read=place_of(program, read, name))
+    if told.read is None and read.endswith(".grad"):
+        told.read = Place(name, 1, 1, 0, 0, "", read)
+    edits = edits_for(told)
+    assert edits
+    assert changed(program, edits[0]).rstrip("\n") == result
+
+
 # What the pieces do, on awkward text.
 
 

@@ -46,6 +46,11 @@ MENDERS: dict[str, Callable[[Case], Iterator[Changes]]] = {
     "custom-backward": values.complete_backward,
     "hook-modified": values.without_the_hook,
     "missing-detach": values.detach_target,
+    "step-missing": passes.step,
+    "returned-not-stored": passes.store,
+    "clip-misplaced": passes.clip_before_step,
+    "non-leaf-requires-grad": leaves.detach_instead,
+    "deepcopy-nonleaf": leaves.store_detached,
     "checkpoint-no-grad-input": values.not_reentrant,
 }
 

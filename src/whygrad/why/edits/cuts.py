@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from whygrad.why.edits.case import Case, Spot, torch
 from whygrad.why.edits.changes import Changes
-from whygrad.why.edits.names import assigned, binding_before, is_list, module_name
+from whygrad.why.edits.names import assigned, binding_before, is_function, is_list, module_name
 from whygrad.why.edits.source import Function, Source, called, end, receiver, root, same, start
 
 _whygrad_internal_ = True
@@ -38,7 +38,7 @@ def undetach(case: Case) -> Iterator[Changes]:
 def remove_detach(changes: Changes, cut: Spot) -> bool:
     for node in _outermost_first(cut):
         if isinstance(node, ast.Call) and called(node) in DETACHING:
-            if isinstance(node.func, ast.Attribute) and root(node.func) == module_name(changes.source, "torch") and node.args:
+            if is_function(changes.source, node) and node.args:
                 changes.replace(node, changes.source.text(node.args[0]))
             elif isinstance(node.func, ast.Attribute):
                 statement = changes.source.parents.get(node)
@@ -160,33 +160,32 @@ def _bare(source: Source, node: ast.expr) -> str:
 
 def record_again(case: Case) -> Iterator[Changes]:
     """Gradient recording was off: open the block, or switch it on again."""
-    if not case.causes:
-        return
-    switch = case.causes[-1]
-    source = switch.source
-    if "Inference tensors" in case.headline:
-        yield from _no_grad_instead_of_inference(switch)
-    decorated = _decorator(switch)
-    if decorated is not None:
-        if decorated.lineno == decorated.end_lineno:
-            yield Changes(source).delete_line(decorated.lineno)
-        return
-    with_item = _with_item(switch)
-    if with_item is not None:
-        changes = Changes(source)
-        yield changes.replace(with_item, f"{torch(changes)}.enable_grad()")
-        return
-    call = next((n for n in _outermost_first(switch) if called(n) in ("set_grad_enabled", "_set_grad_enabled")), None)
-    if isinstance(call, ast.Call):
-        yield from _switch_back(case, source, call)
-
-
-def _no_grad_instead_of_inference(switch: Spot) -> Iterator[Changes]:
-    for node in _outermost_first(switch):
-        if called(node) == "inference_mode" and isinstance(node, ast.Call):
-            changes = Changes(switch.source)
-            yield changes.replace(node, f"{torch(changes)}.no_grad()")
+    for switch in reversed(case.causes):
+        found = list(_switched_on(case, switch))
+        yield from found
+        if found:
             return
+
+
+def _switched_on(case: Case, switch: Spot) -> Iterator[Changes]:
+    source = switch.source
+    inference = next((n for n in _outermost_first(switch) if called(n) == "inference_mode"), None)
+    decorator, block = _decorator(switch), _with_item(switch)
+    if "nference tensor" in case.headline:
+        entered = inference or decorator or block
+        if entered is not None:
+            changes = Changes(source)
+            yield changes.replace(entered, f"{torch(changes)}.no_grad()")
+    elif decorator is not None:
+        if decorator.lineno == decorator.end_lineno:
+            yield Changes(source).delete_line(decorator.lineno)
+    elif block is not None:
+        changes = Changes(source)
+        yield changes.replace(block, f"{torch(changes)}.enable_grad()")
+    else:
+        call = next((n for n in _outermost_first(switch) if called(n) == "set_grad_enabled"), None)
+        if isinstance(call, ast.Call):
+            yield from _switch_back(case, source, call)
 
 
 def _decorator(switch: Spot) -> ast.expr | None:
@@ -249,9 +248,7 @@ def _cross_entropy(case: Case, cut: Spot) -> Iterator[Changes]:
     argmax = next((n for n in ast.walk(cut.statement) if called(n) == "argmax"), None)
     if not isinstance(argmax, ast.Call):
         return
-    logits = receiver(argmax)
-    if logits is None or root(logits) == module_name(source, "torch"):
-        logits = argmax.args[0] if argmax.args else None
+    logits = receiver(argmax) if not is_function(source, argmax) else argmax.args[0] if argmax.args else None
     guess = assigned(cut.statement)
     for node in ast.walk(source.scope(cut.node)):
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and logits is not None:

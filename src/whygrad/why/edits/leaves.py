@@ -68,6 +68,9 @@ def ask(case: Case) -> Iterator[Changes]:
             return
     if case.tensor is not None and isinstance(case.tensor, ast.Attribute):
         yield from _attribute_asked(case, case.tensor.attr)
+    if "floating point" in case.headline:
+        yield from _as_floats(case)
+        return
     wanted = [c for c in case.causes if isinstance(c.statement, (ast.Assign, ast.AnnAssign))]
     if case.tensor is None:  # an error: nothing at all required grad
         wanted = [c for c in wanted if _is_trained(c)] or (wanted if len(wanted) == 1 else [])
@@ -77,6 +80,22 @@ def ask(case: Case) -> Iterator[Changes]:
             yield from _asked_at(made.source, targets[0], Binding(made.statement, made.statement.value))
     if case.tensor is None and not wanted:
         yield from _trained_leaves(case)
+
+
+def _as_floats(case: Case) -> Iterator[Changes]:
+    """Integers cannot require grad."""
+    for node in ast.walk(case.read.node) if case.read is not None else ():
+        assert case.read is not None
+        changes = Changes(case.read.source)
+        if isinstance(node, ast.Call) and keyword(node, "requires_grad") is not None:
+            yield changes.set_keyword(node, "dtype", f"{torch(changes)}.float32")
+        elif called(node) == "requires_grad_" and isinstance(node, ast.Call):
+            x = receiver(node)
+            assert x is not None
+            changes.suffix(x, ".float()")
+            if case.read.statement is changes.source.parents.get(node) and isinstance(case.read.statement, ast.Expr):
+                changes.span(start(node), start(node), f"{changes.source.text(x)} = ")
+            yield changes
 
 
 def _is_trained(made: Spot) -> bool:
@@ -227,6 +246,28 @@ def _set_to(frozen: Spot, value: str) -> Changes:
         if isinstance(node, ast.Call) and keyword(node, "requires_grad") is not None:
             return changes.set_keyword(node, "requires_grad", value)
     return changes
+
+
+def detach_instead(case: Case) -> Iterator[Changes]:
+    """The flag of a result cannot be changed: `z.requires_grad = False` means `z = z.detach()`."""
+    flagged = case.read
+    thing = _frozen_thing(flagged) if flagged is not None else None
+    if flagged is None or thing is None:
+        return
+    off = any(isinstance(n, ast.Constant) and n.value is False for n in ast.walk(flagged.statement))
+    text = flagged.source.text(thing)
+    changes = Changes(flagged.source)
+    yield changes.replace(flagged.statement, f"{text} = {text}.detach()") if off else changes.delete(flagged.statement)
+
+
+def store_detached(case: Case) -> Iterator[Changes]:
+    """A module stores a result with its history on itself: `self.last = out` -> `self.last = out.detach()`."""
+    made = case.cause
+    for node in ast.walk(made.source.scope(made.node)) if made is not None else ():
+        assert made is not None
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute) and (
+                any(same(node.value, target) for target in assigned(made.statement))):
+            yield Changes(made.source).suffix(node.value, ".detach()")
 
 
 def clear_when_freezing(case: Case) -> Iterator[Changes]:

@@ -44,6 +44,12 @@ def module_name(source: Source, module: str) -> str | None:
     return None if above is None else f"{above}.{last}"
 
 
+def is_function(source: Source, call: ast.Call) -> bool:
+    """True for `torch.sqrt(x)`, `F.relu(x)` and `sqrt(x)`; not for the method `x.sqrt()`."""
+    modules = [module_name(source, module) for module in ("torch", "torch.nn", "torch.nn.functional")]
+    return isinstance(call.func, ast.Name) or root(call.func) in {name.split(".")[0] for name in modules if name}
+
+
 def bindings(source: Source, target: ast.expr, within: ast.AST) -> list[Binding]:
     """What gives `target` (a name, or `self.x`) its value in a function or module, in the order of the text."""
     found = [b for node in source.walk(within) if source.scope(node) is within or node is within for b in _bound_by(node, target)]
@@ -107,13 +113,13 @@ def statements_in(source: Source, scope: ast.AST) -> list[ast.stmt]:
     return sorted(found, key=start)
 
 
-def is_optimizer(source: Source, call: ast.AST) -> bool:
+def is_optimizer(call: ast.AST) -> bool:
     return isinstance(call, ast.Call) and called(call) in OPTIMIZERS
 
 
 def optimizers(source: Source, at: ast.AST) -> list[str]:
     """Names of optimizers whose `.step()` is called where `at` stands, else anywhere."""
-    known = {ast.unparse(target) for node in source.walk() if isinstance(node, ast.Assign) and is_optimizer(source, node.value)
+    known = {ast.unparse(target) for node in source.walk() if isinstance(node, ast.Assign) and is_optimizer(node.value)
              for target in node.targets}
     stepped: dict[str, list[ast.AST]] = {}
     for node in source.walk():

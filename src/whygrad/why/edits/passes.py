@@ -13,6 +13,7 @@ from whygrad.why.edits.names import (
     assigned,
     binding_before,
     is_backward,
+    is_function,
     is_module,
     is_optimizer,
     makes_leaf,
@@ -20,7 +21,7 @@ from whygrad.why.edits.names import (
     statements_in,
     uses,
 )
-from whygrad.why.edits.source import Loop, Source, called, end, keyword, receiver, root, same, start
+from whygrad.why.edits.source import Loop, Source, called, end, keyword, receiver, same, start
 
 _whygrad_internal_ = True
 
@@ -54,7 +55,7 @@ def reduce(case: Case) -> Iterator[Changes]:
     loss = receiver(call)
     if loss is None:
         return
-    if root(loss) == "torch" and call.args:  # torch.autograd.backward(y)
+    if is_function(source, call) and call.args:  # torch.autograd.backward(y)
         loss = call.args[0]
     made = source.text(case.cause.statement) if case.cause is not None and case.cause.source is source else ""
     is_loss = any(word in source.text(loss).lower() for word in LOSS_WORDS) or "reduction" in made
@@ -142,7 +143,7 @@ def _clearings(case: Case, back: Spot) -> Iterator[str]:
 
 def _held(source: Source, tensor: ast.expr) -> bool:
     """True if an optimizer's list names this tensor, or may hold it."""
-    made = [node for node in source.walk() if is_optimizer(source, node) and isinstance(node, ast.Call)]
+    made = [node for node in source.walk() if is_optimizer(node) and isinstance(node, ast.Call)]
     if any(call.args and (uses(call.args[0], tensor) or isinstance(call.args[0], ast.Name)) for call in made):
         return True
     bound = binding_before(source, tensor, made[0]) if made else None
@@ -182,6 +183,53 @@ def clear_earlier(case: Case) -> Iterator[Changes]:
     if source.scope(cleared.node) is source.scope(back.node) and start(back.statement) < start(cleared.statement):
         yield Changes(source).move(cleared.statement, before=back.statement)
     yield Changes(source).delete(cleared.statement)
+
+
+def step(case: Case) -> Iterator[Changes]:
+    """Gradients are computed and cleared, and never applied."""
+    made = [t for c in case.causes if is_optimizer(getattr(c.statement, "value", c.node)) for t in assigned(c.statement)]
+    back = next((c for c in case.causes if backward_call(c) is not None), case.backward)
+    if back is not None:
+        for optimizer in made:
+            yield Changes(back.source).after(back.statement, f"{ast.unparse(optimizer)}.step()")
+
+
+def store(case: Case) -> Iterator[Changes]:
+    """autograd.grad() returns gradients: put them into .grad. backward(inputs=...) fills those only: leave it out."""
+    computed = case.cause
+    call = backward_call(computed)
+    if computed is None or call is None:
+        return
+    source = computed.source
+    if called(call) == "backward":
+        yield Changes(source).drop_keyword(call, "inputs")
+        return
+    targets = assigned(computed.statement)
+    if len(call.args) < 2 or not targets:
+        return
+    inputs = call.args[1]
+    statement = computed.statement
+    whole = isinstance(statement, ast.Assign) and statement.value is call and not isinstance(statement.targets[0], ast.Tuple)
+    if isinstance(inputs, (ast.List, ast.Tuple)) and len(inputs.elts) == len(targets):
+        left, right = (", ".join(texts) for texts in ([f"{source.text(x)}.grad" for x in inputs.elts], map(ast.unparse, targets)))
+        yield Changes(source).after(computed.statement, f"{left} = {right}{'[0]' if whole else ''}")
+    elif whole and not isinstance(inputs, (ast.Name, ast.Attribute)):
+        text = f"for p, g in zip({source.text(inputs)}, {ast.unparse(targets[0])}):\n{source.unit}p.grad = g"
+        yield Changes(source).after(computed.statement, text)
+    elif len(targets) == 1:
+        value = ast.unparse(targets[0]) + ("[0]" if whole else "")
+        yield Changes(source).after(computed.statement, f"{source.text(inputs)}.grad = {value}")
+
+
+def clip_before_step(case: Case) -> Iterator[Changes]:
+    """Clip between backward and step."""
+    clip = case.cause
+    if clip is None:
+        return
+    block = clip.source.block(clip.statement)
+    steps = [s for s in block if isinstance(s, ast.Expr) and called(s.value) == "step" and start(s) < start(clip.statement)]
+    if steps:
+        yield Changes(clip.source).move(clip.statement, before=steps[-1])
 
 
 def separate_passes(case: Case) -> Iterator[Changes]:
@@ -309,6 +357,6 @@ def _is_forward(source: Source, statement: ast.Assign) -> bool:
     value = statement.value
     if isinstance(value, (ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Name)) or makes_leaf(value):
         return False
-    if is_optimizer(source, value) or called(value) in FACTORIES or is_module(source, value, statement):
+    if is_optimizer(value) or called(value) in FACTORIES or is_module(source, value, statement):
         return False
     return not (called(value)[:1].isupper() or called(value) in ("range", "list", "manual_seed", "parameters", "compile"))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from whygrad.why.edits.case import Case, Spot, torch
 from whygrad.why.edits.changes import Changes
-from whygrad.why.edits.names import assigned, binding_before, classes, is_module, is_optimizer, module_name
+from whygrad.why.edits.names import assigned, binding_before, classes, is_function, is_module, is_optimizer
 from whygrad.why.edits.source import Source, called, end, keyword, receiver, root, same, start
 
 _whygrad_internal_ = True
@@ -90,7 +90,7 @@ def _has_parentheses(source: Source, node: ast.expr) -> bool:
 
 def _delicate_input(source: Source, node: ast.AST) -> ast.expr | None:
     if isinstance(node, ast.Call) and called(node) in SAFE_INPUT:
-        if root(node.func) == module_name(source, "torch") or isinstance(node.func, ast.Name):
+        if is_function(source, node):
             return node.args[0] if node.args else None
         return receiver(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
@@ -143,14 +143,14 @@ def with_a_slope(case: Case) -> Iterator[Changes]:
 
 def hold(case: Case) -> Iterator[Changes]:
     """Let the optimizer see a parameter: register it, or hand it over."""
-    made = next((c for c in case.causes if any(is_optimizer(c.source, n) for n in ast.walk(c.statement))), None)
+    made = next((c for c in case.causes if any(is_optimizer(n) for n in ast.walk(c.statement))), None)
     files = [s.source for s in (case.read, *case.causes) if s is not None]
     for source in dict.fromkeys(files):
         yield from _registered(case, source)
     if made is None:
         return
     source = made.source
-    call = next(n for n in ast.walk(made.statement) if is_optimizer(source, n))
+    call = next(n for n in ast.walk(made.statement) if is_optimizer(n))
     assert isinstance(call, ast.Call)
     holder = _holder(case, source)
     if holder is None or not call.args:
@@ -226,8 +226,12 @@ def _registered(case: Case, source: Source) -> Iterator[Changes]:
             nn = torch(changes, "torch.nn")
             if container == "Parameter" and isinstance(node.value, ast.Call):
                 changes.drop_keyword(node.value, "requires_grad")
-            changes.span(start(node.value), start(node.value), f"{nn}.{container}(")
-            found.append((target.attr, changes.span(end(node.value), end(node.value), ")")))
+            if isinstance(node.value, ast.List) and not node.value.elts:
+                changes.replace(node.value, f"{nn}.{container}()")
+            else:
+                changes.span(start(node.value), start(node.value), f"{nn}.{container}(")
+                changes.span(end(node.value), end(node.value), ")")
+            found.append((target.attr, changes))
     fitting = [c for name, c in found if name in mentioned] or [c for _, c in found if len(found) == 1]
     yield from fitting
 
@@ -308,7 +312,13 @@ def detach_target(case: Case) -> Iterator[Changes]:
     """Something that was to be constant is attached."""
     for cause in case.causes:
         statement = cause.statement
-        if isinstance(statement, (ast.Assign, ast.AugAssign)) and isinstance(statement.value, ast.expr):
+        if isinstance(statement, ast.AugAssign):
+            yield Changes(cause.source).suffix(statement.value, ".detach()")
+        elif isinstance(statement, ast.Expr) and called(statement.value) == "append" and isinstance(statement.value, ast.Call):
+            yield Changes(cause.source).suffix(statement.value.args[0], ".detach()")
+        elif isinstance(cause.node, ast.expr):
+            yield Changes(cause.source).suffix(cause.node, ".detach()")
+        elif isinstance(statement, ast.Assign):
             yield Changes(cause.source).suffix(statement.value, ".detach()")
 
 
