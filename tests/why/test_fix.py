@@ -187,8 +187,10 @@ def test_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # The judgement.
 
 
-def problem(line: int, expression: str = "w.grad", category: str = "detach", symptom: str = "None") -> dict[str, Any]:
-    return {"file": "f", "line": line, "expression": expression, "category": category, "symptom": symptom, "edits": []}
+def problem(line: int, expression: str = "w.grad", category: str = "detach", symptom: str = "None",
+            cause: int = 3) -> dict[str, Any]:
+    return {"file": "f", "line": line, "expression": expression, "category": category, "symptom": symptom, "edits": [],
+            "causes": [{"file": "f", "line": cause, "expression": "x.detach()"}]}
 
 
 EDIT = Edit("f", 2, "a\nb")
@@ -197,8 +199,9 @@ ERROR = problem(5, "loss.backward()", "graph-freed", "RuntimeError: second time"
 
 @pytest.mark.parametrize(("before", "after", "target", "verdict"), [
     (Outcome([problem(5)]), Outcome([]), problem(5), "good"),
-    (Outcome([problem(5)]), Outcome([problem(6)]), problem(5), "symptom is still there"),
-    (Outcome([problem(5)]), Outcome([problem(6, category="frozen")]), problem(5), "symptom is still there"),
+    (Outcome([problem(5)]), Outcome([problem(6, cause=4)]), problem(5), "symptom is still there"),
+    (Outcome([problem(5)]), Outcome([problem(6, cause=9)]), problem(5), "uncovers"),  # cut in a second place
+    (Outcome([problem(5)]), Outcome([problem(6, category="frozen")]), problem(5), "uncovers"),
     (Outcome([problem(5)]), Outcome([problem(5)]), problem(5), "uncovers"),
     (Outcome([problem(5), problem(9)]), Outcome([problem(10)]), problem(5), "good"),
     (Outcome([problem(5)]), Outcome([problem(6, "b.grad")]), problem(5), "uncovers"),
@@ -211,7 +214,7 @@ ERROR = problem(5, "loss.backward()", "graph-freed", "RuntimeError: second time"
     (Outcome([ERROR], code=1, error="RuntimeError: second time"),
      Outcome([problem(9, "x()", "leaf-inplace", "RuntimeError: leaf")], code=1, error="RuntimeError: leaf"), ERROR, "uncovers"),
     (Outcome([ERROR], code=1, error="RuntimeError: second time"),
-     Outcome([problem(6, "x()", "leaf-inplace", "RuntimeError: leaf")]), ERROR, "symptom is still there"),
+     Outcome([problem(6, "x()", "leaf-inplace", "RuntimeError: leaf")]), ERROR, "uncovers"),
     (Outcome([problem(5)]), Outcome([], timed_out=True), problem(5), "did not end in time"),
     (Outcome([problem(5)]), Outcome([], reported=False), problem(5), "without a report"),
 ])

@@ -27,11 +27,12 @@ _whygrad_internal_ = True
 
 USAGE = "whygrad fix [--write] [--timeout=SECONDS] script.py [arguments of the program ...]"
 # How many changes are tried for one problem, how many runs there are at most, and how long a chain of changes may get.
-MOST_CHANGES, MOST_RUNS, LONGEST_CHAIN = 6, 60, 6
+MOST_CHANGES, MOST_RUNS, LONGEST_CHAIN = 6, 60, 4
 
 # What is to be expected at the same read once a problem is mended: a frozen tensor has no gradient, a loss may be at its minimum.
 FLAT = {"zero-factor", "zero-local-derivative"}
-EXPECTED = {"stale-grad-after-freeze": {"frozen", "never-required-grad"}, "broadcast-loss": FLAT, "nan-derivative": FLAT}
+EXPECTED = {"stale-grad-after-freeze": {"frozen", "never-required-grad"}, "broadcast-loss": FLAT, "nan-derivative": FLAT,
+            "missing-detach": {"detach", "unused-in-loss", "grad-mode-off"}}
 
 Problem = dict[str, Any]
 
@@ -114,6 +115,8 @@ class Fixer:
         self.progress = progress
         self.original: dict[str, bytes] = {}
         self.runs = 0
+        # The problems of the chain of changes that is being tried: none is mended twice.
+        self.chain: list[tuple[Any, ...]] = []
         # What is no problem any more, though it is still answered.
         self.settled: list[tuple[str, str, str]] = []
 
@@ -137,6 +140,7 @@ class Fixer:
             open_ones = [p for p in state.outcome.answers if not any(_is_same(p, a) for a, _ in aside)]
             if not open_ones:
                 break
+            self.chain = [_key(open_ones[0])]
             found, reason = self._mended(state, open_ones[0], 0)
             if found is None:
                 aside.append((open_ones[0], reason))
@@ -183,10 +187,19 @@ class Fixer:
 
     def _mend_uncovered(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
         """All that a change brought to light must be mended as well."""
+        chain = list(self.chain)
+        try:
+            return self._mend_one_by_one(state, uncovered, depth)
+        finally:
+            self.chain = chain
+
+    def _mend_one_by_one(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
         trail: list[Edit] = []
         while uncovered:
-            if depth > LONGEST_CHAIN:
+            key = _key(uncovered[0])
+            if depth > LONGEST_CHAIN or key in self.chain:
                 return None
+            self.chain.append(key)
             found, _ = self._mended(state, uncovered[0], depth)
             if found is None:
                 return None
@@ -226,7 +239,8 @@ def judge(before: Outcome, after: Outcome, problem: Problem, edit: Edit) -> tupl
     if not after.reported:
         return "with the change, the program ended without a report", []
     was_error = is_error(problem)
-    if any(_is_at(answer, problem, edit) for answer in after.answers):
+    still = [answer for answer in after.answers if _is_at(answer, problem, edit)]
+    if any(_has_cause_of(answer, problem, edit) for answer in still):
         return "with the change, the symptom is still there", []
     old = [p for p in before.answers if p is not problem]
     new = [a for a in after.answers if not any(_is_same(a, p, edit) for p in old)]
@@ -245,6 +259,17 @@ def _is_at(answer: Problem, problem: Problem, edit: Edit) -> bool:
     if answer["file"] != problem["file"] or answer["line"] not in moved(edit, problem["file"], problem["line"]):
         return False
     return bool(answer["expression"] == problem["expression"] or (is_error(problem) and is_error(answer)))
+
+
+def _has_cause_of(answer: Problem, problem: Problem, edit: Edit) -> bool:
+    """True if a symptom is there for the same reason as before the edit. (A path may be cut in two places.)"""
+    causes = [(c["file"], line) for c in problem["causes"][:1] for line in moved(edit, c["file"], c["line"])]
+    same = [(c["file"], c["line"]) in causes for c in answer["causes"][:1]]
+    return answer["category"] == problem["category"] and (any(same) or not same)
+
+
+def _key(problem: Problem) -> tuple[Any, ...]:
+    return problem["file"], problem["category"], problem["expression"], *[c["expression"] for c in problem["causes"][:1]]
 
 
 def headline(problem: Problem) -> str:

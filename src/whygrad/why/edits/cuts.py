@@ -254,13 +254,31 @@ def _cross_entropy(case: Case, cut: Spot) -> Iterator[Changes]:
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and logits is not None:
             sides = [node.left, node.comparators[0]]
             other = [s for s in sides if not (any(same(s, g) for g in guess) or argmax in ast.walk(s))]
-            statement = source.statement(node)
-            if len(other) == 1 and isinstance(statement, ast.Assign) and start(statement) >= start(cut.statement):
+            counted = source.statement(node)
+            loss = _error_rate(source, node, counted) if isinstance(counted, ast.Assign) else None
+            if len(other) == 1 and loss is not None and start(loss) >= start(cut.statement):
                 changes = Changes(source)
                 functional = torch(changes, "torch.nn.functional")
-                yield changes.replace(statement.value,
-                                      f"{functional}.cross_entropy({source.text(logits)}, {source.text(other[0])})")
+                yield changes.replace(loss.value, f"{functional}.cross_entropy({source.text(logits)}, {source.text(other[0])})")
                 return
+
+
+def _error_rate(source: Source, compared: ast.Compare, counted: ast.Assign) -> ast.Assign | None:
+    """The statement that makes the share of errors: `(guess != y)...`, or one minus (or minus) the share of hits."""
+    if isinstance(compared.ops[0], ast.NotEq) or _turned(counted.value, compared):
+        return counted
+    for statement in ast.walk(source.scope(counted)):
+        if isinstance(statement, ast.Assign) and any(_turned(statement.value, n) for n in ast.walk(statement.value)
+                                                     if isinstance(n, ast.expr) and any(same(n, t) for t in assigned(counted))):
+            return statement
+    return None
+
+
+def _turned(value: ast.expr, inner: ast.expr) -> bool:
+    """True for `1 - x` and `-x` around `inner`."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub):
+        return inner in ast.walk(value.right)
+    return isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) and inner in ast.walk(value)
 
 
 def unwrap(case: Case) -> Iterator[Changes]:

@@ -34,6 +34,21 @@ def retain(case: Case) -> Iterator[Changes]:
             if whole or (wanted is not None and (same(target, wanted) or _same_attribute(target, wanted))):
                 yield Changes(made.source).after(made.statement, f"{ast.unparse(target)}.retain_grad()")
     yield from _retain_before_backward(case)
+    yield from _retain_where_stored(case)
+
+
+def _retain_where_stored(case: Case) -> Iterator[Changes]:
+    """`acts["tanh"] = out`, in a hook perhaps, or `acts.append(out)`."""
+    wanted, read = case.tensor, case.read
+    for node in read.source.walk() if read is not None and wanted is not None else ():
+        assert read is not None
+        assert wanted is not None
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and any(same(t, wanted) for t in node.targets):
+            yield Changes(read.source).before(node, f"{node.value.id}.retain_grad()")
+        if isinstance(node, ast.Expr) and called(node.value) == "append" and isinstance(node.value, ast.Call):
+            stored, holder = node.value.args[0], receiver(node.value)
+            if isinstance(stored, ast.Name) and holder is not None and root(holder) == root(wanted):
+                yield Changes(read.source).before(node, f"{stored.id}.retain_grad()")
 
 
 def _same_attribute(a: ast.expr, b: ast.expr) -> bool:
@@ -335,7 +350,9 @@ def _updated_in_place(source: Source, statement: ast.Assign | ast.AnnAssign) -> 
                    for n in source.walk()):
             lines.append(f"{ast.unparse(target)}.grad = None")
         above = block[block.index(update) - 1] if block.index(update) else None
-        if above in updates and end(above).line + 1 == start(update).line:
+        if any(isinstance(a, ast.With) and called(a.items[0].context_expr) == "no_grad" for a in source.above(update)):
+            changes.replace(update, f"\n{source.indentation(update)}".join(lines))
+        elif above in updates and end(above).line + 1 == start(update).line:
             changes.into_block_above(update, lines)
         else:
             changes.wrap(update, f"with {torch(changes)}.no_grad():", lines)

@@ -275,10 +275,11 @@ def _complete(case: Case, source: Source, forward: ast.FunctionDef, backward: as
     last = backward.body[-1]
     changes = Changes(source)
     if not returns:
+        others = ", None" * (len(forward.args.args) - 2)
         if isinstance(last, ast.Expr):
-            yield changes.span(start(last), start(last), "return ")
+            yield changes.span(start(last), start(last), "return ").span(end(last), end(last), others)
         elif isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
-            yield changes.after(last, f"return {last.targets[0].id}")
+            yield changes.after(last, f"return {last.targets[0].id}{others}")
         return
     wanted = re.search(r"expected (\d+), got (\d+)", case.headline)
     if wanted is None:
