@@ -705,6 +705,8 @@ MADE_UP: list[tuple[str, str, str, list[str], str, str]] = [
     ("nan-derivative", "", "import torch\ny = torch.acos(c)", ["torch.acos(c)"], "c.grad",
      "import torch\ny = torch.acos(c.clamp(-1 + 1e-6, 1 - 1e-6))"),
     ("zero-local-derivative", "", "q = torch.round(w)", ["torch.round(w)"], "w.grad", "q = (w + (torch.round(w) - w).detach())"),
+    ("zero-factor", "", "import torch\nz = torch.normal(mu, std)", ["torch.normal(mu, std)"], "w.grad",
+     "import torch\nz = (mu + std * torch.randn_like(std))"),
     ("inplace-saved-tensor", "", "x.mul_(2)", ["x.mul_(2)"], "", "x = x.mul(2)"),
     ("inplace-saved-tensor", "", "x *= a + b", ["x *= a + b"], "", "x = x * (a + b)"),
     ("inplace-saved-tensor", "", "y = F.relu(x, inplace=True)", ["F.relu(x, inplace=True)"], "", "y = F.relu(x)"),

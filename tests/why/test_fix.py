@@ -143,14 +143,17 @@ def test_how_it_ends(program: str, code: int, words: str, tmp_path: Path) -> Non
 
 
 def test_a_change_after_which_the_program_does_not_end(tmp_path: Path) -> None:
-    done = fixed(write(tmp_path, RETAIN + "while g is not None:\n    print('forever')\n"), options=("--timeout=20",))
+    done = fixed(write(tmp_path, RETAIN + "while g is not None:\n    print('forever')\n"), options=("--timeout", "20"))
     assert done.returncode == 1
     assert "did not end in time" in done.stderr
     assert done.stdout == ""
     assert "run 3" in done.stderr  # it took long enough to say what is going on
 
 
-@pytest.mark.parametrize("arguments", [[], ["--timeout=0", "x.py"], ["nowhere.py"], ["-m", "this"], ["--nonsense", "x.py"]])
+@pytest.mark.parametrize("arguments", [
+    [], ["--timeout=0", "x.py"], ["--timeout", "x", "x.py"],
+    ["--timeout"], ["nowhere.py"], ["-m", "this"], ["--nonsense", "x.py"],
+])
 def test_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         fix.main(arguments)

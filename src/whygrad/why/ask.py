@@ -8,7 +8,6 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from whygrad._tensor import Tensor
@@ -18,11 +17,11 @@ from whygrad.why.edits.source import Source, source_of, start
 from whygrad.why.explain import explain
 from whygrad.why.listener import Event, Listener, Pass, named_value
 from whygrad.why.places import Place
-from whygrad.why.trial import run
+from whygrad.why.trial import own_options, run
 
 _whygrad_internal_ = True
 
-USAGE = 'whygrad ask [--timeout=SECONDS] "question" script.py [arguments of the program ...]'
+USAGE = 'whygrad ask [--timeout SECONDS] "question" script.py [arguments of the program ...]'
 
 # Words of a question that point to an outcome, or to a category.
 OUTCOMES = {
@@ -55,10 +54,9 @@ def main(arguments: list[str]) -> int:
         description="Run a PyTorch program on whygrad (its output is hidden) and answer a question about its gradients.",
         epilog="Exit code: 0 if there is an answer, 1 if the question fits nothing in the program, 2 for wrong usage.")
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS",
-                        help="how long the program may take (default 600); written as --timeout=SECONDS")
-    own = list(_leading_options(arguments))
+                        help="how long the program may take (default 600)")
+    own, rest = own_options(arguments)
     options = parser.parse_args(own)
-    rest = arguments[len(own):]
     if len(rest) < 2:
         parser.error("give a question (in quotes) and a script")
     question, script, *more = rest
@@ -73,13 +71,6 @@ def main(arguments: list[str]) -> int:
         return 1
     print(outcome.asked["text"])
     return 0 if outcome.asked["found"] else 1
-
-
-def _leading_options(arguments: list[str]) -> Iterator[str]:
-    for argument in arguments:
-        if not argument.startswith("-"):
-            return
-        yield argument
 
 
 # What follows runs in the process of the program, when it has ended.

@@ -21,11 +21,11 @@ from typing import Any
 
 from whygrad.why.answers import Edit
 from whygrad.why.edits.apply import apply, moved
-from whygrad.why.trial import Outcome, run
+from whygrad.why.trial import Outcome, own_options, run
 
 _whygrad_internal_ = True
 
-USAGE = "whygrad fix [--write] [--timeout=SECONDS] script.py [arguments of the program ...]"
+USAGE = "whygrad fix [--write] [--timeout SECONDS] script.py [arguments of the program ...]"
 # How many changes are tried for one problem, how many runs there are at most, and how long a chain of changes may get.
 MOST_CHANGES, MOST_RUNS, LONGEST_CHAIN = 6, 60, 4
 
@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--write", action="store_true", help="also write the changes to the files; the old text is kept as "
                       "FILE.orig")
     made.add_argument("--timeout", type=_seconds, default=600.0, metavar="SECONDS",
-                      help="how long one run may take (default 600); written as --timeout=SECONDS")
+                      help="how long one run may take (default 600)")
     return made
 
 
@@ -59,17 +59,15 @@ def _seconds(text: str) -> float:
 
 
 def main(arguments: list[str]) -> int:
-    from whygrad.cli import split
-
-    own, program = split(arguments)
+    own, rest = own_options(arguments)
     parsing = parser()
     options = parsing.parse_args(own)
-    if program is None or program.how != "script":
+    if not rest:
         parsing.error("which script? Give the name of a file")
-    if not os.path.isfile(program.target):
-        parsing.error(f"there is no file {program.target}")
+    if not os.path.isfile(rest[0]):
+        parsing.error(f"there is no file {rest[0]}")
     progress = Progress()
-    fixer = Fixer(program.target, program.arguments, options.timeout, progress)
+    fixer = Fixer(rest[0], rest[1:], options.timeout, progress)
     state = fixer.start()
     fixer.mend_all(state)
     progress.done()

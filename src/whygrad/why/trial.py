@@ -73,6 +73,14 @@ def run(script: str, arguments: list[str], *, files: dict[str, bytes] | None = N
         return outcome
 
 
+def own_options(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What stands before the script (or the question), and the rest; the value of --timeout may be an argument of its own."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        at += 2 if arguments[at] == "--timeout" else 1
+    return arguments[:at], arguments[at:]
+
+
 def _environment() -> dict[str, str]:
     """Ours, with this package to be found: it may have been found by the working folder or by a path set at run time."""
     here = str(Path(__file__).parents[2])

@@ -43,6 +43,7 @@ MENDERS: dict[str, Callable[[Case], Iterator[Changes]]] = {
     "broadcast-loss": values.same_shape,
     "nan-derivative": values.safe_input,
     "zero-local-derivative": values.with_a_slope,
+    "zero-factor": values.with_a_slope,
     "custom-backward": values.complete_backward,
     "hook-modified": values.without_the_hook,
     "missing-detach": values.detach_target,

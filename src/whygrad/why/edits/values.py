@@ -119,7 +119,7 @@ def _where_around(source: Source, node: ast.AST) -> tuple[ast.expr, bool] | None
 
 
 def with_a_slope(case: Case) -> Iterator[Changes]:
-    """A dead relu gets a slope; rounding passes the gradient straight through."""
+    """A dead relu gets a slope; rounding passes the gradient straight through; sampling is done from outside."""
     for cause in case.causes:
         source = cause.source
         for node in ast.walk(cause.node):
@@ -129,6 +129,11 @@ def with_a_slope(case: Case) -> Iterator[Changes]:
                 x = node.args[0] if node.args else receiver(node)
                 if x is not None:
                     yield changes.replace(node, f"{functional}.leaky_relu({source.text(x)})")
+                return
+            if isinstance(node, ast.Call) and called(node) == "normal" and len(node.args) == 2:
+                mean, deviation = (source.atom(argument) for argument in node.args)
+                changes = Changes(source)
+                yield changes.replace(node, f"({mean} + {deviation} * {torch(changes)}.randn_like({deviation}))")
                 return
             if isinstance(node, ast.Call) and called(node) in STRAIGHT_THROUGH:
                 x = node.args[0] if node.args else receiver(node)
