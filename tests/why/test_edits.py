@@ -829,3 +829,5 @@ def test_any_text_at_any_place(category: str) -> None:
 
 def test_a_category_without_a_mender_has_no_edit() -> None:
     assert Explanation("", "ok", "").edit is None
+    known = Edit("f", 1, "new")
+    assert Explanation("", "ok", "", known_edit=known).edit is known

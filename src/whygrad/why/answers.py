@@ -39,6 +39,8 @@ class Explanation:
     causes: list[Place] = field(default_factory=list)
     # The ops from the tensor towards the loss, up to where the path is cut.
     path: list[str] = field(default_factory=list)
+    # An edit that whoever explains knows already; else it is worked out from the source.
+    known_edit: Edit | None = None
     # The puzzling read or the raising call, and the last backward() before it, where they are known.
     read: Place | None = field(default=None, repr=False, compare=False)
     backward: Place | None = field(default=None, repr=False, compare=False)
@@ -50,6 +52,8 @@ class Explanation:
 
     def edits(self) -> list[Edit]:
         """Changes of the source that may mend it, the likeliest first."""
+        if self.known_edit is not None:
+            return [self.known_edit]
         from whygrad.why.edits import edits_for
 
         try:
