@@ -6,7 +6,6 @@ What stands before the name of the script is for whygrad, what stands behind it 
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 from collections.abc import Callable
@@ -36,7 +35,8 @@ def main(arguments: list[str] | None = None) -> int | None:
     parser = argparse.ArgumentParser(prog="whygrad",
                                      description="PyTorch's autograd on NumPy, which can always tell you why.")
     parser.add_argument("--version", action="version", version=f"whygrad {_version()}")
-    parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, on whygrad")
+    parser.add_argument("command", choices=COMMANDS, help="run: run a PyTorch program, unchanged, on whygrad; fix: show "
+                        "changes of its source that mend what is wrong; ask: answer a question about it")
     options = parser.parse_args(arguments[:1])
     return COMMANDS[options.command](arguments[1:])
 
@@ -102,7 +102,21 @@ def run(arguments: list[str]) -> int | None:
     return 3 if options.strict and found else None
 
 
-COMMANDS: dict[str, Callable[[list[str]], int | None]] = {"run": run}
+def fix(arguments: list[str]) -> int:
+    """`whygrad fix`."""
+    from whygrad.why import fix
+
+    return fix.main(arguments)
+
+
+def ask(arguments: list[str]) -> int:
+    """`whygrad ask`."""
+    from whygrad.why import ask
+
+    return ask.main(arguments)
+
+
+COMMANDS: dict[str, Callable[[list[str]], int | None]] = {"run": run, "fix": fix, "ask": ask}
 
 
 def execute(program: Program) -> None:
@@ -134,16 +148,16 @@ def _code(program: Program, module: ModuleType) -> CodeType:
     if program.how == "-":
         _set_first_path("")
         return compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True)
+    from importlib.machinery import SourceFileLoader
+
     path = os.path.abspath(program.target)
+    loader = SourceFileLoader("__main__", path)
     try:
-        with io.open_code(path) as file:
-            source = file.read()
+        source = loader.get_data(path)
     except OSError as error:
         _fail(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}")
     _set_first_path(os.path.dirname(os.path.realpath(path)))
-    from importlib.machinery import SourceFileLoader
-
-    vars(module).update(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
+    vars(module).update(__file__=path, __cached__=None, __loader__=loader)
     return compile(source, path, "exec", dont_inherit=True)
 
 

@@ -13,14 +13,19 @@ _whygrad_internal_ = True
 
 @dataclass
 class Edit:
-    """A mechanical change of the source: line `line` of `file` becomes `new` (which may be several lines)."""
+    """A mechanical change of the source: line `line` of `file` becomes `new`, which may be several lines, or "": it goes.
+
+    Where one line is not enough, `also` has the changes of the other lines (numbered as they are before any change).
+    """
 
     file: str
     line: int
     new: str
+    also: list[Edit] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"file": self.file, "line": self.line, "new": self.new}
+        own = {"file": self.file, "line": self.line, "new": self.new}
+        return {**own, "also": [edit.to_dict() for edit in self.also]} if self.also else own
 
 
 @dataclass
@@ -34,7 +39,27 @@ class Explanation:
     causes: list[Place] = field(default_factory=list)
     # The ops from the tensor towards the loss, up to where the path is cut.
     path: list[str] = field(default_factory=list)
-    edit: Edit | None = None
+    # An edit that whoever explains knows already; else it is worked out from the source.
+    known_edit: Edit | None = None
+    # The puzzling read or the raising call, and the last backward() before it, where they are known.
+    read: Place | None = field(default=None, repr=False, compare=False)
+    backward: Place | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def edit(self) -> Edit | None:
+        """The change of the source that mends it, where that is mechanical; worked out when asked for."""
+        return next(iter(self.edits()), None)
+
+    def edits(self) -> list[Edit]:
+        """Changes of the source that may mend it, the likeliest first."""
+        if self.known_edit is not None:
+            return [self.known_edit]
+        from whygrad.why.edits import edits_for
+
+        try:
+            return edits_for(self)
+        except Exception:  # an answer without an edit is better than none
+            return []
 
     def __str__(self) -> str:
         lines = [f"{self.symptom} [{self.category}]", self.text]
@@ -51,11 +76,12 @@ class Explanation:
         return f"<div><b>{html.escape(head)}</b><pre>{html.escape(chr(10).join(rest))}</pre></div>"
 
     def to_dict(self) -> dict[str, Any]:
+        edit = self.edit
         return {"symptom": self.symptom, "category": self.category, "text": self.text, "fix": self.fix, "path": self.path,
                 "causes": [{"file": c.file, "line": c.line, "column": c.column, "end_line": c.end_line,
                             "end_column": c.end_column, "function": c.function, "expression": c.expression}
                            for c in self.causes],
-                "edit": None if self.edit is None else self.edit.to_dict()}
+                "edit": None if edit is None else edit.to_dict()}
 
 
 @dataclass
@@ -64,6 +90,14 @@ class Answer:
 
     place: Place
     explanation: Explanation
+
+    def __post_init__(self) -> None:
+        from whygrad.autograd.engine import last_backward
+        from whygrad.why.places import place
+
+        last = last_backward()
+        self.explanation.read = self.place
+        self.explanation.backward = None if last is None else place(last.site)
 
     def to_dict(self) -> dict[str, Any]:
         """As `--json` writes it."""

@@ -1,0 +1,311 @@
+"""`whygrad ask "why is output.grad None" script.py`: a question in words, matched to what the program read and answered."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import os
+import re
+import sys
+from typing import Any
+
+from whygrad._tensor import Tensor
+from whygrad.why.answers import Answer, Explanation
+from whygrad.why.edits.names import binding_before
+from whygrad.why.edits.source import Source, source_of, start
+from whygrad.why.explain import explain
+from whygrad.why.listener import Event, Listener, Pass, named_value
+from whygrad.why.places import Place
+from whygrad.why.trial import own_options, run
+
+_whygrad_internal_ = True
+
+USAGE = 'whygrad ask [--timeout SECONDS] "question" script.py [arguments of the program ...]'
+
+# Words of a question that point to an outcome, or to a category.
+OUTCOMES = {
+    r"\bnone\b|missing|no (grad|gradient)\b|empty": "none", r"\bzero|\b0\b": "zero", r"\bnan\b|\binf": "nan",
+    r"\bfalse\b|not tracked|not require": "false", r"\btrue\b": "true",
+    r"error|raise|crash|fail|exception|refuse|can't|cannot": "error", r"not none|has a value|retain|keep|still": "value",
+}
+TOPICS = {
+    r"accumulat|grow|doubl|twice|increas|larger|too (big|large)|stale": {"grad-accumulated", "stale-grad-after-freeze"},
+    r"second time|freed|retain_graph": {"graph-freed"},
+    r"in-?\s?place|modified|overwrit": {"inplace-saved-tensor", "leaf-inplace"},
+    r"leaf": {"leaf-inplace", "leaf-replaced", "non-leaf-no-retain"},
+    r"scalar|implicitly": {"non-scalar-backward"},
+    r"shape|mismatch|size": {"gradient-shape-mismatch", "broadcast-loss"},
+    r"broadcast": {"broadcast-loss"},
+    r"(not|n't|never|nothing|stop).{0,20}(learn|chang|updat|mov|train)|unchanged": {"not-in-optimizer", "grad-cleared", "detach"},
+    r"element 0|grad_fn": {"grad-mode-off", "detach", "non-differentiable-op", "never-required-grad", "value-copied-out"},
+    r"create_graph|second deriv|penalty|grad_output": {"no-create-graph"},
+    r"frozen|freeze": {"frozen", "stale-grad-after-freeze"},
+}
+GRADIENT_ARGUMENT = r"gradient\b.{0,15}\b(parameter|argument)|(parameter|argument).{0,15}\bgradient|grad can be implicitly"
+KEPT_WITHOUT_REQUIRING = r"requires_grad\s*(=|is)\s*false.*(retain|keep|still|have|has)|frozen.*(retain|keep|still|have|has)"
+GRAD_OUTPUT = r"grad_output\w*"
+ENOUGH = 4.0
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="whygrad ask", usage=USAGE,
+        description="Run a PyTorch program on whygrad (its output is hidden) and answer a question about its gradients.",
+        epilog="Exit code: 0 if there is an answer, 1 if the question fits nothing in the program, 2 for wrong usage.")
+    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS",
+                        help="how long the program may take (default 600)")
+    own, rest = own_options(arguments)
+    options = parser.parse_args(own)
+    if len(rest) < 2:
+        parser.error("give a question (in quotes) and a script")
+    question, script, *more = rest
+    if not os.path.isfile(script):
+        parser.error(f"there is no file {script}")
+    outcome = run(script, more, timeout=options.timeout, question=question)
+    if outcome.timed_out:
+        print(f"whygrad ask: the program did not end within {options.timeout:g} seconds", file=sys.stderr)
+        return 1
+    if outcome.asked is None:
+        print(f"whygrad ask: the program ended with exit code {outcome.code} and left no report", file=sys.stderr)
+        return 1
+    print(outcome.asked["text"])
+    return 0 if outcome.asked["found"] else 1
+
+
+# What follows runs in the process of the program, when it has ended.
+
+
+def reply(heard: Listener, error: str, line: int) -> dict[str, Any]:
+    found = _found(heard, error, line)
+    if found is not None:
+        return {"found": True, "text": found}
+    reads = list(dict.fromkeys(f"  line {e.answer.place.line}: {e.answer.place.expression}" for e in heard.events))
+    text = "Nothing in this program fits the question."
+    if error:
+        text += f" It ended in line {line} with {error}."
+    if reads:
+        text += " What it looked at:\n" + "\n".join(reads[:20])
+    return {"found": False, "text": text}
+
+
+def _found(heard: Listener, error: str, line: int) -> str | None:
+    words = heard.question.replace("`", "").lower()
+    if re.search(GRADIENT_ARGUMENT, words):
+        told = _about_gradient_argument(heard)
+        if told is not None:
+            return told
+    if re.search(KEPT_WITHOUT_REQUIRING, words):
+        told = _about_kept_gradient(heard)
+        if told is not None:
+            return told
+    event = _best(heard, words)
+    if event is not None:
+        return _told(event, words)
+    never_reached = _never_reached(heard, error, line)
+    if never_reached is not None:
+        return never_reached
+    if re.search(GRAD_OUTPUT, words) and heard.passes:
+        return _about_grad_output(heard.passes[-1])
+    asked_for = _asked_tensor(heard)
+    if asked_for is not None:
+        return _told(asked_for, words)
+    # A name that the program does not have: the question is about another one.
+    known = all(re.split(r"\W", asked)[0] in heard.namespace() for asked in expressions(heard.question))
+    return _most_puzzling(heard, words) if known else None
+
+
+def _most_puzzling(heard: Listener, words: str) -> str | None:
+    """The question names no expression: it must be about what is puzzling here, or else about the last gradient read."""
+    puzzling = [e for e in heard.events if any(e.answer.explanation is a.explanation for a in heard.answers)]
+    candidates = puzzling or [e for e in heard.events if e.what == "grad"]
+    best = max(enumerate(candidates), key=lambda entry: (score(entry[1], heard.question, words), entry[0]), default=None)
+    return _told(best[1], words) if best is not None else None
+
+
+def expressions(question: str) -> list[str]:
+    """The expressions a question mentions, the one it is about first."""
+    quoted = re.findall(r"`([^`]+)`", question)
+    dotted = re.findall(r"[A-Za-z_]\w*(?:\[[^\]]*\])*(?:\.[A-Za-z_]\w*(?:\[[^\]]*\])*)+(?:\(\))?", question.replace("`", " "))
+    found = [_normal(text) for text in (*quoted, *dotted)]
+    # "after loss.backward()" says when, not what.
+    aside = [_normal(t) for t in re.findall(r"(?:after|before|when|since|following)\s+`?([\w.\[\]]+(?:\(\))?)", question)]
+    return sorted(dict.fromkeys(f for f in found if f), key=lambda f: f in aside)
+
+
+def _normal(text: str) -> str:
+    try:
+        return ast.unparse(ast.parse(text.strip(" ?.,;:!"), mode="eval"))
+    except (SyntaxError, ValueError):
+        return ""
+
+
+def _best(heard: Listener, words: str) -> Event | None:
+    scored = [(score(e, heard.question, words), n, e) for n, e in enumerate(heard.events)]
+    best = max(scored, default=None, key=lambda entry: entry[:2])
+    return best[2] if best is not None and best[0] >= ENOUGH else None
+
+
+def score(event: Event, question: str, words: str) -> float:
+    """How well an event fits a question: by expression, by outcome, by the words for its category, by the error's text."""
+    told, where = event.answer.explanation, event.answer.place
+    points = 0.0
+    own = [_normal(where.expression), *[f"{name}.{event.what}" for name in event.names]]
+    for position, asked in enumerate(expressions(question)):
+        points += max((_likeness(asked, mine) for mine in own), default=0.0) * (10 if position == 0 else 3)
+    if event.what == "error":
+        common = difflib.SequenceMatcher(None, words, str(getattr(told, "headline", told.symptom)).lower(), autojunk=False)
+        points += 8 if common.find_longest_match().size >= 18 else 0
+    elif not any(name in words for mine in own for name in [mine.partition(".")[0]] if name):
+        points -= 2
+    mentioned = re.findall(r"[A-Za-z_]\w*", words)
+    points += 2.5 * sum(1 for name in {mine.partition(".")[0].lower() for mine in own} if name and name in mentioned)
+    points += sum(2 for pattern, outcome in OUTCOMES.items() if outcome == event.outcome and re.search(pattern, words))
+    points += sum(3 for pattern, categories in TOPICS.items() if told.category in categories and re.search(pattern, words))
+    if re.search(rf"\bline {where.line}\b", words):
+        points += 6
+    return points + (0.5 if told.category != "ok" else 0)
+
+
+def _likeness(asked: str, mine: str) -> float:
+    """1 for the same expression, less for a part of it or a typing error."""
+    a, b = (re.sub(r"\[(\w+)\]", r".\1", text) for text in (asked, mine))
+    if a == b:
+        return 1.0
+    if b.endswith(f".{a}") or a.endswith(f".{b}"):
+        return 0.7
+    if b.startswith(f"{a}.") or a.startswith(f"{b}."):
+        return 0.5
+    if a.rpartition(".")[2] != b.rpartition(".")[2]:
+        return 0.0
+    near = difflib.SequenceMatcher(None, a, b).ratio()
+    return 0.6 * near if near > 0.8 and a.rpartition(".")[0][:1] == b.rpartition(".")[0][:1] else 0.0
+
+
+def _told(event: Event, words: str) -> str:
+    lines = []
+    wants_none = re.search(r"\bnone\b", words) and not re.search("not none", words)
+    if event.what == "grad" and wants_none and event.outcome != "none":
+        lines.append(f"It is not None here: `{event.answer.place.expression}` has a value.")
+    if event.answer.explanation.category == "ok":
+        lines.append("Nothing is wrong with it.")
+    return "\n".join([*lines, _shown(event.answer)])
+
+
+def _shown(answer: Answer) -> str:
+    edit = answer.explanation.edit
+    change = f"\n  change: line {edit.line} becomes\n" + "\n".join(f"    {text}" for text in edit.new.split("\n")) if edit else ""
+    return f"{answer}{change}"
+
+
+def _about_gradient_argument(heard: Listener) -> str | None:
+    raised = [e for e in heard.events if e.answer.explanation.category in ("non-scalar-backward", "gradient-shape-mismatch")]
+    why = ("backward() multiplies a vector with the Jacobian. For one element (a scalar loss) there is an obvious vector, the "
+           "single number 1, and nothing need be given. For more elements there is none: gradient= says how much each of them "
+           "counts, and must have exactly the shape of the tensor. The parameter is called gradient; grad_output is what a "
+           "custom backward receives.")
+    if raised:
+        return f"{_shown(raised[-1].answer)}\n{why}"
+    if not heard.passes:
+        return None
+    lines = ["In this program it is not necessary." if all(p.shape is None or _elements(p.shape) == 1 for p in heard.passes)
+             else "In this program it is."]
+    for p in dict.fromkeys((p.subject, p.shape, p.given, p.place.line if p.place else 0) for p in heard.passes):
+        subject, shape, given, line = p
+        if shape is not None:
+            count = _elements(shape)
+            size = "one element" if count == 1 else f"{count} elements"
+            needless = ", and is not needed: without it 1 is taken" if count == 1 else ""
+            rest = f"; gradient= is given{needless}" if given else ""
+            lines.append(f"  line {line}: `{subject}` has shape {list(shape)}, {size}{rest}.")
+    return "\n".join([*lines, why])
+
+
+def _elements(shape: tuple[int, ...]) -> int:
+    count = 1
+    for n in shape:
+        count *= n
+    return count
+
+
+def _about_kept_gradient(heard: Listener) -> str | None:
+    reads = [e for e in heard.events if e.what == "grad" and not e.requires_grad]
+    kept = [e for e in reads if e.outcome != "none"]
+    if kept:
+        return _shown(kept[-1].answer)
+    if reads:
+        last = reads[-1]
+        told = last.answer.explanation
+        return (f"It retains nothing here: `{last.answer.place.expression}` in line {last.answer.place.line} is None. "
+                f"[{told.category}]\n{told.text} A tensor that does not require grad never collects a gradient by taking part in "
+                "tracked operations; it can only keep one from before it was frozen, or one that was assigned by hand.")
+    return None
+
+
+def _about_grad_output(last: Pass) -> str:
+    at = f" in line {last.place.line}, `{last.place.expression}`," if last.place is not None else ""
+    if last.create_graph:
+        text = ("was recorded (create_graph=True): the gradients it hands from operation to operation require grad wherever they "
+                "depend on tensors that do. After a plain sum they do not: there the gradient is a constant.")
+    else:
+        text = ("was not recorded: the gradients it hands from operation to operation (grad_output of a custom backward among "
+                "them) are plain values with requires_grad=False.")
+    told = Explanation("gradients of gradients were not asked for" if not last.create_graph else "gradients are recorded",
+                       "no-create-graph" if not last.create_graph else "ok", f"The backward{at} {text}",
+                       "pass create_graph=True to that backward() or autograd.grad() call." if not last.create_graph else "",
+                       [last.place] if last.place is not None else [])
+    return _shown(Answer(last.place, told)) if last.place is not None else str(told)
+
+
+def _never_reached(heard: Listener, error: str, line: int) -> str | None:
+    """The program ended before it came to what is asked."""
+    if not error:
+        return None
+    source = source_of(heard.script)
+    raised = [e for e in heard.events if e.what == "error" and e.answer.place.line == line]
+    lines = [f"The program ends in line {line} with {error}."]
+    for asked in expressions(heard.question):
+        read = _read_in(source, asked) if source is not None else None
+        if source is not None and read is not None:
+            lines[0] = f"The program never comes to `{asked}` in line {read.lineno}: it ends in line {line} with {error}."
+            lines += _foreseen(source, read)
+            break
+    if re.search(GRAD_OUTPUT, heard.question):
+        lines.append("As for grad_output: what a backward hands from operation to operation is a plain value, with "
+                     "requires_grad=False, unless the pass is recorded with create_graph=True. [no-create-graph]")
+    lines.insert(1, _shown(raised[-1].answer) if raised else "That is not a question of gradients.")
+    return "\n".join(lines)
+
+
+def _read_in(source: Source, asked: str) -> ast.Attribute | None:
+    return next((n for n in source.walk() if isinstance(n, ast.Attribute) and ast.unparse(n) == asked), None)
+
+
+def _foreseen(source: Source, read: ast.Attribute) -> list[str]:
+    """What the text alone tells about a tensor that was never made."""
+    bound = binding_before(source, read.value, read)
+    if bound is None or not isinstance(bound.value, (ast.BinOp, ast.Call)) or read.attr != "grad":
+        return []
+    name, made, line = ast.unparse(read.value), source.text(bound.value), start(bound.statement).line
+    off = next((a for a in source.above(bound.value) if isinstance(a, ast.With) and "no_grad" in ast.unparse(a.items[0])), None)
+    if off is not None:
+        text = (f"`{name}` is computed in the block of line {off.lineno}, where nothing is recorded, so it has no history: its "
+                ".grad is None, and backward() on what is made of it raises.")
+    else:
+        text = (f"`{name}` is the result of `{made}` (line {line}), not a leaf. Gradients pass through it, but only leaves keep "
+                f"theirs: its .grad is None unless {name}.retain_grad() is called before backward().")
+    return [f"When that is mended: {text}"]
+
+
+def _asked_tensor(heard: Listener) -> Event | None:
+    """A tensor that the program never looked at, but still has when it ends."""
+    for asked in expressions(heard.question):
+        node = ast.parse(asked, mode="eval").body
+        for subject in (node.value if isinstance(node, ast.Attribute) else node, node):
+            value = named_value(subject, heard.namespace())
+            if isinstance(value, Tensor):
+                told = explain(value)
+                where = told.causes[0] if told.causes else Place(heard.script, 0, 0, 0, 0, "", "")
+                outcome = "none" if value._grad is None else "value"
+                return Event("grad", Answer(Place(where.file, where.line, where.line, 0, 0, "", asked), told), outcome)
+    return None

@@ -1,0 +1,105 @@
+"""An answer together with the syntax trees of the places it names."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+from typing import NamedTuple
+
+from whygrad.why.answers import Explanation
+from whygrad.why.edits.changes import Changes
+from whygrad.why.edits.names import backward_above, module_name, uses
+from whygrad.why.edits.source import Source, names_in, source_of
+from whygrad.why.places import Place
+
+_whygrad_internal_ = True
+
+
+class Spot(NamedTuple):
+    """A node of a program, and the statement it belongs to."""
+
+    source: Source
+    node: ast.AST
+    statement: ast.stmt
+
+
+def spot(place: Place | None) -> Spot | None:
+    source = source_of(place.file) if place is not None else None
+    if place is None or source is None:
+        return None
+    node = source.node_at(place)
+    statement = source.statement(node) if node is not None else None
+    return None if node is None or statement is None else Spot(source, node, statement)
+
+
+class Case:
+    def __init__(self, told: Explanation) -> None:
+        self.told = told
+
+    @property
+    def headline(self) -> str:
+        """What is seen, in words; for an error its text."""
+        return str(getattr(self.told, "headline", self.told.symptom))
+
+    @cached_property
+    def read(self) -> Spot | None:
+        return spot(self.told.read)
+
+    @cached_property
+    def causes(self) -> list[Spot]:
+        found = [spot(place) for place in self.told.causes]
+        return [s for s in found if s is not None]
+
+    @property
+    def cause(self) -> Spot | None:
+        return self.causes[0] if self.causes else None
+
+    @cached_property
+    def tensor(self) -> ast.expr | None:
+        """`x` of the puzzling `x.grad`."""
+        node = self.read.node if self.read is not None else None
+        if isinstance(node, ast.Attribute) and node.attr in ("grad", "requires_grad", "grad_fn", "is_leaf"):
+            return node.value
+        return None
+
+    @cached_property
+    def backward(self) -> Spot | None:
+        """The backward in question: the one that ran last, else the one above the read."""
+        found = spot(self.told.backward)
+        if found is not None or self.read is None:
+            return found
+        statement = backward_above(self.read.source, self.read.node)
+        return None if statement is None else Spot(self.read.source, statement, statement)
+
+    def visible_at(self, where: Spot) -> bool:
+        """True if the tensor that was read can be named where `where` stands: same file and function, no loop variable."""
+        if self.tensor is None or self.read is None or self.read.source is not where.source:
+            return False
+        source = where.source
+        if source.scope(self.read.node) is not source.scope(where.node) and source.scope(self.read.node) is not source.tree:
+            return False
+        return not any(uses(target, ast.Name(name)) for target in self.loop_targets(where) for name in names_in(self.tensor))
+
+    def loop_targets(self, where: Spot) -> list[ast.expr]:
+        """The variables of the loops (and comprehensions) around the read which are not around `where`."""
+        assert self.read is not None
+        source = self.read.source
+        around = list(source.above(where.node))
+        found: list[ast.expr] = []
+        for outer in source.above(self.read.node):
+            if isinstance(outer, (ast.For, ast.AsyncFor)) and outer not in around:
+                found.append(outer.target)
+            found += [g.target for g in getattr(outer, "generators", ())]
+        return found
+
+
+def torch(changes: Changes, module: str = "torch") -> str:
+    """How to write `torch` (or `torch.nn`) in the changed file; imports it if the program does not."""
+    found = module_name(changes.source, module)
+    if found is not None:
+        return found
+    imports = [s for s in changes.source.tree.body if isinstance(s, (ast.Import, ast.ImportFrom)) and
+               getattr(s, "module", "") != "__future__"]
+    if imports:
+        changes.before(imports[0], "import torch")
+    return module

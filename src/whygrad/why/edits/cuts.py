@@ -1,0 +1,323 @@
+"""Places where the path from a tensor to the loss is cut: take the cut away."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from whygrad.why.edits.case import Case, Spot, torch
+from whygrad.why.edits.changes import Changes
+from whygrad.why.edits.names import assigned, binding_before, is_function, is_list, module_name
+from whygrad.why.edits.source import Function, Source, called, end, receiver, root, same, start
+
+_whygrad_internal_ = True
+
+DETACHING = {"detach", "detach_"}
+# Methods that give plain numbers, and functions that make a tensor of numbers.
+COPYING_OUT = {"item", "tolist", "numpy", "float", "int"}
+COPYING_IN = {"tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor", "asarray", "DoubleTensor"}
+INTEGER_CASTS = {"long", "int", "bool", "short", "byte"}
+SAME_IN_TORCH = {"exp", "log", "sqrt", "sin", "cos", "tanh", "abs", "mean", "sum", "maximum", "minimum", "log1p", "square"}
+
+
+def undetach(case: Case) -> Iterator[Changes]:
+    """Remove `.detach()` or `.data`; what is stored for later keeps it."""
+    cut = case.cause
+    if cut is None:
+        return
+    own = [t for t in assigned(cut.statement) if case.tensor is not None and same(t, case.tensor)]
+    if own and isinstance(cut.statement, ast.Assign):
+        # `w = (w - lr * g).detach()`: the name is to be a leaf, and only forgot to say so.
+        yield Changes(cut.source).suffix(cut.statement.value, ".requires_grad_()")
+    changes = Changes(cut.source)
+    if remove_detach(changes, cut):
+        _detach_stored_copies(changes, cut)
+        yield changes
+
+
+def remove_detach(changes: Changes, cut: Spot) -> bool:
+    for node in _outermost_first(cut):
+        if isinstance(node, ast.Call) and called(node) in DETACHING:
+            if is_function(changes.source, node) and node.args:
+                changes.replace(node, changes.source.text(node.args[0]))
+            elif isinstance(node.func, ast.Attribute):
+                statement = changes.source.parents.get(node)
+                if isinstance(statement, ast.Expr):
+                    changes.delete(statement)
+                    return True
+                changes.drop_suffix(node.func, _with_requires_grad(changes.source, node))
+            return True
+        if isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.ctx, ast.Load):
+            changes.drop_suffix(node, node)
+            return True
+    return False
+
+
+def _outermost_first(cut: Spot) -> Iterator[ast.AST]:
+    yield from ast.walk(cut.node)
+    if cut.node is not cut.statement and not isinstance(cut.statement, (*Function, ast.ClassDef, ast.For, ast.While, ast.With)):
+        yield from ast.walk(cut.statement)
+
+
+def _with_requires_grad(source: Source, node: ast.expr) -> ast.expr:
+    """`x.detach().requires_grad_()`: both go."""
+    parent = source.parents.get(node)
+    outer = source.parents.get(parent) if parent is not None else None
+    if isinstance(parent, ast.Attribute) and parent.attr == "requires_grad_" and isinstance(outer, ast.Call):
+        return outer
+    return node
+
+
+def _detach_stored_copies(changes: Changes, cut: Spot) -> None:
+    """`history.append(z)` was meant to store the detached z, and still should."""
+    source, targets = cut.source, assigned(cut.statement)
+    if len(targets) != 1:
+        return
+    for node in ast.walk(source.scope(cut.node)):
+        appends = isinstance(node, ast.Call) and called(node) == "append" and start(node) > start(cut.statement)
+        if isinstance(node, ast.Call) and appends and len(node.args) == 1 and same(node.args[0], targets[0]):
+            changes.suffix(node.args[0], ".detach()")
+
+
+def stay_in_tensors(case: Case) -> Iterator[Changes]:
+    """Values were copied out as numbers: keep the tensors."""
+    for cut in case.causes:
+        changes = Changes(cut.source)
+        if keep_tensors(changes, cut):
+            yield changes
+
+
+def keep_tensors(changes: Changes, cut: Spot) -> bool:
+    for node in _outermost_first(cut):
+        if isinstance(node, ast.Call) and called(node) in COPYING_IN and node.args:
+            text = _kept(changes, node, cut)
+            if text is not None:
+                outer = _with_requires_grad(changes.source, node)
+                changes.replace(outer, text)
+                return True
+    copies = [node for node in ast.walk(cut.node) if _copies_out(node)] or [
+        node for node in ast.walk(cut.statement) if _copies_out(node)]
+    for node in copies:
+        assert isinstance(node, ast.Call)
+        changes.replace(node, changes.source.atom(node.args[0] if isinstance(node.func, ast.Name) else receiver(node) or node))
+        break
+    return bool(copies)
+
+
+def _copies_out(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Name):
+        return node.func.id in ("float", "int") and len(node.args) == 1
+    return called(node) in ("item", "tolist", "numpy") and not node.args
+
+
+def _kept(changes: Changes, node: ast.Call, cut: Spot) -> str | None:
+    """What to write instead of `torch.tensor(...)`."""
+    source, given = changes.source, node.args[0]
+    name = torch(changes)
+    if isinstance(given, (ast.List, ast.Tuple)):
+        if any(isinstance(e, ast.Constant) for e in given.elts):
+            return None
+        return f"{name}.stack([{', '.join(_bare(source, e) for e in given.elts)}])"
+    if isinstance(given, (ast.ListComp, ast.GeneratorExp)):
+        text = source.text(given)
+        inner = _bare(source, given.elt)
+        rest = source.between(end(given.elt), end(given))
+        opening = source.between(start(given), start(given.elt))
+        return f"{name}.stack({opening}{inner}{rest})" if text else None
+    if isinstance(given, (ast.Name, ast.Attribute)) and is_list(source, given, node):
+        for call in ast.walk(source.scope(node)):
+            if isinstance(call, ast.Call) and called(call) == "append" and receiver(call) is not None and call.args and (
+                    same(receiver(call) or call, given)):
+                bare = _bare(source, call.args[0])
+                if bare != source.text(call.args[0]):
+                    changes.replace(call.args[0], bare)
+        return f"{name}.stack({source.text(given)})"
+    if isinstance(given, ast.Name):
+        bound = binding_before(source, given, node)
+        if bound is not None and bound.value is not None:
+            bare = _bare(source, bound.value)
+            if bare != source.text(bound.value):
+                changes.replace(bound.value, bare)
+    return _bare(source, given)
+
+
+def _bare(source: Source, node: ast.expr) -> str:
+    """An expression without the calls that make numbers of tensors."""
+    inner: ast.expr | None = node
+    while isinstance(inner, ast.Call):
+        if called(inner) in (*COPYING_OUT, "detach", "cpu") and isinstance(inner.func, ast.Attribute) and not inner.args:
+            inner = receiver(inner)
+        elif isinstance(inner.func, ast.Name) and inner.func.id in ("float", "int") and len(inner.args) == 1:
+            inner = inner.args[0]
+        elif called(inner) in SAME_IN_TORCH and root(inner.func) in ("np", "numpy", "math") and len(inner.args) == 1:
+            return f"{module_name(source, 'torch')}.{called(inner)}({_bare(source, inner.args[0])})"
+        else:
+            break
+    return source.text(inner) if inner is not None else source.text(node)
+
+
+def record_again(case: Case) -> Iterator[Changes]:
+    """Gradient recording was off: open the block, or switch it on again."""
+    for switch in reversed(case.causes):
+        found = list(_switched_on(case, switch))
+        yield from found
+        if found:
+            return
+
+
+def _switched_on(case: Case, switch: Spot) -> Iterator[Changes]:
+    source = switch.source
+    inference = next((n for n in _outermost_first(switch) if called(n) == "inference_mode"), None)
+    decorator, block = _decorator(switch), _with_item(switch)
+    if "nference tensor" in case.headline:
+        entered = inference or decorator or block
+        if entered is not None:
+            changes = Changes(source)
+            yield changes.replace(entered, f"{torch(changes)}.no_grad()")
+    elif decorator is not None:
+        if decorator.lineno == decorator.end_lineno:
+            yield Changes(source).delete_line(decorator.lineno)
+    elif block is not None:
+        changes = Changes(source)
+        yield changes.replace(block, f"{torch(changes)}.enable_grad()")
+    else:
+        call = next((n for n in _outermost_first(switch) if called(n) == "set_grad_enabled"), None)
+        if isinstance(call, ast.Call):
+            yield from _switch_back(case, source, call)
+
+
+def _decorator(switch: Spot) -> ast.expr | None:
+    for node in (switch.node, *switch.source.above(switch.node), switch.statement):
+        for decorator in getattr(node, "decorator_list", ()):
+            if switch.node in ast.walk(decorator) or (switch.node is node and _is_grad_mode(decorator)):
+                found: ast.expr = decorator
+                return found
+    return None
+
+
+def _is_grad_mode(node: ast.AST) -> bool:
+    return any(word in ast.unparse(node) for word in ("no_grad", "inference_mode", "set_grad_enabled"))
+
+
+def _with_item(switch: Spot) -> ast.expr | None:
+    for node in (switch.node, *switch.source.above(switch.node)):
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            found = next((item.context_expr for item in node.items if _is_grad_mode(item.context_expr)), None)
+            if found is not None:
+                return found
+    return None
+
+
+def _switch_back(case: Case, source: Source, call: ast.Call) -> Iterator[Changes]:
+    """`torch.set_grad_enabled(False)` was never taken back."""
+    function = source.scope(call)
+    if isinstance(function, Function):
+        changes = Changes(source)
+        statement = source.statement(call)
+        changes.before(function, f"@{torch(changes)}.no_grad()")
+        if statement is not None and isinstance(statement, ast.Expr):
+            changes.delete(statement)
+        yield changes
+    computed = case.causes[0]
+    if computed.source is source and source.scope(computed.node) is source.tree and computed.node is not call:
+        outermost = computed.statement
+        for outer in source.above(computed.statement):
+            if isinstance(outer, (ast.For, ast.While)) and start(outer) > start(call):
+                outermost = outer
+        changes = Changes(source)
+        yield changes.before(outermost, f"{torch(changes)}.set_grad_enabled(True)")
+    if call.args:
+        yield Changes(source).replace(call.args[0], "True")
+
+
+def surrogate(case: Case) -> Iterator[Changes]:
+    """An operation without a derivative: a cast can go, a counted error becomes cross entropy."""
+    for cut in case.causes:
+        source = cut.source
+        for node in ast.walk(cut.node):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in INTEGER_CASTS:
+                yield Changes(source).drop_suffix(node.func, node)
+        yield from _cross_entropy(case, cut)
+
+
+def _cross_entropy(case: Case, cut: Spot) -> Iterator[Changes]:
+    """`(logits.argmax(1) != y).float().mean()` counts errors; cross_entropy(logits, y) is what one trains on."""
+    source = cut.source
+    argmax = next((n for n in ast.walk(cut.statement) if called(n) == "argmax"), None)
+    if not isinstance(argmax, ast.Call):
+        return
+    logits = receiver(argmax) if not is_function(source, argmax) else argmax.args[0] if argmax.args else None
+    guess = assigned(cut.statement)
+    for node in ast.walk(source.scope(cut.node)):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and logits is not None:
+            sides = [node.left, node.comparators[0]]
+            other = [s for s in sides if not (any(same(s, g) for g in guess) or argmax in ast.walk(s))]
+            counted = source.statement(node)
+            loss = _error_rate(source, node, counted) if isinstance(counted, ast.Assign) else None
+            if len(other) == 1 and loss is not None and start(loss) >= start(cut.statement):
+                changes = Changes(source)
+                functional = torch(changes, "torch.nn.functional")
+                yield changes.replace(loss.value, f"{functional}.cross_entropy({source.text(logits)}, {source.text(other[0])})")
+                return
+
+
+def _error_rate(source: Source, compared: ast.Compare, counted: ast.Assign) -> ast.Assign | None:
+    """The statement that makes the share of errors: `(guess != y)...`, or one minus (or minus) the share of hits."""
+    if isinstance(compared.ops[0], ast.NotEq) or _turned(counted.value, compared):
+        return counted
+    for statement in ast.walk(source.scope(counted)):
+        if isinstance(statement, ast.Assign) and any(_turned(statement.value, n) for n in ast.walk(statement.value)
+                                                     if isinstance(n, ast.expr) and any(same(n, t) for t in assigned(counted))):
+            return statement
+    return None
+
+
+def _turned(value: ast.expr, inner: ast.expr) -> bool:
+    """True for `1 - x` and `-x` around `inner`."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub):
+        return inner in ast.walk(value.right)
+    return isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) and inner in ast.walk(value)
+
+
+def unwrap(case: Case) -> Iterator[Changes]:
+    """`nn.Parameter(expression)`: use the expression itself."""
+    cut = case.cause
+    if cut is None:
+        return
+    for node in _outermost_first(cut):
+        if isinstance(node, ast.Call) and called(node) == "Parameter" and node.args:
+            yield Changes(cut.source).replace(node, cut.source.text(node.args[0]))
+            return
+
+
+def without_the_patch(case: Case) -> Iterator[Changes]:
+    """`loss.requires_grad = True` goes, and the cut that it hid is mended."""
+    if not case.causes:
+        return
+    patch, *cuts = case.causes
+    for cut in cuts:
+        if cut.source is not patch.source:
+            continue
+        changes = Changes(cut.source)
+        if not mend_cut(changes, cut):
+            continue
+        by_call = isinstance(patch.statement, ast.Expr) and called(patch.statement.value) == "requires_grad_"
+        if patch.statement is not cut.statement and (by_call or isinstance(patch.statement, ast.Assign)):
+            changes.delete(patch.statement)
+        yield changes
+
+
+def mend_cut(changes: Changes, cut: Spot) -> bool:
+    """Take away whatever cuts at this place."""
+    makes = any(called(n) in COPYING_IN for n in ast.walk(cut.node))
+    if makes and keep_tensors(changes, cut):
+        return True
+    if remove_detach(changes, cut):
+        return True
+    item = _with_item(cut)
+    if item is not None:
+        changes.replace(item, f"{torch(changes)}.enable_grad()")
+        return True
+    return keep_tensors(changes, cut)

@@ -1,0 +1,362 @@
+"""Backward passes called in a way that cannot work, once too often, or without clearing what is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from whygrad.why.edits.case import Case, Spot, torch
+from whygrad.why.edits.changes import Changes
+from whygrad.why.edits.names import (
+    FACTORIES,
+    assigned,
+    binding_before,
+    is_backward,
+    is_function,
+    is_module,
+    is_optimizer,
+    makes_leaf,
+    optimizers,
+    statements_in,
+    uses,
+)
+from whygrad.why.edits.source import Loop, Source, called, end, keyword, receiver, same, start
+
+_whygrad_internal_ = True
+
+LOSS_WORDS = ("loss", "cost", "err", "objective")
+
+
+def backward_call(where: Spot | None) -> ast.Call | None:
+    """The call of backward() or autograd.grad() at a place."""
+    if where is None:
+        return None
+    for node in (*ast.walk(where.node), *ast.walk(where.statement)):
+        if isinstance(node, ast.Call) and is_backward(node):
+            return node
+    return None
+
+
+def reduce(case: Case) -> Iterator[Changes]:
+    """More than one element: reduce before backward, or weigh the outputs of grad()."""
+    call = backward_call(case.read)
+    if call is None or case.read is None:
+        return
+    source = case.read.source
+    changes = Changes(source)
+    if called(call) == "grad" and call.args:
+        outputs = call.args[0]
+        if isinstance(outputs, (ast.Name, ast.Attribute)):
+            yield changes.argument(call, f"grad_outputs={torch(changes)}.ones_like({source.text(outputs)})")
+        else:
+            yield changes.suffix(outputs, ".sum()")
+        return
+    loss = receiver(call)
+    if loss is None:
+        return
+    if is_function(source, call) and call.args:  # torch.autograd.backward(y)
+        loss = call.args[0]
+    made = source.text(case.cause.statement) if case.cause is not None and case.cause.source is source else ""
+    is_loss = any(word in source.text(loss).lower() for word in LOSS_WORDS) or "reduction" in made
+    yield changes.suffix(loss, ".mean()" if is_loss else ".sum()")
+
+
+def fitting_gradient(case: Case) -> Iterator[Changes]:
+    """The gradient argument must have the shape of the tensor."""
+    call = backward_call(case.read)
+    if call is None or case.read is None or called(call) != "backward":
+        return
+    source, outputs = case.read.source, receiver(call)
+    given = keyword(call, "gradient")
+    value = given.value if given is not None else call.args[0] if call.args else None
+    if value is None or outputs is None:
+        return
+    changes = Changes(source)
+    shapes = [[int(n) for n in re.findall(r"\d+", shape)] for shape in re.findall(r"Size\(\[([\d, ]*)\]\)", case.headline)]
+    text = source.text(outputs)
+    if len(shapes) == 2 and _count(shapes[0]) == _count(shapes[1]):
+        yield changes.suffix(value, f".reshape({source.atom(outputs)}.shape)")
+    elif len(shapes) == 2 and _broadcasts_to(*shapes):
+        yield changes.suffix(value, f".expand_as({text})")
+    else:
+        yield changes.replace(value, f"{torch(changes)}.ones_like({text})")
+
+
+def _count(shape: list[int]) -> int:
+    n = 1
+    for d in shape:
+        n *= d
+    return n
+
+
+def _broadcasts_to(small: list[int], large: list[int]) -> bool:
+    return len(small) <= len(large) and all(a in (1, b) for a, b in zip(reversed(small), reversed(large), strict=False))
+
+
+def record_the_backward(case: Case) -> Iterator[Changes]:
+    """create_graph=True where the gradient was computed."""
+    for where in case.causes:
+        call = backward_call(where)
+        if call is not None:
+            yield Changes(where.source).set_keyword(call, "create_graph", "True")
+
+
+def allow_unused(case: Case) -> Iterator[Changes]:
+    call = backward_call(case.read)
+    if case.read is not None and call is not None and called(call) == "grad" and "Error" in case.headline:
+        yield Changes(case.read.source).set_keyword(call, "allow_unused", "True")
+
+
+def clear_before(case: Case) -> Iterator[Changes]:
+    """Clear the gradients before the backward that added to them."""
+    back = next((c for c in case.causes if backward_call(c) is not None), case.backward)
+    if back is None:
+        return
+    source = back.source
+    for text in _clearings(case, back):
+        yield Changes(source).before(back.statement, text)
+
+
+def _clearings(case: Case, back: Spot) -> Iterator[str]:
+    source = back.source
+    names = optimizers(source, back.node)
+    clears = {ast.unparse(receiver(n) or n) for n in source.walk() if called(n) == "zero_grad"}
+    uncleared = [n for n in names if n not in clears]
+    tensor = case.tensor
+    if case.read is None or tensor is None:
+        yield from (f"{n}.zero_grad()" for n in uncleared)
+        return
+    plain = isinstance(tensor, ast.Name) and _iterated_module(case) is None and not _held(source, tensor)
+    if plain and case.visible_at(back):
+        yield f"{ast.unparse(tensor)}.grad = None"
+    yield from (f"{n}.zero_grad()" for n in uncleared)
+    if case.read.source is source:
+        over = _iterated_module(case)
+        if over is not None:
+            yield f"{over}.zero_grad()"
+        if case.visible_at(back):
+            yield from _clear_by_module(source, tensor, case.read.node)
+            yield f"{ast.unparse(tensor)}.grad = None"
+    yield from (f"{n}.zero_grad()" for n in names)
+
+
+def _held(source: Source, tensor: ast.expr) -> bool:
+    """True if an optimizer's list names this tensor, or may hold it."""
+    made = [node for node in source.walk() if is_optimizer(node) and isinstance(node, ast.Call)]
+    if any(call.args and (uses(call.args[0], tensor) or isinstance(call.args[0], ast.Name)) for call in made):
+        return True
+    bound = binding_before(source, tensor, made[0]) if made else None
+    return bound is not None and bound.value is not None and isinstance(bound.value, ast.Attribute)
+
+
+def _iterated_module(case: Case) -> str | None:
+    """`model` of `for p in model.parameters(): p.grad`."""
+    assert case.read is not None
+    tensor = case.tensor
+    bound = binding_before(case.read.source, tensor, case.read.node) if isinstance(tensor, ast.Name) else None
+    for loop in [bound.statement] if bound is not None else []:
+        if isinstance(loop, (ast.For, ast.comprehension)) and called(loop.iter) in ("parameters", "named_parameters"):
+            module = receiver(loop.iter)
+            return None if module is None else ast.unparse(module)
+    return None
+
+
+def _clear_by_module(source: Source, tensor: ast.expr, at: ast.AST) -> Iterator[str]:
+    """`model.zero_grad()` for `model.fc.weight`."""
+    outermost: ast.expr | None = None
+    inner = tensor
+    while isinstance(inner, (ast.Attribute, ast.Subscript)):
+        inner = inner.value
+        if is_module(source, inner, at):
+            outermost = inner
+    if outermost is not None:
+        yield f"{ast.unparse(outermost)}.zero_grad()"
+
+
+def clear_earlier(case: Case) -> Iterator[Changes]:
+    """Gradients were cleared between backward and their use: clear them before the backward instead."""
+    cleared, back = case.cause, case.backward
+    if cleared is None or back is None or cleared.source is not back.source:
+        return
+    source = cleared.source
+    if source.scope(cleared.node) is source.scope(back.node) and start(back.statement) < start(cleared.statement):
+        yield Changes(source).move(cleared.statement, before=back.statement)
+    yield Changes(source).delete(cleared.statement)
+
+
+def step(case: Case) -> Iterator[Changes]:
+    """Gradients are computed and cleared, and never applied."""
+    made = [t for c in case.causes if is_optimizer(getattr(c.statement, "value", c.node)) for t in assigned(c.statement)]
+    back = next((c for c in case.causes if backward_call(c) is not None), case.backward)
+    if back is not None:
+        for optimizer in made:
+            yield Changes(back.source).after(back.statement, f"{ast.unparse(optimizer)}.step()")
+
+
+def store(case: Case) -> Iterator[Changes]:
+    """autograd.grad() returns gradients: put them into .grad. backward(inputs=...) fills those only: leave it out."""
+    computed = case.cause
+    call = backward_call(computed)
+    if computed is None or call is None:
+        return
+    source = computed.source
+    if called(call) == "backward":
+        yield Changes(source).drop_keyword(call, "inputs")
+        return
+    targets = assigned(computed.statement)
+    if len(call.args) < 2 or not targets:
+        return
+    inputs = call.args[1]
+    statement = computed.statement
+    whole = isinstance(statement, ast.Assign) and statement.value is call and not isinstance(statement.targets[0], ast.Tuple)
+    if isinstance(inputs, (ast.List, ast.Tuple)) and len(inputs.elts) == len(targets):
+        left, right = (", ".join(texts) for texts in ([f"{source.text(x)}.grad" for x in inputs.elts], map(ast.unparse, targets)))
+        yield Changes(source).after(computed.statement, f"{left} = {right}{'[0]' if whole else ''}")
+    elif whole and not isinstance(inputs, (ast.Name, ast.Attribute)):
+        text = f"for p, g in zip({source.text(inputs)}, {ast.unparse(targets[0])}):\n{source.unit}p.grad = g"
+        yield Changes(source).after(computed.statement, text)
+    elif len(targets) == 1:
+        value = ast.unparse(targets[0]) + ("[0]" if whole else "")
+        yield Changes(source).after(computed.statement, f"{source.text(inputs)}.grad = {value}")
+
+
+def clip_before_step(case: Case) -> Iterator[Changes]:
+    """Clip between backward and step."""
+    clip = case.cause
+    if clip is None:
+        return
+    block = clip.source.block(clip.statement)
+    steps = [s for s in block if isinstance(s, ast.Expr) and called(s.value) == "step" and start(s) < start(clip.statement)]
+    if steps:
+        yield Changes(clip.source).move(clip.statement, before=steps[-1])
+
+
+def separate_passes(case: Case) -> Iterator[Changes]:
+    """A second backward through a freed graph: cut the carried state, compute anew, or keep the graph."""
+    read = case.read
+    if read is None:
+        return
+    source = read.source
+    loop = source.loop(read.node)
+    freed = case.causes[0] if case.causes else None
+    first = next((c for c in case.causes[1:] if backward_call(c) is not None), None)
+    # In a loop, and freed by the same statement: something is carried over.
+    if loop is not None and (first is None or first.statement is read.statement):
+        yield from _detach_carried(case, source, loop, freed)
+        yield from _compute_anew(source, loop, read, freed)
+    if first is None or first.statement is read.statement:
+        yield from _detach_carried_by_a_function(source, freed)
+    call = backward_call(first)
+    if call is not None and first is not None and (loop is None or first.statement is not read.statement):
+        yield Changes(first.source).set_keyword(call, "retain_graph", "True")
+    own = backward_call(read)
+    if own is not None and loop is not None and "step" not in {called(n) for n in ast.walk(loop)}:
+        yield Changes(source).set_keyword(own, "retain_graph", "True")
+
+
+def _detach_carried(case: Case, source: Source, loop: ast.AST, freed: Spot | None) -> Iterator[Changes]:
+    """`h = cell(x, h)` in a loop: the next round starts from h.detach()."""
+    read = case.read
+    assert read is not None
+    inside = [s for s in statements_in(source, source.scope(loop)) if loop in source.above(s)]
+    steps = [s for s in inside if isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and _carried(s)]
+    if freed is not None:
+        steps.sort(key=lambda s: s is not freed.statement)
+    for step in steps:
+        names = _carried(step)
+        if isinstance(step, ast.Assign) and all(_starts_as_tensor(source, loop, n) for n in names):
+            yield _with_detached(source, step, names)
+        text = [f"{ast.unparse(n)} = {ast.unparse(n)}.detach()" for n in names]
+        yield _after_backward(source, read, text)
+        text = [f"{ast.unparse(n)} = tuple(state.detach() for state in {ast.unparse(n)})" for n in names]
+        yield _after_backward(source, read, text)
+
+
+def _after_backward(source: Source, read: Spot, text: list[str]) -> Changes:
+    changes = Changes(source)
+    for line in text:
+        changes.after(read.statement, line)
+    return changes
+
+
+def _carried(statement: ast.stmt) -> list[ast.expr]:
+    """What a statement computes from its own earlier value."""
+    if isinstance(statement, ast.AugAssign):
+        return [statement.target] if not isinstance(statement.value, ast.Constant) else []
+    value = getattr(statement, "value", None)
+    if not isinstance(value, (ast.Call, ast.BinOp, ast.Tuple, ast.Subscript)):
+        return []
+    return [t for t in assigned(statement) if uses(value, t)]
+
+
+def _starts_as_tensor(source: Source, loop: ast.AST, name: ast.expr) -> bool:
+    before = binding_before(source, name, loop)
+    return before is not None and isinstance(before.value, (ast.Call, ast.BinOp))
+
+
+def _is_part(source: Source, node: ast.expr) -> bool:
+    """True for the `h` in `h.shape` and for the name of a function that is called."""
+    parent = source.parents.get(node)
+    return isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Call) and parent.func is node)
+
+
+def _detach_carried_by_a_function(source: Source, freed: Spot | None) -> Iterator[Changes]:
+    """The state is an attribute that a method renews, or the loop stands around the call of this function."""
+    if freed is not None:
+        for name in _carried(freed.statement):
+            if isinstance(name, ast.Attribute):
+                text = ast.unparse(name)
+                yield _with_detached(freed.source, freed.statement, [name])
+                yield Changes(freed.source).after(freed.statement, f"{text} = {text}.detach()")
+    for loop in (node for node in source.walk() if isinstance(node, Loop)):
+        for statement in loop.body:
+            for name in _carried(statement):
+                text = ast.unparse(name)
+                yield Changes(source).after(statement, f"{text} = {text}.detach()")
+
+
+def _with_detached(source: Source, statement: ast.stmt, names: list[ast.expr]) -> Changes:
+    """`h = cell(x, h)` -> `h = cell(x, h.detach())`."""
+    changes = Changes(source)
+    for node in ast.walk(getattr(statement, "value", statement)):
+        if isinstance(node, ast.expr) and any(same(node, n) for n in names) and not _is_part(source, node):
+            changes.suffix(node, ".detach()")
+    return changes
+
+
+def _compute_anew(source: Source, loop: ast.AST, read: Spot, freed: Spot | None) -> Iterator[Changes]:
+    """The forward stands above the loop: it has to be done in each round."""
+    call = backward_call(read)
+    loss = receiver(call) if call is not None else None
+    if loss is None or not isinstance(loop, Loop):
+        return
+    above = [s for s in source.block(loop) if end(s) < start(loop) and isinstance(s, ast.Assign)]
+    inside = [s for s in statements_in(source, source.scope(loop)) if loop in source.above(s)]
+    wanted = {name for s in inside if start(s) <= start(read.statement) for name in _loaded(s)}
+    chosen: list[ast.Assign] = []
+    for statement in reversed(above):
+        names = {ast.unparse(t) for t in assigned(statement)}
+        if names & wanted and _is_forward(source, statement):
+            chosen.insert(0, statement)
+            wanted |= _loaded(statement)
+    if chosen:
+        changes = Changes(source)
+        for statement in chosen:
+            changes.before(loop.body[0], source.text(statement))
+            changes.delete(statement)
+        yield changes
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def _is_forward(source: Source, statement: ast.Assign) -> bool:
+    """A computation, not the making of a model, of data or of an optimizer."""
+    value = statement.value
+    if isinstance(value, (ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Name)) or makes_leaf(value):
+        return False
+    if is_optimizer(value) or called(value) in FACTORIES or is_module(source, value, statement):
+        return False
+    return not (called(value)[:1].isupper() or called(value) in ("range", "list", "manual_seed", "parameters", "compile"))

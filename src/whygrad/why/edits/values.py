@@ -1,0 +1,336 @@
+"""Gradients that are there and wrong: broadcast losses, NaN, dead units; parameters nobody updates; custom backwards."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from whygrad.why.edits.case import Case, Spot, torch
+from whygrad.why.edits.changes import Changes
+from whygrad.why.edits.names import assigned, binding_before, classes, is_function, is_module, is_optimizer
+from whygrad.why.edits.source import Source, called, end, keyword, receiver, root, same, start
+
+_whygrad_internal_ = True
+
+EPSILON = "1e-8"
+# What has an infinite slope somewhere, and how its input is kept away from there.
+INSIDE = ".clamp(-1 + 1e-6, 1 - 1e-6)"
+SAFE_INPUT = {"sqrt": f" + {EPSILON}", "log": f" + {EPSILON}", "rsqrt": f" + {EPSILON}", "reciprocal": f" + {EPSILON}",
+              "pow": f" + {EPSILON}", "log2": f" + {EPSILON}", "log10": f" + {EPSILON}",
+              "acos": INSIDE, "asin": INSIDE, "arccos": INSIDE, "arcsin": INSIDE}
+STRAIGHT_THROUGH = {"round", "floor", "ceil", "sign", "trunc"}
+SIMPLE = (ast.Name, ast.Attribute, ast.Subscript)
+
+
+def same_shape(case: Case) -> Iterator[Changes]:
+    """Give prediction and target one shape."""
+    for cause in case.causes:
+        pair = _operands(cause)
+        if pair is None:
+            continue
+        source = cause.source
+        left, right = pair
+        if isinstance(left, SIMPLE):
+            yield Changes(source).suffix(right, f".reshape({source.text(left)}.shape)")
+        if isinstance(right, SIMPLE):
+            yield Changes(source).suffix(left, f".reshape({source.text(right)}.shape)")
+        yield Changes(source).suffix(left, ".squeeze(-1)")
+        yield Changes(source).suffix(right, ".squeeze(-1)")
+
+
+def _operands(cause: Spot) -> tuple[ast.expr, ast.expr] | None:
+    for node in ast.walk(cause.node):
+        if isinstance(node, ast.BinOp):
+            return node.left, node.right
+        if isinstance(node, ast.Call) and len(node.args) >= 2:
+            return node.args[0], node.args[1]
+        if isinstance(node, ast.Call) and keyword(node, "input") and keyword(node, "target"):
+            found = [keyword(node, "input"), keyword(node, "target")]
+            return found[0].value, found[1].value  # type: ignore[union-attr]
+        inner = receiver(node)
+        if isinstance(node, ast.Call) and inner is not None and len(node.args) == 1 and called(node) in ("sub", "subtract"):
+            return inner, node.args[0]
+    return None
+
+
+def safe_input(case: Case) -> Iterator[Changes]:
+    """Keep the input of sqrt, log, a division ... away from where the derivative is infinite."""
+    for cause in case.causes:
+        source = cause.source
+        for node in ast.walk(cause.node):
+            value = _delicate_input(source, node)
+            if value is None:
+                continue
+            guard = _where_around(source, node)
+            if guard is not None:
+                condition, selected = guard
+                x = source.text(value)
+                changes = Changes(source)
+                name = torch(changes)
+                one = f"{name}.ones_like({x})"
+                branches = f"{x}, {one}" if selected else f"{one}, {x}"
+                yield changes.replace(value, f"{name}.where({source.text(condition)}, {branches})")
+            how = SAFE_INPUT.get(called(node), f" + {EPSILON}")
+            changes = Changes(source)
+            if how.startswith("."):
+                yield changes.suffix(value, how)
+            elif (isinstance(node, ast.Call) and value in node.args) or _has_parentheses(source, value):
+                yield changes.span(end(value), end(value), how)
+            else:
+                yield changes.replace(value, f"({source.atom(value)}{how})")
+            yield Changes(source).suffix(value, f".clamp(min={EPSILON})")
+            return
+
+
+def _has_parentheses(source: Source, node: ast.expr) -> bool:
+    """True if a node stands in its own pair: `(x * y) ** 0.5`."""
+    return source.before(start(node)).rstrip().endswith("(") and source.behind(end(node)).lstrip().startswith(")")
+
+
+def _delicate_input(source: Source, node: ast.AST) -> ast.expr | None:
+    if isinstance(node, ast.Call) and called(node) in SAFE_INPUT:
+        if is_function(source, node):
+            return node.args[0] if node.args else None
+        return receiver(node)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return node.right
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        return node.left
+    return None
+
+
+def _where_around(source: Source, node: ast.AST) -> tuple[ast.expr, bool] | None:
+    """The condition of the torch.where that selects a node's value, and whether it is the first branch."""
+    inside = node
+    for outer in source.above(node):
+        if isinstance(outer, ast.Call) and called(outer) == "where" and len(outer.args) == 3 and inside is not outer.args[0]:
+            return outer.args[0], inside is outer.args[1]
+        if isinstance(outer, ast.stmt):
+            break
+        inside = outer
+    targets = assigned(source.statement(node))
+    for call in ast.walk(source.scope(node)):
+        if isinstance(call, ast.Call) and called(call) == "where" and len(call.args) == 3 and targets:
+            for position in (1, 2):
+                if any(same(call.args[position], t) for t in targets):
+                    return call.args[0], position == 1
+    return None
+
+
+def with_a_slope(case: Case) -> Iterator[Changes]:
+    """A dead relu gets a slope; rounding passes the gradient straight through; sampling is done from outside."""
+    for cause in case.causes:
+        source = cause.source
+        for node in ast.walk(cause.node):
+            if called(node) == "relu" and isinstance(node, ast.Call):
+                changes = Changes(source)
+                functional = torch(changes, "torch.nn.functional")
+                x = node.args[0] if node.args else receiver(node)
+                if x is not None:
+                    yield changes.replace(node, f"{functional}.leaky_relu({source.text(x)})")
+                return
+            if isinstance(node, ast.Call) and called(node) == "normal" and len(node.args) == 2:
+                mean, deviation = (source.atom(argument) for argument in node.args)
+                changes = Changes(source)
+                yield changes.replace(node, f"({mean} + {deviation} * {torch(changes)}.randn_like({deviation}))")
+                return
+            if isinstance(node, ast.Call) and called(node) in STRAIGHT_THROUGH:
+                x = node.args[0] if node.args else receiver(node)
+                if isinstance(x, SIMPLE):
+                    text = source.text(x)
+                    yield Changes(source).replace(node, f"({text} + ({source.text(node)} - {text}).detach())")
+                return
+        layers = [n for n in source.walk() if isinstance(n, ast.Call) and called(n) == "ReLU"]
+        if "relu" in case.told.text.lower() and len(layers) == 1 and isinstance(layers[0].func, ast.Attribute):
+            yield Changes(source).replace(layers[0].func, f"{source.text(layers[0].func.value)}.LeakyReLU")
+
+
+def hold(case: Case) -> Iterator[Changes]:
+    """Let the optimizer see a parameter: register it, or hand it over."""
+    made = next((c for c in case.causes if any(is_optimizer(n) for n in ast.walk(c.statement))), None)
+    files = [s.source for s in (case.read, *case.causes) if s is not None]
+    for source in dict.fromkeys(files):
+        yield from _registered(case, source)
+    if made is None:
+        return
+    source = made.source
+    call = next(n for n in ast.walk(made.statement) if is_optimizer(n))
+    assert isinstance(call, ast.Call)
+    holder = _holder(case, source)
+    if holder is None or not call.args:
+        return
+    node, text, is_tensor = holder
+    bound = binding_before(source, ast.Name(root(node) or ""), case.read.node) if case.read is not None else None
+    replaced = _replaced_after(source, node, made.statement)
+    name = next((ast.unparse(t) for t in assigned(made.statement)), None)
+    if replaced is not None and name is not None:
+        held = f"[{text}]" if is_tensor else f"{text}.parameters()"
+        yield Changes(source).after(replaced, f'{name}.add_param_group({{"params": {held}}})')
+        return
+    if bound is not None and start(bound.statement) > start(made.statement):
+        return
+    yield Changes(source).replace(call.args[0], _with_more(source, call.args[0], text if is_tensor else f"*{text}.parameters()"))
+
+
+def _with_more(source: Source, given: ast.expr, more: str) -> str:
+    if isinstance(given, ast.List):
+        return source.text(given)[:-1].rstrip().rstrip(",") + f", {more}]"
+    return f"[*{source.atom(given)}, {more}]"
+
+
+def _holder(case: Case, source: Source) -> tuple[ast.expr, str, bool] | None:
+    """What to hand over for the tensor that was read: its text, and whether it is a tensor (else a module)."""
+    tensor = case.tensor
+    if tensor is None or case.read is None or case.read.source is not source:
+        return None
+    inner: ast.expr = tensor
+    if isinstance(inner, ast.Name):
+        bound = binding_before(source, inner, case.read.node)
+        if bound is None:
+            return None
+        if isinstance(bound.statement, (ast.For, ast.comprehension)):
+            module = receiver(bound.statement.iter)
+            return None if module is None else (module, ast.unparse(module), False)
+        if isinstance(bound.value, ast.Attribute):
+            inner = bound.value
+        else:
+            return inner, inner.id, True
+    if isinstance(inner, ast.Attribute):
+        module = inner.value
+        if is_module(source, module, case.read.node) is not False:
+            return module, ast.unparse(module), False
+    return inner, ast.unparse(inner), True
+
+
+def _replaced_after(source: Source, node: ast.expr, made: ast.stmt) -> ast.stmt | None:
+    """A layer that was put in its place after the optimizer was made."""
+    for statement in source.block(made):
+        if start(statement) > start(made) and any(same(t, node) for t in assigned(statement)):
+            return statement
+    return None
+
+
+def _registered(case: Case, source: Source) -> Iterator[Changes]:
+    """`self.blocks = [nn.Linear(...)]` -> nn.ModuleList; a plain tensor -> nn.Parameter."""
+    mentioned = {n.attr for spot in (case.read,) if spot is not None for n in ast.walk(spot.statement)
+                 if isinstance(n, ast.Attribute)}
+    mentioned |= {n.attr for spot in (case.read,) if spot is not None for outer in spot.source.above(spot.node)
+                  for n in ast.walk(getattr(outer, "iter", outer) if isinstance(outer, ast.For) else ast.Pass())
+                  if isinstance(n, ast.Attribute)}
+    found: list[tuple[str, Changes]] = []
+    for definition in classes(source).values():
+        for node in ast.walk(definition):
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            if not isinstance(target, ast.Attribute) or not isinstance(node, ast.Assign) or root(target) != "self":
+                continue
+            container = _container(definition, target, node.value)
+            if container is None:
+                continue
+            changes = Changes(source)
+            nn = torch(changes, "torch.nn")
+            if container == "Parameter" and isinstance(node.value, ast.Call):
+                changes.drop_keyword(node.value, "requires_grad")
+            if isinstance(node.value, ast.List) and not node.value.elts:
+                changes.replace(node.value, f"{nn}.{container}()")
+            else:
+                changes.span(start(node.value), start(node.value), f"{nn}.{container}(")
+                changes.span(end(node.value), end(node.value), ")")
+            found.append((target.attr, changes))
+    fitting = [c for name, c in found if name in mentioned] or [c for _, c in found if len(found) == 1]
+    yield from fitting
+
+
+def _container(definition: ast.ClassDef, target: ast.Attribute, value: ast.expr) -> str | None:
+    if isinstance(value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp)):
+        appended = [n for n in ast.walk(definition) if isinstance(n, ast.Call) and called(n) == "append" and
+                    receiver(n) is not None and same(receiver(n) or n, target)]
+        inside = [n for part in (value, *appended) for n in ast.walk(part) if isinstance(n, ast.Call) and n not in appended]
+        if any(called(n) in ("Parameter",) for n in inside):
+            kind = "Parameter"
+        elif any(called(n)[:1].isupper() for n in inside):
+            kind = "Module"
+        else:
+            return None
+        return kind + ("Dict" if isinstance(value, (ast.Dict, ast.DictComp)) else "List")
+    if isinstance(value, ast.Call) and keyword(value, "requires_grad") is not None and called(value) != "Parameter":
+        return "Parameter"
+    return None
+
+
+def complete_backward(case: Case) -> Iterator[Changes]:
+    """A custom backward that forgets to return, or returns too few gradients."""
+    files = [s.source for s in (*case.causes, case.read) if s is not None]
+    for source in dict.fromkeys(files):
+        for definition in _functions_meant(case, source):
+            methods = {m.name: m for m in definition.body if isinstance(m, ast.FunctionDef)}
+            forward, backward = methods.get("forward"), methods.get("backward")
+            if forward is not None and backward is not None:
+                yield from _complete(case, source, forward, backward)
+
+
+def _functions_meant(case: Case, source: Source) -> list[ast.ClassDef]:
+    text = case.headline + case.told.text
+    found = [d for d in classes(source).values() if any("Function" in ast.unparse(b) for b in d.bases)]
+    return [d for d in found if re.search(rf"\b{d.name}(Backward|\b)", text)] or (found if len(found) == 1 else [])
+
+
+def _complete(case: Case, source: Source, forward: ast.FunctionDef, backward: ast.FunctionDef) -> Iterator[Changes]:
+    returns = [n for n in ast.walk(backward) if isinstance(n, ast.Return) and source.scope(n) is backward]
+    last = backward.body[-1]
+    changes = Changes(source)
+    if not returns:
+        others = ", None" * (len(forward.args.args) - 2)
+        if isinstance(last, ast.Expr):
+            yield changes.span(start(last), start(last), "return ").span(end(last), end(last), others)
+        elif isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
+            yield changes.after(last, f"return {last.targets[0].id}{others}")
+        return
+    wanted = re.search(r"expected (\d+), got (\d+)", case.headline)
+    if wanted is None:
+        return
+    expected, got = int(wanted[1]), int(wanted[2])
+    for found in returns:
+        value = found.value
+        if value is None:
+            continue
+        if expected > got:
+            behind = end(value.elts[-1] if isinstance(value, ast.Tuple) else value)
+            changes.span(behind, behind, ", None" * (expected - got))
+        elif isinstance(value, ast.Tuple) and len(value.elts) > expected:
+            changes.span(end(value.elts[expected - 1]), end(value.elts[-1]), "")
+    yield changes
+
+
+def without_the_hook(case: Case) -> Iterator[Changes]:
+    """A hook was left registered."""
+    hook = case.cause
+    if hook is None:
+        return
+    if isinstance(hook.statement, ast.Expr):
+        yield Changes(hook.source).delete(hook.statement)
+    elif isinstance(hook.statement, ast.Assign) and case.backward is not None and case.backward.source is hook.source:
+        back = case.backward
+        yield Changes(hook.source).before(back.statement, f"{ast.unparse(hook.statement.targets[0])}.remove()")
+
+
+def detach_target(case: Case) -> Iterator[Changes]:
+    """Something that was to be constant is attached."""
+    for cause in case.causes:
+        statement = cause.statement
+        if isinstance(statement, ast.AugAssign):
+            yield Changes(cause.source).suffix(statement.value, ".detach()")
+        elif isinstance(statement, ast.Expr) and called(statement.value) == "append" and isinstance(statement.value, ast.Call):
+            yield Changes(cause.source).suffix(statement.value.args[0], ".detach()")
+        elif isinstance(cause.node, ast.expr):
+            yield Changes(cause.source).suffix(cause.node, ".detach()")
+        elif isinstance(statement, ast.Assign):
+            yield Changes(cause.source).suffix(statement.value, ".detach()")
+
+
+def not_reentrant(case: Case) -> Iterator[Changes]:
+    """checkpoint(..., use_reentrant=False)"""
+    for cause in (*case.causes, *([case.read] if case.read else [])):
+        for node in ast.walk(cause.statement):
+            if isinstance(node, ast.Call) and called(node) == "checkpoint":
+                yield Changes(cause.source).set_keyword(node, "use_reentrant", "False")

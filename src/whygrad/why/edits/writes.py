@@ -1,0 +1,160 @@
+"""Values that were overwritten: leaves, and what backward still needs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from whygrad.why.edits.case import Case, Spot, torch
+from whygrad.why.edits.changes import Changes
+from whygrad.why.edits.leaves import is_leaf_name
+from whygrad.why.edits.source import Position, Source, called, end, keyword, receiver, start
+
+_whygrad_internal_ = True
+
+OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.FloorDiv: "//", ast.Mod: "%",
+             ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
+# In-place methods whose counterpart is not the name without the underscore.
+COUNTERPARTS = {"zero_": "{torch}.zeros_like({x})", "fill_": "{torch}.full_like({x}, {arguments})",
+                "copy_": "{arguments}.clone()", "uniform_": None, "normal_": None, "requires_grad_": None, "detach_": None}
+
+
+def without_recording(case: Case) -> Iterator[Changes]:
+    """Wrap the update of a leaf in no_grad, and the updates of other leaves that follow it."""
+    read = case.read or case.cause
+    if read is None or isinstance(read.statement, (ast.For, ast.While, ast.If, ast.With, ast.Return)):
+        return
+    source, statement = read.source, read.statement
+    block = source.block(statement)
+    at = block.index(statement)
+    changes = Changes(source)
+    if at and _is_no_grad(block[at - 1]) and end(block[at - 1]).line + 1 == start(statement).line:
+        changes.into_block_above(statement)
+    else:
+        changes.wrap(statement, f"with {torch(changes)}.no_grad():")
+    for above, update in zip(block[at:], block[at + 1:], strict=False):
+        if not isinstance(update, ast.AugAssign) or not is_leaf_name(source, update.target):
+            break
+        if end(above).line + 1 != start(update).line:
+            break
+        changes.into_block_above(update)
+    yield changes
+
+
+def _is_no_grad(statement: ast.stmt) -> bool:
+    """True for a block of no_grad alone, with its body on lines of its own."""
+    return isinstance(statement, ast.With) and len(statement.items) == 1 and (
+        called(statement.items[0].context_expr) == "no_grad" and start(statement.body[0]).line > statement.lineno)
+
+
+def out_of_place(case: Case) -> Iterator[Changes]:
+    """Make a new tensor instead of overwriting the one that backward needs."""
+    written = case.cause
+    if written is None:
+        return
+    source, statement = written.source, written.statement
+    if isinstance(statement, ast.AugAssign):
+        if isinstance(statement.target, ast.Subscript):
+            yield _on_a_clone(source, statement, statement.target)
+            return
+        operator = OPERATORS.get(type(statement.op))
+        if operator is not None:
+            target = source.text(statement.target)
+            right = source.text(statement.value)
+            if isinstance(statement.value, (ast.BinOp, ast.IfExp, ast.Compare, ast.BoolOp, ast.UnaryOp)) and not (
+                    isinstance(statement.op, ast.Add) and isinstance(statement.value, ast.BinOp) and
+                    isinstance(statement.value.op, (ast.Mult, ast.Div, ast.Pow))):
+                right = f"({right})"
+            yield Changes(source).replace(statement, f"{target} = {target} {operator} {right}")
+        return
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+        yield _on_a_clone(source, statement, statement.targets[0])
+        return
+    for node in ast.walk(written.node if not isinstance(written.node, ast.stmt) else statement):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "step":
+                yield from _step_later(case, written)
+                return
+            if node.func.attr.endswith("_") and not node.func.attr.endswith("__"):
+                changes = Changes(source)
+                if _without_underscore(changes, node, statement):
+                    yield changes
+                    return
+        if isinstance(node, ast.Call) and keyword(node, "inplace") is not None:
+            yield Changes(source).drop_keyword(node, "inplace")
+            return
+    yield from _layers_out_of_place(source)
+
+
+def _on_a_clone(source: Source, statement: ast.stmt, target: ast.Subscript) -> Changes:
+    """`h[0] = 1` -> `h = h.clone()` first."""
+    whole: ast.expr = target
+    while isinstance(whole, ast.Subscript):
+        whole = whole.value
+    name = ast.unparse(whole)
+    return Changes(source).before(statement, f"{name} = {name}.clone()")
+
+
+def _without_underscore(changes: Changes, call: ast.Call, statement: ast.stmt) -> bool:
+    source = changes.source
+    assert isinstance(call.func, ast.Attribute)
+    name, x = call.func.attr, receiver(call)
+    assert x is not None
+    if name in COUNTERPARTS:
+        form = COUNTERPARTS[name]
+        if form is None:
+            return False
+        text = form.format(torch=torch(changes), x=source.text(x), arguments=", ".join(source.text(a) for a in call.args))
+        changes.replace(call, text)
+    else:
+        line, column = end(call.func)
+        changes.span(Position(line, column - 1), Position(line, column), "")
+    if isinstance(statement, ast.Expr) and statement.value is call:
+        changes.span(start(statement), start(statement), f"{source.text(x)} = ")
+    return True
+
+
+def _layers_out_of_place(source: Source) -> Iterator[Changes]:
+    """`nn.ReLU(inplace=True)` somewhere in the model."""
+    changes = Changes(source)
+    for node in source.walk():
+        found = keyword(node, "inplace") if isinstance(node, ast.Call) else None
+        if found is not None and isinstance(found.value, ast.Constant) and found.value.value is True:
+            changes.drop_keyword(node, "inplace")  # type: ignore[arg-type]
+    yield changes
+
+
+def _step_later(case: Case, written: Spot) -> Iterator[Changes]:
+    """The optimizer stepped between a forward and its backward."""
+    read = case.read
+    if read is None or read.source is not written.source:
+        return
+    source = read.source
+    if source.block(written.statement) is source.block(read.statement) and start(written.statement) < start(read.statement):
+        yield Changes(source).move(written.statement, after=read.statement)
+
+
+def update_after_backward(case: Case) -> Iterator[Changes]:
+    """A write through .data between forward and backward: do it when backward is done."""
+    written, back = case.cause, case.backward
+    if written is None or back is None or written.source is not back.source:
+        return
+    source = written.source
+    if source.block(written.statement) is source.block(back.statement) and start(written.statement) < start(back.statement):
+        yield Changes(source).move(written.statement, after=back.statement)
+
+
+def view_on_a_clone(case: Case) -> Iterator[Changes]:
+    """In-place on one of several views: clone it first."""
+    read = case.read
+    if read is None:
+        return
+    statement = read.statement
+    target: ast.expr | None = statement.target if isinstance(statement, ast.AugAssign) else None
+    if isinstance(statement, ast.Expr) and called(statement.value).endswith("_"):
+        target = receiver(statement.value)
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    if target is not None:
+        name = ast.unparse(target)
+        yield Changes(read.source).before(statement, f"{name} = {name}.clone()")

@@ -1,0 +1,381 @@
+"""`whygrad fix script.py`: apply the suggested changes, run again, and show what really helps.
+
+A change counts only if its symptom is gone when the program is run with it, nothing new is puzzling, and the program ends
+no worse. What a change uncovers (an error that is mended lets the program go on to the next one) is mended along with it, or
+the change is given up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from whygrad.why.answers import Edit
+from whygrad.why.edits.apply import apply, moved
+from whygrad.why.trial import Outcome, own_options, run
+
+_whygrad_internal_ = True
+
+USAGE = "whygrad fix [--write] [--timeout SECONDS] script.py [arguments of the program ...]"
+# How many changes are tried for one problem, how many runs there are at most, and how long a chain of changes may get.
+MOST_CHANGES, MOST_RUNS, LONGEST_CHAIN = 6, 60, 4
+
+# What is to be expected at the same read once a problem is mended: a frozen tensor has no gradient, a loss may be at its minimum.
+FLAT = {"zero-factor", "zero-local-derivative"}
+EXPECTED = {"stale-grad-after-freeze": {"frozen", "never-required-grad"}, "broadcast-loss": FLAT, "nan-derivative": FLAT,
+            "missing-detach": {"detach", "unused-in-loss", "grad-mode-off"}}
+
+Problem = dict[str, Any]
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="whygrad fix", usage=USAGE,
+        description="Run a PyTorch program on whygrad, change its source where an answer suggests a mechanical change, run it "
+        "again, and show the change as a diff if the symptom is gone. The program is run several times, without input and "
+        "with its output hidden; the files on disk stay as they are.",
+        epilog="Exit code: 0 if all is mended or nothing is wrong, 1 if something remains, 2 for wrong usage.")
+    made.add_argument("--write", action="store_true", help="also write the changes to the files; the old text is kept as "
+                      "FILE.orig")
+    made.add_argument("--timeout", type=_seconds, default=600.0, metavar="SECONDS",
+                      help="how long one run may take (default 600)")
+    return made
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError("must be positive")
+    return value
+
+
+def main(arguments: list[str]) -> int:
+    own, rest = own_options(arguments)
+    parsing = parser()
+    options = parsing.parse_args(own)
+    if not rest:
+        parsing.error("which script? Give the name of a file")
+    if not os.path.isfile(rest[0]):
+        parsing.error(f"there is no file {rest[0]}")
+    progress = Progress()
+    fixer = Fixer(rest[0], rest[1:], options.timeout, progress)
+    state = fixer.start()
+    fixer.mend_all(state)
+    progress.done()
+    return _tell(fixer, state, options.write)
+
+
+class Progress:
+    """One line on standard error that says what is being done; on a terminal at once, else only if it takes long."""
+
+    def __init__(self) -> None:
+        self.begun = time.monotonic()
+        self.terminal = sys.stderr.isatty()
+
+    def say(self, text: str) -> None:
+        if self.terminal:
+            print(f"\r\x1b[Kwhygrad fix: {text}", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() - self.begun > 5:
+            print(f"whygrad fix: {text}", file=sys.stderr, flush=True)
+
+    def done(self) -> None:
+        if self.terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+@dataclass
+class State:
+    """The text of the files as far as they are mended, and what the program does with it."""
+
+    files: dict[str, bytes]
+    outcome: Outcome
+    mended: list[Problem] = field(default_factory=list)
+    # The changes so far, in the order they were made.
+    edits: list[Edit] = field(default_factory=list)
+    # What could not be mended, and why.
+    remaining: list[tuple[Problem, str]] = field(default_factory=list)
+
+
+class Fixer:
+    def __init__(self, script: str, arguments: list[str], timeout: float, progress: Progress) -> None:
+        self.script = script
+        self.arguments = arguments
+        self.timeout = timeout
+        self.progress = progress
+        self.original: dict[str, bytes] = {}
+        self.runs = 0
+        # The problems of the chain of changes that is being tried: none is mended twice.
+        self.chain: list[tuple[Any, ...]] = []
+        # What is no problem any more, though it is still answered.
+        self.settled: list[tuple[str, str, str]] = []
+
+    def start(self) -> State:
+        self.progress.say(f"running {self.script}")
+        return State({}, self._run({}))
+
+    def _run(self, files: dict[str, bytes]) -> Outcome:
+        self.runs += 1
+        outcome = run(self.script, self.arguments, files=files, timeout=self.timeout)
+        if self.runs == 1:
+            # A change that makes the program wait forever need not be waited for as long as the program itself.
+            self.timeout = min(self.timeout, 30 + 10 * outcome.seconds)
+        outcome.answers = [a for a in outcome.answers if (a["file"], a["category"], a["expression"]) not in self.settled]
+        return outcome
+
+    def mend_all(self, state: State) -> None:
+        """Mend one problem after the other; what cannot be mended is put aside."""
+        aside: list[tuple[Problem, str]] = []
+        while True:
+            open_ones = [p for p in state.outcome.answers if not any(_is_same(p, a) for a, _ in aside)]
+            if not open_ones:
+                break
+            self.chain = [_key(open_ones[0])]
+            found, reason = self._mended(state, open_ones[0], 0)
+            if found is None:
+                aside.append((open_ones[0], reason))
+                continue
+            edit_trail = found[1]
+            aside = [(_moved_problem(p, edit_trail), why) for p, why in aside]
+            state.files, state.outcome = found[0].files, found[0].outcome
+            state.mended += found[0].mended
+            state.edits += edit_trail
+        state.remaining = aside
+
+    def _mended(self, state: State, problem: Problem, depth: int) -> tuple[tuple[State, list[Edit]] | None, str]:
+        """The state after the first change that helps, with the changes that led there; else why there is none."""
+        edits = [e for e in _edits(problem) if _may_edit(e)]
+        if not edits:
+            return None, "there is no mechanical change for it"
+        reason = ""
+        for number, edit in enumerate(edits[:MOST_CHANGES], 1):
+            if self.runs >= MOST_RUNS:
+                return None, "too many changes had been tried already"
+            self.progress.say(f"run {self.runs + 1}: {os.path.basename(edit.file)}, line {edit.line}, change {number} of "
+                              f"{len(edits[:MOST_CHANGES])}")
+            files = self._changed(state.files, edit)
+            if files is None:
+                reason = reason or "the change cannot be written into the file"
+                continue
+            outcome = self._run(files)
+            expected = [a for a in outcome.answers if _is_at(a, problem, edit) and
+                        a["category"] in EXPECTED.get(problem["category"], ())]
+            outcome.answers = [a for a in outcome.answers if a not in expected]
+            verdict, uncovered = judge(state.outcome, outcome, problem, edit)
+            after = State(files, outcome, [_as_at_first(problem, state.edits)], edits=[*state.edits, edit])
+            if verdict == "good":
+                self.settled += [(a["file"], a["category"], a["expression"]) for a in expected]
+                return (after, [edit]), ""
+            if verdict == "uncovers" and depth < LONGEST_CHAIN:
+                chain = self._mend_uncovered(after, uncovered, depth + 1)
+                if chain is not None:
+                    return (chain[0], [edit, *chain[1]]), ""
+                verdict = "with the change, something else goes wrong: " + headline(uncovered[0])
+            reason = reason or verdict
+        tried = "one change was" if len(edits) == 1 else f"{min(len(edits), MOST_CHANGES)} changes were"
+        return None, f"{tried} tried in vain: {reason}"
+
+    def _mend_uncovered(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
+        """All that a change brought to light must be mended as well."""
+        chain = list(self.chain)
+        try:
+            return self._mend_one_by_one(state, uncovered, depth)
+        finally:
+            self.chain = chain
+
+    def _mend_one_by_one(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
+        trail: list[Edit] = []
+        while uncovered:
+            key = _key(uncovered[0])
+            if depth > LONGEST_CHAIN or key in self.chain:
+                return None
+            self.chain.append(key)
+            found, _ = self._mended(state, uncovered[0], depth)
+            if found is None:
+                return None
+            after, edits = found
+            trail += edits
+            rest = [_moved_problem(p, edits) for p in uncovered[1:]]
+            uncovered = [p for p in after.outcome.answers if any(_is_same(p, r) for r in rest)]
+            state = State(after.files, after.outcome, [*state.mended, *after.mended], edits=after.edits)
+            depth += 1
+        return state, trail
+
+    def _changed(self, files: dict[str, bytes], edit: Edit) -> dict[str, bytes] | None:
+        files = dict(files)
+        try:
+            for file in {edit.file, *[e.file for e in edit.also]}:
+                if file not in files:
+                    self.original[file] = files[file] = self.original.get(file) or Path(file).read_bytes()
+            return apply(files, edit)
+        except (OSError, UnicodeError, SyntaxError):
+            return None
+
+
+def _edits(problem: Problem) -> list[Edit]:
+    return [Edit(e["file"], e["line"], e["new"], [Edit(a["file"], a["line"], a["new"]) for a in e.get("also", ())])
+            for e in problem["edits"]]
+
+
+def _may_edit(edit: Edit) -> bool:
+    """The program's own files, not those of a library."""
+    return all("site-packages" not in e.file and os.path.isfile(e.file) for e in (edit, *edit.also))
+
+
+def judge(before: Outcome, after: Outcome, problem: Problem, edit: Edit) -> tuple[str, list[Problem]]:
+    """ "good"; or "uncovers" and what; or what is wrong with the change."""
+    if after.timed_out:
+        return "with the change, the program did not end in time", []
+    if not after.reported:
+        return "with the change, the program ended without a report", []
+    was_error = is_error(problem)
+    still = [answer for answer in after.answers if _is_at(answer, problem, edit)]
+    if any(_has_cause_of(answer, problem, edit) for answer in still):
+        return "with the change, the symptom is still there", []
+    old = [p for p in before.answers if p is not problem]
+    new = [a for a in after.answers if not any(_is_same(a, p, edit) for p in old)]
+    # An error that ends the program and is itself explained is among the answers.
+    explained = any(_tells_of(a, after.error) for a in new)
+    worse = after.code not in (0, before.code) or (after.error and after.error != before.error)
+    if worse and not explained:
+        return f"with the change, the program ends with {after.error or f'exit code {after.code}'}", []
+    if was_error and after.error == before.error and _tells_of(problem, after.error) and not explained:
+        return "with the change, the symptom is still there", []
+    return ("uncovers", new) if new else ("good", [])
+
+
+def _is_at(answer: Problem, problem: Problem, edit: Edit) -> bool:
+    """True if an answer is about the same read, or the same call that raises, as a problem before the edit."""
+    if answer["file"] != problem["file"] or answer["line"] not in moved(edit, problem["file"], problem["line"]):
+        return False
+    return bool(answer["expression"] == problem["expression"] or (is_error(problem) and is_error(answer)))
+
+
+def _has_cause_of(answer: Problem, problem: Problem, edit: Edit) -> bool:
+    """True if a symptom is there for the same reason as before the edit. (A path may be cut in two places.)"""
+    causes = [(c["file"], line) for c in problem["causes"][:1] for line in moved(edit, c["file"], c["line"])]
+    same = [(c["file"], c["line"]) in causes for c in answer["causes"][:1]]
+    return answer["category"] == problem["category"] and (any(same) or not same)
+
+
+def _key(problem: Problem) -> tuple[Any, ...]:
+    return problem["file"], problem["category"], problem["expression"], *[c["expression"] for c in problem["causes"][:1]]
+
+
+def headline(problem: Problem) -> str:
+    return str(problem.get("headline", problem["symptom"]))
+
+
+def is_error(problem: Problem) -> bool:
+    return headline(problem).split(" ", 1)[0].endswith("Error:")
+
+
+def _tells_of(problem: Problem, error: str) -> bool:
+    """True if an answer explains the error that ended the program. Long texts are cut in an answer."""
+    return bool(error) and is_error(problem) and headline(problem)[:150] == error[:150]
+
+
+def _is_same(a: Problem, b: Problem, edit: Edit | None = None) -> bool:
+    """True if an answer is the same as an earlier one, which an edit may have moved."""
+    lines = moved(edit, b["file"], b["line"]) if edit is not None else [b["line"]]
+    return (a["file"], a["category"], a["expression"]) == (b["file"], b["category"], b["expression"]) and a["line"] in lines
+
+
+def _moved_problem(problem: Problem, edits: list[Edit]) -> Problem:
+    line = problem["line"]
+    for edit in edits:
+        line = moved(edit, problem["file"], line)[-1]
+    return {**problem, "line": line}
+
+
+def _as_at_first(problem: Problem, edits: list[Edit]) -> Problem:
+    """A problem with the line it had before any change."""
+    line = problem["line"]
+    for edit in reversed(edits):
+        line = next((n for n in range(1, line + 100) if line in moved(edit, problem["file"], n)), line)
+    return {**problem, "line": line}
+
+
+def _tell(fixer: Fixer, state: State, write: bool) -> int:
+    outcome = state.outcome
+    for problem in state.mended:
+        print(f"mended: {_title(problem)}", file=sys.stderr)
+    for problem, reason in state.remaining:
+        problem = _as_at_first(problem, state.edits)
+        print(f"not mended: {_title(problem)}\n  {reason}; {problem['fix'] or problem['text']}", file=sys.stderr)
+    failed = False
+    if outcome.timed_out:
+        print(f"whygrad fix: the program did not end within {fixer.timeout:g} seconds", file=sys.stderr)
+        failed = True
+    elif not outcome.reported:
+        print(f"whygrad fix: the program ended with exit code {outcome.code} and left no report", file=sys.stderr)
+        failed = True
+    elif outcome.error and not any(is_error(p) for p, _ in state.remaining):
+        at = f" (line {outcome.error_line})" if outcome.error_line else ""
+        print(f"whygrad fix: the program ends with {outcome.error}{at}, which is not a question of gradients", file=sys.stderr)
+        failed = True
+    elif not state.mended and not state.remaining:
+        print("whygrad fix: nothing to mend", file=sys.stderr)
+    sys.stderr.flush()
+    changed = {file: new for file, new in state.files.items() if new != fixer.original[file]}
+    for file, new in changed.items():
+        sys.stdout.write("".join(_diff(file, fixer.original[file], new)))
+    sys.stdout.flush()
+    if write:
+        for file, new in changed.items():
+            try:
+                backup = write_file(file, fixer.original[file], new)
+            except OSError as error:
+                print(f"whygrad fix: cannot write {file}: {error.strerror or error}", file=sys.stderr)
+                failed = True
+            else:
+                print(f"written: {file}, the old text is in {backup}", file=sys.stderr)
+    return 1 if failed or state.remaining else 0
+
+
+def _title(problem: Problem) -> str:
+    what = problem["expression"] or "this line"
+    return f"{os.path.basename(problem['file'])}, line {problem['line']}, {what}: {headline(problem)} [{problem['category']}]"
+
+
+def _diff(file: str, old: bytes, new: bytes) -> Iterator[str]:
+    from importlib.util import decode_source
+
+    name = os.path.relpath(file) if not os.path.relpath(file).startswith("..") else file
+    a, b = (decode_source(text).split("\n") for text in (old, new))
+    for line in difflib.unified_diff(a, b, name, name, lineterm=""):
+        yield line + "\n"
+
+
+def write_file(file: str, expected: bytes, new: bytes) -> str:
+    """Replace a file's text in one step, keeping the old one beside it; gives the name of the backup."""
+    target = os.path.realpath(file)
+    if Path(target).read_bytes() != expected:
+        raise OSError("it was changed while the program ran")
+    if not os.access(target, os.W_OK):
+        raise OSError("it is not writable")
+    backup = target + ".orig"
+    number = 0
+    while os.path.lexists(backup):
+        number += 1
+        backup = f"{target}.orig.{number}"
+    shutil.copy2(target, backup)
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".whygrad-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(new)
+        shutil.copystat(target, temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        os.unlink(backup)
+        raise
+    return backup

@@ -1,0 +1,173 @@
+"""A program run under the watch in a process of its own, with some files replaced by others in memory.
+
+`trial.run` starts the process and waits; `python -m whygrad.why.trial` is the process. The program sees its own paths:
+`__file__`, `sys.path[0]`, its neighbours and the working folder are what they are without us; only the text that
+Python reads when it loads a replaced file is another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import linecache
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_whygrad_internal_ = True
+
+
+@dataclass
+class Outcome:
+    """How a program ended, and what was puzzling about it."""
+
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    # The answer to a question, if one was asked.
+    asked: dict[str, Any] | None = None
+    code: int = 0
+    # "RuntimeError: ..." if it ended with an exception, and the line of the program that raised it.
+    error: str = ""
+    error_line: int = 0
+    timed_out: bool = False
+    # False if the program ended in a way that left no report (os._exit, a crash of the interpreter).
+    reported: bool = True
+    seconds: float = 0.0
+
+
+def run(script: str, arguments: list[str], *, files: dict[str, bytes] | None = None, timeout: float | None = None,
+        question: str | None = None) -> Outcome:
+    """Run a script with `files` (path -> text) in the place of what is on disk. Its output is not shown."""
+    with tempfile.TemporaryDirectory(prefix="whygrad-") as folder:
+        kept = {path: str(Path(folder, str(n))) for n, path in enumerate(files or {})}
+        for path, copy in kept.items():
+            Path(copy).write_bytes((files or {})[path])
+        order, report = Path(folder, "order.json"), Path(folder, "report.json")
+        order.write_text(json.dumps({"files": kept, "report": str(report), "question": question}))
+        begun = time.monotonic()
+        process = subprocess.Popen([sys.executable, *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]
+                                    "-m", "whygrad.why.trial", str(order), script, *arguments],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env=_environment(), start_new_session=True)
+        outcome = Outcome()
+        try:
+            outcome.code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            outcome.timed_out = True
+        finally:
+            _end(process)
+        outcome.seconds = time.monotonic() - begun
+        try:
+            told = json.loads(report.read_text())
+        except (OSError, ValueError):
+            outcome.reported = False
+            return outcome
+        for name, value in told.items():
+            setattr(outcome, name, value)
+        return outcome
+
+
+def own_options(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What stands before the script (or the question), and the rest; the value of --timeout may be an argument of its own."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        at += 2 if arguments[at] == "--timeout" else 1
+    return arguments[:at], arguments[at:]
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with this package to be found: it may have been found by the working folder or by a path set at run time."""
+    here = str(Path(__file__).parents[2])
+    paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, *([] if here in paths else [here])])}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process, and what it has started in its own session, if it has not ended by itself."""
+    if process.poll() is None:
+        with contextlib.suppress(OSError, AttributeError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.wait()
+
+
+# The process.
+
+
+def main() -> None:
+    order, script, arguments = json.loads(Path(sys.argv[1]).read_text()), sys.argv[2], sys.argv[3:]
+    replace_files({path: Path(copy).read_bytes() for path, copy in order["files"].items()})
+    from whygrad import alias, cli
+    from whygrad.why.listener import Listener
+    from whygrad.why.watch import Watch
+
+    alias.install()
+    listener = Listener(order["question"], os.path.abspath(script)) if order["question"] is not None else None
+    watch = listener or Watch()
+    told: dict[str, Any] = {}
+    watch.start()
+    try:
+        cli.execute(cli.Program("script", script, arguments))
+    except SystemExit as ended:
+        if not isinstance(ended.code, (int, type(None))):
+            told["error"] = str(ended.code)
+        raise
+    except BaseException as error:
+        told["error"] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(": ")
+        told["error_line"] = _line_of(error, script)
+        raise
+    finally:
+        answers = watch.stop()
+        told["answers"] = [{**a.to_dict(), "edits": [e.to_dict() for e in a.explanation.edits()]} for a in answers]
+        if listener is not None:
+            told["asked"] = listener.answer(told.get("error", ""), told.get("error_line", 0))
+        Path(order["report"]).write_text(json.dumps(told))
+
+
+def _line_of(error: BaseException, script: str) -> int:
+    """The line of the program that was executed when the error came."""
+    traceback = error.__traceback__
+    line = getattr(error, "lineno", 0) if isinstance(error, SyntaxError) else 0
+    while traceback is not None:
+        if os.path.abspath(traceback.tb_frame.f_code.co_filename) == os.path.abspath(script):
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return line or 0
+
+
+def replace_files(files: dict[str, bytes]) -> None:
+    """From now on Python loads these texts where it would read these files; tracebacks show them too."""
+    from importlib.machinery import SourceFileLoader
+
+    texts = {os.path.realpath(path): text for path, text in files.items()}
+    read, stats = SourceFileLoader.get_data, SourceFileLoader.path_stats
+
+    def get_data(self: SourceFileLoader, path: str) -> bytes:
+        found = texts.get(os.path.realpath(path))
+        return read(self, path) if found is None else found
+
+    def path_stats(self: SourceFileLoader, path: str) -> Any:
+        if os.path.realpath(path) in texts:
+            raise OSError("no compiled version of a replaced file")
+        return stats(self, path)
+
+    SourceFileLoader.get_data = get_data  # type: ignore[assignment, method-assign]
+    SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign]
+    for path, text in files.items():
+        import importlib.util
+
+        lines = re.findall(r".*\n|.+$", importlib.util.decode_source(text))
+        for name in {path, os.path.realpath(path), os.path.abspath(path)}:
+            linecache.cache[name] = (len(text), None, lines, name)
+
+
+if __name__ == "__main__":
+    from whygrad.why import trial
+
+    trial.main()

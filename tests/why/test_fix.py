@@ -1,0 +1,254 @@
+"""`whygrad fix`: a change is shown when the program has been run with it and the symptom is gone; files change only if asked."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import whygrad
+from whygrad.why import fix
+from whygrad.why.answers import Edit
+from whygrad.why.trial import Outcome, run
+
+SOURCE = str(Path(whygrad.__file__).parents[1])
+HEAD = "import torch\nimport torch.nn as nn\ntorch.manual_seed(0)\n"
+RETAIN = HEAD + """net = nn.Linear(3, 1)
+out = net(torch.randn(4, 3))
+out.mean().backward()
+g = out.grad
+"""
+
+
+def fixed(script: Path, *arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": SOURCE}
+    return subprocess.run([sys.executable, "-m", "whygrad", "fix", *options, script.name, *arguments], cwd=script.parent,
+                          env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def write(folder: Path, text: str, name: str = "program.py") -> Path:
+    path = folder / name
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+def added(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line[1:].strip() for line in done.stdout.splitlines() if line.startswith("+") and not line.startswith("+++")]
+
+
+def test_a_diff_is_shown_and_nothing_written(tmp_path: Path) -> None:
+    script = write(tmp_path, RETAIN)
+    done = fixed(script)
+    assert done.returncode == 0, done.stderr
+    assert added(done) == ["out.retain_grad()"]
+    assert done.stdout.startswith("--- program.py\n+++ program.py\n@@")
+    assert "mended: program.py, line 7, out.grad" in done.stderr
+    assert script.read_text() == RETAIN
+    assert sorted(os.listdir(tmp_path)) == ["program.py"]
+
+
+def test_written_with_a_backup(tmp_path: Path) -> None:
+    """The link stays a link, the mode stays, an earlier backup stays; tabs, line endings and the encoding stay."""
+    text = ("# -*- coding: latin-1 -*-\n" + HEAD + "net = nn.Linear(3, 1)\nname = 'Gr\xfc\xdfe'\nif True:\n"
+            "\tout = net(torch.randn(4, 3))\n\tout.mean().backward(); g = out.grad\n").replace("\n", "\r\n").encode("latin-1")
+    real = tmp_path / "real.py"
+    real.write_bytes(text)
+    real.chmod(0o750)
+    (tmp_path / "real.py.orig").write_text("kept")
+    script = tmp_path / "program.py"
+    script.symlink_to(real)
+    done = fixed(script, options=("--write",))
+    assert done.returncode == 0, done.stderr
+    assert script.is_symlink()
+    assert real.read_bytes() == text.replace(b"3))\r\n\tout.mean", b"3))\r\n\tout.retain_grad()\r\n\tout.mean")
+    assert stat.S_IMODE(real.stat().st_mode) == 0o750
+    assert (tmp_path / "real.py.orig").read_text() == "kept"
+    assert (tmp_path / "real.py.orig.1").read_bytes() == text
+    again = fixed(script, options=("--write",))
+    assert again.returncode == 0
+    assert again.stdout == ""
+    assert "nothing to mend" in again.stderr
+
+
+def test_one_problem_after_the_other(tmp_path: Path) -> None:
+    done = fixed(write(tmp_path, HEAD + """net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(5, 3), torch.randn(5, 1)
+for step in range(3):
+    out = net(x)
+    err = (out - y) ** 2
+    err.backward()
+    print(out.grad, net.weight.grad)
+    opt.step()
+"""))
+    assert done.returncode == 0, done.stderr
+    assert added(done) == ["out.retain_grad()", "opt.zero_grad()", "err.mean().backward()"]
+    assert done.stderr.count("mended:") == 3
+    assert "line 11, net.weight.grad" in done.stderr  # as the lines are now, not as they were in between
+
+
+def test_surroundings_are_the_programs_own(tmp_path: Path) -> None:
+    """Arguments, neighbours, relative files and __file__; the change is in the neighbour."""
+    write(tmp_path, """
+        import torch
+        w = torch.ones(3, requires_grad=True)
+        def encode(x):
+            return (x * w).detach()
+    """, "helper.py")
+    (tmp_path / "data.txt").write_text("2.0")
+    script = write(tmp_path, """
+        import os, sys
+        import torch
+        import helper
+        assert sys.argv == ["program.py", "--write", "x y"], sys.argv
+        assert __file__ == os.path.join(os.getcwd(), "program.py")
+        assert sys.path[0] == os.getcwd() and __name__ == "__main__"
+        scale = float(open("data.txt").read())
+        b = torch.ones(3, requires_grad=True)
+        (helper.encode(torch.ones(3)) * scale + b).sum().backward()
+        print(helper.w.grad)
+    """)
+    helper = (tmp_path / "helper.py").read_text()
+    # Compiled versions of the neighbours are not to be mistaken for the changed text.
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(tmp_path)], check=True)
+    done = fixed(script, "--write", "x y")
+    assert done.returncode == 0, done.stderr
+    assert "--- helper.py" in done.stdout
+    assert added(done) == ["return (x * w)"]
+    assert (tmp_path / "helper.py").read_text() == helper
+
+
+@pytest.mark.parametrize(("program", "code", "words"), [
+    ("print('fine')\n", 0, "nothing to mend"),
+    (HEAD + "a, b = nn.Linear(2, 1), nn.Linear(2, 1)\na(torch.ones(1, 2)).sum().backward()\nprint(b.weight.grad)\n", 1,
+     "there is no mechanical change"),
+    ("def f(:\n", 1, "SyntaxError"),
+    ("1 / 0\n", 1, "ZeroDivisionError: division by zero (line 1), which is not a question of gradients"),
+    ("import os\nos._exit(7)\n", 1, "exit code 7 and left no report"),
+    ("raise SystemExit(3)\n", 0, "nothing to mend"),
+    (RETAIN + "if g is not None:\n    raise ValueError('worse')\n", 1, "ends with ValueError: worse"),
+    (RETAIN + "if g is not None:\n    raise SystemExit(4)\n", 1, "exit code 4"),
+], ids=["fine", "no change known", "syntax error", "another error", "no report", "exit code", "worse", "worse exit code"])
+def test_how_it_ends(program: str, code: int, words: str, tmp_path: Path) -> None:
+    done = fixed(write(tmp_path, program))
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_change_after_which_the_program_does_not_end(tmp_path: Path) -> None:
+    done = fixed(write(tmp_path, RETAIN + "while g is not None:\n    print('forever')\n"), options=("--timeout", "20"))
+    assert done.returncode == 1
+    assert "did not end in time" in done.stderr
+    assert done.stdout == ""
+    assert "run 3" in done.stderr  # it took long enough to say what is going on
+
+
+@pytest.mark.parametrize("arguments", [
+    [], ["--timeout=0", "x.py"], ["--timeout", "x", "x.py"],
+    ["--timeout"], ["nowhere.py"], ["-m", "this"], ["--nonsense", "x.py"],
+])
+def test_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        fix.main(arguments)
+    assert ended.value.code == 2
+    assert "usage: whygrad fix" in capsys.readouterr().err
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        fix.main(["--help"])
+    assert ended.value.code == 0
+    assert "--write" in capsys.readouterr().out
+
+
+def test_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.py"
+    path.write_bytes(b"new on disk")
+    with pytest.raises(OSError, match="changed while"):
+        fix.write_file(str(path), b"old", b"new")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda *_: False)
+        with pytest.raises(OSError, match="not writable"):
+            fix.write_file(str(path), b"new on disk", b"new")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        with pytest.raises(OSError, match="disk full"):
+            fix.write_file(str(path), b"new on disk", b"new")
+    assert os.listdir(tmp_path) == ["a.py"]
+    assert path.read_bytes() == b"new on disk"
+    assert fix.write_file(str(path), b"new on disk", b"new") == f"{path}.orig"
+    assert path.read_bytes() == b"new"
+
+
+# The judgement.
+
+
+def problem(line: int, expression: str = "w.grad", category: str = "detach", symptom: str = "None",
+            cause: int = 3) -> dict[str, Any]:
+    return {"file": "f", "line": line, "expression": expression, "category": category, "symptom": symptom, "edits": [],
+            "causes": [{"file": "f", "line": cause, "expression": "x.detach()"}]}
+
+
+EDIT = Edit("f", 2, "a\nb")
+ERROR = problem(5, "loss.backward()", "graph-freed", "RuntimeError: second time")
+
+
+@pytest.mark.parametrize(("before", "after", "target", "verdict"), [
+    (Outcome([problem(5)]), Outcome([]), problem(5), "good"),
+    (Outcome([problem(5)]), Outcome([problem(6, cause=4)]), problem(5), "symptom is still there"),
+    (Outcome([problem(5)]), Outcome([problem(6, cause=9)]), problem(5), "uncovers"),  # cut in a second place
+    (Outcome([problem(5)]), Outcome([problem(6, category="frozen")]), problem(5), "uncovers"),
+    (Outcome([problem(5)]), Outcome([problem(5)]), problem(5), "uncovers"),
+    (Outcome([problem(5), problem(9)]), Outcome([problem(10)]), problem(5), "good"),
+    (Outcome([problem(5)]), Outcome([problem(6, "b.grad")]), problem(5), "uncovers"),
+    (Outcome([problem(5)]), Outcome([], code=1, error="TypeError: x"), problem(5), "ends with TypeError: x"),
+    (Outcome([problem(5)], code=1, error="TypeError: x"), Outcome([], code=1, error="TypeError: x"), problem(5), "good"),
+    (Outcome([problem(5)], code=1, error="TypeError: x"), Outcome([]), problem(5), "good"),
+    (Outcome([ERROR], code=1, error="RuntimeError: second time"), Outcome([]), ERROR, "good"),
+    (Outcome([ERROR], code=1, error="RuntimeError: second time"), Outcome([], code=1, error="RuntimeError: second time"), ERROR,
+     "symptom is still there"),
+    (Outcome([ERROR], code=1, error="RuntimeError: second time"),
+     Outcome([problem(9, "x()", "leaf-inplace", "RuntimeError: leaf")], code=1, error="RuntimeError: leaf"), ERROR, "uncovers"),
+    (Outcome([ERROR], code=1, error="RuntimeError: second time"),
+     Outcome([problem(6, "x()", "leaf-inplace", "RuntimeError: leaf")]), ERROR, "uncovers"),
+    (Outcome([problem(5)]), Outcome([], timed_out=True), problem(5), "did not end in time"),
+    (Outcome([problem(5)]), Outcome([], reported=False), problem(5), "without a report"),
+])
+def test_judge(before: Outcome, after: Outcome, target: dict[str, Any], verdict: str) -> None:
+    target = before.answers[0]
+    assert verdict in fix.judge(before, after, target, EDIT)[0]
+
+
+def test_libraries_are_not_edited(tmp_path: Path) -> None:
+    inside = tmp_path / "site-packages"
+    inside.mkdir()
+    path = write(inside, "x = 1\n")
+    assert not fix._may_edit(Edit(str(path), 1, "y"))
+    assert fix._may_edit(Edit(str(write(tmp_path, "x = 1\n")), 1, "y"))
+    assert not fix._may_edit(Edit("<stdin>", 1, "y"))
+
+
+def test_a_trial_ends_what_it_started(tmp_path: Path) -> None:
+    script = write(tmp_path, """
+        import subprocess, sys, time
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
+        open("child", "w").write(str(child.pid))
+        time.sleep(300)
+    """)
+    here = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        outcome = run("program.py", [], timeout=10)
+    finally:
+        os.chdir(here)
+    assert outcome.timed_out
+    state = Path(f"/proc/{(tmp_path / 'child').read_text()}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
+    assert script.exists()
