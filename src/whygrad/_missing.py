@@ -81,7 +81,7 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx", "hub",
     "library", "monitor", "mps", "mtia", "nested", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
-    "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.prune", "nn.utils.stateless", "onnx", "overrides",
+    "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.stateless", "onnx",
     "package", "profiler", "quantization", "sparse", "storage", "torch_version", "types",
     "utils._python_dispatch", "utils._pytree", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",
@@ -120,7 +120,7 @@ _ABOUT = (
     (("quant", "q_scale", "q_zero", "q_per", "qscheme", "int_repr", "fbgemm"), "whygrad has no quantized tensors"),
     (("cudnn", "miopen", "mkldnn", "cuda", "xpu", "mtia", "ipu", "xla"), "whygrad runs on the CPU through NumPy"),
     (("nested", "padded_tensor"), "whygrad has no nested tensors; pad to one shape"),
-    (("sym_", "parse_", "import_ir", "while_loop", "cond"), "whygrad runs programs eagerly; write plain Python"),
+    (("sym_", "parse_", "import_ir", "while_loop"), "whygrad runs programs eagerly; write plain Python"),
     (("autocast",), "whygrad has torch.autocast, and no switches below it"),
     (("native_", "batch_norm_"), "it is one of torch's kernels; use torch.nn.functional"),
 )

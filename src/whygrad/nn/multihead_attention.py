@@ -6,16 +6,12 @@ from typing import Any
 
 from whygrad.nn import init
 from whygrad.nn.functional import attention
-from whygrad.nn.linear import Linear
+from whygrad.nn.linear import NonDynamicallyQuantizableLinear
 from whygrad.nn.module import Module
 from whygrad.nn.torch_functions import torch
 from whygrad.parameter import Parameter
 
 _whygrad_internal_ = True
-
-
-class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear; torch gives it this name of its own, which reprs show."""
 
 
 class MultiheadAttention(Module):

@@ -1,5 +1,6 @@
-"""torch.utils: data loading, checkpoints of activations, DLPack."""
+"""torch.utils: data loading, checkpoints of activations, DLPack, two tensors that change places."""
 
 from whygrad.utils import checkpoint, data, dlpack
+from whygrad.utils.swapping import swap_tensors
 
-__all__ = ["checkpoint", "data", "dlpack"]
+__all__ = ["checkpoint", "data", "dlpack", "swap_tensors"]
