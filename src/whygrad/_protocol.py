@@ -216,7 +216,8 @@ def install() -> None:
     Tensor.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[assignment]
     for name in _FALSE:
         setattr(Tensor, name, _constant(False))
-    properties = {"is_cpu": _constant(True), "layout": _constant(layouts.strided),
+    properties = {"is_cpu": _constant(True), "name": _constant(None), "volatile": _constant(False),
+                  "layout": _constant(layouts.strided),
                   "grad_dtype": property(_get_grad_dtype, _set_grad_dtype),
                   "itemsize": property(lambda self: self._array.itemsize),
                   "nbytes": property(lambda self: self._array.nbytes)}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from whygrad._absent import absent_from
 from whygrad._missing import answer
 
 _whygrad_internal_ = True
+__getattr__ = absent_from("torch.compiler")
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
            "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]

@@ -7,11 +7,13 @@ it is never passed over in silence.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Self
 
+from whygrad._absent import absent_from
 from whygrad._tensor import Tensor
 
 _whygrad_internal_ = True
+__getattr__ = absent_from("torch.overrides")
 
 REFUSAL = ("{} is not available in whygrad: calls of torch functions cannot be intercepted. Write a function around the tensor, "
            "or use torch.autograd.Function, hooks or torch.autograd.graph.saved_tensors_hooks")
@@ -39,7 +41,7 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
         if result is not NotImplemented:
             return result
     raise TypeError(f"no implementation found for '{public_api.__module__}.{public_api.__name__}' on types that implement "
-                    f"__torch_function__: {[kind for kind in types]}")
+                    f"__torch_function__: {list(types)}")
 
 
 def is_tensor_like(inp: Any) -> bool:
@@ -52,10 +54,10 @@ class TorchFunctionMode:
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
 
-    def __enter__(self) -> TorchFunctionMode:
+    def __enter__(self) -> Self:
         raise NotImplementedError(REFUSAL.format(f"entering {type(self).__name__}"))
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         return None
 
 
@@ -65,7 +67,7 @@ class BaseTorchFunctionMode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
-    def __enter__(self) -> TorchFunctionMode:
+    def __enter__(self) -> Self:
         return self if type(self) is BaseTorchFunctionMode else super().__enter__()
 
 
@@ -75,7 +77,7 @@ class DisableTorchFunctionSubclass:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         return None
 
 

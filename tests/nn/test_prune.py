@@ -73,7 +73,8 @@ def test_pruned_networks(change: Callable[..., None]) -> None:
             "hooks": [[type(hook).__name__ for hook in part._forward_pre_hooks.values()] for part in model],
             **{name: value.detach().numpy() for name, value in model.state_dict().items()},
             **{f"{name}.grad": None if p.grad is None else p.grad.numpy() for name, p in model.named_parameters()},
-            **{f"{i} {name}": getattr(part, name).detach().numpy() for i, part in enumerate(model) for name in ("weight", "bias")}})
+            **{f"{i} {name}": getattr(part, name).detach().numpy()
+               for i, part in enumerate(model) for name in ("weight", "bias")}})
     assert list(found[0]) == list(found[1])
     for name, expected in found[0].items():
         if isinstance(expected, np.ndarray):
@@ -100,7 +101,7 @@ def test_pruned_networks(change: Callable[..., None]) -> None:
 def test_errors(call: Callable[..., Any]) -> None:
     texts = []
     for lib in (torch, whygrad):
-        with pytest.raises(Exception) as caught:  # noqa: PT011, B017
+        with pytest.raises(Exception) as caught:
             call(lib.nn.utils.prune, network(lib))
         texts.append((caught.type, str(caught.value).replace("whygrad.", "torch.")))
     assert texts[0] == texts[1]

@@ -10,7 +10,6 @@ from whygrad._inplace import broadcast_shapes
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.fresh import warn
-from whygrad.functional.linalg import matmul
 from whygrad.functional.matrices import (
     LinAlgError,
     check_equation,

@@ -11,11 +11,14 @@ A checkpoint is a zip archive: `data.pkl` describes the objects, `data/0`, `data
     loading.py     the way through: file -> archive -> pickle -> objects
 """
 
+from whygrad._absent import absent_from
 from whygrad.io.loading import default_restore_location, load
 from whygrad.io.options import skip_data
 from whygrad.io.rebuilding import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from whygrad.io.safetensors import load_safetensors, save_safetensors
 from whygrad.io.saving import save
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "default_restore_location", "get_safe_globals", "load", "load_safetensors", "safe_globals",
-           "save", "save_safetensors", "skip_data"]
+__getattr__ = absent_from("torch.serialization")
+
+__all__ = ["add_safe_globals", "clear_safe_globals", "default_restore_location", "get_safe_globals", "load", "load_safetensors",
+           "safe_globals", "save", "save_safetensors", "skip_data"]

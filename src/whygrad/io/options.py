@@ -25,7 +25,7 @@ class skip_data:
         self._before = state.skips_data
         state.skips_data = True
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         state.skips_data = self._before
 
 

@@ -206,7 +206,8 @@ def _write(file: IO[bytes], root: str, described: bytes, pickler: _Pickler) -> N
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         def put(name: str, data: Any) -> None:
             info = zipfile.ZipInfo(f"{root}/{name}")
-            # The bytes begin at a multiple of 64 (or as configured), behind a field that torch calls FB, so that they could be mapped.
+            # The bytes begin at a multiple of 64, or as configured, so that they could be mapped; before them torch has a
+            # field that it calls FB.
             begin = archive.start_dir + _LOCAL_HEADER + len(info.filename.encode()) + 4
             padding = -begin % options.save.storage_alignment
             info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
