@@ -248,7 +248,7 @@ class Sample:
                 if order > 1:
                     grads = [[zeros_for(g, leaf, side.lib) for g, leaf in zip(gs, side.leaves, strict=True)]
                              for gs, side in zip(grads, sides, strict=True)]
-                difference = compare(grads, loose=10.0 ** order * magnitude(grads[0]), history=False)
+                difference = compare(grads, loose=10.0 ** order, noise=rounding(grads[0]), history=False)
             if difference:
                 return f"gradient {order}: {difference}"
             outs = differentiable(grads)
@@ -260,10 +260,11 @@ def zeros_for(gradient: Any, leaf: Any, lib: Any) -> Any:
     return lib.zeros_like(leaf) if gradient is None else gradient
 
 
-def magnitude(gradients: Any) -> float:
-    """In float32, what cancels out leaves noise in proportion to the largest number around."""
-    sizes = [t.detach().abs().nan_to_num(0, 0, 0).amax().item() for t in flatten(gradients) if t.numel()]
-    return max([1.0, *sizes]) if any(t.dtype is torch.float32 for t in flatten(gradients)) else 1.0
+def rounding(gradients: Any) -> float:
+    """In float32, what cancels out leaves the rounding of the largest number around: a few units in its last place."""
+    sizes = [t.detach().abs().nan_to_num(0, 0, 0).amax().item() for t in flatten(gradients)
+             if t.dtype is torch.float32 and t.numel()]
+    return 4 * torch.finfo(torch.float32).eps * max([0.0, *sizes])
 
 
 def changed(value: Any, change: Callable[[Any], Any], known: dict[int, Any] | None = None) -> Any:
@@ -346,7 +347,7 @@ TOLERANCE = {torch.float64: 1e-8, torch.complex128: 1e-8, torch.float32: 2e-5, t
              torch.float16: 2e-3, torch.bfloat16: 2e-2}
 
 
-def compare(results: Sequence[Any], where: str = "", *, values: bool = True, loose: float = 1.0,
+def compare(results: Sequence[Any], where: str = "", *, values: bool = True, loose: float = 1.0, noise: float = 0.0,
             history: bool = True) -> str | None:
     """The first difference in structure, dtype, shape, requires_grad and values.
 
@@ -357,7 +358,7 @@ def compare(results: Sequence[Any], where: str = "", *, values: bool = True, loo
         if not isinstance(ours, (tuple, list)) or len(theirs) != len(ours):
             return f"{where} {type(theirs).__name__} of {len(theirs)}, here {str(ours)[:80]}"
         for i, items in enumerate(zip(*results, strict=True)):
-            difference = compare(items, f"{where}[{i}]", values=values, loose=loose, history=history)
+            difference = compare(items, f"{where}[{i}]", values=values, loose=loose, noise=noise, history=history)
             if difference:
                 return difference
         return None
@@ -373,16 +374,16 @@ def compare(results: Sequence[Any], where: str = "", *, values: bool = True, loo
         return f"{where} shape {tuple(theirs.shape)}, here {tuple(ours.shape)}"
     if history and theirs.requires_grad != ours.requires_grad:
         return f"{where} requires_grad {theirs.requires_grad}"
-    return compare_values(results, where, loose) if values else None
+    return compare_values(results, where, loose, noise) if values else None
 
 
-def compare_values(results: Sequence[Any], where: str, loose: float) -> str | None:
+def compare_values(results: Sequence[Any], where: str, loose: float, noise: float) -> str | None:
     expected, found, *truth = [as_array(t) for t in results]
     tolerance = TOLERANCE.get(results[0].dtype, 0) * loose
     if not tolerance:
         good = np.asarray(found == expected)
     else:
-        good = np.isclose(found, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+        good = np.isclose(found, expected, rtol=tolerance, atol=max(tolerance, noise), equal_nan=True)
         if truth:
             good |= np.abs(found - truth[0]) <= np.abs(expected - truth[0])
     if good.all():

@@ -116,14 +116,14 @@ class PruningContainer(BasePruningMethod):
     """Several methods one after the other, each on what the ones before it have left."""
 
     def __init__(self, *args: BasePruningMethod) -> None:
-        self._pruning_methods: tuple[BasePruningMethod, ...] = ()
+        self._pruning_methods: tuple[Any, ...] = ()
         if len(args) == 1:
             self._tensor_name = args[0]._tensor_name
         for method in args:
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: Any) -> None:
-        if method is not None and not isinstance(method, BasePruningMethod):
+        if not isinstance(method, (BasePruningMethod, type(None))):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method is not None and self._tensor_name != method._tensor_name:
             raise ValueError(f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to "
@@ -185,16 +185,16 @@ class _ByAmount(BasePruningMethod):
     def __init__(self, amount: Any) -> None:
         if not isinstance(amount, numbers.Real):
             raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-        whole = isinstance(amount, numbers.Integral)
-        if amount < 0 or (not whole and amount > 1):
+        self.is_count = isinstance(amount, numbers.Integral)
+        if float(amount) < 0 or (not self.is_count and float(amount) > 1):
             raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
         self.amount: Any = amount
 
     def count(self, size: int) -> int:
-        count = self.amount if isinstance(self.amount, numbers.Integral) else round(self.amount * size)
+        count = int(self.amount) if self.is_count else round(self.amount * size)
         if count > size:
             raise ValueError(f"amount={count} should be smaller than the number of parameters to prune={size}")
-        return int(count)
+        return count
 
 
 class _Unstructured(_ByAmount):
