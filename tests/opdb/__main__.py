@@ -37,7 +37,7 @@ the first difference is given. Complex samples (complex128) are counted apart.
 
 What counts as agreement: 1e-8 in float64, 2e-5 in float32, relative and absolute, ten times that for each order of derivatives.
 In float32 two things count besides: a result that is closer than torch's own to torch's result in float64; and, of gradients, a
-difference of four roundings of the largest gradient in the sample, which is what remains where large numbers cancel. Against
+difference of 2e-5 of the largest gradient in the sample, because that is what remains where large numbers cancel. Against
 exact values ({exact}), what is closer than torch's own counts. Of several equal elements, an index may point at any
 ({equals}). Memory that nobody wrote to is not compared ({undefined}). Of second derivatives, None is as good as zeros, and those
 of samples with more than {large:,} elements are left out.

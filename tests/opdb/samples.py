@@ -261,10 +261,10 @@ def zeros_for(gradient: Any, leaf: Any, lib: Any) -> Any:
 
 
 def rounding(gradients: Any) -> float:
-    """In float32, what cancels out leaves the rounding of the largest number around: a few units in its last place."""
+    """In float32, what cancels out leaves noise in proportion to the largest number around."""
     sizes = [t.detach().abs().nan_to_num(0, 0, 0).amax().item() for t in flatten(gradients)
              if t.dtype is torch.float32 and t.numel()]
-    return 4 * torch.finfo(torch.float32).eps * max([0.0, *sizes])
+    return TOLERANCE[torch.float32] * max([0.0, *sizes])
 
 
 def changed(value: Any, change: Callable[[Any], Any], known: dict[int, Any] | None = None) -> Any:
