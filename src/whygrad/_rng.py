@@ -16,6 +16,7 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -516,7 +517,7 @@ def _as_complex(parts: Array) -> Array:
 def _narrow(values: Array, dtype: DTypeLike) -> Array:
     """A cast as C++ does it: to the 16-bit floats by way of float32."""
     dtype = np.dtype(dtype)
-    if dtype.name in ("float16", "bfloat16"):
+    if dtype.itemsize == 2 and dtype.kind in "fV":
         values = values.astype(np.float32)
     return values.astype(dtype, copy=False)
 
@@ -689,6 +690,7 @@ def _largest_integer(dtype: np.dtype[Any]) -> int:
     return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
 
 
+@lru_cache(maxsize=256)
 def _integer_bounds(dtype: np.dtype[Any], low: int, high: int | None) -> tuple[int, int]:
     """The range as torch draws from it: for floats moved inwards, to where casting stays in the range."""
     digits = _DIGITS.get(dtype.name)

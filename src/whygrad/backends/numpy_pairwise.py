@@ -27,9 +27,11 @@ def cdist(a: Any, b: Any, *, ord: float, by_products: bool = False) -> Any:
     if not result.size or not a.shape[-1]:
         return result
     step = max(1, BLOCK * a.shape[-2] // (result.size * a.shape[-1]))
+    # The coordinates in front: NumPy is quick at adding long rows, and slow at summing short ones.
+    a, b = np.swapaxes(a, -1, -2)[..., None], np.swapaxes(b, -1, -2)[..., None, :]
     for start in range(0, a.shape[-2], step):
-        difference = a[..., start:start + step, None, :] - b[..., None, :, :]
-        result[..., start:start + step, :] = vector_norm(difference, ord=ord, axis=(difference.ndim - 1,))
+        difference = a[..., start:start + step, :] - b
+        result[..., start:start + step, :] = vector_norm(difference, ord=ord, axis=(difference.ndim - 3,))
     return result
 
 
