@@ -43,6 +43,7 @@ from whygrad.backends import (
     numpy_special,
     numpy_spectral,
 )
+from whygrad.backends.quiet import SILENCED, quiet
 from whygrad.ops import TABLE
 
 _whygrad_internal_ = True
@@ -71,6 +72,8 @@ class RawVocabulary:
             if name not in TABLE:
                 raise AttributeError(f"no row is called '{name}'")
             found = partial(TABLE[name].forward, self)
+        if name in SILENCED:
+            found = quiet(found)
         found = self.__dict__[name] = kernels.word(name, found, self.__dict__)
         return found
 
