@@ -304,6 +304,8 @@ def standardized(x: Any, *, axis: Any, eps: float) -> tuple[Any, Any]:
 
 
 def standardized_backward(g: Any, x: Any, *, axis: Any, eps: float) -> Any:
+    if x.dtype not in DENSE:
+        return standardized_backward(g.astype(np.float32), x.astype(np.float32), axis=axis, eps=eps).astype(x.dtype)
     y, scale = standardized(x, axis=axis, eps=eps)
     result = g - np.add.reduce(g, axis=axis, keepdims=True) / _count(g, axis)
     y *= _mean_product(g, y, axis)

@@ -28,7 +28,7 @@ def cdist(a: Any, b: Any, *, ord: float, by_products: bool = False) -> Any:
     result = np.zeros((*a.shape[:-1], b.shape[-2]), a.dtype)
     if not result.size or not a.shape[-1]:
         return result
-    if result.size >= MANY and 1 <= ord:
+    if result.size >= MANY and ord >= 1:
         return _by_coordinates(a, b, ord, result)
     step = max(1, BLOCK * a.shape[-2] // (result.size * a.shape[-1]))
     for start in range(0, a.shape[-2], step):

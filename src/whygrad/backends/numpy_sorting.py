@@ -36,7 +36,7 @@ def topk(x: Any, *, k: int, axis: int, largest: bool) -> Any:
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
     n = x.shape[axis]
-    if 0 < k and k * MUCH_LARGER <= n and x.dtype.kind in "fi" and x.size:
+    if k > 0 and k * MUCH_LARGER <= n and x.dtype.kind in "fi" and x.size:
         index = _few_of_many(np.moveaxis(x, axis, -1), k, largest)
         if index is not None:
             index = np.ascontiguousarray(np.moveaxis(index, -1, axis))

@@ -59,5 +59,6 @@ SILENCED = frozenset({
     "binary_cross_entropy_with_logits", "cholesky_inverse", "col2im", "contract", "cross", "cumsum", "dist", "embedding_bag",
     "fractional_max_pool", "glu", "group_norm", "hardswish", "huber_loss", "index_add", "index_put", "layer_norm", "ldexp",
     "logit", "mish", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "nansum", "nll_loss", "polar", "prelu", "put",
-    "recurrent_layer", "renorm", "restride", "rrelu", "scale_inside", "scatter", "scatter_add", "scatter_reduce", "smooth_l1_loss",
+    "recurrent_layer", "renorm", "restride", "rrelu", "scale_inside", "scatter", "scatter_add", "scatter_reduce",
+    "smooth_l1_loss",
     "soft_margin_loss", "softshrink", "std_mean", "sub_scaled", "trilinear", "var_mean", "vdot", "weight_norm_interface"})
