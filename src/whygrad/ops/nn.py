@@ -284,13 +284,18 @@ def standardized_rule(xp, g, x, axis, eps):
     return scale * (g - xp.mean(g, axis=axis, keepdims=True) - y * xp.mean(g * y, axis=axis, keepdims=True))
 
 
+def summed_product(xp, a, b, axis):
+    in_one_piece = getattr(xp, "summed_product", None)
+    return xp.sum(a * b, axis=axis) if in_one_piece is None else in_one_piece(a, b, axis=axis)
+
+
 def leading(x, axis):
     return tuple(range(len(x.shape) - len(axis)))
 
 
 @op(node="NativeLayerNormBackward0",
     x=lambda xp, g, x, weight, axis, eps: standardized_rule(xp, weighted(g, weight), x, axis, eps),
-    weight=lambda xp, g, x, axis, eps: xp.sum(g * standardized(xp, x, axis, eps)[0], axis=leading(x, axis)),
+    weight=lambda xp, g, x, axis, eps: summed_product(xp, g, standardized(xp, x, axis, eps)[0], leading(x, axis)),
     bias=lambda xp, g, axis: xp.sum(g, axis=leading(g, axis)))
 def layer_norm(xp, x, weight, bias, *, axis, eps):
     y = weighted(standardized(xp, x, axis, eps)[0], weight)
@@ -327,7 +332,7 @@ STATISTICS = NoGrad("running statistics are constants")
 @op(node="NativeBatchNormBackward0",
     x=batch_norm_rule,
     weight=lambda xp, g, x, mean, var, eps:
-    xp.sum(g * batch_standardized(xp, x, mean, var, eps)[0], axis=all_but_channel(x)),
+    summed_product(xp, g, batch_standardized(xp, x, mean, var, eps)[0], all_but_channel(x)),
     bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)),
     mean=STATISTICS, var=STATISTICS)
 def batch_norm(xp, x, weight, bias, mean, var, *, eps, known=None):
@@ -357,7 +362,7 @@ def group_norm_rule(xp, g, x, weight, groups, eps):
 
 @op(node="NativeGroupNormBackward0",
     x=group_norm_rule,
-    weight=lambda xp, g, x, groups, eps: xp.sum(g * group_standardized(xp, x, groups, eps), axis=all_but_channel(x)),
+    weight=lambda xp, g, x, groups, eps: summed_product(xp, g, group_standardized(xp, x, groups, eps), all_but_channel(x)),
     bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)))
 def group_norm(xp, x, weight, bias, *, groups, eps):
     y = group_standardized(xp, x, groups, eps)
