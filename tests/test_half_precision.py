@@ -17,7 +17,7 @@ pytest.importorskip("ml_dtypes")
 CALLS: dict[str, Callable[..., Any]] = {
     "x * 2.3": lambda lib, x: x * 2.3, "2.3 * x": lambda lib, x: 2.3 * x, "x + 0.1": lambda lib, x: x + 0.1,
     "1 - x": lambda lib, x: 1 - x, "x / 3.0": lambda lib, x: x / 3.0, "3.0 / x": lambda lib, x: 3.0 / x,
-    "x ** 0.5": lambda lib, x: x ** 0.5, "2 ** x": lambda lib, x: 2 ** x, 
+    "x ** 0.5": lambda lib, x: x ** 0.5, "2 ** x": lambda lib, x: 2 ** x,
     "x % 0.7": lambda lib, x: x % 0.7, "add alpha": lambda lib, x: x.add(x, alpha=0.3),
     "where": lambda lib, x: lib.where(x > 1, x, 0.1), "clamp": lambda lib, x: x.clamp(0, 1.2),
     "lerp": lambda lib, x: x.lerp(x * 2, 0.3), "addcmul": lambda lib, x: lib.addcmul(x, x, x, value=0.5),
