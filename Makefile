@@ -42,6 +42,7 @@ test: $(VENV)/.installed-test lint
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.ops
 	$(BIN)/python -m benchmarks.examples
 	$(BIN)/python -m benchmarks.recording
 

@@ -48,10 +48,10 @@ def alternate(rounds: int, measure: Callable[[str], dict[str, float]]) -> dict[s
 
 def print_ratios(what: str, names: list[str], best: dict[str, dict[str, float]]) -> None:
     print(f"{platform.machine()}, Python {platform.python_version()}; {what}\n")
-    print(f"{'':<26}{'torch':>12}{'whygrad':>12}{'ratio':>8}")
+    print(f"{'':<32}{'torch':>12}{'whygrad':>12}{'ratio':>8}")
     for name in names:
         theirs, ours = best["torch"][name], best["whygrad"][name]
-        print(f"{name:<26}{readable(theirs):>12}{readable(ours):>12}{ours / theirs:>8.2f}")
+        print(f"{name:<32}{readable(theirs):>12}{readable(ours):>12}{ours / theirs:>8.2f}")
 
 
 def main() -> None:

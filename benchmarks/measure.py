@@ -16,10 +16,12 @@ def main() -> None:
     importlib.import_module(f"{library}.nn")
     importlib.import_module(f"{library}.optim")
 
-    from benchmarks.workloads import WORKLOADS
+    from benchmarks import operations as single
+    from benchmarks import workloads
 
+    known = {**workloads.WORKLOADS, **single.WORKLOADS}
     for name in names:
-        make, operations = WORKLOADS[name]
+        make, operations = known[name]
         run = make(module)
         run()
         best, until = float("inf"), time.perf_counter() + float(budget)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from row_checks import Sample, check_reasons, check_sample
+from row_checks import Sample, check_quiet, check_reasons, check_sample
 from row_samples import FAMILIES, SAMPLES
 from row_samples.making import case, imaginary, real
 
@@ -29,6 +29,12 @@ def test_every_row_has_samples() -> None:
     sample in enumerate(samples)])
 def test_row(name: str, sample: Sample) -> None:
     check_sample(TABLE[name], sample)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_row_is_quiet(name: str) -> None:
+    for sample in SAMPLES[name]:
+        check_quiet(TABLE[name], sample)
 
 
 def test_every_missing_derivative_has_a_reason() -> None:
@@ -188,6 +194,10 @@ def backend_counts_on_a_layout() -> Row:
     return plant(lambda xp, x: xp.planted(x), x=lambda g: g)
 
 
+def warns_of_infinities() -> Row:
+    return plant(lambda xp, x: x - x, x=lambda g: g - g)
+
+
 def raises_unannounced() -> Row:
     def rule(g: Any) -> Any:
         raise NotImplementedError("the derivative for 'planted' is not implemented.")
@@ -233,6 +243,12 @@ def test_the_checks_find(error: Callable[[], Row], sample: Sample, words: str) -
     row = error()
     with pytest.raises((AssertionError, ValueError, NotImplementedError), match=words):
         check_sample(row, sample)
+
+
+@pytest.mark.usefixtures("temporary_rows")
+def test_the_checks_find_a_row_that_is_not_quiet() -> None:
+    with pytest.raises(AssertionError, match="NumPy warns: invalid value encountered in subtract"):
+        check_quiet(warns_of_infinities(), MATRIX)
 
 
 @pytest.mark.usefixtures("temporary_rows")

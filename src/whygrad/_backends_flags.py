@@ -75,5 +75,7 @@ def flags_module(name: str) -> ModuleType:
     """The `__getattr__` of torch.backends."""
     found = MODULES.get(f"torch.backends.{name}")
     if found is None:
-        raise AttributeError(f"module 'torch.backends' has no attribute {name!r}")
+        from whygrad._reasons import told
+
+        raise AttributeError(told(f"module 'torch.backends' has no attribute {name!r}", f"backends.{name}"))
     return found

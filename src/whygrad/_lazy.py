@@ -14,6 +14,8 @@ _NAMES = {
     **dict.fromkeys(("save", "load"), "io"),
     **dict.fromkeys(("set_printoptions", "get_printoptions"), "printing"),
     **dict.fromkeys(("compile",), "compiler"),
+    **dict.fromkeys(("cond",), "control_flow"),
+    **dict.fromkeys(("DisableTorchFunctionSubclass",), "overrides"),
     **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
                     "nn.functional.recurrent"),
     **dict.fromkeys(("adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "channel_shuffle", "conv1d", "conv2d",
@@ -49,7 +51,10 @@ _NAMES = {
 }
 
 _MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "hub", "io", "jit",
-                      "library", "masked", "multiprocessing", "nn", "optim", "signal", "special", "testing", "types", "utils", "version"})
+                      "library", "masked", "multiprocessing", "nn", "optim", "overrides", "signal", "special", "testing", "types",
+                      "utils", "version"})
+# Classes that programs name in `isinstance` and annotations, and of which nothing here is an instance.
+_NAMEABLE = frozenset({"Event", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream", "SymBool", "SymFloat", "SymInt"})
 _RENAMED = {"serialization": "io", "__config__": "config"}
 
 
@@ -69,25 +74,19 @@ def attribute(name: str) -> Any:
     elif name in _MODULES or name in _RENAMED:
         try:
             value = import_module(f"whygrad.{_RENAMED.get(name, name)}")
-        except ModuleNotFoundError as error:
-            raise AttributeError(f"module 'torch' has no attribute {name!r}: {error}") from None
+        except ModuleNotFoundError:
+            from whygrad._missing import absent
+
+            return absent("torch", name, sys._getframe(1))
     elif name.startswith("__"):
         raise AttributeError(f"module 'whygrad' has no attribute {name!r}")
+    elif name in _NAMEABLE:
+        from whygrad._missing import missing
+
+        value = missing(f"torch.{name}")
     else:
-        return _missing_attribute(name)
+        from whygrad._missing import absent
+
+        return absent("torch", name, sys._getframe(1))
     setattr(sys.modules["whygrad"], name, value)
     return value
-
-
-def _missing_attribute(name: str) -> Any:
-    """A module that torch has: a stand-in. Anything else: an error, at once or (`from torch import x`) when used."""
-    from whygrad._missing import is_import_from, is_missing_module, is_prepared, missing, why_missing
-
-    if is_missing_module(f"torch.{name}"):
-        from whygrad.alias import load_module
-
-        return load_module(f"torch.{name}")
-    frame = sys._getframe(2)
-    if is_import_from(frame) and not is_prepared(frame):
-        return missing(f"torch.{name}")
-    raise AttributeError(f"module 'torch' has no attribute {name!r}: {why_missing(name)}")

@@ -17,7 +17,9 @@ class Missing(type):
     _full_name: str
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"{cls._full_name} is not available in whygrad")
+        from whygrad._reasons import told
+
+        raise NotImplementedError(told(f"{cls._full_name} is not available in whygrad", cls._full_name))
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
@@ -112,7 +114,7 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx",
     "monitor", "mps", "mtia", "nested", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
-    "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.prune", "nn.utils.stateless", "onnx", "overrides",
+    "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.stateless", "onnx",
     "package", "profiler", "quantization", "sparse", "storage", "torch_version",
     "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",
@@ -144,37 +146,38 @@ def is_prepared(frame: FrameType | None) -> bool:
     return any(entry.start <= frame.f_lasti < entry.end and not entry.lasti for entry in entries)
 
 
-# What a name that torch has is about, by words in it, and what to do instead.
-_ABOUT = (
-    (("sparse", "coalesce", "_indices", "crow", "nnz", "spmm", "smm", "dense_dim", "saddmm", "spaddmm"),
-     "whygrad has no sparse tensors; use dense ones"),
-    (("quant", "q_scale", "q_zero", "q_per", "qscheme", "int_repr", "fbgemm"), "whygrad has no quantized tensors"),
-    (("cudnn", "miopen", "mkldnn", "cuda", "xpu", "mtia", "ipu", "xla"), "whygrad runs on the CPU through NumPy"),
-    (("nested", "padded_tensor"), "whygrad has no nested tensors; pad to one shape"),
-    (("sym_", "parse_", "import_ir", "while_loop", "cond"), "whygrad runs programs eagerly; write plain Python"),
-    (("autocast",), "whygrad has torch.autocast, and no switches below it"),
-    (("native_", "batch_norm_"), "it is one of torch's kernels; use torch.nn.functional"),
-)
-
 # Of Tensor's own names in torch, those that are not here: a wrong guess deserves no more than Python's usual words.
 TENSOR_NAMES = frozenset((
-    "ccol_indices", "coalesce", "col_indices", "const_data_ptr", "crow_indices", "dense_dim", "dequantize", "dim_order",
-    "indices", "int_repr", "ipu", "is_coalesced", "is_distributed", "module_load", "mtia", "q_per_channel_axis",
-    "q_per_channel_scales", "q_per_channel_zero_points", "q_scale", "q_zero_point", "qscheme", "record_stream",
-    "reinforce", "resize_as_sparse_", "row_indices", "slice_inverse", "smm", "sparse_dim", "sparse_mask",
-    "sparse_resize_", "sparse_resize_and_clear_", "sspaddmm", "to_mkldnn", "to_padded_tensor", "to_sparse",
+    "ccol_indices", "coalesce", "col_indices", "const_data_ptr", "crow_indices", "dense_dim", "dequantize", "indices",
+    "int_repr", "ipu", "is_coalesced", "is_distributed", "module_load", "mtia", "q_per_channel_axis",
+    "q_per_channel_scales", "q_per_channel_zero_points", "q_scale", "q_zero_point", "qscheme", "record_stream", "reinforce",
+    "resize", "resize_as", "resize_as_sparse_", "row_indices", "slice_inverse", "smm", "sparse_dim", "sparse_mask",
+    "sparse_resize_", "sparse_resize_and_clear_", "sspaddmm", "storage_type", "to_mkldnn", "to_padded_tensor", "to_sparse",
     "to_sparse_bsc", "to_sparse_bsr", "to_sparse_coo", "to_sparse_csc", "to_sparse_csr", "values", "xpu"))
-
-
-def why_missing(name: str) -> str:
-    for words, reason in _ABOUT:
-        if any(word in name for word in words):
-            return reason
-    return "whygrad does not have it"
 
 
 def missing_from_tensor(kind: str, name: str) -> AttributeError:
     """What is raised for an attribute that a tensor does not have."""
-    words = f"{kind!r} object has no attribute {name!r}"
-    about = "sparse " + name if name in ("indices", "values") else name
-    return AttributeError(f"{words}: {why_missing(about)}" if name in TENSOR_NAMES else words)
+    from whygrad._reasons import told
+
+    return AttributeError(told(f"{kind!r} object has no attribute {name!r}", f"Tensor.{name}"))
+
+
+def absent(module: str, name: str, frame: FrameType | None) -> Any:
+    """The attribute `name`, which `module` (of torch) lacks, for `frame`: a module of that name that was not loaded yet; a
+    stand-in, for a module that is not here or an import that nobody is prepared to see fail; or an error that says why."""
+    from whygrad._reasons import told
+
+    full_name = f"{module}.{name}"
+    if name.startswith("_"):
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    if module != "torch" or is_missing_module(full_name):
+        from whygrad.alias import load_module
+
+        try:
+            return load_module(full_name)
+        except ModuleNotFoundError:
+            pass
+    if is_import_from(frame) and not is_prepared(frame):
+        return missing(full_name)
+    raise AttributeError(told(f"module {module!r} has no attribute {name!r}", full_name))

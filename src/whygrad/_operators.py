@@ -24,10 +24,20 @@ def _install(name: str, operator: Function) -> None:
     OPERATORS[name] = operator
 
 
+def _not_a_tensor(name: str, self: Any) -> Exception:
+    """For `Tensor.__add__(1, x)`: torch's operators belong to its tensors, all but one."""
+    if name == "__rtruediv__":
+        return AttributeError(f"'{type(self).__name__}' object has no attribute 'reciprocal'")
+    return TypeError(f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a "
+                     f"'{type(self).__name__}' object")
+
+
 def _from_function(name: str, function: Function) -> None:
     """`self <operator> other` by a function of both; NotImplemented lets Python ask `other`, or raise its TypeError."""
 
     def operator(self: Tensor, other: Any) -> Any:
+        if not isinstance(self, Tensor):
+            raise _not_a_tensor(name, self)
         return NotImplemented if as_operand(other) is NotImplemented else function(self, other)
 
     _install(name, operator)
@@ -58,7 +68,10 @@ def _arithmetic(name: str, row_name: str, ready: str, function: Function) -> Non
     of_number = first_with_number
 
     def operator(self: Tensor, other: Any) -> Any:
-        dtype = self._array.dtype
+        try:
+            dtype = self._array.dtype
+        except AttributeError:
+            raise _not_a_tensor(name, self) from None
         if isinstance(other, Tensor):
             if other._array.dtype is dtype and (dtype is FLOAT32 or dtype.kind in ready):
                 return of_tensors(self, other)

@@ -190,6 +190,14 @@ def _set_grad_dtype(self: Tensor, value: Any) -> None:
     self.meta.grad_dtype = value
 
 
+def __init_subclass__(kind: type[Tensor], **options: Any) -> None:
+    super(Tensor, kind).__init_subclass__(**options)
+    if "__torch_function__" in vars(kind) or "__torch_dispatch__" in vars(kind):
+        from whygrad.overrides import refuse_overrides
+
+        refuse_overrides(kind)
+
+
 def _constant(value: Any) -> property:
     return property(lambda self: value)
 
@@ -205,9 +213,11 @@ def install() -> None:
     """Hang all this onto Tensor."""
     for method in _METHODS:
         setattr(Tensor, method.__name__, method)
+    Tensor.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[assignment]
     for name in _FALSE:
         setattr(Tensor, name, _constant(False))
-    properties = {"is_cpu": _constant(True), "layout": _constant(layouts.strided),
+    properties = {"is_cpu": _constant(True), "name": _constant(None), "volatile": _constant(False),
+                  "layout": _constant(layouts.strided),
                   "grad_dtype": property(_get_grad_dtype, _set_grad_dtype),
                   "itemsize": property(lambda self: self._array.itemsize),
                   "nbytes": property(lambda self: self._array.nbytes)}

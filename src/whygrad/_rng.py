@@ -16,6 +16,7 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,8 @@ _STATE = np.dtype(  # the C structs that torch.get_rng_state() copies out
 )
 _WIDE_RANGE = 1 << 28  # from here on an integer takes two words, to keep `%` from showing
 _LARGE = 16  # normals come in blocks of this many, in tensors that hold at least one block
+_PIECE = 1 << 12  # units that are read ahead at once
+_SQUEEZE = float(np.float32(0.0331))
 _CHUNK = 1 << 16  # elements per pass of a long formula, so that its temporaries stay in the cache
 _DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
 _LARGEST = {"bfloat16": 3.3895313892515355e38, "float16": 65504.0, "float32": 3.4028234663852886e38}
@@ -70,6 +73,7 @@ class Stream:
             raise ValueError("Overflow when unpacking long long")
         self.initial_seed = seed % 2**64
         np.random.RandomState(self._bits).seed(seed & 0xFFFFFFFF)
+        self._ahead: _Ahead | None = None
         self._cached: float | None = None  # the second normal of a pair whose first has been handed out
 
     def seed_from_os(self) -> int:
@@ -129,6 +133,8 @@ class Stream:
 
     def _double(self) -> float:
         """One double unit, for the samplers in which each draw decides about the next."""
+        if self._ahead is not None:
+            return self._ahead.double()
         high: Any = self._bits.random_raw()
         low: Any = self._bits.random_raw()
         return float((high & 0x1FFFFF) << 32 | low) * 2.0**-53
@@ -169,7 +175,8 @@ class Stream:
             return _as_complex(parts)
         count = math.prod(shape)
         if count < _LARGE or not contiguous:
-            return _narrow(_fma(self._normal_pairs(count), std, mean), dtype).reshape(shape)
+            values = self._few_normals(count) if count < _LARGE // 2 else self._normal_pairs(count)
+            return _narrow(_fma(values, std, mean), dtype).reshape(shape)
         return self._normal_blocks(count, dtype, mean, std).reshape(shape)
 
     def normal_around(self, mean: Array | float, std: Array | float) -> Array:
@@ -185,6 +192,20 @@ class Stream:
             out *= std
         out += mean
         return out
+
+    def _normal(self) -> float:
+        """One of a pair; the other one waits."""
+        if self._cached is not None:
+            value, self._cached = self._cached, None
+            return value
+        angle, unit = 2.0 * math.pi * self._double(), self._double()
+        radius = math.sqrt(-2.0 * math.log1p(-unit))
+        self._cached = radius * math.sin(angle)
+        return radius * math.cos(angle)
+
+    def _few_normals(self, count: int) -> NDArray[np.float64]:
+        """As `_normal_pairs`; for few numbers Python is quicker than NumPy."""
+        return np.array([self._normal() for _ in range(count)])
 
     def _normal_pairs(self, count: int) -> NDArray[np.float64]:
         """Two double units give two normals; the second of an odd count waits for the next call."""
@@ -338,21 +359,26 @@ class Stream:
         return np.stack(chosen).reshape(*weights.shape[:-1], samples)
 
     # By rejection: how many units one element takes is known only once it is accepted, and decides where the
-    # next element starts. These go element by element.
+    # next element starts. These go element by element, over units that are read ahead.
 
     def poisson(self, rates: Array) -> Array:
         """Double units: one per factor below a rate of 10, above it two per attempt."""
         if not (rates >= 0).all():
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-        return _each(self._poisson, rates.dtype, rates)
+        return self._each(self._poisson, rates.dtype, rates)
 
     def binomial(self, counts: Array, p: Array) -> Array:
         """Double units: one per success if few are expected, else two per attempt."""
-        return _each(self._binomial, counts.dtype, counts, p)
+        return self._each(self._binomial, counts.dtype, counts, p)
 
     def standard_gamma(self, alpha: Array) -> Array:
         """Normals in pairs and double units, after Marsaglia and Tsang."""
-        samples = _each(self._gamma, alpha.dtype, alpha)
+        one, boosted = alpha.dtype.type(1), alpha < 1
+        with np.errstate(all="ignore"):
+            # torch's constants are single precision: 1/3 and 0.0331 are not quite what they say
+            d = (np.where(boosted, alpha + one, alpha) - alpha.dtype.type(np.float32(1 / 3))).astype(np.float64)
+            exponent = np.where(boosted, one / alpha, 0).astype(np.float64)
+            samples = self._each(self._gamma, alpha.dtype, d, 1.0 / np.sqrt(9.0 * d), exponent)
         np.maximum(samples, np.finfo(alpha.dtype).tiny, out=samples)
         return samples
 
@@ -362,6 +388,19 @@ class Stream:
         share: Array = (gamma / gamma.sum(-1, keepdims=True)).astype(alpha.dtype)
         info = np.finfo(alpha.dtype)
         return share.clip(info.tiny, 1 - info.epsneg)
+
+    def _each(self, sample: Callable[..., float], dtype: np.dtype[Any], *arrays: Array) -> Array:
+        shape = np.broadcast_shapes(*(a.shape for a in arrays))
+        elements = zip(*(np.broadcast_to(a, shape).flat for a in arrays), strict=True)
+        if math.prod(shape) >= _LARGE:
+            self._ahead = _Ahead(self._bits)
+        try:
+            samples = np.fromiter((sample(*element) for element in elements), np.float64)
+        finally:
+            if self._ahead is not None:
+                self._ahead.give_back()
+                self._ahead = None
+        return samples.astype(dtype).reshape(shape)
 
     def _poisson(self, element: np.floating) -> float:
         rate = float(element)
@@ -439,24 +478,19 @@ class Stream:
             if _log(v * alpha / (a / (us * us) + b)) <= bound:
                 return k
 
-    def _gamma(self, alpha: Any) -> float:
-        if alpha == 0:
+    def _gamma(self, d: float, c: float, exponent: float) -> float:
+        """`exponent` is 1/alpha where alpha is below 1, which was raised by 1; infinite where alpha is 0."""
+        if exponent == math.inf:
             return 0.0
-        one, scale = type(alpha)(1), 1.0
-        if alpha < 1:
-            scale = (1 - self._double()) ** float(one / alpha)
-            alpha = alpha + one
-        # torch's constants are single precision: 1/3 and 0.0331 are not quite what they say
-        d = float(alpha - type(alpha)(np.float32(1 / 3)))
-        c = 1.0 / math.sqrt(9.0 * d)
+        scale = (1 - self._double()) ** exponent if exponent else 1.0
         while True:
-            x = float(self._normal_pairs(1)[0])
+            x = self._normal()
             y = 1.0 + c * x
             if y <= 0:
                 continue
             v = y * y * y
             u = 1 - self._double()
-            if u < 1.0 - float(np.float32(0.0331)) * x**4 or math.log(u) < 0.5 * x * x + d * (
+            if u < 1.0 - _SQUEEZE * x**4 or math.log(u) < 0.5 * x * x + d * (
                 1.0 - v + math.log(v)
             ):
                 return scale * d * v
@@ -483,15 +517,33 @@ def _as_complex(parts: Array) -> Array:
 def _narrow(values: Array, dtype: DTypeLike) -> Array:
     """A cast as C++ does it: to the 16-bit floats by way of float32."""
     dtype = np.dtype(dtype)
-    if dtype.name in ("float16", "bfloat16"):
+    if dtype.itemsize == 2 and dtype.kind in "fV":
         values = values.astype(np.float32)
     return values.astype(dtype, copy=False)
 
 
-def _each(sample: Callable[..., float], dtype: np.dtype[Any], *arrays: Array) -> Array:
-    shape = np.broadcast_shapes(*(a.shape for a in arrays))
-    elements = zip(*(np.broadcast_to(a, shape).flat for a in arrays), strict=True)
-    return np.fromiter((sample(*element) for element in elements), np.float64).astype(dtype).reshape(shape)
+class _Ahead:
+    """Double units of a generator, read in large pieces; `give_back` returns to it those that nobody took."""
+
+    def __init__(self, bits: np.random.MT19937) -> None:
+        self._bits = bits
+        self._units: list[float] = []
+        self._taken = 0
+
+    def double(self) -> float:
+        if self._taken == len(self._units):
+            self._before = self._bits.state
+            pairs = self._bits.random_raw(2 * _PIECE)
+            kept = ((pairs[0::2] << np.uint64(32)) | pairs[1::2]) & np.uint64(2**53 - 1)
+            self._units = (kept.astype(np.float64) * 2.0**-53).tolist()
+            self._taken = 0
+        self._taken += 1
+        return self._units[self._taken - 1]
+
+    def give_back(self) -> None:
+        if self._taken < len(self._units):
+            self._bits.state = self._before
+            self._bits.random_raw(2 * self._taken, output=False)
 
 
 def _fma(x: Array, factor: float | np.floating, summand: float | np.floating) -> Array:
@@ -534,16 +586,20 @@ def _box_muller_single(blocks: Array) -> Array:
 def _polynomial(x: Array, coefficients: Sequence[float]) -> Array:
     """Horner's scheme in float32 with fused steps. A product of two float32 is exact in float64."""
     wide = x.astype(np.float64)
-    y = np.full_like(x, coefficients[0])
+    step, y = np.empty_like(wide), np.full_like(x, coefficients[0])
     for c in coefficients[1:]:
-        step = y.astype(np.float64)
+        step[...] = y
         step *= wide
-        step += float(np.float32(c))
-        y = step.astype(np.float32)
+        step += c
+        y[...] = step
     return y
 
 
-_LOG = (
+def _singles(*numbers: float) -> tuple[float, ...]:
+    return tuple(np.array(numbers, np.float32).tolist())
+
+
+_LOG = _singles(
     7.0376836292e-2,
     -1.1514610310e-1,
     1.1676998740e-1,
@@ -554,8 +610,8 @@ _LOG = (
     -2.4999993993e-1,
     3.3333331174e-1,
 )
-_COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-_SIN = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COS = _singles(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+_SIN = _singles(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 
 
 def _log_single(x: Array) -> Array:
@@ -634,6 +690,7 @@ def _largest_integer(dtype: np.dtype[Any]) -> int:
     return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
 
 
+@lru_cache(maxsize=256)
 def _integer_bounds(dtype: np.dtype[Any], low: int, high: int | None) -> tuple[int, int]:
     """The range as torch draws from it: for floats moved inwards, to where casting stays in the range."""
     digits = _DIGITS.get(dtype.name)

@@ -19,7 +19,8 @@ from typing import Any
 
 import whygrad
 from whygrad import _backends_flags
-from whygrad._missing import MissingModule, is_import_from, is_missing_module, is_prepared, missing
+from whygrad._absent import absent_from
+from whygrad._missing import MissingModule, is_missing_module, is_prepared
 
 _whygrad_internal_ = True
 
@@ -84,6 +85,7 @@ def load_module(name: str) -> ModuleType:
 
 
 _missing_modules: dict[str, ModuleType] = {}
+_given_a_getter: set[str] = set()
 
 
 class _Loader(Loader):
@@ -91,7 +93,8 @@ class _Loader(Loader):
         module = load_module(spec.name)
         self.spec = module.__spec__
         if "__getattr__" not in vars(module) and not isinstance(module, MissingModule):
-            module.__getattr__ = _attribute_of(spec.name)  # type: ignore[method-assign]
+            module.__getattr__ = absent_from(spec.name)  # type: ignore[method-assign]
+            _given_a_getter.add(spec.name)
         return module
 
     def exec_module(self, module: ModuleType) -> None:
@@ -120,23 +123,6 @@ def _importing_frame() -> FrameType | None:
     return frame
 
 
-def _attribute_of(name: str) -> Any:
-    """A module's `__getattr__` that knows which module of torch it stands for."""
-
-    def __getattr__(attribute: str) -> Any:
-        if attribute.startswith("__"):
-            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
-        child = f"{name}.{attribute}"
-        if child in _backends_flags.MODULES or is_missing_module(child):
-            return load_module(child)
-        frame = sys._getframe(1)
-        if is_import_from(frame) and not is_prepared(frame):
-            return missing(child)
-        raise AttributeError(f"module {name!r} has no attribute {attribute!r}: whygrad does not have it")
-
-    return __getattr__
-
-
 _finder = _Finder()
 _before: dict[str, Any] = {}
 
@@ -160,9 +146,9 @@ def uninstall() -> None:
         return
     sys.meta_path.remove(_finder)
     for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
-        getter = vars(sys.modules[name]).get("__getattr__")
-        if getattr(getter, "__qualname__", "").startswith("_attribute_of."):
+        if name in _given_a_getter:
             del sys.modules[name].__getattr__  # type: ignore[attr-defined]
+            _given_a_getter.remove(name)
         del sys.modules[name]
     multiprocessing.spawn.get_preparation_data = _before["preparation"]
     if _before["version"] is None:

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from whygrad import dtypes
+from whygrad._absent import absent_from
 from whygrad._missing import answer
 from whygrad.devices import device as make_device
 from whygrad.functional.fresh import warn
 
 _whygrad_internal_ = True
+__getattr__ = absent_from("torch.amp")
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 

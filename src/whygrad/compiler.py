@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from whygrad._absent import absent_from
 from whygrad._missing import answer
 from whygrad._missing import unchanged as _unchanged
 
 _whygrad_internal_ = True
+__getattr__ = absent_from("torch.compiler")
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
            "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]

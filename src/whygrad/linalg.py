@@ -1,5 +1,6 @@
 """torch.linalg."""
 
+from whygrad._absent import absent_from
 from whygrad.functional.factor import (
     LinAlgError,
     cholesky_ex,
@@ -46,6 +47,8 @@ from whygrad.functional.spectral import (
     svdvals,
 )
 from whygrad.functional.spectral import linalg_svd as svd
+
+__getattr__ = absent_from("torch.linalg")
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",

@@ -47,6 +47,8 @@ def cast(t: Tensor, wanted: np.dtype) -> Tensor:
 
 def as_number(value: Any, dtype: dtypes.dtype, name: str) -> Any:
     """A Python number that NumPy will treat as one of `dtype`."""
+    if dtype is dtypes.bfloat16:
+        return dtype.numpy.type(value)  # NumPy would go on in float32
     if dtype.is_floating_point or dtype.is_complex:
         return value
     if dtype.category == 0:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from whygrad import dtypes
+from whygrad._absent import absent_from
 from whygrad._tensor import Size, Tensor
 from whygrad.functional.from_data import from_numpy
 
 _whygrad_internal_ = True
+__getattr__ = absent_from("torch.testing")
 
 __all__ = ["assert_allclose", "assert_close"]
 

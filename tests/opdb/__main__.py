@@ -12,6 +12,7 @@ import torch
 
 from .samples import (
     ANY_OF_EQUALS,
+    EXACT,
     LARGE,
     LEFT_OUT,
     UNDEFINED,
@@ -34,8 +35,10 @@ derivatives agree, or if both raise the same class of exception. Samples are in 
 supports them; methods and in-place methods run on three of each. **supported**: every sample passes. **partly**: some do;
 the first difference is given. Complex samples (complex128) are counted apart.
 
-What counts as agreement: 1e-8 in float64, 2e-5 in float32, ten times that for each order of derivatives; in float32 also what
-is closer than torch's own result to torch's result in float64. Of several equal elements, an index may point at any
+What counts as agreement: 1e-8 in float64, 2e-5 in float32, relative and absolute, ten times that for each order of derivatives.
+In float32 two things count besides: a result that is closer than torch's own to torch's result in float64; and, of gradients, a
+difference of 2e-5 of the largest gradient in the sample, because that is what remains where large numbers cancel. Against
+exact values ({exact}), what is closer than torch's own counts. Of several equal elements, an index may point at any
 ({equals}). Memory that nobody wrote to is not compared ({undefined}). Of second derivatives, None is as good as zeros, and those
 of samples with more than {large:,} elements are left out.
 
@@ -67,7 +70,7 @@ def main(names: list[str]) -> None:
 def page(reports: dict[str, Report]) -> Iterable[str]:
     yield INTRODUCTION.format(
         version=torch.__version__.split("+")[0], large=LARGE, equals=", ".join(f"`{name}`" for name in ANY_OF_EQUALS),
-        undefined=", ".join(f"`{name}`" for name in UNDEFINED)).rstrip()
+        exact=", ".join(f"`{name}`" for name in EXACT), undefined=", ".join(f"`{name}`" for name in UNDEFINED)).rstrip()
     states = {state: [name for name in reports if reports[name].state == state] for state in ("supported", "partly", "missing")}
     for state, names in states.items():
         yield f"| {state} | {len(names)} | {len(names) / len(reports):.1%} |"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import mpmath
 import numpy as np
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
@@ -30,6 +31,10 @@ LARGE = 100_000
 
 # torch does not say which one of several equal elements is meant: an index is right if it points at the same value.
 ANY_OF_EQUALS = ("sort", "argsort", "topk", "kthvalue", "mode")
+
+# Where torch's own result in float64 is off (by 1e-7 between 5 and 8): what is closer to the exact value is right.
+EXACT = {"special.bessel_j0": lambda x: mpmath.besselj(0, x), "special.bessel_j1": lambda x: mpmath.besselj(1, x),
+         "special.bessel_y0": lambda x: mpmath.bessely(0, x), "special.bessel_y1": lambda x: mpmath.bessely(1, x)}
 
 # Not part of what programs call, or not for the CPU: left out, with the reason that the page gives.
 LEFT_OUT = {
@@ -175,7 +180,7 @@ class Sample:
         self.op, self.sample, self.variant = op, sample, variant
         self.order = order if op.supports_gradgrad or order < 2 else 1
         translate = Translator()
-        theirs = (sample.input, tuple(sample.args), dict(sample.kwargs))
+        theirs = changed((sample.input, tuple(sample.args), dict(sample.kwargs)), as_leaf)
         ours = translate(theirs)
         pairs = [(a, b) for a, b in translate.pairs if a.requires_grad]
         if sum(a.numel() for a, _ in pairs) > LARGE:
@@ -190,7 +195,7 @@ class Sample:
             if difference and any(t.dtype is torch.float32 for t in flatten(self.sides[0].arguments)):
                 # In float32 the one who is closer to the result in float64 is right.
                 known: dict[int, Any] = {}
-                arguments = doubles(self.sides[0].arguments, known)
+                arguments = changed(self.sides[0].arguments, as_double, known)
                 leaves = [known[id(t)] for t in self.sides[0].leaves]
                 difference = self._difference([*self.sides, Side(torch, self.variant.theirs, arguments, leaves)])
             return difference
@@ -212,6 +217,9 @@ class Sample:
 
     def _compare_results(self, results: Sequence[Any]) -> str | None:
         difference = compare(results, values=self.op.name not in UNDEFINED)
+        if difference and self.op.name in EXACT and len(results) == 2:
+            exact = np.vectorize(lambda x: float(EXACT[self.op.name](x).real), [np.float64])(self.sides[1].arguments[0]._array)
+            return compare([*results, torch.from_numpy(exact)])
         if difference and self.op.name in ANY_OF_EQUALS and not self.sample.kwargs.get("stable"):
             theirs, ours = results[:2]
             if isinstance(theirs, tuple):
@@ -240,7 +248,7 @@ class Sample:
                 if order > 1:
                     grads = [[zeros_for(g, leaf, side.lib) for g, leaf in zip(gs, side.leaves, strict=True)]
                              for gs, side in zip(grads, sides, strict=True)]
-                difference = compare(grads, loose=10.0 ** order * magnitude(grads[0]), history=False)
+                difference = compare(grads, loose=10.0 ** order, noise=rounding(grads[0]), history=False)
             if difference:
                 return f"gradient {order}: {difference}"
             outs = differentiable(grads)
@@ -252,24 +260,38 @@ def zeros_for(gradient: Any, leaf: Any, lib: Any) -> Any:
     return lib.zeros_like(leaf) if gradient is None else gradient
 
 
-def magnitude(gradients: Any) -> float:
+def rounding(gradients: Any) -> float:
     """In float32, what cancels out leaves noise in proportion to the largest number around."""
-    sizes = [t.detach().abs().nan_to_num(0, 0, 0).amax().item() for t in flatten(gradients) if t.numel()]
-    return max([1.0, *sizes]) if any(t.dtype is torch.float32 for t in flatten(gradients)) else 1.0
+    sizes = [t.detach().abs().nan_to_num(0, 0, 0).amax().item() for t in flatten(gradients)
+             if t.dtype is torch.float32 and t.numel()]
+    return TOLERANCE[torch.float32] * max([0.0, *sizes])
 
 
-def doubles(value: Any, known: dict[int, Any]) -> Any:
-    """The same with float64 for float32; `known` tensors stay the same ones."""
-    if isinstance(value, torch.Tensor):
-        if id(value) not in known:
-            is_single = value.dtype is torch.float32
-            known[id(value)] = value.detach().double().requires_grad_(value.requires_grad) if is_single else value
-        return known[id(value)]
+def changed(value: Any, change: Callable[[Any], Any], known: dict[int, Any] | None = None) -> Any:
+    """A structure with every tensor and dtype changed; one tensor used twice stays one tensor, as `known` tells by its id."""
+    known = {} if known is None else known
     if isinstance(value, (tuple, list)):
-        return type(value)([doubles(v, known) for v in value])
+        return type(value)([changed(v, change, known) for v in value])
     if isinstance(value, dict):
-        return {k: doubles(v, known) for k, v in value.items()}
-    return torch.float64 if value is torch.float32 else value
+        return {k: changed(v, change, known) for k, v in value.items()}
+    if isinstance(value, (torch.Tensor, torch.dtype)):
+        if id(value) not in known:
+            known[id(value)] = change(value)
+        return known[id(value)]
+    return value
+
+
+def as_double(value: Any) -> Any:
+    """float64 for float32."""
+    if isinstance(value, torch.dtype):
+        return torch.float64 if value is torch.float32 else value
+    return value.detach().double().requires_grad_(value.requires_grad) if value.dtype is torch.float32 else value
+
+
+def as_leaf(value: Any) -> Any:
+    """Some samples are views, made in no_grad mode, of a tensor that requires grad: what they ask for goes to that one."""
+    is_stray = isinstance(value, torch.Tensor) and value.requires_grad and value.is_leaf and value._base is not None
+    return value.detach().requires_grad_() if is_stray else value
 
 
 def points_at_equals(x: np.ndarray, theirs: np.ndarray, ours: np.ndarray) -> bool:
@@ -325,7 +347,7 @@ TOLERANCE = {torch.float64: 1e-8, torch.complex128: 1e-8, torch.float32: 2e-5, t
              torch.float16: 2e-3, torch.bfloat16: 2e-2}
 
 
-def compare(results: Sequence[Any], where: str = "", *, values: bool = True, loose: float = 1.0,
+def compare(results: Sequence[Any], where: str = "", *, values: bool = True, loose: float = 1.0, noise: float = 0.0,
             history: bool = True) -> str | None:
     """The first difference in structure, dtype, shape, requires_grad and values.
 
@@ -336,7 +358,7 @@ def compare(results: Sequence[Any], where: str = "", *, values: bool = True, loo
         if not isinstance(ours, (tuple, list)) or len(theirs) != len(ours):
             return f"{where} {type(theirs).__name__} of {len(theirs)}, here {str(ours)[:80]}"
         for i, items in enumerate(zip(*results, strict=True)):
-            difference = compare(items, f"{where}[{i}]", values=values, loose=loose, history=history)
+            difference = compare(items, f"{where}[{i}]", values=values, loose=loose, noise=noise, history=history)
             if difference:
                 return difference
         return None
@@ -352,16 +374,16 @@ def compare(results: Sequence[Any], where: str = "", *, values: bool = True, loo
         return f"{where} shape {tuple(theirs.shape)}, here {tuple(ours.shape)}"
     if history and theirs.requires_grad != ours.requires_grad:
         return f"{where} requires_grad {theirs.requires_grad}"
-    return compare_values(results, where, loose) if values else None
+    return compare_values(results, where, loose, noise) if values else None
 
 
-def compare_values(results: Sequence[Any], where: str, loose: float) -> str | None:
+def compare_values(results: Sequence[Any], where: str, loose: float, noise: float) -> str | None:
     expected, found, *truth = [as_array(t) for t in results]
     tolerance = TOLERANCE.get(results[0].dtype, 0) * loose
     if not tolerance:
         good = np.asarray(found == expected)
     else:
-        good = np.isclose(found, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+        good = np.isclose(found, expected, rtol=tolerance, atol=max(tolerance, noise), equal_nan=True)
         if truth:
             good |= np.abs(found - truth[0]) <= np.abs(expected - truth[0])
     if good.all():

@@ -7,6 +7,7 @@ grad_mode.py, anomaly.py, graph.py.
 
 from typing import Any
 
+from whygrad._absent import absent_from
 from whygrad.autograd import anomaly as anomaly_mode
 from whygrad.autograd import function, grad_mode, graph
 from whygrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 _whygrad_internal_ = True
+__getattr__ = absent_from("torch.autograd")
 
 
 def variable(*args: Any, **kwargs: Any) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from whygrad import dtypes
+from whygrad._absent import absent_from
 from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd import engine
 from whygrad.autograd.hooks import RemovableHandle, register_hook
@@ -20,6 +21,7 @@ __all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_
            "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
 
 _whygrad_internal_ = True
+__getattr__ = absent_from("torch.autograd.graph")
 
 
 class _NodeMeta(ABCMeta):

@@ -43,6 +43,8 @@ from whygrad.backends import (
     numpy_special,
     numpy_spectral,
 )
+from whygrad.backends.quiet import SILENCED, quiet
+from whygrad.backends.short import IN_FLOAT32, in_float32
 from whygrad.ops import TABLE
 
 _whygrad_internal_ = True
@@ -71,6 +73,10 @@ class RawVocabulary:
             if name not in TABLE:
                 raise AttributeError(f"no row is called '{name}'")
             found = partial(TABLE[name].forward, self)
+        if name in SILENCED:
+            found = quiet(found)
+        if name in IN_FLOAT32:
+            found = in_float32(found)
         found = self.__dict__[name] = kernels.word(name, found, self.__dict__)
         return found
 

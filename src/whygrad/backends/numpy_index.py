@@ -160,6 +160,8 @@ def gather(x: Any, index: Any, *, axis: int) -> Any:
         return x.reshape(-1)[index]
     if not index.size:
         return np.empty(index.shape, x.dtype)
+    if x.flags.c_contiguous:
+        return x.reshape(-1).take(flat_places(x.shape, along(index, axis)))
     return x[tuple(along(index, axis))]
 
 

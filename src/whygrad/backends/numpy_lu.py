@@ -27,7 +27,10 @@ def lu_factor_ex(a: Array) -> tuple[Array, Array, Array]:
     for start in range(0, size, WIDTH):
         stop = min(start + WIDTH, size)
         for column in range(start, stop):
-            _eliminate(lu, pivots, info, column, stop)
+            if len(lu) == 1:
+                _eliminate_alone(lu[0], pivots[0], info, column, stop)
+            else:
+                _eliminate(lu, pivots, info, column, stop)
         if stop < columns:
             right = lu[:, start:stop, stop:]
             right[...] = solve_triangular(lu[:, start:stop, start:stop], right, upper=False, left=True, unit=True)
@@ -48,6 +51,24 @@ def _eliminate(lu: Array, pivots: Array, info: Array, column: int, stop: int) ->
     below = lu[:, column + 1:, column]
     below /= np.where(pivot == 0, 1, pivot)[:, None]
     lu[:, column + 1:, column + 1:stop] -= below[:, :, None] * lu[:, column, None, column + 1:stop]
+
+
+def _eliminate_alone(lu: Array, pivots: Array, info: Array, column: int, stop: int) -> None:
+    """The same in one matrix, at half the cost."""
+    candidates = lu[column:, column]
+    sizes = abs(candidates.real) + abs(candidates.imag) if lu.dtype.kind == "c" else abs(candidates)
+    place = int(sizes.argmax()) + column
+    pivots[column] = place + 1
+    if place != column:
+        lu[[column, place]] = lu[[place, column]]
+    pivot = lu[column, column]
+    below = lu[column + 1:, column]
+    if pivot == 0:
+        info[0] = info[0] or column + 1
+    else:
+        below /= pivot
+    if column + 1 < stop:
+        lu[column + 1:, column + 1:stop] -= below[:, None] * lu[column, column + 1:stop]
 
 
 def lu(a: Array) -> tuple[Array, Array, Array]:

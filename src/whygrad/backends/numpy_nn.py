@@ -284,15 +284,29 @@ def _count(x: Any, axis: Any) -> Any:
 
 
 def _mean_product(a: Any, b: Any, axis: Any) -> Any:
-    """The mean of a * b over `axis`; over trailing axes without storing the product."""
+    return _summed_product(a, b, axis) / _count(a, axis)
+
+
+def summed_product(a: Any, b: Any, *, axis: Any) -> Any:
+    """The sum of a * b over `axis`, which is not kept."""
+    if a.dtype not in DENSE:
+        return np.add.reduce(a.astype(np.float32) * b, axis=axis).astype(a.dtype)
+    total = _summed_product(a, b, axis)
+    return total.reshape([n for i, n in enumerate(a.shape) if i not in axis])
+
+
+def _summed_product(a: Any, b: Any, axis: Any) -> Any:
+    """Over trailing axes, and all but the channels, without storing the product."""
     kept = a.ndim - len(axis)
     if axis and axis[0] == kept and a.size:
         shape = a.shape[:kept]
         total = np.einsum("ij,ij->i", a.reshape(math.prod(shape), -1), b.reshape(math.prod(shape), -1))
-        total = total.reshape(shape + (1,) * len(axis))
-    else:
-        total = np.add.reduce(a * b, axis=axis, keepdims=True)
-    return total / _count(a, axis)
+        return total.reshape(shape + (1,) * len(axis))
+    if kept == 1 and 1 not in axis and a.size and a.flags.c_contiguous and b.flags.c_contiguous:
+        shape = (*a.shape[:2], -1)
+        total = np.add.reduce(np.einsum("nci,nci->nc", a.reshape(shape), b.reshape(shape)), axis=0)
+        return total.reshape((1, -1) + (1,) * (a.ndim - 2))
+    return np.add.reduce(a * b, axis=axis, keepdims=True)
 
 
 @quiet
@@ -304,6 +318,8 @@ def standardized(x: Any, *, axis: Any, eps: float) -> tuple[Any, Any]:
 
 
 def standardized_backward(g: Any, x: Any, *, axis: Any, eps: float) -> Any:
+    if x.dtype not in DENSE:
+        return standardized_backward(g.astype(np.float32), x.astype(np.float32), axis=axis, eps=eps).astype(x.dtype)
     y, scale = standardized(x, axis=axis, eps=eps)
     result = g - np.add.reduce(g, axis=axis, keepdims=True) / _count(g, axis)
     y *= _mean_product(g, y, axis)

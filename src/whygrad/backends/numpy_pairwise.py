@@ -12,7 +12,9 @@ from whygrad.backends.quiet import quiet
 _whygrad_internal_ = True
 
 # So many differences are held at once.
-BLOCK = 1 << 22
+BLOCK = 1 << 18
+# Distances from which on they are summed coordinate by coordinate.
+MANY = 1 << 12
 
 
 @quiet
@@ -26,11 +28,32 @@ def cdist(a: Any, b: Any, *, ord: float, by_products: bool = False) -> Any:
     result = np.zeros((*a.shape[:-1], b.shape[-2]), a.dtype)
     if not result.size or not a.shape[-1]:
         return result
+    if result.size >= MANY and ord >= 1:
+        return _by_coordinates(a, b, ord, result)
     step = max(1, BLOCK * a.shape[-2] // (result.size * a.shape[-1]))
     for start in range(0, a.shape[-2], step):
         difference = a[..., start:start + step, None, :] - b[..., None, :, :]
         result[..., start:start + step, :] = vector_norm(difference, ord=ord, axis=(difference.ndim - 1,))
     return result
+
+
+def _by_coordinates(a: Any, b: Any, ord: float, result: Any) -> Any:
+    """The norms of all differences: NumPy is quick at adding long rows, and slow at summing many short ones."""
+    gap = np.empty_like(result)
+    for i in range(a.shape[-1]):
+        np.subtract(a[..., :, None, i], b[..., None, :, i], out=gap)
+        np.abs(gap, out=gap)
+        if ord == np.inf:
+            np.maximum(result, gap, out=result)
+            continue
+        if ord == 2:
+            np.multiply(gap, gap, out=gap)
+        elif ord != 1:
+            np.power(gap, ord, out=gap)
+        result += gap
+    if ord == 2:
+        return np.sqrt(result, out=result)
+    return result if ord in (1, np.inf) else np.power(result, 1 / ord, out=result)
 
 
 def upper_triangle(x: Any) -> Any:

@@ -252,7 +252,7 @@ def fractional_max_pool(x: Any, samples: Any, *, kernel: Shape, size: Shape, kin
     corners: Any = 0
     for i, start in enumerate(starts):
         width = math.prod(image[i + 1:])
-        corners = corners + start.reshape(*samples.shape[:-1], *[-1 if i == j else 1 for j in range(dims)]) * width
+        corners = corners + start.reshape(*samples.shape[:-1], *[size[i] if i == j else 1 for j in range(dims)]) * width
     corners = corners.reshape(*x.shape[:-dims], *size)
     widths = [math.prod(image[i + 1:]) for i in range(dims)]
     best = places = None

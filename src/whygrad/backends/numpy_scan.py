@@ -20,9 +20,11 @@ def _running_extreme(ufunc: np.ufunc) -> Callable[..., Any]:
         if not x.ndim:
             return x.copy(), np.zeros((), np.int64)
         values = ufunc.accumulate(x, axis, x.dtype)
-        along = np.arange(x.shape[axis]).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
-        indices = np.where((x == values) | (x != x), along, 0)
-        return values, np.maximum.accumulate(indices, axis)
+        # Where an extreme is met its index begins to hold, until the next one: at the first element of each row, at least.
+        met = np.moveaxis((x == values) | (x != x), axis, -1)
+        found = np.flatnonzero(met)
+        indices = np.repeat(found % met.shape[-1], np.diff(found, append=met.size)) if met.size else found
+        return values, np.ascontiguousarray(np.moveaxis(indices.reshape(met.shape), -1, axis))
 
     return extreme
 

@@ -11,6 +11,11 @@ from whygrad.backends.memory_order import copy_in_order
 _whygrad_internal_ = True
 
 
+# From how many elements for each that is asked for on, and in groups of how many, the largest are looked for by groups.
+MUCH_LARGER = 64
+GROUP = 16
+
+
 def order(x: Any, axis: int, descending: bool) -> Any:
     """Where the elements come from, in order; equal ones one after the other."""
     if not descending:
@@ -31,6 +36,11 @@ def topk(x: Any, *, k: int, axis: int, largest: bool) -> Any:
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
     n = x.shape[axis]
+    if k > 0 and k * MUCH_LARGER <= n and x.dtype.kind in "fi" and x.size:
+        index = _few_of_many(np.moveaxis(x, axis, -1), k, largest)
+        if index is not None:
+            index = np.ascontiguousarray(np.moveaxis(index, -1, axis))
+            return np.take_along_axis(x, index, axis), index
     if 0 < k < n:
         # Only the k chosen ones have to be put in order.
         first = n - k if largest else 0
@@ -40,6 +50,29 @@ def topk(x: Any, *, k: int, axis: int, largest: bool) -> Any:
         chosen = order(x, axis, False).take(range(k), axis)
     index = np.take_along_axis(chosen, order(np.take_along_axis(x, chosen, axis), axis, largest), axis)
     return np.take_along_axis(x, index, axis), index
+
+
+def _few_of_many(x: Any, k: int, largest: bool) -> Any:
+    """Indices of the k largest along the last axis, in order; None if there are NaNs, or many that equal the last one.
+
+    The k-th largest of the maxima of disjoint groups is a bound that at least k elements reach, and few more do.
+    """
+    n = x.shape[-1]
+    rows = x.reshape(-1, n)
+    groups = n // GROUP
+    extremes = (np.maximum if largest else np.minimum).reduce(rows[:, :groups * GROUP].reshape(len(rows), GROUP, groups), axis=1)
+    if np.isnan(extremes.sum()) or np.isnan(rows[:, groups * GROUP:].sum()):
+        return None
+    place = groups - k if largest else k - 1
+    bound = np.partition(extremes, place, axis=1)[:, place, None]
+    found = np.flatnonzero(rows >= bound if largest else rows <= bound)
+    if len(found) > 8 * k * len(rows):
+        return None
+    values = rows.reshape(-1)[found]
+    row = found // n
+    order = np.lexsort((found, np.negative(values) if largest and x.dtype.kind == "f" else ~values if largest else values, row))
+    starts = np.searchsorted(row, np.arange(len(rows)))
+    return (found[order[starts[:, None] + np.arange(k)]] % n).reshape(*x.shape[:-1], k)
 
 
 def kthvalue(x: Any, *, k: int, axis: int, keepdims: bool) -> Any:

@@ -86,20 +86,31 @@ STIRLING = [number / (2 * k * (2 * k - 1)) for k, number in enumerate(BERNOULLI,
 
 def _lgamma_of_positive(x: Array) -> Array:
     near = x < 2.5
-    small = np.where(near, x, 2.0)
+    if near.all():
+        return _lgamma_near_two(x)
+    result = np.empty_like(x)
+    result[near] = _lgamma_near_two(x[near])
+    far = ~near
+    result[far] = _lgamma_far(x[far])
+    return result
+
+
+def _lgamma_near_two(small: Array) -> Array:
     steps = (small < 1.5).astype(float) + (small < 0.5)  # up to the interval around 2
     z = small + (steps - 2)  # exact, as small + steps - 2 is not
     result = polynomial(z, NEAR_TWO)
     result -= np.where(steps > 0, np.log1p(z), 0) + np.where(steps > 1, np.log(small), 0)
-    if near.all():
-        return result
-    shift = np.where(x < FAR, 8.0, 0.0)
-    product = np.ones_like(x)
-    for k in range(8):
-        product *= np.where(shift > 0, x + k, 1.0)
-    far = np.where(near, FAR, x) + shift
+    return result
+
+
+def _lgamma_far(x: Array) -> Array:
+    close = x < FAR
+    product = x.copy()
+    for k in range(1, 8):
+        product *= x + k
+    far = np.where(close, x + 8, x)
     large = (far - 0.5) * np.log(far) - far + HALF_LOG_TWO_PI + polynomial(1 / (far * far), STIRLING) / far
-    return np.where(near, result, np.where(np.isinf(x), x, large - np.log(product)))
+    return np.where(np.isinf(x), x, np.where(close, large - np.log(product), large))
 
 
 def _sine_of_pi(x: Array) -> Array:
@@ -151,22 +162,31 @@ def polygamma(x: Array, *, n: int) -> Array:
     return (-1) ** (n + 1) * math.factorial(n) * zeta(np.array(n + 1.0), x)
 
 
-def _inverse_erf(size: Array, rest: Array) -> Array:
-    """For 0 <= size <= 1, where rest = 1 - size: a guess from Winitzki's formula, then Halley's method on erf or erfc."""
+def _inverse_erf(size: Array, rest: Array, steps: int = 2) -> Array:
+    """For 0 <= size <= 1, where rest = 1 - size: a guess from Winitzki's formula, then Halley's method on erf or erfc.
+
+    The guess is good to two digits, and each step gives three times as many.
+    """
     logarithm = np.log(rest * (1 + size))
     a = 2 / (np.pi * 0.147) + logarithm / 2
     guess = np.where(rest > 0, np.sqrt(np.maximum(np.sqrt(a * a - logarithm / 0.147) - a, 0)), 0)
-    for _ in range(3):
-        excess = np.where(size < 0.5, erf(guess) - size, rest - erfc(guess))
+    inner = size < 0.5
+    outer = ~inner
+    excess = np.empty_like(guess)
+    for _ in range(steps):
+        excess[inner] = erf(guess[inner]) - size[inner]
+        excess[outer] = rest[outer] - erfc(guess[outer])
         step = excess * (math.sqrt(math.pi) / 2) * np.exp(guess * guess)
         guess = guess - step / (1 + guess * step)
     return np.where(rest == 0, np.inf, guess)
 
 
-@in_double
+@quiet
 def erfinv(x: Array) -> Array:
-    size = np.minimum(np.abs(x), 1)
-    return np.where(np.abs(x) <= 1, np.copysign(_inverse_erf(size, 1 - size), x), np.nan)
+    wide = np.asarray(x, np.float64)
+    size = np.minimum(np.abs(wide), 1)
+    value = np.copysign(_inverse_erf(size, 1 - size, 2 if x.dtype == np.float64 else 1), wide)
+    return np.where(np.abs(wide) <= 1, value, np.nan).astype(x.dtype, copy=False)
 
 
 @in_double

@@ -10,7 +10,6 @@ from whygrad._inplace import broadcast_shapes
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.fresh import warn
-from whygrad.functional.linalg import matmul
 from whygrad.functional.matrices import (
     LinAlgError,
     check_equation,
@@ -343,15 +342,8 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
         raise RuntimeError(f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]")
     if input2._array.shape[-1] > shape[-1]:
         raise RuntimeError("torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
-    square = input
-    if shape[-1] < size:
-        square = rows.constant_pad(input, pads=((0, 0),) * (len(shape) - 1) + ((0, size - shape[-1]),), value=0)
-    elif shape[-1] > size:
-        square = rows.slice(input, axis=len(shape) - 1, start=0, stop=size, step=1)
-    q = rows.householder_product(square, input2)
-    if transpose:
-        q = FUNCTIONS["adjoint"](q)
-    return with_out("ormqr", matmul(q, input3) if left else matmul(input3, q), out, input, input2, input3)
+    result = rows.ormqr(input, input2, input3, left=left, transpose=transpose)
+    return with_out("ormqr", result, out, input, input2, input3)
 
 
 __all__ = ["LinAlgError"]

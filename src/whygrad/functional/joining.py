@@ -59,7 +59,12 @@ def cat(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Ten
                 raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Expected size {m} but got "
                                    f"size {n} for tensor number {i} in the list.")
     promoted = _one_dtype("cat", tensors)
-    return with_out("cat", rows.cat(*promoted, axis=axis), out, *tensors)
+    result = rows.cat(*promoted, axis=axis)
+    if out is None:
+        return result
+    from whygrad.functional.outs import with_disjoint_out
+
+    return with_disjoint_out("cat", result, out, *tensors)
 
 
 for _name in ("concat", "concatenate"):

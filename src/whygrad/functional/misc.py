@@ -16,7 +16,7 @@ from whygrad.functional.arguments import invalid_combination, is_number, read_in
 from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
 from whygrad.functional.outs import with_outs
 from whygrad.functional.reduction import read_axes
-from whygrad.functional.run import FUNCTIONS, METHODS, public, run_inplace, with_out
+from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
 from whygrad.functional.shape import sizes
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast, promote, result_dtype
@@ -303,6 +303,23 @@ def is_set_to(self: Any, tensor: Any) -> bool:
     """Whether both look at the same memory in the same way."""
     a, b = read_tensor("is_set_to", self)._array, read_tensor("is_set_to", tensor, "tensor")._array
     return a.__array_interface__["data"] == b.__array_interface__["data"] and (a.shape, a.strides) == (b.shape, b.strides)
+
+
+@public(function=False)
+def as_subclass(self: Any, cls: type[Tensor]) -> Any:
+    """The same tensor, in the graph and in memory, as one of another class."""
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError("cls must be a type (not an instance) that inherits from Tensor")
+    result = rows.alias(read_tensor("as_subclass", self))
+    result.__class__ = cls
+    return result
+
+
+@public(function=False)
+def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dims from the one with the largest step in memory to the one with the smallest."""
+    strides = read_tensor("dim_order", self)._array.strides
+    return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
 
 
 def _from_nn(name: str) -> None:

@@ -28,6 +28,8 @@ def _make(name: str, what: str) -> Callable[..., Any]:
         if type(dim) is not int or not 0 <= dim < ndim:
             dim = normalize_dim(read_int(name, "dim", 2, dim), ndim)
         if array.dtype.kind not in "fV":
+            if not array.size:  # torch has nothing to complain about then
+                return with_out(name, input.clone(), out, input)
             kernel = f"{name}_lastdim_kernel_impl" if dim >= ndim - 1 else f"{name}_kernel_impl"
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
         result = row(input, axis=(dim,) if ndim else ())

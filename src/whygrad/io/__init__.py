@@ -7,13 +7,18 @@ A checkpoint is a zip archive: `data.pkl` describes the objects, `data/0`, `data
     archive.py     archive -> records, all sizes and checksums proven first
     unpickling.py  data.pkl -> objects, by an interpreter that knows tensors and plain containers and nothing else
     rebuilding.py  the few functions and classes that a pickle may name, and storage -> tensor
+    options.py     settings, and the switch that leaves the numbers out
     loading.py     the way through: file -> archive -> pickle -> objects
 """
 
-from whygrad.io.loading import load
+from whygrad._absent import absent_from
+from whygrad.io.loading import default_restore_location, load
+from whygrad.io.options import skip_data
 from whygrad.io.rebuilding import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from whygrad.io.safetensors import load_safetensors, save_safetensors
 from whygrad.io.saving import save
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_safetensors", "safe_globals",
-           "save", "save_safetensors"]
+__getattr__ = absent_from("torch.serialization")
+
+__all__ = ["add_safe_globals", "clear_safe_globals", "default_restore_location", "get_safe_globals", "load", "load_safetensors",
+           "safe_globals", "save", "save_safetensors", "skip_data"]

@@ -15,6 +15,7 @@ import numpy as np
 from whygrad import dtypes, layouts
 from whygrad._tensor import Size, Tensor
 from whygrad.devices import device
+from whygrad.io import options
 from whygrad.io.atomic import replacing
 from whygrad.io.rebuilding import (
     GLOBALS,
@@ -33,7 +34,6 @@ from whygrad.torch_homes import torch_home
 _whygrad_internal_ = True
 
 DEFAULT_PROTOCOL = 2
-ALIGNMENT = 64
 _LOCAL_HEADER = 30  # bytes before the name
 # Python's own classes are written by pickle itself.
 _NAMES = {id(value): name for name, value in GLOBALS.items() if not name.startswith(("builtins.", "_codecs."))}
@@ -210,18 +210,20 @@ def _write(file: IO[bytes], root: str, described: bytes, pickler: _Pickler) -> N
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         def put(name: str, data: Any) -> None:
             info = zipfile.ZipInfo(f"{root}/{name}")
-            # The bytes begin at a multiple of 64, behind a field that torch calls FB, so that they could be mapped.
+            # The bytes begin at a multiple of 64, or as configured, so that they could be mapped; before them torch has a
+            # field that it calls FB.
             begin = archive.start_dir + _LOCAL_HEADER + len(info.filename.encode()) + 4
-            padding = -begin % ALIGNMENT
+            padding = -begin % options.save.storage_alignment
             info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
             archive.writestr(info, data)
             info.extra = b""  # not repeated in the directory
 
         put("data.pkl", described)
         put(".format_version", b"1")
-        put(".storage_alignment", str(ALIGNMENT).encode())
+        put(".storage_alignment", str(options.save.storage_alignment).encode())
         put("byteorder", sys.byteorder.encode())
         for storage in pickler.storages.values():
-            put(f"data/{storage.key}", storage.memory.view(np.uint8))
+            data = storage.memory.view(np.uint8)
+            put(f"data/{storage.key}", bytes(data.nbytes) if options.state.skips_data else data)
         put("version", b"3\n")
         put(".data/serialization_id", b"0" * 40)

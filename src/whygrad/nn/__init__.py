@@ -1,5 +1,6 @@
 """torch.nn: modules, containers, layers and losses."""
 
+from whygrad._absent import absent_from
 from whygrad.nn import functional, init, modules, parallel, parameter, utils
 from whygrad.nn.activation import (
     CELU,
@@ -151,6 +152,8 @@ from whygrad.nn.transformer import (
 )
 from whygrad.nn.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from whygrad.parameter import Buffer, Parameter
+
+__getattr__ = absent_from("torch.nn")
 
 __all__ = [
     "CELU", "ELU", "GELU", "GLU", "GRU", "LSTM", "RNN", "SELU", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d",

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
+from whygrad._absent import absent_from
 from whygrad.nn.functional import attention
 
 _whygrad_internal_ = True
+__getattr__ = absent_from("torch.nn.attention")
 
 
 class SDPBackend(IntEnum):

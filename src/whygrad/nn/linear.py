@@ -60,6 +60,10 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """The output layer of attention; of its own class, so that tools which replace every Linear pass it by."""
+
+
 class LazyLinear(LazyModuleMixin, Linear):
     """Linear that takes `in_features` from its first input."""
 

@@ -284,6 +284,11 @@ def standardized_rule(xp, g, x, axis, eps):
     return scale * (g - xp.mean(g, axis=axis, keepdims=True) - y * xp.mean(g * y, axis=axis, keepdims=True))
 
 
+def summed_product(xp, a, b, axis):
+    in_one_piece = getattr(xp, "summed_product", None)
+    return xp.sum(a * b, axis=axis) if in_one_piece is None else in_one_piece(a, b, axis=axis)
+
+
 def leading(x, axis):
     return tuple(range(len(x.shape) - len(axis)))
 
@@ -299,7 +304,7 @@ def layer_norm_weight_rule(xp, g, x, axis, eps):
     in_one_piece = getattr(xp, "layer_norm_weight", None)
     if in_one_piece is not None:
         return in_one_piece(g, x, axis=axis, eps=eps)
-    return xp.sum(g * standardized(xp, x, axis, eps)[0], axis=leading(x, axis))
+    return summed_product(xp, g, standardized(xp, x, axis, eps)[0], leading(x, axis))
 
 
 @op(node="NativeLayerNormBackward0",
@@ -345,7 +350,7 @@ def batch_norm_weight_rule(xp, g, x, mean, var, eps):
     in_one_piece = getattr(xp, "batch_norm_weight", None)
     if in_one_piece is not None and mean is None:
         return in_one_piece(g, x, eps=eps)
-    return xp.sum(g * batch_standardized(xp, x, mean, var, eps)[0], axis=all_but_channel(x))
+    return summed_product(xp, g, batch_standardized(xp, x, mean, var, eps)[0], all_but_channel(x))
 
 
 @op(node="NativeBatchNormBackward0",
@@ -380,7 +385,7 @@ def group_norm_rule(xp, g, x, weight, groups, eps):
 
 @op(node="NativeGroupNormBackward0",
     x=group_norm_rule,
-    weight=lambda xp, g, x, groups, eps: xp.sum(g * group_standardized(xp, x, groups, eps), axis=all_but_channel(x)),
+    weight=lambda xp, g, x, groups, eps: summed_product(xp, g, group_standardized(xp, x, groups, eps), all_but_channel(x)),
     bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)))
 def group_norm(xp, x, weight, bias, *, groups, eps):
     y = group_standardized(xp, x, groups, eps)

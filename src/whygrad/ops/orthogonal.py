@@ -84,17 +84,24 @@ def householder_gradients(xp, g, a, tau):
 
 
 def householder_a_rule(xp, g, a, tau):
+    if 0 in a.shape or 0 in tau.shape:
+        return None
     gradients, _ = householder_gradients(xp, g, a, tau)
+    return columns_below(xp, gradients, a, tau)
+
+
+def columns_below(xp, gradients, a, tau):
+    """The gradients of the vectors as that of `a`: of what lies below its diagonal, and nothing of unused columns."""
     unused = a.shape[-1] - tau.shape[-1]
-    if unused or not gradients:
+    if unused:
         gradients.append(xp.zeros_like(part(xp, a, tau.shape[-1], a.shape[-1], -1)))
     return xp.tril(xp.cat(*gradients, axis=len(a.shape) - 1), diagonal=-1)
 
 
 def householder_tau_rule(xp, g, a, tau):
+    if 0 in a.shape or 0 in tau.shape:
+        return None
     _, gradients = householder_gradients(xp, g, a, tau)
-    if not gradients:
-        return xp.zeros_like(tau)
     return xp.reshape(xp.cat(*gradients, axis=len(a.shape) - 1), shape=tau.shape)
 
 
@@ -102,6 +109,41 @@ def householder_tau_rule(xp, g, a, tau):
 def householder_product(xp, a, tau):
     """The first columns of the product of reflections that the columns of `a` and the factors `tau` stand for."""
     return xp.householder_product(a, tau)
+
+
+def square(xp, a):
+    """Matrices whose product of reflections is square: no more columns than rows, and zeros for those that miss."""
+    rows, columns = a.shape[-2:]
+    if columns >= rows:
+        return first(xp, a, rows, -1)
+    return xp.constant_pad(a, pads=((0, 0),) * (len(a.shape) - 1) + ((0, rows - columns),), value=0)
+
+
+def ormqr_q_gradient(xp, g, c, left, transpose):
+    """Towards the square matrix of the reflections, which stands left or right of `c`, as it is or as its adjoint."""
+    to_factor = xp.matmul(g, transposed(xp, c)) if left else xp.matmul(transposed(xp, c), g)
+    return adjoint(xp, to_factor) if transpose else to_factor
+
+
+def ormqr_a_rule(xp, g, a, tau, c, left, transpose):
+    if 0 in a.shape or 0 in tau.shape:
+        return None
+    gradients, _ = householder_gradients(xp, ormqr_q_gradient(xp, g, c, left, transpose), square(xp, a), tau)
+    return columns_below(xp, gradients, a, tau)
+
+
+def ormqr_tau_rule(xp, g, a, tau, c, left, transpose):
+    return householder_tau_rule(xp, ormqr_q_gradient(xp, g, c, left, transpose), square(xp, a), tau)
+
+
+@op(a=ormqr_a_rule, tau=ormqr_tau_rule,
+    c=lambda xp, g, a, tau, left, transpose:
+        conj(xp, xp.ormqr(a, tau, conj(xp, g), left=left, transpose=not transpose)))
+def ormqr(xp, a, tau, c, *, left, transpose):
+    """`c` times the square matrix of the reflections."""
+    q = xp.householder_product(square(xp, a), tau)
+    q = adjoint(xp, q) if transpose else q
+    return xp.matmul(q, c) if left else xp.matmul(c, q)
 
 
 def no_derivative(name):

@@ -221,7 +221,8 @@ def norm_rule(xp, g, x, out, ord, axis, keepdims):
     if ord == 1:
         return g * xp.sgn(x)
     if ord == 2:
-        return x * xp.where(out == 0, 0, g / out)
+        # As torch divides: at 0 the gradient is 0, and the second derivative not a number.
+        return g * xp.where(out == 0, 0, x / out)
     if abs(ord) == math.inf:
         return g * xp.sgn(x) * xp.shares(xp.abs(x), out, axis=axis, find_nan=True)
     if ord < 1:

@@ -1,5 +1,6 @@
 """Optimizers, learning rate schedulers and averaging of weights, as torch.optim has them."""
 
+from whygrad._absent import absent_from
 from whygrad.optim import lr_scheduler as lr_scheduler
 from whygrad.optim import swa_utils as swa_utils
 from whygrad.optim.adadelta import Adadelta as Adadelta
@@ -18,6 +19,8 @@ from whygrad.optim.radam import RAdam as RAdam
 from whygrad.optim.rmsprop import RMSprop as RMSprop
 from whygrad.optim.rprop import Rprop as Rprop
 from whygrad.optim.sgd import SGD as SGD
+
+__getattr__ = absent_from("torch.optim")
 
 __all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam",
            "Optimizer", "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils"]

@@ -1,5 +1,6 @@
 """Learning rate schedulers: each says how the `lr` of every parameter group moves from one epoch to the next."""
 
+from whygrad._absent import absent_from
 from whygrad.optim.combined_schedules import ChainedScheduler as ChainedScheduler
 from whygrad.optim.combined_schedules import SequentialLR as SequentialLR
 from whygrad.optim.cyclic_schedules import CyclicLR as CyclicLR
@@ -20,6 +21,8 @@ from whygrad.optim.schedules import StepLR as StepLR
 
 # Its name before PyTorch 2.0.
 _LRScheduler = LRScheduler
+
+__getattr__ = absent_from("torch.optim.lr_scheduler")
 
 __all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR",
            "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR",

@@ -1,5 +1,6 @@
 """torch.signal.windows."""
 
+from whygrad._absent import absent_from
 from whygrad.functional.windows import (
     bartlett,
     blackman,
@@ -13,6 +14,8 @@ from whygrad.functional.windows import (
     kaiser,
     nuttall,
 )
+
+__getattr__ = absent_from("torch.signal.windows")
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
            "kaiser", "nuttall"]

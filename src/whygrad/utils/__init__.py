@@ -1,5 +1,9 @@
-"""torch.utils: data loading, checkpoints of activations, DLPack."""
+"""torch.utils: data loading, checkpoints of activations, DLPack, two tensors that change places."""
 
+from whygrad._absent import absent_from
 from whygrad.utils import checkpoint, data, dlpack
+from whygrad.utils.swapping import swap_tensors
 
-__all__ = ["checkpoint", "data", "dlpack"]
+__getattr__ = absent_from("torch.utils")
+
+__all__ = ["checkpoint", "data", "dlpack", "swap_tensors"]

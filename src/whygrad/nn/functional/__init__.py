@@ -1,5 +1,6 @@
 """torch.nn.functional: layers and losses as functions."""
 
+from whygrad._absent import absent_from
 from whygrad.functional.activation import (
     celu,
     celu_,
@@ -134,6 +135,7 @@ from whygrad.nn.modules.utils import _pair, _single, _triple
 from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
+__getattr__ = absent_from("torch.nn.functional")
 
 sigmoid = torch.sigmoid
 tanh = torch.tanh

@@ -149,5 +149,7 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
     before = size // 2
     channels = input.shape[1]
     padded: Any = pad(input.mul(input), (0, 0) * (input.ndim - 2) + (before, size - 1 - before))
-    mean: Any = sum(padded.narrow(1, i, channels) for i in range(size)) / size
+    total: Any = sum(padded.narrow(1, i, channels) for i in range(size))
+    # torch takes the mean by average pooling, which of integers is an integer.
+    mean: Any = total / size if input.is_floating_point() else total.div(size, rounding_mode="trunc")
     return input / mean.mul(alpha).add(k).pow(beta)

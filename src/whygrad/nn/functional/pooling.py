@@ -96,6 +96,10 @@ def _axes(function: str, dims: int, shape: Sizes, kernel_size: Any, stride: Any,
     _positive("kernel size", "k", kernel, dims)
     _positive("stride", "d", strides, dims)
     _positive("dilation", "dilation", dilations, dims)
+    if dims == 3 and 0 in shape[-4:]:
+        where = "avg_pool3d" if average else "max_pool3d_with_indices_out_cpu_template"
+        raise RuntimeError(f"{where}(): Expected input's non-batch dimensions to have positive length, but input has a shape "
+                           f"of {list(shape)} and non-batch dimension 0 has length zero!")
     if dims == 2 and (len(shape) not in (3, 4) or 0 in shape[-3:]):
         raise RuntimeError("Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:"
                            f"{list(shape)}")

@@ -1,5 +1,6 @@
 """torch.nn.utils: gradient clipping, parameters as one vector, padded sequences, weights computed from other parameters."""
 
+from whygrad._absent import absent_from
 from whygrad.nn.utils import parametrizations, parametrize, rnn
 from whygrad.nn.utils.clip_grad import (
     clip_grad_norm,
@@ -11,6 +12,8 @@ from whygrad.nn.utils.clip_grad import (
 from whygrad.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
 from whygrad.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
 from whygrad.nn.utils.weight_norm import remove_weight_norm, weight_norm
+
+__getattr__ = absent_from("torch.nn.utils")
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
            "parameters_to_vector", "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn",

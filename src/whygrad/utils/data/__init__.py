@@ -1,5 +1,6 @@
 """torch.utils.data: datasets, samplers and the DataLoader."""
 
+from whygrad._absent import absent_from
 from whygrad.utils.data.collate import default_collate, default_convert
 from whygrad.utils.data.dataloader import DataLoader
 from whygrad.utils.data.dataset import (
@@ -21,6 +22,8 @@ from whygrad.utils.data.sampler import (
     WeightedRandomSampler,
 )
 from whygrad.utils.data.worker import get_worker_info
+
+__getattr__ = absent_from("torch.utils.data")
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler",

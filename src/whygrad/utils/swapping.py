@@ -1,0 +1,28 @@
+"""torch.utils.swap_tensors."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from whygrad._tensor import Tensor
+
+_whygrad_internal_ = True
+
+_SLOTS = tuple(name for name in Tensor.__slots__ if not name.startswith("__"))
+
+
+def swap_tensors(t1: Any, t2: Any) -> None:
+    """Exchange all that two tensors are: class, data, history and attributes; only who they are stays."""
+    for name, t in (("t1", t1), ("t2", t2)):
+        if weakref.getweakrefs(t):
+            raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
+        if t._view is not None:
+            raise RuntimeError(f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got 2 make sure you "
+                               "are not holding references to the tensor in other places.")
+    t1.__class__, t2.__class__ = t2.__class__, t1.__class__
+    t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
+    for slot in _SLOTS:
+        first, second = getattr(t1, slot), getattr(t2, slot)
+        setattr(t1, slot, second)
+        setattr(t2, slot, first)

@@ -1,0 +1,50 @@
+"""float16 and bfloat16 against torch: what comes in short comes out short, also beside Python numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from oracle import to_numpy
+
+import whygrad
+
+pytest.importorskip("ml_dtypes")
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "x * 2.3": lambda lib, x: x * 2.3, "2.3 * x": lambda lib, x: 2.3 * x, "x + 0.1": lambda lib, x: x + 0.1,
+    "1 - x": lambda lib, x: 1 - x, "x / 3.0": lambda lib, x: x / 3.0, "3.0 / x": lambda lib, x: 3.0 / x,
+    "x ** 0.5": lambda lib, x: x ** 0.5, "2 ** x": lambda lib, x: 2 ** x,
+    "x % 0.7": lambda lib, x: x % 0.7, "add alpha": lambda lib, x: x.add(x, alpha=0.3),
+    "where": lambda lib, x: lib.where(x > 1, x, 0.1), "clamp": lambda lib, x: x.clamp(0, 1.2),
+    "lerp": lambda lib, x: x.lerp(x * 2, 0.3), "addcmul": lambda lib, x: lib.addcmul(x, x, x, value=0.5),
+    "leaky_relu": lambda lib, x: lib.nn.functional.leaky_relu(-x, 0.2), "gelu": lambda lib, x: lib.nn.functional.gelu(x),
+    "elu": lambda lib, x: lib.nn.functional.elu(-x), "selu": lambda lib, x: lib.nn.functional.selu(-x),
+    "softplus": lambda lib, x: lib.nn.functional.softplus(x), "silu": lambda lib, x: lib.nn.functional.silu(x),
+    "mish": lambda lib, x: lib.nn.functional.mish(x), "hardswish": lambda lib, x: lib.nn.functional.hardswish(x),
+    "threshold": lambda lib, x: lib.nn.functional.threshold(x, 1, 2.0), "softmax": lambda lib, x: x.softmax(0),
+    "hardtanh": lambda lib, x: lib.nn.functional.hardtanh(x), "masked_fill": lambda lib, x: x.masked_fill(x > 1, 0.3),
+    "layer_norm": lambda lib, x: lib.nn.functional.layer_norm(x, (4,)), "mean": lambda lib, x: x.mean(),
+    "smooth_l1": lambda lib, x: lib.nn.functional.smooth_l1_loss(x, x * 2), "std": lambda lib, x: x.std(),
+    "with float32": lambda lib, x: x * lib.ones(4), "with a 0-dim float32": lambda lib, x: x * lib.tensor(2.5),
+    "mul_": lambda lib, x: x.clone().mul_(1.3), "add_": lambda lib, x: x.clone().add_(0.7),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("call", CALLS)
+def test_values_and_gradients(call: str, dtype: str) -> None:
+    found = []
+    for lib in (torch, whygrad):
+        x = lib.tensor([0.3, 1.5, 2.7, 0.9]).to(getattr(lib, dtype)).requires_grad_()
+        y = CALLS[call](lib, x)
+        y.sum().backward()
+        found.append((str(y.dtype), str(x.grad.dtype), to_numpy(y.detach()).astype(np.float64),
+                      to_numpy(x.grad).astype(np.float64)))
+    assert found[0][:2] == found[1][:2]
+    step = 2 ** -7 if dtype == "bfloat16" else 2 ** -9  # of the last place of what is given back
+    for theirs, ours in zip(found[0][2:], found[1][2:], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=2 * step, atol=step)
