@@ -153,7 +153,11 @@ def _capsule() -> Any:
     name = ctypes.create_string_buffer(b"mem_handler")
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    return new(ctypes.addressof(handler), ctypes.addressof(name), None), handler, name
+    made = new(ctypes.addressof(handler), ctypes.addressof(name), None), handler, name
+    # Arrays may be freed after this module is, when Python ends: what that needs is never given back.
+    for kept in (state, made):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    return made
 
 
 def install() -> bool:

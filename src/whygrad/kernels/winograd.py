@@ -1,0 +1,298 @@
+"""3x3 convolution in single steps by Winograd's F(2x2, 3x3): 16 products for a tile of 2x2 results instead of 36.
+
+With d a 4x4 patch of the image and w the kernel, the tile is A'[(G w G') * (B' d B)]A: the sum over channels is done between,
+by one matrix product for each of the 16 places. A patch of 4x4 at every second pixel is what a 4x4 kernel of stride 2 meets,
+so images are packed as for that, and the lanes of a vector are neighbouring tiles.
+
+Sums of pixels are multiplied here, so an infinite one spoils its whole tile. The results are looked at: if any is not
+finite, the caller computes everything by definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whygrad.kernels.conv_direct import BIAS, IMAGE, WEIGHT, WORKSPACE, Unit, Weights, direct, pack_channel
+from whygrad.kernels.conv_plan import ALONE_WORK, Axis, Tap, accumulators, elements, lay_out, offsets, register_block
+from whygrad.kernels.host import host
+from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged, workspace
+from whygrad.kernels.tiles import copy_row, interleaved, smaller, spread_products
+from whygrad.kernels.values import F32, I64, Value
+
+_whygrad_internal_ = True
+
+FLAG, RESULT = 4, 5
+PLACES = 16
+
+B = [[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]]  # transposed: rows are what a result is made of
+G = [[1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]]
+A = [[1, 1, 1, 0], [0, 1, -1, -1]]
+
+
+def combination(weights: Sequence[float], values: Sequence[Value]) -> Value:
+    """Sum of values by small weights: additions and subtractions, and one multiplication by 1/2 at the end."""
+    scale = max(map(abs, weights))
+    total: Any = None
+    for weight, value in sorted(zip(weights, values, strict=True), key=lambda pair: -pair[0]):
+        if weight:
+            total = value if total is None else total + value if weight > 0 else total - value
+    return total if scale == 1 else total * scale
+
+
+def both_sides(matrix: Sequence[Sequence[float]], values: Sequence[Sequence[Value]]) -> list[list[Value]]:
+    """matrix @ values @ matrix.T"""
+    columns = [[combination(row, column) for row in matrix] for column in zip(*values, strict=True)]
+    return [[combination(row, line) for row in matrix] for line in zip(*columns, strict=True)]
+
+
+class Winograd(NamedTuple):
+    """The plan's fields; those with the names of `Direct`'s are the same, for tiles instead of pixels."""
+
+    each: int
+    shared: int
+    panels: int
+    panels_alone: int
+    units: int
+    units_alone: int
+    images: int
+    block: int
+    bands: int
+    band_rows: int
+    out_rows: int
+    out_columns: int
+    groups: int
+    channels: int
+    filters: int
+    blocks: int
+    height: int
+    width: int
+    stride_down: int
+    stride_across: int
+    top: int
+    left: int
+    rows: int
+    pitch: int
+    image: int
+    plane: int
+    vectors: int
+    row_step: int
+    image_step: int
+    patches: int  # where in the workspace transformed patches, products and results begin
+    products: int
+    results: int
+    weight_filter: int
+    weight_channel: int
+    weight_group: int
+    result_rows: int  # of pixels
+    result_columns: int
+    element_table: int
+    offset_table: int
+    position_table: int
+
+
+class Planned(NamedTuple):
+    plan: Any
+    run: Any
+    by_definition: Any
+
+    def __call__(self, image: Any, weight: Any, bias: Any, result: Any) -> Any:
+        flag = np.zeros(1, np.int64)
+        self.run(self.plan, image, weight, bias, workspace(self.plan), flag, result)
+        return self.by_definition(image, weight, bias, result) if flag[0] else result
+
+
+def applies(channels: int, filters: int, down: Axis, across: Axis) -> bool:
+    """Is it a 3x3 kernel in single steps, and are there enough channels to make up for the transformations?"""
+    return channels >= 8 and filters >= 8 and all(
+        axis.stride == axis.apart == 1 and len(axis.taps) == 3 and axis.taps[2].shift - axis.taps[0].shift == 2
+        for axis in (down, across))
+
+
+def of_tiles(axis: Axis) -> Axis:
+    first = axis.taps[0].shift
+    return Axis(axis.size, -(-axis.out // 2), 2, tuple([Tap(first + i, i) for i in range(4)]), 0, 1, axis.out)
+
+
+@lru_cache(maxsize=512)
+def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, across: Axis, weights: Weights) -> Planned:
+    def by_definition(*arrays: Any) -> Any:
+        return direct(count, groups, channels, filters, down, across, weights)(*arrays)
+
+    lanes = host().lanes
+    together, vectors = register_block(filters, 8 if lanes == 16 else 4, accumulators())
+    tiles_down, tiles_across = of_tiles(down), of_tiles(across)
+    work = groups * filters * channels * tiles_down.out * tiles_across.out * PLACES
+    # The workspace holds both the images and the results of a unit.
+    layout = lay_out(count, channels + filters, tiles_down, tiles_across, work)
+    blocks = -(-filters // together)
+    panel = together * PLACES * channels
+    packed = channels * layout.plane * 4 + layout.pitch + 2 * lanes
+    packed = -(-packed // lanes) * lanes
+    patches = PLACES * channels * vectors * lanes
+    products = PLACES * together * vectors * lanes
+    results = 4 * filters * layout.block * layout.image_step
+    units = -(-count // layout.block) * layout.bands
+    tables = [elements(down, across, weights.width), offsets(layout, 1, tiles_down, tiles_across), layout.positions]
+    start = len(Winograd._fields)
+    alone = work * count < ALONE_WORK or units == 1
+    fields = Winograd(
+        each=packed + patches + products + results, shared=-(-groups * blocks * panel // lanes) * lanes,
+        panels=groups * blocks, panels_alone=ALONE if alone else 0, units=units, units_alone=ALONE if alone else 0,
+        images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=tiles_down.out,
+        out_columns=tiles_across.out, groups=groups, channels=channels, filters=filters, blocks=blocks,
+        height=down.size, width=across.size, stride_down=2, stride_across=2, top=layout.top, left=layout.left,
+        rows=layout.rows, pitch=layout.pitch, image=layout.image, plane=layout.plane, vectors=layout.vectors,
+        row_step=layout.row_step, image_step=layout.image_step, patches=packed, products=packed + patches,
+        results=packed + patches + products, weight_filter=weights.filter, weight_channel=weights.channel,
+        weight_group=weights.group, result_rows=down.out, result_columns=across.out,
+        element_table=start, offset_table=start + 9, position_table=start + 9 + PLACES)
+    return Planned(plan_array(fields, tables), compiled(together, vectors), by_definition)
+
+
+@lru_cache(maxsize=64)
+def compiled(together: int, vectors: int) -> Any:
+    def write(module: Any, name: str) -> list[Stage]:
+        panels, units = Task(module, f"{name}_panels", Winograd._fields), Task(module, f"{name}_units", Winograd._fields)
+        _write_panels(panels, together)
+        _write_units(units, together, vectors)
+        return [Stage(panels, "panels", "panels_alone"), Stage(units, "units", "units_alone")]
+
+    return staged("convolution", f"winograd convolution {together} {vectors}", "ffowif", write)
+
+
+def _write_panels(f: Task, together: int) -> None:
+    """Transform the weights: for each block of filters, place and channel. Lanes are filters here."""
+    blocks, filters, channels = f.fields("blocks filters channels")
+    table = f.table("element_table")
+    with f.loop(f.low, f.high) as panel:
+        group, block = panel // blocks, panel % blocks
+        target = f.pointer(F32, f.array(WORKSPACE), panel * (PLACES * together) * channels)
+        source = f.pointer(F32, f.array(WEIGHT), group * f.field("weight_group"))
+        with f.loop(0, channels) as channel:
+            numbers = [smaller(f, block * together + p, filters - 1) for p in range(together)]
+            bases = [f.pointer(F32, source, number * f.field("weight_filter") + channel * f.field("weight_channel"))
+                     for number in numbers]
+            kernel = []
+            for tap in range(9):
+                element = f.load(I64, table, tap)
+                kernel.append(_gathered(f, [f.load(F32, base, element) for base in bases]))
+            transformed = both_sides(G, [kernel[0:3], kernel[3:6], kernel[6:9]])
+            for place, value in enumerate(value for line in transformed for value in line):
+                f.store(value, target, (channels * place + channel) * together)
+    f.end()
+
+
+def _gathered(f: Task, values: list[Value]) -> Value:
+    """Numbers as the lanes of a vector."""
+    from llvmlite import ir
+
+    from whygrad.kernels.values import I32
+
+    if len(values) == 1:
+        return values[0]
+    result = ir.Constant(ir.VectorType(F32, len(values)), ir.Undefined)
+    for i, value in enumerate(values):
+        result = f.b.insert_element(result, value.v, ir.Constant(I32, i))
+    return Value(f, result)
+
+
+def transform_patches(f: Task, images: Value, plane_step: Value, patches: Value, bases: list[Value], offset_table: Value) -> None:
+    """The patches of all channels at some vectors of tiles: [place][channel][vector]."""
+    lanes, width = host().lanes, len(bases) * host().lanes
+    places = [f.load(I64, offset_table, i) for i in range(PLACES)]
+    channels = f.field("channels")
+    with f.loop(0, channels) as channel:
+        here = f.pointer(F32, images, channel * plane_step)
+        for i, base in enumerate(bases):
+            patch = [f.load(F32, here, base + place, lanes) for place in places]
+            transformed = both_sides(B, [patch[0:4], patch[4:8], patch[8:12], patch[12:16]])
+            for place, value in enumerate(value for line in transformed for value in line):
+                f.store(value, patches, (channels * place + channel) * width + i * lanes)
+
+
+def _write_units(f: Task, together: int, vectors: int) -> None:
+    lanes = host().lanes
+    mine = f.workspace(WORKSPACE)
+    patches, products, results = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "products", "results"))
+    groups, channels, blocks = f.fields("groups channels blocks")
+    plane_step = f.field("plane") * 4
+    offset_table, positions = f.table("offset_table"), f.table("position_table")
+    length = f.field("block") * f.field("image_step") * 2
+    with f.loop(f.low, f.high) as number:
+        unit = Unit(f, number)
+        with f.loop(0, groups) as group:
+            with f.loop(0, channels) as channel:
+                pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels,
+                             f.pointer(F32, mine, channel * plane_step), 2)
+
+            def at(v: Value, count: int, group: Value = group) -> None:
+                bases = [f.load(I64, positions, v + i) for i in range(count)]
+                transform_patches(f, mine, plane_step, patches, bases, offset_table)
+                with f.loop(0, blocks) as block:
+                    panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (PLACES * together) * channels)
+                    with f.loop(0, PLACES) as place:
+                        here = f.pointer(F32, patches, channels * place * (count * lanes))
+                        sums = spread_products(
+                            f, f.pointer(F32, panel, channels * place * together),
+                            [f.pointer(F32, here, i * lanes) for i in range(count)], channels, together,
+                            [f.zeros(F32, lanes)] * together, lambda k: k * (count * lanes))
+                        for p, row in enumerate(sums):
+                            for i, total in enumerate(row):
+                                f.store(total, products, place * (together * count * lanes) + (p * count + i) * lanes)
+                    _transform_results(f, products, results, block, v, together, count, length)
+
+            covered = unit.images * f.field("vectors")
+            whole = covered // vectors * vectors
+            with f.loop(0, whole, vectors) as v:
+                at(v, vectors)
+            with f.loop(whole, covered) as v:
+                at(v, 1)
+            _write_results(f, unit, results, length, group)
+    f.end()
+
+
+def _transform_results(f: Task, products: Value, results: Value, block: Value, v: Value, together: int, count: int,
+                       length: Value) -> None:
+    """Tiles of some filters. Upper and lower rows of tiles are kept apart: [filter][upper or lower][pixels]."""
+    lanes = host().lanes
+    with f.loop(0, smaller(f, f.field("filters") - block * together, f.integer(together))) as p:
+        target = f.pointer(F32, results, (block * together + p) * 2 * length)
+        for i in range(count):
+            found = [f.load(F32, products, (p * count + i) * lanes + place * (together * count * lanes), lanes)
+                     for place in range(PLACES)]
+            tile = both_sides(A, [found[0:4], found[4:8], found[8:12], found[12:16]])
+            for half, (left, right) in enumerate(tile):
+                for part, value in enumerate(interleaved(f, left, right)):
+                    f.store(value, target, length * half + (v + i) * (2 * lanes) + part * lanes)
+
+
+def _write_results(f: Task, unit: Unit, results: Value, length: Value, group: Value) -> None:
+    """Rows of pixels to where they belong; numbers that are not finite leave a trace."""
+    lanes = host().lanes
+    filters, rows, columns = f.fields("filters result_rows result_columns")
+    bias = f.array(BIAS)
+    has_bias = Value(f, f.b.icmp_unsigned("!=", f.b.ptrtoint(bias.v, I64), f.integer(0).v))
+    trace = f.variable(f.zeros(F32, lanes))
+    first = unit.first_row * 2
+    with f.loop(0, filters) as number:
+        start = f.variable(f.constant(0.0, F32))
+        with f.when(has_bias):
+            start.set(f.load(F32, bias, group * filters + number))
+        shift = start.get().spread(lanes)
+
+        def finished(value: Value, shift: Value = shift) -> Value:
+            trace.set(f.fma(value, 0.0, trace.get()))
+            return value + shift
+
+        with f.loop(0, unit.images) as i:
+            plane = ((unit.first_image + i) * f.field("groups") + group) * filters + number
+            target = f.pointer(F32, f.array(RESULT), (plane * rows + first) * columns)
+            with f.loop(0, smaller(f, unit.rows * 2, rows - first)) as row:
+                place = (number * 2 + row % 2) * length + i * f.field("image_step") * 2 + row // 2 * f.field("row_step") * 2
+                copy_row(f, f.pointer(F32, results, place), f.pointer(F32, target, row * columns), columns, finished)
+    with f.when(f.total(trace.get()).differs(0.0)):
+        f.store(f.integer(1), f.array(FLAG))
