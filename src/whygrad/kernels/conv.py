@@ -14,6 +14,7 @@ from whygrad.kernels.conv_direct import Weights, direct
 from whygrad.kernels.conv_plan import Axis, axes_of, forward_axis, sizes, transposed_axes
 from whygrad.kernels.conv_weight import weight_gradient
 from whygrad.kernels.winograd import applies, winograd
+from whygrad.kernels.winograd_weight import winograd_weight
 
 _whygrad_internal_ = True
 
@@ -108,5 +109,6 @@ def convolution_weight(numpy: Callable[..., Any]) -> Callable[..., Any]:
 @lru_cache(maxsize=512)
 def weight_plan(y: Shape, x: Shape, window: Any, size: Shape) -> tuple[Any, Shape]:
     down, across = (forward_axis(*axis) for axis in axes_of(window, x[2:], size, y[2:]))
-    groups = window.groups
-    return weight_gradient(x[0], groups, x[1] // groups, y[1] // groups, down, across), (y[1], x[1] // groups, *size)
+    groups, channels, filters = window.groups, x[1] // window.groups, y[1] // window.groups
+    way = winograd_weight if applies(channels, filters, down, across) else weight_gradient
+    return way(x[0], groups, channels, filters, down, across), (y[1], channels, *size)

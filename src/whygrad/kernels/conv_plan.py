@@ -84,7 +84,8 @@ def reach(axis: Axis) -> tuple[int, int]:
     return min(shifts), max(shifts)
 
 
-def lay_out(count: int, channels: int, down: Axis, across: Axis, work: int, block_limit: int = IMAGE_FLOATS) -> Layout:
+def lay_out(count: int, channels: int, down: Axis, across: Axis, work: int, block_limit: int = IMAGE_FLOATS,
+            vectors: int = VECTORS) -> Layout:
     """`work`: multiplications for one image."""
     lanes = host().lanes
     (top, bottom), (left, right) = reach(down), reach(across)
@@ -119,7 +120,7 @@ def lay_out(count: int, channels: int, down: Axis, across: Axis, work: int, bloc
     bands = max(1, -(-down.out // band_rows))
     block = 1
     if bands == 1:
-        block = max(1, min(-(-VECTORS // max(len(starts), 1)), count // UNITS, block_limit // max(floats(rows), 1)))
+        block = max(1, min(-(-vectors // max(len(starts), 1)), count // UNITS, block_limit // max(floats(rows), 1)))
     image = rows * pitch
     # Behind a plane: what is stored of a last row beyond its end, and what vectors read beyond it.
     plane = _rounded(block * image + pitch + 2 * lanes, lanes)

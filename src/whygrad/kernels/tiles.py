@@ -63,6 +63,22 @@ def interleaved(f: Function, a: Value, b: Value) -> tuple[Value, Value]:
     return f.shuffle(a, b, order[:lanes]), f.shuffle(a, b, order[lanes:])
 
 
+def transposed(f: Function, rows: list[Value]) -> list[Value]:
+    """A square of as many vectors as they have lanes: blocks across the diagonal change places, of 1, 2, 4 ... lanes."""
+    lanes = len(rows)
+    rows = list(rows)
+    apart = 1
+    while apart < lanes:
+        low = [lane if not lane & apart else lanes + lane - apart for lane in range(lanes)]
+        high = [lane + apart if not lane & apart else lanes + lane for lane in range(lanes)]
+        for i in range(lanes):
+            if not i & apart:
+                a, b = rows[i], rows[i + apart]
+                rows[i], rows[i + apart] = f.shuffle(a, b, low), f.shuffle(a, b, high)
+        apart *= 2
+    return rows
+
+
 def smaller(f: Function, a: Value, b: Any) -> Value:
     return f.choose(a < b, a, b)
 

@@ -34,13 +34,16 @@ A = [[1, 1, 1, 0], [0, 1, -1, -1]]
 
 
 def combination(weights: Sequence[float], values: Sequence[Value]) -> Value:
-    """Sum of values by small weights: additions and subtractions, and one multiplication by 1/2 at the end."""
-    scale = max(map(abs, weights))
-    total: Any = None
+    """A sum of values by weights that are 1, 1/2 or 0, or the negatives."""
+    parts: dict[float, Any] = {}
     for weight, value in sorted(zip(weights, values, strict=True), key=lambda pair: -pair[0]):
         if weight:
-            total = value if total is None else total + value if weight > 0 else total - value
-    return total if scale == 1 else total * scale
+            part = parts.get(abs(weight))
+            parts[abs(weight)] = value if part is None else part + value if weight > 0 else part - value
+    if weights == [0, -1]:
+        return -parts[1]
+    terms = [part if size == 1 else part * size for size, part in parts.items()]
+    return terms[0] if len(terms) == 1 else terms[0] + terms[1]
 
 
 def both_sides(matrix: Sequence[Sequence[float]], values: Sequence[Sequence[Value]]) -> list[list[Value]]:
@@ -200,18 +203,19 @@ def _gathered(f: Task, values: list[Value]) -> Value:
     return Value(f, result)
 
 
-def transform_patches(f: Task, images: Value, plane_step: Value, patches: Value, bases: list[Value], offset_table: Value) -> None:
-    """The patches of all channels at some vectors of tiles: [place][channel][vector]."""
-    lanes, width = host().lanes, len(bases) * host().lanes
-    places = [f.load(I64, offset_table, i) for i in range(PLACES)]
-    channels = f.field("channels")
-    with f.loop(0, channels) as channel:
+def transform_patches(f: Task, images: Value, plane_step: Value, patches: Value, bases: list[Value], width: Any,
+                      all_channels: Value) -> None:
+    """The patches of all channels at some vectors of tiles: [place][channel][tile], with `width` tiles."""
+    lanes = host().lanes
+    table = f.table("offset_table")
+    places = [f.load(I64, table, i) for i in range(PLACES)]
+    with f.loop(0, f.field("channels")) as channel:
         here = f.pointer(F32, images, channel * plane_step)
         for i, base in enumerate(bases):
             patch = [f.load(F32, here, base + place, lanes) for place in places]
             transformed = both_sides(B, [patch[0:4], patch[4:8], patch[8:12], patch[12:16]])
             for place, value in enumerate(value for line in transformed for value in line):
-                f.store(value, patches, (channels * place + channel) * width + i * lanes)
+                f.store(value, patches, (all_channels * place + channel) * width + i * lanes)
 
 
 def _write_units(f: Task, together: int, vectors: int) -> None:
@@ -220,7 +224,7 @@ def _write_units(f: Task, together: int, vectors: int) -> None:
     patches, products, results = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "products", "results"))
     groups, channels, blocks = f.fields("groups channels blocks")
     plane_step = f.field("plane") * 4
-    offset_table, positions = f.table("offset_table"), f.table("position_table")
+    positions = f.table("position_table")
     length = f.field("block") * f.field("image_step") * 2
     with f.loop(f.low, f.high) as number:
         unit = Unit(f, number)
@@ -231,7 +235,7 @@ def _write_units(f: Task, together: int, vectors: int) -> None:
 
             def at(v: Value, count: int, group: Value = group) -> None:
                 bases = [f.load(I64, positions, v + i) for i in range(count)]
-                transform_patches(f, mine, plane_step, patches, bases, offset_table)
+                transform_patches(f, mine, plane_step, patches, bases, count * lanes, channels)
                 with f.loop(0, blocks) as block:
                     panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (PLACES * together) * channels)
                     with f.loop(0, PLACES) as place:
