@@ -203,75 +203,76 @@ def _gathered(f: Task, values: list[Value]) -> Value:
     return Value(f, result)
 
 
-def transform_patches(f: Task, images: Value, plane_step: Value, patches: Value, bases: list[Value], width: Any,
-                      all_channels: Value) -> None:
-    """The patches of all channels at some vectors of tiles: [place][channel][tile], with `width` tiles."""
+def transform_patches(f: Task, images: Value, patches: Value, first: Value, count: Value, width: Any, all_channels: Value) -> None:
+    """The patches of all channels at `count` vectors of tiles: [place][channel][tile], with `width` tiles."""
     lanes = host().lanes
-    table = f.table("offset_table")
+    table, positions = f.table("offset_table"), f.table("position_table")
     places = [f.load(I64, table, i) for i in range(PLACES)]
-    with f.loop(0, f.field("channels")) as channel:
-        here = f.pointer(F32, images, channel * plane_step)
-        for i, base in enumerate(bases):
-            patch = [f.load(F32, here, base + place, lanes) for place in places]
-            transformed = both_sides(B, [patch[0:4], patch[4:8], patch[8:12], patch[12:16]])
-            for place, value in enumerate(value for line in transformed for value in line):
-                f.store(value, patches, (all_channels * place + channel) * width + i * lanes)
+    with f.loop(0, f.field("channels")) as channel, f.loop(0, count) as i:
+        here = f.pointer(F32, images, channel * f.field("plane") * 4 + f.load(I64, positions, first + i))
+        patch = [f.load(F32, here, place, lanes) for place in places]
+        transformed = both_sides(B, [patch[0:4], patch[4:8], patch[8:12], patch[12:16]])
+        for place, value in enumerate(value for line in transformed for value in line):
+            f.store(value, patches, (all_channels * place + channel) * width + i * lanes)
 
 
 def _write_units(f: Task, together: int, vectors: int) -> None:
-    lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     patches, products, results = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "products", "results"))
     groups, channels, blocks = f.fields("groups channels blocks")
-    plane_step = f.field("plane") * 4
-    positions = f.table("position_table")
     length = f.field("block") * f.field("image_step") * 2
     with f.loop(f.low, f.high) as number:
         unit = Unit(f, number)
         with f.loop(0, groups) as group:
             with f.loop(0, channels) as channel:
                 pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels,
-                             f.pointer(F32, mine, channel * plane_step), 2)
-
-            def at(v: Value, count: int, group: Value = group) -> None:
-                bases = [f.load(I64, positions, v + i) for i in range(count)]
-                transform_patches(f, mine, plane_step, patches, bases, count * lanes, channels)
+                             f.pointer(F32, mine, channel * f.field("plane") * 4), 2)
+            covered = unit.images * f.field("vectors")
+            with f.loop(0, covered, vectors) as v:
+                count = smaller(f, covered - v, f.integer(vectors))
+                transform_patches(f, mine, patches, v, count, vectors * host().lanes, channels)
                 with f.loop(0, blocks) as block:
                     panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (PLACES * together) * channels)
-                    with f.loop(0, PLACES) as place:
-                        here = f.pointer(F32, patches, channels * place * (count * lanes))
-                        sums = spread_products(
-                            f, f.pointer(F32, panel, channels * place * together),
-                            [f.pointer(F32, here, i * lanes) for i in range(count)], channels, together,
-                            [f.zeros(F32, lanes)] * together, lambda k: k * (count * lanes))
-                        for p, row in enumerate(sums):
-                            for i, total in enumerate(row):
-                                f.store(total, products, place * (together * count * lanes) + (p * count + i) * lanes)
-                    _transform_results(f, products, results, block, v, together, count, length)
-
-            covered = unit.images * f.field("vectors")
-            whole = covered // vectors * vectors
-            with f.loop(0, whole, vectors) as v:
-                at(v, vectors)
-            with f.loop(whole, covered) as v:
-                at(v, 1)
+                    _multiply(f, panel, patches, products, together, vectors, count)
+                    _transform_results(f, products, results, block, v, together, vectors, count, length)
             _write_results(f, unit, results, length, group)
     f.end()
 
 
-def _transform_results(f: Task, products: Value, results: Value, block: Value, v: Value, together: int, count: int,
-                       length: Value) -> None:
+def _multiply(f: Task, panel: Value, patches: Value, products: Value, together: int, vectors: int, count: Value) -> None:
+    """[place][filter][vector]: sums over channels, of all vectors at once or, of the last ones, each by itself."""
+    lanes = host().lanes
+    channels = f.field("channels")
+
+    def sums(place: Value, first: Any, number: int) -> None:
+        here = f.pointer(F32, patches, channels * place * (vectors * lanes) + first * lanes)
+        target = f.pointer(F32, products, place * (together * vectors * lanes) + first * lanes)
+        found = spread_products(f, f.pointer(F32, panel, channels * place * together),
+                                [f.pointer(F32, here, i * lanes) for i in range(number)], channels, together,
+                                [f.zeros(F32, lanes)] * together, lambda k: k * (vectors * lanes))
+        for p, row in enumerate(found):
+            for i, total in enumerate(row):
+                f.store(total, target, (p * vectors + i) * lanes)
+
+    with f.loop(0, PLACES) as place, f.b.if_else(count.equals(vectors).v) as (all_of_them, some):
+        with all_of_them:
+            sums(place, f.integer(0), vectors)
+        with some, f.loop(0, count) as i:
+            sums(place, i, 1)
+
+
+def _transform_results(f: Task, products: Value, results: Value, block: Value, v: Value, together: int, vectors: int,
+                       count: Value, length: Value) -> None:
     """Tiles of some filters. Upper and lower rows of tiles are kept apart: [filter][upper or lower][pixels]."""
     lanes = host().lanes
-    with f.loop(0, smaller(f, f.field("filters") - block * together, f.integer(together))) as p:
-        target = f.pointer(F32, results, (block * together + p) * 2 * length)
-        for i in range(count):
-            found = [f.load(F32, products, (p * count + i) * lanes + place * (together * count * lanes), lanes)
-                     for place in range(PLACES)]
-            tile = both_sides(A, [found[0:4], found[4:8], found[8:12], found[12:16]])
-            for half, (left, right) in enumerate(tile):
-                for part, value in enumerate(interleaved(f, left, right)):
-                    f.store(value, target, length * half + (v + i) * (2 * lanes) + part * lanes)
+    with f.loop(0, smaller(f, f.field("filters") - block * together, f.integer(together))) as p, f.loop(0, count) as i:
+        target = f.pointer(F32, results, (block * together + p) * 2 * length + (v + i) * (2 * lanes))
+        source = f.pointer(F32, products, (p * vectors + i) * lanes)
+        found = [f.load(F32, source, place * (together * vectors * lanes), lanes) for place in range(PLACES)]
+        tile = both_sides(A, [found[0:4], found[4:8], found[8:12], found[12:16]])
+        for half, (left, right) in enumerate(tile):
+            for part, value in enumerate(interleaved(f, left, right)):
+                f.store(value, target, length * half + part * lanes)
 
 
 def _write_results(f: Task, unit: Unit, results: Value, length: Value, group: Value) -> None:

@@ -135,7 +135,6 @@ def _write_chunks(f: Task, a: int, b: int) -> None:
     patches, gradients, tiles = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "gradients", "tiles"))
     groups, channels, width = f.fields("groups channels patch_width")
     size = f.field("padded_channels") * f.field("padded_filters") * PLACES
-    plane_step = f.field("plane") * 4
     with f.loop(f.low, f.high) as chunk:
         sums = f.pointer(F32, f.array(WORKSPACE), chunk * groups * size)
         with f.loop(0, groups * size, lanes) as i:
@@ -146,11 +145,9 @@ def _write_chunks(f: Task, a: int, b: int) -> None:
             with f.loop(0, groups) as group:
                 with f.loop(0, channels) as channel:
                     pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels,
-                                 f.pointer(F32, mine, channel * plane_step), 2)
-                with f.loop(0, unit.images * f.field("vectors")) as v:
-                    base = f.load(I64, f.table("position_table"), v)
-                    transform_patches(f, mine, plane_step, f.pointer(F32, patches, v * lanes), [base], width,
-                                      f.field("padded_channels"))
+                                 f.pointer(F32, mine, channel * f.field("plane") * 4), 2)
+                transform_patches(f, mine, patches, f.integer(0), unit.images * f.field("vectors"), width,
+                                  f.field("padded_channels"))
                 _pack_gradients(f, unit, group, gradients)
                 _transform_gradients(f, unit, gradients, tiles)
                 _add_products(f, unit, patches, tiles, f.pointer(F32, sums, group * size), a, b)
@@ -178,7 +175,6 @@ def _pack_gradients(f: Task, unit: Unit, group: Value, target: Value) -> None:
             # What is written beyond a row is written again with the next one.
             for lane, line in enumerate(transposed(f, lines)):
                 f.store(line, here, (x + lane) * padded + first)
-    # Columns beyond the last row lie in slack.
 
 
 def _transform_gradients(f: Task, unit: Unit, gradients: Value, tiles: Value) -> None:
@@ -228,6 +224,7 @@ def _write_sums(f: Task) -> None:
     step = f.field("padded_channels") * padded
     size = f.field("groups") * step * PLACES
     back = [list(row) for row in zip(*G, strict=True)]
+    kernels = f.workspace(WORKSPACE)
     trace = f.variable(f.zeros(F32, lanes))
     with f.loop(f.low, f.high) as row:
         group, channel = row // channels, row % channels
@@ -241,10 +238,11 @@ def _write_sums(f: Task) -> None:
             kernel = both_sides(back, [found[0:4], found[4:8], found[8:12], found[12:16]])
             for tap, value in enumerate(value for line in kernel for value in line):
                 trace.set(f.fma(value, 0.0, trace.get()))
-                for lane in range(lanes):
-                    with f.when(number + lane < filters):
-                        at = ((group * filters + number + lane) * channels + channel) * 9 + tap
-                        f.store(value.lane(lane), f.array(RESULT), at)
+                f.store(value, kernels, tap * lanes)
+            with f.loop(0, smaller(f, filters - number, f.integer(lanes))) as lane:
+                target = f.pointer(F32, f.array(RESULT), ((group * filters + number + lane) * channels + channel) * 9)
+                for tap in range(9):
+                    f.store(f.load(F32, kernels, lane + tap * lanes), target, tap)
     with f.when(f.total(trace.get()).differs(0.0)):
         f.store(f.integer(1), f.array(FLAG))
     f.end()
