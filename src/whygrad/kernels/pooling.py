@@ -12,7 +12,17 @@ import numpy as np
 from whygrad.backends.numpy_pool import divisors
 from whygrad.kernels import host
 from whygrad.kernels.conv import declined, in_one_piece
-from whygrad.kernels.pooling_code import Maxima, Means, Places, maxima, means, scatter, spread_means
+from whygrad.kernels.pooling_code import (
+    Bounds,
+    Places,
+    Windows,
+    maxima,
+    means,
+    scatter,
+    spread_means,
+    spread_uneven_means,
+    uneven_means,
+)
 from whygrad.kernels.stages import ALONE, plan_array, workspace
 from whygrad.ops.pool import Adaptive, Sliding
 
@@ -23,8 +33,6 @@ Axis = Sliding | Adaptive
 
 # Elements below which one thread does all.
 ALONE_BELOW = 16384
-# There is no workspace, or this plan does not ask for any.
-NOTHING = np.zeros(0, np.float32)
 
 
 def suits(x: Any, dims: int) -> bool:
@@ -52,6 +60,11 @@ def evenly(axis: Axis) -> Sliding | None:
     return Sliding(axis.size, axis.size // axis.out, axis.size // axis.out, 0, 1, axis.out)
 
 
+def window_fields(down: Sliding, across: Sliding, planes: int, by_one: int, room: int = 0) -> Windows:
+    return Windows(room, 0, planes, by_one, down.size, across.size, down.kernel, across.kernel, down.stride, across.stride,
+                   down.padding, across.padding, down.dilation, across.dilation, down.out, across.out)
+
+
 class MaximaPlan(NamedTuple):
     plan: Any
     shape: Shape
@@ -65,8 +78,7 @@ def maxima_plan(shape: Shape, axes: tuple[Axis, ...], with_places: bool) -> Maxi
         return None
     planes = math.prod(shape[:-len(axes)])
     result = (*shape[:-len(axes)], *[axis.out for axis in axes])
-    fields = Maxima(0, 0, planes, alone(math.prod(shape)), down.size, across.size, down.kernel, across.kernel, down.stride,
-                    across.stride, down.padding, across.padding, down.dilation, across.dilation, down.out, across.out)
+    fields = window_fields(down, across, planes, alone(math.prod(shape)))
     return MaximaPlan(plan_array(fields), result, maxima(across.stride if across.stride <= 2 else 0, with_places))
 
 
@@ -121,13 +133,27 @@ def means_plan(before: Shape, axes: tuple[Axis, ...], count_pad: bool, divisor: 
     both = two(axes)
     down, across = both
     planes = math.prod(before)
-    counts = np.broadcast_to(np.asarray(divisors(axes, count_pad, divisor), np.float32), [axis.out for axis in axes])
-    tables = [bounds(axis) for axis in both]
-    first = len(Means._fields)
-    fields = Means(-(-across.size // 16 + 2) * 16, 0, planes, alone(planes * down.size * across.size), down.size, across.size,
-                   down.out, across.out, first, first + 2 * down.out)
+    by = np.broadcast_to(np.asarray(divisors(axes, count_pad, divisor), np.float32), [axis.out for axis in axes]).ravel()
     shape = (*before, *[axis.size if backward else axis.out for axis in axes])
-    return MeansPlan(plan_array(fields, tables), shape, counts.ravel(), spread_means() if backward else means())
+    by_one = alone(planes * down.size * across.size)
+    even_down, even_across = evenly(down), evenly(across)
+    if even_down is not None and even_across is not None and even_across.stride <= 2:
+        room = rounded(down.out * across.out) if backward else 0
+        plan = plan_array(window_fields(even_down, even_across, planes, by_one, room))
+        run = (spread_means if backward else means)(even_across.stride)
+    else:
+        first = len(Bounds._fields)
+        fields = Bounds(rounded(across.size), 0, planes, by_one, down.size, across.size, down.out, across.out, first,
+                        first + 2 * down.out)
+        tables = [bounds(axis) for axis in both]
+        plan = plan_array(fields, tables)
+        run = spread_uneven_means(all(map(are_apart, tables, [axis.size for axis in both]))) if backward else uneven_means()
+    return MeansPlan(plan, shape, by, run)
+
+
+def rounded(floats: int) -> int:
+    """With room for a vector that begins within."""
+    return -(-floats // 16) * 16 + 16
 
 
 def bounds(axis: Axis) -> list[int]:
@@ -138,13 +164,22 @@ def bounds(axis: Axis) -> list[int]:
     return [min(max(n, 0), axis.size) for start in starts for n in (start, start + axis.kernel)]
 
 
+def are_apart(table: list[int], size: int) -> bool:
+    """Does each of `size` elements lie in exactly one window?"""
+    return [0, *table[1::2]] == [*table[::2], size]
+
+
 def _mean_row(backward: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def maker(numpy: Callable[..., Any]) -> Callable[..., Any]:
         def pooled(x: Any, *, axes: tuple[Axis, ...], count_pad: bool, divisor: int | None, kind: Any) -> Any:
             if not suits(x, len(axes)):
                 return declined(numpy, x, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind)
             found = means_plan(x.shape[:-len(axes)], axes, count_pad, divisor, backward)
-            return found.run(found.plan, in_one_piece(x), found.by, workspace(found.plan), np.empty(found.shape, np.float32))
+            result = np.empty(found.shape, np.float32)
+            if not result.size:
+                return result
+            needed = (workspace(found.plan),) if found.plan[0] else ()
+            return found.run(found.plan, in_one_piece(x), found.by, *needed, result)
 
         return pooled
 
