@@ -11,8 +11,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from whygrad.backends import numpy_conv
-from whygrad.kernels import channel_sum as bias_kernels
-from whygrad.kernels import conv, conv_plan, host
+from whygrad.kernels import conv, conv_plan, host, reduce
 from whygrad.kernels.pool import pool
 from whygrad.ops.conv import Window
 
@@ -126,7 +125,8 @@ def test_result_of_another_size() -> None:
 def test_output_padding() -> None:
     y, weight, bias = numbers(2, 3, 4, 5), numbers(3, 2, 3, 3), numbers(2)
     statics = {"size": (9, 10), "window": Window((2, 2), (1, 1), (1, 1), 1)}
-    check(conv.convolution_transpose(refuse)(y, weight, bias, **statics), exact("convolution_transpose", (y, weight, bias), statics))
+    result = conv.convolution_transpose(refuse)(y, weight, bias, **statics)
+    check(result, exact("convolution_transpose", (y, weight, bias), statics))
 
 
 def test_gradients_that_are_expanded_or_turned() -> None:
@@ -175,7 +175,7 @@ def test_a_bad_gradient_spoils_its_filter_only(channels: int) -> None:
     assert np.isfinite(np.delete(result, 2, axis=0)).all()
 
 
-def test_errors_are_like_torch(torch: Any = None) -> None:
+def test_errors_are_like_torch() -> None:
     torch = pytest.importorskip("torch")
     x, weight = numbers(4, 64, 28, 28), numbers(64, 64, 3, 3)
     window = Window((1, 1), (1, 1), (1, 1), 1)
@@ -185,10 +185,9 @@ def test_errors_are_like_torch(torch: Any = None) -> None:
     assert ours <= 2 * np.abs(theirs - expected).max()
 
 
-@pytest.mark.parametrize("shape", [(2, 3, 5, 7), (4, 16, 28, 28), (1, 1, 100), (3, 2, 64)])
+@pytest.mark.parametrize("shape", [(4, 16, 28, 28), (11, 3, 50, 7), (2, 3, 3000)])
 def test_sums_of_channels(shape: tuple[int, ...]) -> None:
     x = numbers(*shape)
-    kernel = bias_kernels.channel_sum(refuse)
-    expected = x.astype(np.float64).sum((0, *range(2, x.ndim)))
-    np.testing.assert_allclose(kernel(x), expected, rtol=1e-5, atol=1e-4)
-    np.testing.assert_array_equal(kernel(np.asfortranarray(x)), kernel(x))
+    axis = (0, *range(2, x.ndim))
+    result = reduce.sum(refuse)(x, axis=axis, keepdims=False)
+    np.testing.assert_allclose(result, x.astype(np.float64).sum(axis), rtol=1e-5, atol=1e-4)

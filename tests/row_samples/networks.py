@@ -106,7 +106,6 @@ def window(dims: int, stride: int = 1, padding: int = 0, dilation: int = 1, grou
 
 
 SAMPLES |= {
-    "channel_sum": [case(real(2, 3, 4)), case(real(2, 3, 2, 2))],
     "convolution": [
         case(real(2, 2, 5), real(2, 2, 3), real(2), window=window(1)),
         case(real(1, 2, 6), real(4, 1, 2), None, window=window(1, 2, 1, 2, groups=2)),

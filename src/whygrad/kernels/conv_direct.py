@@ -180,7 +180,8 @@ def pack_channel(f: Task, unit: Unit, source: Value, channel: Value, all_channel
     with f.loop(0, unit.images) as i:
         here = f.pointer(F32, source, ((unit.first_image + i) * all_channels + channel) * pixels)
         pack_image(f, here, f.field("height"), f.field("width"), unit.first_row * stride[0] + f.field("top"), f.field("left"),
-                   f.pointer(F32, target, i * f.field("image")), f.field("rows"), f.field("pitch"), f.field("plane"), stride, step)
+                   f.pointer(F32, target, i * f.field("image")), f.field("rows"), f.field("pitch"), f.field("plane"), stride,
+                   step)
 
 
 def _write_units(f: Task, together: int, vectors: int, step: int, dense: bool) -> None:

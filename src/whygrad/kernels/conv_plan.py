@@ -6,9 +6,7 @@ with a stride is several of them, one for each place that pixels of the result c
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from whygrad.kernels.host import host
@@ -162,7 +160,6 @@ def accumulators() -> int:
     return 24 if host().lanes == 16 else 12
 
 
-@lru_cache(maxsize=64)
 def step_of(stride: int) -> int:
     """The column strides for which packing is written out."""
     return stride if stride <= 2 else 0
@@ -177,7 +174,3 @@ def axes_of(window: Any, image: Sequence[int], kernel: Sequence[int], out: Seque
     """(size, kernel, out, stride, padding, dilation) for two axes."""
     both = list(zip(image, kernel, out, window.stride, window.padding, window.dilation, strict=True))
     return both if len(both) == 2 else [(1, 1, 1, 1, 0, 1), *both]
-
-
-def product_of(values: Sequence[int]) -> int:
-    return math.prod(values)

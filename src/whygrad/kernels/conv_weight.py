@@ -123,7 +123,7 @@ def compiled(a: int, b: int, step: int) -> Any:
 def _write_chunks(f: Task, a: int, b: int, step: int) -> None:
     mine = f.workspace(WORKSPACE)
     gradients = f.pointer(F32, mine, f.field("gradients"))
-    groups, channels, filters, products = f.fields("groups channels filters products")
+    groups, channels, filters = f.fields("groups channels filters")
     padded_filters, padded_products = f.fields("padded_filters padded_products")
     plane_step = f.field("plane") * f.field("stride_down") * f.field("stride_across")
     size = padded_filters * padded_products

@@ -40,7 +40,7 @@ class Places(NamedTuple):
     planes: int
     alone: int
     pixels: int
-    count: int  # of places in a plane
+    places: int  # in a plane
 
 
 class Bounds(NamedTuple):
@@ -127,7 +127,7 @@ def scatter() -> Any:
 
 
 def _write_scatter(f: Task) -> None:
-    pixels, count = f.fields("pixels count")
+    pixels, count = f.fields("pixels places")
     with f.loop(f.low, f.high) as plane:
         numbers, places = f.pointer(F32, f.array(0), plane * count), f.pointer(I64, f.array(1), plane * count)
         image = f.pointer(F32, f.array(3), plane * pixels)

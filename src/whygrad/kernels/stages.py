@@ -1,8 +1,9 @@
 """Kernels that are more than one loop: stages that follow each other, each cut into units for all threads.
 
 What a stage does is laid down in a plan, an array of int64: first numbers with names (the fields of a NamedTuple), then
-tables. The first two are the floats of workspace that each thread needs, and those that all share. So one compiled function serves all shapes, and what belongs to a shape is worked out once, in Python. A stage's
-result must not depend on which thread does which unit.
+tables. The first two are the floats of workspace that each thread needs, and those that all share. So one compiled
+function serves all shapes, and what belongs to a shape is worked out once, in Python. A stage's result must not depend on
+which thread does which unit.
 """
 
 from __future__ import annotations

@@ -28,9 +28,11 @@ _whygrad_internal_ = True
 FLAG, RESULT = 4, 5
 PLACES = 16
 
-B = [[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]]  # transposed: rows are what a result is made of
-G = [[1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]]
-A = [[1, 1, 1, 0], [0, 1, -1, -1]]
+Matrix = list[list[float]]
+
+B: Matrix = [[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]]  # transposed: rows are what a result is made of
+G: Matrix = [[1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]]
+A: Matrix = [[1, 1, 1, 0], [0, 1, -1, -1]]
 
 
 def combination(weights: Sequence[float], values: Sequence[Value]) -> Value:
@@ -39,9 +41,10 @@ def combination(weights: Sequence[float], values: Sequence[Value]) -> Value:
     for weight, value in sorted(zip(weights, values, strict=True), key=lambda pair: -pair[0]):
         if weight:
             part = parts.get(abs(weight))
-            parts[abs(weight)] = value if part is None else part + value if weight > 0 else part - value
-    if weights == [0, -1]:
-        return -parts[1]
+            if part is None:
+                parts[abs(weight)] = value if weight > 0 else -value
+            else:
+                parts[abs(weight)] = part + value if weight > 0 else part - value
     terms = [part if size == 1 else part * size for size, part in parts.items()]
     return terms[0] if len(terms) == 1 else terms[0] + terms[1]
 
@@ -203,7 +206,8 @@ def _gathered(f: Task, values: list[Value]) -> Value:
     return Value(f, result)
 
 
-def transform_patches(f: Task, images: Value, patches: Value, first: Value, count: Value, width: Any, all_channels: Value) -> None:
+def transform_patches(f: Task, images: Value, patches: Value, first: Value, count: Value, width: Any,
+                      all_channels: Value) -> None:
     """The patches of all channels at `count` vectors of tiles: [place][channel][tile], with `width` tiles."""
     lanes = host().lanes
     table, positions = f.table("offset_table"), f.table("position_table")

@@ -6,7 +6,6 @@ With y = x * w (a correlation of x with the kernel w), each row computes one of 
 
 from typing import NamedTuple
 
-from whygrad.ops.reduction import unreduce
 from whygrad.ops.table import op
 
 
@@ -19,21 +18,14 @@ class Window(NamedTuple):
     groups: int
 
 
-def all_but_channels(shape):
-    return (0, *range(2, len(shape)))
-
-
-@op(memory="own", node="ConvolutionBackwardBackward0",
-    x=lambda xp, g, x_shape: unreduce(xp, g, x_shape, all_but_channels(x_shape), keepdims=False))
-def channel_sum(xp, x):
-    """The gradient of a bias."""
-    return xp.sum(x, axis=all_but_channels(x.shape), keepdims=False)
+def per_channel_sum(xp, g):
+    return xp.sum(g, axis=(0, *range(2, len(g.shape))), keepdims=False)
 
 
 @op(memory="own",
     x=lambda xp, g, weight, x_shape, window: xp.convolution_input(g, weight, size=x_shape[2:], window=window),
     weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(g, x, size=weight_shape[2:], window=window),
-    bias=lambda xp, g: xp.channel_sum(g))
+    bias=lambda xp, g: per_channel_sum(xp, g))
 def convolution(xp, x, weight, bias, *, window, size=None):
     """`size` is the spatial shape of the result, where it is not all that the kernel can reach."""
     return xp.convolution(x, weight, bias, window=window, size=size)
@@ -42,7 +34,7 @@ def convolution(xp, x, weight, bias, *, window, size=None):
 @op(memory="own", node="ConvolutionBackward0",
     x=lambda xp, g, weight, x_shape, window: xp.convolution(g, weight, None, window=window, size=x_shape[2:]),
     weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(x, g, size=weight_shape[2:], window=window),
-    bias=lambda xp, g: xp.channel_sum(g))
+    bias=lambda xp, g: per_channel_sum(xp, g))
 def convolution_transpose(xp, x, weight, bias, *, size, window):
     """What users call a transposed convolution; `size` is the spatial shape of the result."""
     return xp.convolution_transpose(x, weight, bias, size=size, window=window)
