@@ -115,21 +115,23 @@ def winograd_weight(count: int, groups: int, channels: int, filters: int, down: 
         patches=packed, gradients=packed + patches, tiles=packed + patches + gradients, tiles_of_unit=tiles, patch_width=width,
         gradient_rows=down.out, gradient_columns=across.out,
         offset_table=start, position_table=start + PLACES, tile_table=start + PLACES + len(layout.positions))
-    return Planned(plan_array(fields, tables), compiled(a, b), by_definition)
+    return Planned(plan_array(fields, tables), compiled(a, b, padded_filters == filters), by_definition)
 
 
 @lru_cache(maxsize=64)
-def compiled(a: int, b: int) -> Any:
+def compiled(a: int, b: int, whole: bool) -> Any:
+    """`whole`: the filters are whole vectors."""
+
     def write(module: Any, name: str) -> list[Stage]:
         chunks, sums = (Task(module, f"{name}_{part}", WinogradWeight._fields) for part in ("chunks", "sums"))
-        _write_chunks(chunks, a, b)
+        _write_chunks(chunks, a, b, whole)
         _write_sums(sums)
         return [Stage(chunks, "chunks", "chunks_alone"), Stage(sums, "sums", "sums_alone")]
 
-    return staged("convolution_weight", f"winograd weight gradient {a} {b}", "ffowif", write)
+    return staged("convolution_weight", f"winograd weight gradient {a} {b} {whole}", "ffowif", write)
 
 
-def _write_chunks(f: Task, a: int, b: int) -> None:
+def _write_chunks(f: Task, a: int, b: int, whole: bool) -> None:
     lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     patches, gradients, tiles = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "gradients", "tiles"))
@@ -148,13 +150,13 @@ def _write_chunks(f: Task, a: int, b: int) -> None:
                                  f.pointer(F32, mine, channel * f.field("plane") * 4), 2)
                 transform_patches(f, mine, patches, f.integer(0), unit.images * f.field("vectors"), width,
                                   f.field("padded_channels"))
-                _pack_gradients(f, unit, group, gradients)
+                _pack_gradients(f, unit, group, gradients, whole)
                 _transform_gradients(f, unit, gradients, tiles)
                 _add_products(f, unit, patches, tiles, f.pointer(F32, sums, group * size), a, b)
     f.end()
 
 
-def _pack_gradients(f: Task, unit: Unit, group: Value, target: Value) -> None:
+def _pack_gradients(f: Task, unit: Unit, group: Value, target: Value, whole: bool) -> None:
     """[image][row][column][filter], to even numbers of rows and columns, with zeros where there is none."""
     lanes = host().lanes
     filters, padded, rows, columns = f.fields("filters padded_filters gradient_rows gradient_columns")
@@ -167,11 +169,13 @@ def _pack_gradients(f: Task, unit: Unit, group: Value, target: Value) -> None:
                            + f.choose(inside, y, 0) * columns)
         here = f.pointer(F32, target, (i * f.field("band_rows") * 2 + row) * across * padded)
         with f.loop(0, padded, lanes) as first, f.loop(0, across, lanes) as x:
+            mask = lanes_within(f, x, f.choose(inside, columns, 0), lanes)
             lines = []
             for lane in range(lanes):
-                there = f.choose(inside & (first + lane < filters), columns, 0)
-                at = f.choose(first + lane < filters, first + lane, 0) * pixels + x
-                lines.append(load_some(f, source, at, lanes_within(f, x, there, lanes)))
+                number = first + lane
+                if not whole:  # filters beyond the last one are never looked at again
+                    number = f.choose(number < filters, number, 0)
+                lines.append(load_some(f, source, number * pixels + x, mask))
             # What is written beyond a row is written again with the next one.
             for lane, line in enumerate(transposed(f, lines)):
                 f.store(line, here, (x + lane) * padded + first)
