@@ -82,9 +82,8 @@ def reach(axis: Axis) -> tuple[int, int]:
     return min(shifts), max(shifts)
 
 
-def lay_out(count: int, channels: int, down: Axis, across: Axis, work: int, block_limit: int = IMAGE_FLOATS,
-            vectors: int = VECTORS) -> Layout:
-    """`work`: multiplications for one image."""
+def lay_out(count: int, channels: int, down: Axis, across: Axis, work: int, dense: int = 0) -> Layout:
+    """`work`: multiplications for one image. `dense`: how many results a unit may have, if they lie close together."""
     lanes = host().lanes
     (top, bottom), (left, right) = reach(down), reach(across)
     more_rows, more_columns = (bottom - top) // down.stride, (right - left) // across.stride
@@ -102,29 +101,42 @@ def lay_out(count: int, channels: int, down: Axis, across: Axis, work: int, bloc
 
     def cost(rows: int) -> float:
         """Vectors in all, and a little for packing."""
-        return -(-down.out // rows) * (min(flat(rows), rows * run) + 0.1 * (rows + more_rows) * run)
+        bands, rest = divmod(down.out, rows)
+        if dense:
+            vectors = bands * -(-rows * across.out // lanes) + -(-rest * across.out // lanes)
+        else:
+            vectors = (bands + (rest > 0)) * min(flat(rows), rows * run)
+        return vectors + 0.1 * (bands + (rest > 0)) * (rows + more_rows) * run
+
+    def fits(rows: int) -> bool:
+        if dense:
+            return rows == 1 or rows * across.out <= dense
+        return rows <= 4 or floats(rows) <= IMAGE_FLOATS
 
     most = down.out
     wanted = min(UNITS // max(count, 1), work // UNIT_WORK)
     if wanted > 1:
         most = max(2, -(-down.out // wanted))
-    choices = [rows for rows in range(1, most + 1) if rows <= 4 or floats(rows) <= block_limit]
-    band_rows = min(choices, key=cost)
+    band_rows = min(filter(fits, range(1, most + 1)), key=cost)
     rows = band_rows + more_rows
-    if flat(band_rows) <= band_rows * run:
+    if dense:
+        starts, row_step = [], across.out
+    elif flat(band_rows) <= band_rows * run:
         starts, row_step = [i * lanes for i in range(flat(band_rows))], pitch
     else:
         starts, row_step = [row * pitch + i * lanes for row in range(band_rows) for i in range(run)], run * lanes
     bands = max(1, -(-down.out // band_rows))
     block = 1
     if bands == 1:
-        block = max(1, min(-(-vectors // max(len(starts), 1)), count // UNITS, block_limit // max(floats(rows), 1)))
+        room = dense // (rows * across.out) if dense else min(-(-VECTORS // len(starts)), IMAGE_FLOATS // max(floats(rows), 1))
+        block = max(1, min(room, count // UNITS))
     image = rows * pitch
     # Behind a plane: what is stored of a last row beyond its end, and what vectors read beyond it.
     plane = _rounded(block * image + pitch + 2 * lanes, lanes)
     positions = [i * image + start for i in range(block) for start in starts]
-    return Layout(block, band_rows, bands, rows, pitch, image, plane, len(starts), row_step, len(starts) * lanes,
-                  tuple(positions), top, left)
+    image_step = band_rows * row_step if dense else len(starts) * lanes
+    return Layout(block, band_rows, bands, rows, pitch, image, plane, len(starts), row_step, image_step, tuple(positions), top,
+                  left)
 
 
 def _rounded(n: int, to: int) -> int:

@@ -84,9 +84,7 @@ class Winograd(NamedTuple):
     pitch: int
     image: int
     plane: int
-    vectors: int
-    row_step: int
-    image_step: int
+    tiles: int  # of a unit, to whole vectors and one more
     patches: int  # where in the workspace transformed patches, products and results begin
     products: int
     results: int
@@ -97,7 +95,6 @@ class Winograd(NamedTuple):
     result_columns: int
     element_table: int
     offset_table: int
-    position_table: int
 
 
 class Planned(NamedTuple):
@@ -118,6 +115,21 @@ def applies(channels: int, filters: int, down: Axis, across: Axis) -> bool:
         for axis in (down, across))
 
 
+# Floats of transformed patches that a thread works on at a time, but neither too few nor too many tiles.
+PATCH_FLOATS, FEWEST_TILES, MOST_TILES = 1 << 18, 64, 256
+
+
+def tiles_at_a_time(channels: int) -> int:
+    return min(max(FEWEST_TILES, PATCH_FLOATS // (PLACES * channels)), MOST_TILES)
+
+
+def room_for(tiles: int) -> int:
+    """Floats for a row of tiles: with what is stored of the last vector, and an odd number of vectors, because rows that are
+    a power of two apart are slow."""
+    lanes = host().lanes
+    return (-(-tiles // lanes) + 1 | 1) * lanes
+
+
 def of_tiles(axis: Axis) -> Axis:
     first = axis.taps[0].shift
     return Axis(axis.size, -(-axis.out // 2), 2, tuple([Tap(first + i, i) for i in range(4)]), 0, 1, axis.out)
@@ -132,17 +144,17 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
     together, vectors = register_block(filters, 8 if lanes == 16 else 4, accumulators())
     tiles_down, tiles_across = of_tiles(down), of_tiles(across)
     work = groups * filters * channels * tiles_down.out * tiles_across.out * PLACES
-    # The workspace holds both the images and the results of a unit.
-    layout = lay_out(count, channels + filters, tiles_down, tiles_across, work)
+    layout = lay_out(count, channels, tiles_down, tiles_across, work, tiles_at_a_time(channels))
     blocks = -(-filters // together)
     panel = together * PLACES * channels
     packed = channels * layout.plane * 4 + layout.pitch + 2 * lanes
     packed = -(-packed // lanes) * lanes
-    patches = PLACES * channels * vectors * lanes
+    tiles = room_for(layout.block * layout.image_step)
+    patches = PLACES * channels * tiles
     products = PLACES * together * vectors * lanes
-    results = 4 * filters * layout.block * layout.image_step
+    results = 4 * filters * tiles
     units = -(-count // layout.block) * layout.bands
-    tables = [elements(down, across, weights.width), offsets(layout, 1, tiles_down, tiles_across), layout.positions]
+    tables = [elements(down, across, weights.width), offsets(layout, 1, tiles_down, tiles_across)]
     start = len(Winograd._fields)
     alone = work * count < ALONE_WORK or units == 1
     fields = Winograd(
@@ -151,11 +163,11 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
         images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=tiles_down.out,
         out_columns=tiles_across.out, groups=groups, channels=channels, filters=filters, blocks=blocks,
         height=down.size, width=across.size, stride_down=2, stride_across=2, top=layout.top, left=layout.left,
-        rows=layout.rows, pitch=layout.pitch, image=layout.image, plane=layout.plane, vectors=layout.vectors,
-        row_step=layout.row_step, image_step=layout.image_step, patches=packed, products=packed + patches,
+        rows=layout.rows, pitch=layout.pitch, image=layout.image, plane=layout.plane, tiles=tiles, patches=packed,
+        products=packed + patches,
         results=packed + patches + products, weight_filter=weights.filter, weight_channel=weights.channel,
         weight_group=weights.group, result_rows=down.out, result_columns=across.out,
-        element_table=start, offset_table=start + 9, position_table=start + 9 + PLACES)
+        element_table=start, offset_table=start + 9)
     return Planned(plan_array(fields, tables), compiled(together, vectors), by_definition)
 
 
@@ -206,38 +218,43 @@ def _gathered(f: Task, values: list[Value]) -> Value:
     return Value(f, result)
 
 
-def transform_patches(f: Task, images: Value, patches: Value, first: Value, count: Value, width: Any,
-                      all_channels: Value) -> None:
-    """The patches of all channels at `count` vectors of tiles: [place][channel][tile], with `width` tiles."""
+def transform_patches(f: Task, unit: Unit, images: Value, patches: Value, step: Value) -> None:
+    """The patches of all channels: [place][channel][tile], places `step` apart. Rows of tiles lie close together: what the last
+    vector of a row has too much is written again with the next row."""
     lanes = host().lanes
-    table, positions = f.table("offset_table"), f.table("position_table")
+    table = f.table("offset_table")
     places = [f.load(I64, table, i) for i in range(PLACES)]
-    with f.loop(0, f.field("channels")) as channel, f.loop(0, count) as i:
-        here = f.pointer(F32, images, channel * f.field("plane") * 4 + f.load(I64, positions, first + i))
-        patch = [f.load(F32, here, place, lanes) for place in places]
-        transformed = both_sides(B, [patch[0:4], patch[4:8], patch[8:12], patch[12:16]])
-        for place, value in enumerate(value for line in transformed for value in line):
-            f.store(value, patches, (all_channels * place + channel) * width + i * lanes)
+    columns = f.field("out_columns")
+    with f.loop(0, f.field("channels")) as channel, f.loop(0, unit.images) as i, f.loop(0, unit.rows) as row:
+        source = f.pointer(F32, images, channel * f.field("plane") * 4 + i * f.field("image") + row * f.field("pitch"))
+        target = f.pointer(F32, patches, channel * f.field("tiles") + (i * unit.rows + row) * columns)
+        with f.loop(0, columns, lanes) as column:
+            here = f.pointer(F32, source, column)
+            patch = [f.load(F32, here, place, lanes) for place in places]
+            transformed = both_sides(B, [patch[0:4], patch[4:8], patch[8:12], patch[12:16]])
+            for place, value in enumerate(value for line in transformed for value in line):
+                f.store(value, target, step * place + column)
 
 
 def _write_units(f: Task, together: int, vectors: int) -> None:
+    lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     patches, products, results = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "products", "results"))
     groups, channels, blocks = f.fields("groups channels blocks")
-    length = f.field("block") * f.field("image_step") * 2
+    length = f.field("tiles") * 2
     with f.loop(f.low, f.high) as number:
         unit = Unit(f, number)
         with f.loop(0, groups) as group:
             with f.loop(0, channels) as channel:
                 pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels,
                              f.pointer(F32, mine, channel * f.field("plane") * 4), 2)
-            covered = unit.images * f.field("vectors")
+            transform_patches(f, unit, mine, patches, channels * f.field("tiles"))
+            covered = (unit.images * unit.rows * f.field("out_columns") + lanes - 1) // lanes
             with f.loop(0, covered, vectors) as v:
                 count = smaller(f, covered - v, f.integer(vectors))
-                transform_patches(f, mine, patches, v, count, vectors * host().lanes, channels)
                 with f.loop(0, blocks) as block:
                     panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (PLACES * together) * channels)
-                    _multiply(f, panel, patches, products, together, vectors, count)
+                    _multiply(f, panel, f.pointer(F32, patches, v * lanes), products, together, vectors, count)
                     _transform_results(f, products, results, block, v, together, vectors, count, length)
             _write_results(f, unit, results, length, group)
     f.end()
@@ -249,11 +266,11 @@ def _multiply(f: Task, panel: Value, patches: Value, products: Value, together: 
     channels = f.field("channels")
 
     def sums(place: Value, first: Any, number: int) -> None:
-        here = f.pointer(F32, patches, channels * place * (vectors * lanes) + first * lanes)
+        here = f.pointer(F32, patches, channels * place * f.field("tiles") + first * lanes)
         target = f.pointer(F32, products, place * (together * vectors * lanes) + first * lanes)
         found = spread_products(f, f.pointer(F32, panel, channels * place * together),
                                 [f.pointer(F32, here, i * lanes) for i in range(number)], channels, together,
-                                [f.zeros(F32, lanes)] * together, lambda k: k * (vectors * lanes))
+                                [f.zeros(F32, lanes)] * together, lambda k: k * f.field("tiles"))
         for p, row in enumerate(found):
             for i, total in enumerate(row):
                 f.store(total, target, (p * vectors + i) * lanes)
@@ -301,7 +318,7 @@ def _write_results(f: Task, unit: Unit, results: Value, length: Value, group: Va
             plane = ((unit.first_image + i) * f.field("groups") + group) * filters + number
             target = f.pointer(F32, f.array(RESULT), (plane * rows + first) * columns)
             with f.loop(0, smaller(f, unit.rows * 2, rows - first)) as row:
-                place = (number * 2 + row % 2) * length + i * f.field("image_step") * 2 + row // 2 * f.field("row_step") * 2
+                place = (number * 2 + row % 2) * length + (i * unit.rows + row // 2) * f.field("out_columns") * 2
                 copy_row(f, f.pointer(F32, results, place), f.pointer(F32, target, row * columns), columns, finished)
     with f.when(f.total(trace.get()).differs(0.0)):
         f.store(f.integer(1), f.array(FLAG))

@@ -16,13 +16,22 @@ from whygrad.kernels.conv_weight import GRADIENT, IMAGE, WORKSPACE, weight_gradi
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged
 from whygrad.kernels.tiles import lanes_within, load_some, smaller, transposed
-from whygrad.kernels.values import F32, I64, Value
-from whygrad.kernels.winograd import FLAG, PLACES, RESULT, A, G, Planned, both_sides, of_tiles, transform_patches
+from whygrad.kernels.values import F32, Value
+from whygrad.kernels.winograd import (
+    FLAG,
+    PLACES,
+    RESULT,
+    A,
+    G,
+    Planned,
+    both_sides,
+    of_tiles,
+    room_for,
+    tiles_at_a_time,
+    transform_patches,
+)
 
 _whygrad_internal_ = True
-
-# Floats that a unit's transformed patches and gradients should have together, and vectors of tiles of small images.
-UNIT_FLOATS, VECTORS = 1 << 17, 4
 
 
 class WinogradWeight(NamedTuple):
@@ -57,17 +66,14 @@ class WinogradWeight(NamedTuple):
     pitch: int
     image: int
     plane: int
-    vectors: int
+    tiles: int  # of a unit, to whole vectors and one more
     patches: int  # where in the workspace they begin
     gradients: int
-    tiles: int
-    tiles_of_unit: int
-    patch_width: int
+    transformed: int
+    unit_tiles: int
     gradient_rows: int  # of pixels
     gradient_columns: int
     offset_table: int
-    position_table: int
-    tile_table: int
 
 
 def blocks(channels: int, filter_vectors: int) -> tuple[int, int]:
@@ -90,32 +96,29 @@ def winograd_weight(count: int, groups: int, channels: int, filters: int, down: 
     padded_filters = -(-filter_vectors // b) * b * lanes
     tiles_down, tiles_across = of_tiles(down), of_tiles(across)
     work = groups * filters * channels * tiles_down.out * tiles_across.out * PLACES
-    layout = lay_out(count, 4 * (channels + padded_filters), tiles_down, tiles_across, work, UNIT_FLOATS, VECTORS)
+    layout = lay_out(count, channels, tiles_down, tiles_across, work, tiles_at_a_time(channels + padded_filters))
     units = -(-count // layout.block) * layout.bands
     size = groups * PLACES * padded_channels * padded_filters
     chunks = min(units, 8 if size <= 1 << 18 else 4 if size <= 1 << 20 else 2)
     packed = -(-(channels * layout.plane * 4 + layout.pitch + 2 * lanes) // lanes) * lanes
-    width = layout.block * layout.vectors * lanes
-    tiles = layout.block * layout.band_rows * tiles_across.out
-    patches = PLACES * padded_channels * width
+    unit_tiles = layout.block * layout.image_step
+    tiles = room_for(unit_tiles)
+    patches = PLACES * padded_channels * tiles
     gradients = (layout.block * layout.band_rows * 4 * tiles_across.out + lanes) * padded_filters
-    table = [i * layout.image_step + row * layout.row_step + column for i in range(layout.block)
-             for row in range(layout.band_rows) for column in range(tiles_across.out)]
-    tables = [offsets(layout, 1, tiles_down, tiles_across), layout.positions, table]
-    start = len(WinogradWeight._fields)
     alone = work * count < ALONE_WORK or chunks == 1
     fields = WinogradWeight(
-        each=packed + patches + gradients + PLACES * tiles * padded_filters, shared=chunks * size,
+        each=packed + patches + gradients + PLACES * unit_tiles * padded_filters, shared=chunks * size,
         chunks=chunks, chunks_alone=ALONE if alone else 0, sums=groups * channels, sums_alone=ALONE if alone else 0,
         chunk_units=-(-units // chunks), units=units,
         images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=tiles_down.out,
         out_columns=tiles_across.out, groups=groups, channels=channels, filters=filters, padded_channels=padded_channels,
         padded_filters=padded_filters, height=down.size, width=across.size, stride_down=2, stride_across=2, top=layout.top,
-        left=layout.left, rows=layout.rows, pitch=layout.pitch, image=layout.image, plane=layout.plane, vectors=layout.vectors,
-        patches=packed, gradients=packed + patches, tiles=packed + patches + gradients, tiles_of_unit=tiles, patch_width=width,
+        left=layout.left, rows=layout.rows, pitch=layout.pitch, image=layout.image, plane=layout.plane, tiles=tiles,
+        patches=packed, gradients=packed + patches, transformed=packed + patches + gradients, unit_tiles=unit_tiles,
         gradient_rows=down.out, gradient_columns=across.out,
-        offset_table=start, position_table=start + PLACES, tile_table=start + PLACES + len(layout.positions))
-    return Planned(plan_array(fields, tables), compiled(a, b, padded_filters == filters), by_definition)
+        offset_table=len(WinogradWeight._fields))
+    plan = plan_array(fields, [offsets(layout, 1, tiles_down, tiles_across)])
+    return Planned(plan, compiled(a, b, padded_filters == filters), by_definition)
 
 
 @lru_cache(maxsize=64)
@@ -134,8 +137,8 @@ def compiled(a: int, b: int, whole: bool) -> Any:
 def _write_chunks(f: Task, a: int, b: int, whole: bool) -> None:
     lanes = host().lanes
     mine = f.workspace(WORKSPACE)
-    patches, gradients, tiles = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "gradients", "tiles"))
-    groups, channels, width = f.fields("groups channels patch_width")
+    patches, gradients, tiles = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "gradients", "transformed"))
+    groups, channels = f.fields("groups channels")
     size = f.field("padded_channels") * f.field("padded_filters") * PLACES
     with f.loop(f.low, f.high) as chunk:
         sums = f.pointer(F32, f.array(WORKSPACE), chunk * groups * size)
@@ -148,8 +151,7 @@ def _write_chunks(f: Task, a: int, b: int, whole: bool) -> None:
                 with f.loop(0, channels) as channel:
                     pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels,
                                  f.pointer(F32, mine, channel * f.field("plane") * 4), 2)
-                transform_patches(f, mine, patches, f.integer(0), unit.images * f.field("vectors"), width,
-                                  f.field("padded_channels"))
+                transform_patches(f, unit, mine, patches, f.field("padded_channels") * f.field("tiles"))
                 _pack_gradients(f, unit, group, gradients, whole)
                 _transform_gradients(f, unit, gradients, tiles)
                 _add_products(f, unit, patches, tiles, f.pointer(F32, sums, group * size), a, b)
@@ -194,26 +196,24 @@ def _transform_gradients(f: Task, unit: Unit, gradients: Value, tiles: Value) ->
             tile = [[f.load(F32, source, at + line * y + padded * x, lanes) for x in range(2)] for y in range(2)]
             target = f.pointer(F32, tiles, (row * across + column) * padded + number)
             for place, value in enumerate(value for part in both_sides(spread, tile) for value in part):
-                f.store(value, target, f.field("tiles_of_unit") * padded * place)
+                f.store(value, target, f.field("unit_tiles") * padded * place)
 
 
 def _add_products(f: Task, unit: Unit, patches: Value, tiles: Value, sums: Value, a: int, b: int) -> None:
     """For each place: sums[channel, filter] += sum over tiles of patch[channel, tile] * gradient[tile, filter]."""
     lanes = host().lanes
-    channels, padded, width = f.fields("padded_channels padded_filters patch_width")
+    channels, padded, width = f.fields("padded_channels padded_filters tiles")
     count = unit.images * unit.rows * f.field("out_columns")
-    table = f.table("tile_table")
     with f.loop(0, PLACES) as place, f.loop(0, channels, a) as channel:
         rows = [f.pointer(F32, patches, (place * channels + channel + i) * width) for i in range(a)]
         with f.loop(0, padded, b * lanes) as number:
-            gradients = f.pointer(F32, tiles, place * f.field("tiles_of_unit") * padded + number)
+            gradients = f.pointer(F32, tiles, place * f.field("unit_tiles") * padded + number)
             target = f.pointer(F32, sums, (place * channels + channel) * padded + number)
             totals = [[f.variable(f.load(F32, target, padded * i + j * lanes, lanes)) for j in range(b)] for i in range(a)]
             with f.loop(0, count) as tile:
-                at = f.load(I64, table, tile)
                 vectors = [f.load(F32, gradients, tile * padded + j * lanes, lanes) for j in range(b)]
                 for i, row in enumerate(rows):
-                    patch = f.load(F32, row, at).spread(lanes)
+                    patch = f.load(F32, row, tile).spread(lanes)
                     for j, vector in enumerate(vectors):
                         totals[i][j].set(f.fma(patch, vector, totals[i][j].get()))
             for i, row_totals in enumerate(totals):
