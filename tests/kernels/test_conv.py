@@ -133,7 +133,8 @@ def test_gradients_that_are_expanded_or_turned() -> None:
     case = CASES[0]
     x, weight, bias, g = arrays(case)
     window = case.window()
-    for turned in (np.broadcast_to(np.float32(1), g.shape), numbers(*g.shape[::-1]).T, g[:, :, ::-1]):
+    unaligned = np.frombuffer(b"." + g.tobytes(), np.uint8)[1:].view(np.float32).reshape(g.shape)
+    for turned in (np.broadcast_to(np.float32(1), g.shape), numbers(*g.shape[::-1]).T, g[:, :, ::-1], unaligned):
         check(conv.convolution_weight(refuse)(turned, x, size=(3, 3), window=window),
               exact("convolution_weight", (turned, x), {"size": (3, 3), "window": window}))
     check(conv.convolution(refuse)(x[:, :, ::-1], weight[::-1], bias[::-1], window=window),

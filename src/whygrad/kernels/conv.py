@@ -31,7 +31,7 @@ def suits(*arrays: Any) -> bool:
 
 
 def in_one_piece(x: Any) -> Any:
-    return x if x.flags.c_contiguous and x.flags.aligned else np.ascontiguousarray(x)
+    return x if x.flags.c_contiguous and x.flags.aligned else x.copy("C")
 
 
 def declined(numpy: Callable[..., Any], *arrays: Any, **statics: Any) -> Any:

@@ -82,8 +82,10 @@ def reach(axis: Axis) -> tuple[int, int]:
     return min(shifts), max(shifts)
 
 
-def lay_out(count: int, channels: int, down: Axis, across: Axis, work: int, dense: int = 0) -> Layout:
-    """`work`: multiplications for one image. `dense`: how many results a unit may have, if they lie close together."""
+def lay_out(count: int, channels: int, down: Axis, across: Axis, work: int, *, dense: int = 0,
+            times: int = 1) -> Layout:
+    """`work`: multiplications for one image. `dense`: how many results a unit may have, if they lie close together; if they do
+    not, units are `times` larger than usual."""
     lanes = host().lanes
     (top, bottom), (left, right) = reach(down), reach(across)
     more_rows, more_columns = (bottom - top) // down.stride, (right - left) // across.stride
@@ -111,7 +113,7 @@ def lay_out(count: int, channels: int, down: Axis, across: Axis, work: int, dens
     def fits(rows: int) -> bool:
         if dense:
             return rows == 1 or rows * across.out <= dense
-        return rows <= 4 or floats(rows) <= IMAGE_FLOATS
+        return rows <= 4 or floats(rows) <= times * IMAGE_FLOATS
 
     most = down.out
     wanted = min(UNITS // max(count, 1), work // UNIT_WORK)
@@ -128,7 +130,10 @@ def lay_out(count: int, channels: int, down: Axis, across: Axis, work: int, dens
     bands = max(1, -(-down.out // band_rows))
     block = 1
     if bands == 1:
-        room = dense // (rows * across.out) if dense else min(-(-VECTORS // len(starts)), IMAGE_FLOATS // max(floats(rows), 1))
+        if dense:
+            room = dense // (band_rows * across.out)
+        else:
+            room = min(-(-times * VECTORS // len(starts)), times * IMAGE_FLOATS // floats(band_rows))
         block = max(1, min(room, count // UNITS))
     image = rows * pitch
     # Behind a plane: what is stored of a last row beyond its end, and what vectors read beyond it.
@@ -175,6 +180,15 @@ def accumulators() -> int:
 def step_of(stride: int) -> int:
     """The column strides for which packing is written out."""
     return stride if stride <= 2 else 0
+
+
+def chunks_of(units: int, most: int) -> tuple[int, int]:
+    """How many chunks, and units in each: a power of two, if possible, which threads can share evenly."""
+    chunks = 1
+    while chunks * 2 <= min(units, most):
+        chunks *= 2
+    each = -(-units // chunks)
+    return -(-units // each), each
 
 
 def sizes(shape: Sequence[int]) -> tuple[int, int]:

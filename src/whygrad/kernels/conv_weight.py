@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from whygrad.kernels.conv_direct import Planned, Unit, pack_channel
-from whygrad.kernels.conv_plan import ALONE_WORK, Axis, accumulators, lay_out, offsets, step_of
+from whygrad.kernels.conv_plan import ALONE_WORK, Axis, accumulators, chunks_of, lay_out, offsets, step_of
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged
-from whygrad.kernels.tiles import dot_products, lanes_within, load_some, smaller, store_some
+from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, smaller, store_some
 from whygrad.kernels.values import F32, I64, Value
 
 _whygrad_internal_ = True
@@ -85,10 +85,11 @@ def weight_gradient(count: int, groups: int, channels: int, filters: int, down: 
     a, b = blocks(filters, products)
     padded_filters, padded_products = -(-filters // a) * a, -(-products // b) * b
     work = groups * filters * products * down.out * across.out
-    layout = lay_out(count, channels, down, across, work)
+    # To add up lanes takes its time, so it should be done seldom.
+    layout = lay_out(count, channels, down, across, work, times=4)
     units = -(-count // layout.block) * layout.bands
     size = groups * padded_filters * padded_products
-    chunks = max(1, min(units, CHUNKS, CHUNK_FLOATS // size))
+    chunks, chunk_units = chunks_of(units, min(CHUNKS, CHUNK_FLOATS // size))
     packed = channels * layout.plane * down.stride * across.stride
     tables = [offsets(layout, channels, down, across), layout.positions]
     tables[0] = [*tables[0], *[0] * (padded_products - products)]
@@ -98,7 +99,7 @@ def weight_gradient(count: int, groups: int, channels: int, filters: int, down: 
         shared=-(-chunks * size // lanes) * lanes,
         chunks=chunks, chunks_alone=ALONE if alone or chunks == 1 else 0,
         sums=groups * filters, sums_alone=ALONE if chunks * size < 65536 else 0,
-        chunk_units=-(-units // chunks), units=units,
+        chunk_units=chunk_units, units=units,
         images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=down.out,
         out_columns=across.out, groups=groups, channels=channels, filters=filters, products=products,
         padded_filters=padded_filters, padded_products=padded_products, height=down.size, width=across.size,
@@ -187,9 +188,13 @@ def _add_products(f: Task, unit: Unit, images: Value, gradients: Value, sums: Va
     found = dot_products(f, left, right, unit.images * f.field("vectors"),
                          lambda step: (step * lanes, f.load(I64, positions, step)))
     for i, row in enumerate(found):
-        for j, total in enumerate(row):
-            at = (p + i) * width + k + j
-            f.store(f.load(F32, sums, at) + f.total(total), sums, at)
+        here = f.pointer(F32, sums, (p + i) * width + k)
+        totals = lane_sums(f, row)
+        if b == 1:
+            f.store(f.load(F32, here) + totals, here)
+        else:
+            mask = lanes_within(f, f.integer(0), f.integer(b), totals.lanes)
+            store_some(f, load_some(f, here, 0, mask) + totals, here, 0, mask)
 
 
 def write_sums(f: Task) -> None:

@@ -144,7 +144,7 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
     together, vectors = register_block(filters, 8 if lanes == 16 else 4, accumulators())
     tiles_down, tiles_across = of_tiles(down), of_tiles(across)
     work = groups * filters * channels * tiles_down.out * tiles_across.out * PLACES
-    layout = lay_out(count, channels, tiles_down, tiles_across, work, tiles_at_a_time(channels))
+    layout = lay_out(count, channels, tiles_down, tiles_across, work, dense=tiles_at_a_time(channels))
     blocks = -(-filters // together)
     panel = together * PLACES * channels
     packed = channels * layout.plane * 4 + layout.pitch + 2 * lanes

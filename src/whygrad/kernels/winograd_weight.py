@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from whygrad.kernels.conv_direct import Unit, pack_channel
-from whygrad.kernels.conv_plan import ALONE_WORK, Axis, accumulators, lay_out, offsets
+from whygrad.kernels.conv_plan import ALONE_WORK, Axis, accumulators, chunks_of, lay_out, offsets
 from whygrad.kernels.conv_weight import GRADIENT, IMAGE, WORKSPACE, weight_gradient
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged
@@ -96,10 +96,11 @@ def winograd_weight(count: int, groups: int, channels: int, filters: int, down: 
     padded_filters = -(-filter_vectors // b) * b * lanes
     tiles_down, tiles_across = of_tiles(down), of_tiles(across)
     work = groups * filters * channels * tiles_down.out * tiles_across.out * PLACES
-    layout = lay_out(count, channels, tiles_down, tiles_across, work, tiles_at_a_time(channels + padded_filters))
+    layout = lay_out(count, channels, tiles_down, tiles_across, work,
+                     dense=tiles_at_a_time(channels + padded_filters))
     units = -(-count // layout.block) * layout.bands
     size = groups * PLACES * padded_channels * padded_filters
-    chunks = min(units, 8 if size <= 1 << 18 else 4 if size <= 1 << 20 else 2)
+    chunks, chunk_units = chunks_of(units, 8 if size <= 1 << 18 else 4 if size <= 1 << 20 else 2)
     packed = -(-(channels * layout.plane * 4 + layout.pitch + 2 * lanes) // lanes) * lanes
     unit_tiles = layout.block * layout.image_step
     tiles = room_for(unit_tiles)
@@ -109,7 +110,7 @@ def winograd_weight(count: int, groups: int, channels: int, filters: int, down: 
     fields = WinogradWeight(
         each=packed + patches + gradients + PLACES * unit_tiles * padded_filters, shared=chunks * size,
         chunks=chunks, chunks_alone=ALONE if alone else 0, sums=groups * channels, sums_alone=ALONE if alone else 0,
-        chunk_units=-(-units // chunks), units=units,
+        chunk_units=chunk_units, units=units,
         images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=tiles_down.out,
         out_columns=tiles_across.out, groups=groups, channels=channels, filters=filters, padded_channels=padded_channels,
         padded_filters=padded_filters, height=down.size, width=across.size, stride_down=2, stride_across=2, top=layout.top,
