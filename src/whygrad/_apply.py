@@ -60,6 +60,8 @@ class Layout:
         self.several = self.differentiable_outputs is None or len(self.differentiable_outputs) > 1
         self.one_output = row.outputs != "list" and len(row.outputs) == 1
         self.forward: Callable[..., Any] = getattr(raw_vocabulary, row.name)
+        if isinstance(self.forward, kernels.Standing):
+            self.forward.put(vars(self), "forward")
 
     def node_class(self, name: str) -> type[Node]:
         found = self.classes.get(name)

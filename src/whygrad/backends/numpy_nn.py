@@ -333,7 +333,7 @@ def layer_norm_input(g: Any, x: Any, weight: Any, *, axis: Any, eps: float) -> A
 
 
 def layer_norm_weight(g: Any, x: Any, *, axis: Any, eps: float) -> Any:
-    return np.add.reduce(g * standardized(x, axis=axis, eps=eps)[0], axis=tuple(range(x.ndim - len(axis))))
+    return summed_product(g, standardized(x, axis=axis, eps=eps)[0], axis=tuple(range(x.ndim - len(axis))))
 
 
 def _all_but_channel(x: Any) -> tuple[int, ...]:
@@ -352,7 +352,7 @@ def batch_norm_input(g: Any, x: Any, weight: Any, *, eps: float) -> Any:
 
 
 def batch_norm_weight(g: Any, x: Any, *, eps: float) -> Any:
-    return np.add.reduce(g * standardized(x, axis=_all_but_channel(x), eps=eps)[0], axis=_all_but_channel(x))
+    return summed_product(g, standardized(x, axis=_all_but_channel(x), eps=eps)[0], axis=_all_but_channel(x))
 
 
 def trilinear(x: Any, y: Any, z: Any, *, spec: str) -> Any:

@@ -152,8 +152,6 @@ def _capsule() -> Any:
     functions = _Functions(None, malloc, *[address_beside("allocator", suffix) for suffix in ("_calloc", "_realloc", "_free")])
     handler = _Handler(b"whygrad", 1, functions)
     name = ctypes.create_string_buffer(b"mem_handler")
-    for kept in (handler, name):
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # every array refers to them
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     capsule = new(ctypes.addressof(handler), ctypes.addressof(name), None)

@@ -1,4 +1,4 @@
-"""Sums and means of large arrays: of all elements, over the last axes, or over the first ones."""
+"""Sums and means of large arrays: of all elements, over the last axes, over the first ones, or over all but the channels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.kernels.channels import Channel, channel_kernel
 from whygrad.kernels.columns import column_kernel
 from whygrad.kernels.rowwise import Row, row_kernel
 from whygrad.kernels.values import F32, Value
@@ -32,8 +33,12 @@ class Sums:
         def term(f: Any, arguments: list[Value], row: Value, place: Value, width: int) -> Value:
             return f.load(F32, arguments[0], place, width)
 
+        def of_channel(channel: Channel) -> None:
+            channel.f.store(channel.sum(lambda j, w: channel.load(channel.arguments[0], j, w)), channel.results[0])
+
         self.rows = row_kernel("sum", "x", "r", body, lambda *args: None)
         self.columns = column_kernel("sum", "x", term, lambda *args: None)
+        self.channels = channel_kernel("sum", "x", "c", of_channel, lambda *args: None)
 
     def __call__(self, x: Any, axis: Any, keepdims: bool) -> Any:
         if x.dtype is not FLOAT32 or x.size < WORTH_IT or not x.flags.c_contiguous:
@@ -48,6 +53,8 @@ class Sums:
             found = self.rows(x, math.prod(x.shape[-count:]))
         elif axis == tuple(range(count)):
             found = self.columns(x, math.prod(x.shape[count:]))
+        elif axis == (0, *range(2, x.ndim)):  # the gradient of a convolution's bias
+            found = self.channels(x)
         else:
             return None
         return None if found is None else found.reshape(shape)

@@ -1,0 +1,240 @@
+"""Convolution by its definition: for each filter and vector of pixels, the sum over all taps and channels, in registers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from whygrad.kernels.conv_plan import (
+    ALONE_WORK,
+    Axis,
+    accumulators,
+    elements,
+    lay_out,
+    offsets,
+    register_block,
+    step_of,
+)
+from whygrad.kernels.host import host
+from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged, workspace
+from whygrad.kernels.tiles import copy_row, pack_image, smaller, spread_products
+from whygrad.kernels.values import F32, I64, Value
+
+_whygrad_internal_ = True
+
+IMAGE, WEIGHT, BIAS, WORKSPACE, RESULT = range(5)
+
+
+class Direct(NamedTuple):
+    """The plan's fields. Weights are laid out in panels: for each block of filters its biases, then its weights by tap."""
+
+    each: int
+    shared: int
+    panels: int
+    panels_alone: int
+    units: int
+    units_alone: int
+    images: int
+    block: int
+    bands: int
+    band_rows: int
+    out_rows: int
+    out_columns: int
+    groups: int
+    channels: int  # of one group
+    filters: int
+    blocks: int  # of filters
+    products: int  # to sum up: channels * taps
+    taps: int
+    height: int
+    width: int
+    stride_down: int
+    stride_across: int
+    top: int
+    left: int
+    rows: int
+    pitch: int
+    image: int
+    plane: int
+    vectors: int
+    row_step: int
+    image_step: int
+    results: int  # where in the workspace they begin
+    weight_filter: int  # strides of the weight
+    weight_channel: int
+    weight_group: int
+    result_first: int  # where in a channel of the result, and how far apart
+    result_row: int
+    result_column: int
+    result_plane: int
+    element_table: int
+    offset_table: int
+    position_table: int
+
+
+class Weights(NamedTuple):
+    """How the weight's array is read: strides of filter, channel and group, and the width of its kernel."""
+
+    filter: int
+    channel: int
+    group: int
+    width: int
+
+
+class Planned(NamedTuple):
+    plan: Any
+    run: Any
+
+    def __call__(self, image: Any, weight: Any, bias: Any, result: Any) -> Any:
+        return self.run(self.plan, image, weight, bias, workspace(self.plan), result)
+
+
+@lru_cache(maxsize=512)
+def direct(count: int, groups: int, channels: int, filters: int, down: Axis, across: Axis, weights: Weights) -> Planned:
+    """Made for one shape. `channels` and `filters` are those of one group."""
+    lanes = host().lanes
+    together, vectors = register_block(filters, 8 if lanes == 16 else 4, accumulators())
+    taps = len(down.taps) * len(across.taps)
+    products = channels * taps
+    work = groups * filters * products * down.out * across.out
+    layout = lay_out(count, channels, down, across, work)
+    blocks = -(-filters // together)
+    panel = together * (1 + products)
+    packed = channels * layout.plane * down.stride * across.stride
+    units = -(-count // layout.block) * layout.bands
+    tables = [elements(down, across, weights.width), offsets(layout, channels, down, across), layout.positions]
+    starts = [len(Direct._fields)]
+    for table in tables[:-1]:
+        starts.append(starts[-1] + len(table))
+    alone = work * count < ALONE_WORK or units == 1
+    fields = Direct(
+        # Vectors may read beyond the last plane: what is there does not matter, if there is something.
+        each=-(-(packed + together * layout.block * layout.image_step + layout.pitch + 4 * lanes) // lanes) * lanes,
+        shared=-(-groups * blocks * panel // lanes) * lanes,
+        panels=groups * blocks, panels_alone=ALONE if alone or groups * blocks * panel < 16384 else 0,
+        units=units, units_alone=ALONE if alone else 0,
+        images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=down.out,
+        out_columns=across.out, groups=groups, channels=channels, filters=filters, blocks=blocks, products=products, taps=taps,
+        height=down.size, width=across.size, stride_down=down.stride, stride_across=across.stride, top=layout.top,
+        left=layout.left, rows=layout.rows, pitch=layout.pitch, image=layout.image, plane=layout.plane, vectors=layout.vectors,
+        row_step=layout.row_step, image_step=layout.image_step, results=packed,
+        weight_filter=weights.filter, weight_channel=weights.channel, weight_group=weights.group,
+        result_first=down.first * across.full + across.first, result_row=down.apart * across.full, result_column=across.apart,
+        result_plane=down.full * across.full, element_table=starts[0], offset_table=starts[1], position_table=starts[2])
+    return Planned(plan_array(fields, tables), compiled(together, vectors, step_of(across.stride), across.apart == 1))
+
+
+@lru_cache(maxsize=64)
+def compiled(together: int, vectors: int, step: int, dense: bool) -> Any:
+    def write(module: Any, name: str) -> list[Stage]:
+        panels, units = Task(module, f"{name}_panels", Direct._fields), Task(module, f"{name}_units", Direct._fields)
+        write_panels(panels, together)
+        _write_units(units, together, vectors, step, dense)
+        return [Stage(panels, "panels", "panels_alone"), Stage(units, "units", "units_alone")]
+
+    return staged("convolution", f"direct convolution {together} {vectors} {step} {dense}", "ffowf", write)
+
+
+def write_panels(f: Task, together: int) -> None:
+    """Lay out the weights in the order in which they are used; filters that are missing in the last block are zeros."""
+    weight, bias, target = f.array(WEIGHT), f.array(BIAS), f.array(WORKSPACE)
+    blocks, filters, products, taps = f.fields("blocks filters products taps")
+    table = f.table("element_table")
+    has_bias = Value(f, f.b.icmp_unsigned("!=", f.b.ptrtoint(bias.v, I64), f.integer(0).v))
+    with f.loop(f.low, f.high) as panel:
+        group, block = panel // blocks, panel % blocks
+        here = f.pointer(F32, target, panel * (products + 1) * together)
+        from_group = f.pointer(F32, weight, group * f.field("weight_group"))
+        with f.loop(0, together) as p:
+            number = block * together + p
+            there = number < filters
+            start = f.variable(f.constant(0.0, F32))
+            with f.when(there & has_bias):
+                start.set(f.load(F32, bias, group * filters + number))
+            f.store(start.get(), here, p)
+            source = f.pointer(F32, from_group, f.choose(there, number, 0) * f.field("weight_filter"))
+            with f.loop(0, f.field("channels")) as channel:
+                from_channel = f.pointer(F32, source, channel * f.field("weight_channel"))
+                to_channel = f.pointer(F32, here, (channel * taps + 1) * together + p)
+                with f.loop(0, taps) as tap:
+                    value = f.load(F32, from_channel, f.load(I64, table, tap))
+                    f.store(f.choose(there, value, 0.0), to_channel, tap * together)
+    f.end()
+
+
+class Unit:
+    """Some images of the batch, and a band of their rows: what is worked on at a time."""
+
+    def __init__(self, f: Task, number: Value) -> None:
+        bands, block = f.fields("bands block")
+        self.first_image = number // bands * block
+        self.images = smaller(f, f.field("images") - self.first_image, block)
+        self.first_row = number % bands * f.field("band_rows")
+        self.rows = smaller(f, f.field("out_rows") - self.first_row, f.field("band_rows"))
+
+
+def pack_channel(f: Task, unit: Unit, source: Value, channel: Value, all_channels: Value, target: Value, step: int) -> None:
+    """One channel of a unit's images."""
+    stride = f.field("stride_down"), f.field("stride_across")
+    pixels = f.field("height") * f.field("width")
+    with f.loop(0, unit.images) as i:
+        here = f.pointer(F32, source, ((unit.first_image + i) * all_channels + channel) * pixels)
+        pack_image(f, here, f.field("height"), f.field("width"), unit.first_row * stride[0] + f.field("top"), f.field("left"),
+                   f.pointer(F32, target, i * f.field("image")), f.field("rows"), f.field("pitch"), f.field("plane"), stride,
+                   step)
+
+
+def _write_units(f: Task, together: int, vectors: int, step: int, dense: bool) -> None:
+    lanes = host().lanes
+    mine = f.workspace(WORKSPACE)
+    results = f.pointer(F32, mine, f.field("results"))
+    groups, channels, blocks, products = f.fields("groups channels blocks products")
+    plane_step = f.field("plane") * f.field("stride_down") * f.field("stride_across")
+    offset_table, positions = f.table("offset_table"), f.table("position_table")
+    length = f.field("block") * f.field("image_step")
+    with f.loop(f.low, f.high) as number:
+        unit = Unit(f, number)
+        with f.loop(0, groups) as group:
+            with f.loop(0, channels) as channel:
+                pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels,
+                             f.pointer(F32, mine, channel * plane_step), step)
+            covered = unit.images * f.field("vectors")
+            with f.loop(0, blocks) as block:
+                panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (products + 1) * together)
+                weights = f.pointer(F32, panel, together)
+
+                def at(v: Value, count: int) -> None:
+                    bases = [f.pointer(F32, mine, f.load(I64, positions, v + i)) for i in range(count)]
+                    start = [f.load(F32, panel, p).spread(lanes) for p in range(together)]
+                    sums = spread_products(f, weights, bases, products, together, start, lambda k: f.load(I64, offset_table, k))
+                    for p, row in enumerate(sums):
+                        for i, total in enumerate(row):
+                            f.store(total, results, length * p + (v + i) * lanes)
+
+                whole = covered // vectors * vectors
+                with f.loop(0, whole, vectors) as v:
+                    at(v, vectors)
+                with f.loop(whole, covered) as v:
+                    at(v, 1)
+                _write_results(f, unit, results, length, group, block, together, dense)
+    f.end()
+
+
+def _write_results(f: Task, unit: Unit, results: Value, length: Value, group: Value, block: Value, together: int,
+                   dense: bool) -> None:
+    """Copy rows to where they belong, without the places between and behind them."""
+    filters = f.field("filters")
+    row_step, column_step = f.fields("result_row result_column")
+    with f.loop(0, smaller(f, filters - block * together, f.integer(together))) as p, f.loop(0, unit.images) as i:
+        plane = ((unit.first_image + i) * f.field("groups") + group) * filters + block * together + p
+        target = f.pointer(F32, f.array(RESULT),
+                           plane * f.field("result_plane") + f.field("result_first") + unit.first_row * row_step)
+        source = f.pointer(F32, results, p * length + i * f.field("image_step"))
+        with f.loop(0, unit.rows) as row:
+            from_row = f.pointer(F32, source, row * f.field("row_step"))
+            to_row = f.pointer(F32, target, row * row_step)
+            if dense:
+                copy_row(f, from_row, to_row, f.field("out_columns"))
+            else:
+                with f.loop(0, f.field("out_columns")) as column:
+                    f.store(f.load(F32, from_row, column), to_row, column * column_step)

@@ -1,0 +1,215 @@
+"""The gradient of a convolution's weight, by its definition: products of images with gradients, summed over pixels.
+
+Lanes are pixels here, too: each element of the weight is a sum over lanes in the end. Rows of gradients are laid out as the
+vectors of pixels are, with zeros in the places that belong to no result. The batch is cut into chunks whose number depends
+on the shape alone; they are added up in order, so threads make no difference.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from whygrad.kernels.conv_direct import Planned, Unit, pack_channel
+from whygrad.kernels.conv_plan import ALONE_WORK, Axis, accumulators, chunks_of, lay_out, offsets, step_of
+from whygrad.kernels.host import host
+from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged
+from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, smaller, store_some
+from whygrad.kernels.values import F32, I64, Value
+
+_whygrad_internal_ = True
+
+IMAGE, GRADIENT, UNUSED, WORKSPACE, RESULT = range(5)
+# Floats that the sums of all chunks may have together, and how many chunks there are at most.
+CHUNK_FLOATS, CHUNKS = 1 << 20, 16
+
+
+class WeightGradient(NamedTuple):
+    """The plan's fields, those of images as in `Direct`. The sums of a chunk are a matrix (filters, products)."""
+
+    each: int
+    shared: int
+    chunks: int
+    chunks_alone: int
+    sums: int  # rows to be added up in the end
+    sums_alone: int
+    chunk_units: int
+    units: int
+    images: int
+    block: int
+    bands: int
+    band_rows: int
+    out_rows: int
+    out_columns: int
+    groups: int
+    channels: int
+    filters: int
+    products: int
+    padded_filters: int  # to whole blocks
+    padded_products: int
+    height: int
+    width: int
+    stride_down: int
+    stride_across: int
+    top: int
+    left: int
+    rows: int
+    pitch: int
+    image: int
+    plane: int
+    vectors: int
+    row_step: int
+    image_step: int
+    gradients: int  # where in the workspace they begin
+    offset_table: int
+    position_table: int
+
+
+def blocks(filters: int, products: int) -> tuple[int, int]:
+    """Filters and products that are summed up together in registers: as many as possible, with the least left over."""
+    most = accumulators()
+    choices = [(a, b) for a in range(1, 7) for b in range(1, 13) if a * b <= most and a + b <= 14]
+
+    def cost(choice: tuple[int, int]) -> float:
+        a, b = choice
+        # A step costs its products, or its loads if they take longer (those of images are not aligned).
+        return -(-filters // a) * -(-products // b) * (max(a * b, a + 2 * b) + 1.0)
+
+    return min(choices, key=cost)
+
+
+@lru_cache(maxsize=512)
+def weight_gradient(count: int, groups: int, channels: int, filters: int, down: Axis, across: Axis) -> Planned:
+    lanes = host().lanes
+    products = channels * len(down.taps) * len(across.taps)
+    a, b = blocks(filters, products)
+    padded_filters, padded_products = -(-filters // a) * a, -(-products // b) * b
+    work = groups * filters * products * down.out * across.out
+    # To add up lanes takes its time, so it should be done seldom.
+    layout = lay_out(count, channels, down, across, work, times=4)
+    units = -(-count // layout.block) * layout.bands
+    size = groups * padded_filters * padded_products
+    chunks, chunk_units = chunks_of(units, min(CHUNKS, CHUNK_FLOATS // size))
+    packed = channels * layout.plane * down.stride * across.stride
+    tables = [offsets(layout, channels, down, across), layout.positions]
+    tables[0] = [*tables[0], *[0] * (padded_products - products)]
+    alone = work * count < ALONE_WORK
+    fields = WeightGradient(
+        each=-(-(packed + padded_filters * layout.block * layout.image_step + layout.pitch + 4 * lanes) // lanes) * lanes,
+        shared=-(-chunks * size // lanes) * lanes,
+        chunks=chunks, chunks_alone=ALONE if alone or chunks == 1 else 0,
+        sums=groups * filters, sums_alone=ALONE if chunks * size < 65536 else 0,
+        chunk_units=chunk_units, units=units,
+        images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=down.out,
+        out_columns=across.out, groups=groups, channels=channels, filters=filters, products=products,
+        padded_filters=padded_filters, padded_products=padded_products, height=down.size, width=across.size,
+        stride_down=down.stride, stride_across=across.stride, top=layout.top, left=layout.left, rows=layout.rows,
+        pitch=layout.pitch, image=layout.image, plane=layout.plane, vectors=layout.vectors, row_step=layout.row_step,
+        image_step=layout.image_step, gradients=packed, offset_table=len(WeightGradient._fields),
+        position_table=len(WeightGradient._fields) + len(tables[0]))
+    return Planned(plan_array(fields, tables), compiled(a, b, step_of(across.stride)))
+
+
+@lru_cache(maxsize=64)
+def compiled(a: int, b: int, step: int) -> Any:
+    def write(module: Any, name: str) -> list[Stage]:
+        chunks, sums = (Task(module, f"{name}_{part}", WeightGradient._fields) for part in ("chunks", "sums"))
+        _write_chunks(chunks, a, b, step)
+        write_sums(sums)
+        return [Stage(chunks, "chunks", "chunks_alone"), Stage(sums, "sums", "sums_alone")]
+
+    return staged("convolution_weight", f"weight gradient {a} {b} {step}", "ffowf", write)
+
+
+def _write_chunks(f: Task, a: int, b: int, step: int) -> None:
+    mine = f.workspace(WORKSPACE)
+    gradients = f.pointer(F32, mine, f.field("gradients"))
+    groups, channels, filters = f.fields("groups channels filters")
+    padded_filters, padded_products = f.fields("padded_filters padded_products")
+    plane_step = f.field("plane") * f.field("stride_down") * f.field("stride_across")
+    size = padded_filters * padded_products
+    length = f.field("block") * f.field("image_step")
+    with f.loop(f.low, f.high) as chunk:
+        sums = f.pointer(F32, f.array(WORKSPACE), chunk * groups * size)
+        with f.loop(0, groups * size) as i:
+            f.store(f.constant(0.0, F32), sums, i)
+        first = chunk * f.field("chunk_units")
+        with f.loop(first, smaller(f, first + f.field("chunk_units"), f.field("units"))) as number:
+            unit = Unit(f, number)
+            with f.loop(0, groups) as group:
+                with f.loop(0, channels) as channel:
+                    here = f.pointer(F32, mine, channel * plane_step)
+                    _clear_slack(f, unit, here)
+                    pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels, here, step)
+                with f.loop(0, filters) as filter_:
+                    _pack_gradient(f, unit, group * filters + filter_, f.pointer(F32, gradients, filter_ * length))
+                of_group = f.pointer(F32, sums, group * size)
+                with f.loop(0, padded_products, b) as k, f.loop(0, padded_filters, a) as p:
+                    _add_products(f, unit, mine, gradients, of_group, p, k, a, b)
+    f.end()
+
+
+def _clear_slack(f: Task, unit: Unit, planes: Value) -> None:
+    """Vectors look a little beyond the last image: a zero gradient times what is there must be zero."""
+    lanes = host().lanes
+    phases = f.field("stride_down") * f.field("stride_across")
+    with f.loop(0, phases) as phase, f.loop(0, f.field("pitch") + lanes, lanes) as j:
+        f.store(f.zeros(F32, lanes), planes, phase * f.field("plane") + unit.images * f.field("image") + j)
+
+
+def _pack_gradient(f: Task, unit: Unit, channel: Value, target: Value) -> None:
+    """Rows of one channel, `row_step` apart, with zeros between and behind them."""
+    lanes = host().lanes
+    columns, row_step, image_step = f.fields("out_columns row_step image_step")
+    all_channels = f.field("groups") * f.field("filters")
+    with f.loop(0, unit.images) as i:
+        plane = (unit.first_image + i) * all_channels + channel
+        source = f.pointer(F32, f.array(GRADIENT), (plane * f.field("out_rows") + unit.first_row) * columns)
+        here = f.pointer(F32, target, i * image_step)
+        f.store(f.zeros(F32, lanes), here, image_step - lanes)
+        # The last row is not stored beyond the image: its vectors may be fewer than the others'.
+        with f.loop(0, f.field("band_rows")) as row:
+            count = f.choose(row < unit.rows, columns, 0)
+            with f.loop(0, smaller(f, row_step, image_step - row * row_step), lanes) as j:
+                at = row * row_step + j
+                mask = lanes_within(f, j, count, lanes)
+                room = lanes_within(f, at, image_step, lanes)
+                value = load_some(f, source, f.choose(row < unit.rows, row, 0) * columns + j, mask)
+                store_some(f, value, here, at, room)
+
+
+def _add_products(f: Task, unit: Unit, images: Value, gradients: Value, sums: Value, p: Value, k: Value, a: int, b: int) -> None:
+    lanes = host().lanes
+    length = f.field("block") * f.field("image_step")
+    width = f.field("padded_products")
+    positions, table = f.table("position_table"), f.table("offset_table")
+    left = [f.pointer(F32, gradients, (p + i) * length) for i in range(a)]
+    right = [f.pointer(F32, images, f.load(I64, table, k + i)) for i in range(b)]
+    found = dot_products(f, left, right, unit.images * f.field("vectors"),
+                         lambda step: (step * lanes, f.load(I64, positions, step)))
+    for i, row in enumerate(found):
+        here = f.pointer(F32, sums, (p + i) * width + k)
+        totals = lane_sums(f, row)
+        if b == 1:
+            f.store(f.load(F32, here) + totals, here)
+        else:
+            mask = lanes_within(f, f.integer(0), f.integer(b), totals.lanes)
+            store_some(f, load_some(f, here, 0, mask) + totals, here, 0, mask)
+
+
+def write_sums(f: Task) -> None:
+    """Add up the chunks: one row (of one filter) after the other."""
+    lanes = host().lanes
+    filters, products, width, chunks = f.fields("filters products padded_products chunks")
+    size = f.field("groups") * f.field("padded_filters") * width
+    with f.loop(f.low, f.high) as row:
+        group, filter_ = row // filters, row % filters
+        source = f.pointer(F32, f.array(WORKSPACE), (group * f.field("padded_filters") + filter_) * width)
+        target = f.pointer(F32, f.array(RESULT), row * products)
+        with f.loop(0, products, lanes) as j:
+            mask = lanes_within(f, j, products, lanes)
+            total = f.variable(f.zeros(F32, lanes))
+            with f.loop(0, chunks) as chunk:
+                total.add(load_some(f, source, chunk * size + j, mask))
+            store_some(f, total.get(), target, j, mask)
+    f.end()

@@ -1,0 +1,189 @@
+"""Pooling as kernels, for float32 images with one or two spatial axes: each image (of one channel) is a unit of work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whygrad.backends.numpy_pool import divisors
+from whygrad.kernels import host
+from whygrad.kernels.conv import declined, in_one_piece
+from whygrad.kernels.pooling_code import (
+    Bounds,
+    Places,
+    Windows,
+    maxima,
+    means,
+    scatter,
+    spread_means,
+    spread_uneven_means,
+    uneven_means,
+)
+from whygrad.kernels.stages import ALONE, plan_array, workspace
+from whygrad.ops.pool import Adaptive, Sliding
+
+_whygrad_internal_ = True
+
+Shape = tuple[int, ...]
+Axis = Sliding | Adaptive
+
+# Elements below which one thread does all.
+ALONE_BELOW = 16384
+
+
+def suits(x: Any, dims: int) -> bool:
+    """Float32, one or two spatial axes, and not with its channels last: then the result must have them there, too."""
+    if type(x) is not np.ndarray or x.dtype is not host.FLOAT32 or dims > 2 or x.ndim < 2 or not x.size:
+        return False
+    return bool(x.flags.c_contiguous or x.ndim < 4 or x.shape[1] == 1 or x.strides[1] != x.itemsize)
+
+
+def two(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    """A row of pixels is an image of one row."""
+    return axes if len(axes) == 2 else (Sliding(1, 1, 1, 0, 1, 1), *axes)
+
+
+def alone(elements: int) -> int:
+    return ALONE if elements < ALONE_BELOW else 0
+
+
+def evenly(axis: Axis) -> Sliding | None:
+    """An adaptive axis whose windows are all alike, as a sliding one."""
+    if isinstance(axis, Sliding):
+        return axis
+    if axis.size % axis.out:
+        return None
+    return Sliding(axis.size, axis.size // axis.out, axis.size // axis.out, 0, 1, axis.out)
+
+
+def window_fields(down: Sliding, across: Sliding, planes: int, by_one: int, room: int = 0) -> Windows:
+    return Windows(room, 0, planes, by_one, down.size, across.size, down.kernel, across.kernel, down.stride, across.stride,
+                   down.padding, across.padding, down.dilation, across.dilation, down.out, across.out)
+
+
+class MaximaPlan(NamedTuple):
+    plan: Any
+    shape: Shape
+    run: Any
+
+
+@lru_cache(maxsize=512)
+def maxima_plan(shape: Shape, axes: tuple[Axis, ...], with_places: bool) -> MaximaPlan | None:
+    down, across = (evenly(axis) for axis in two(axes))
+    if down is None or across is None:
+        return None
+    planes = math.prod(shape[:-len(axes)])
+    result = (*shape[:-len(axes)], *[axis.out for axis in axes])
+    fields = window_fields(down, across, planes, alone(math.prod(shape)))
+    return MaximaPlan(plan_array(fields), result, maxima(across.stride if across.stride <= 2 else 0, with_places))
+
+
+def max_pool(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def max_pool(x: Any, *, axes: tuple[Axis, ...], kind: Any) -> tuple[Any, Any]:
+        found = maxima_plan(x.shape, axes, True) if suits(x, len(axes)) else None
+        if found is None:
+            result: tuple[Any, Any] = declined(numpy, x, axes=axes, kind=kind)
+            return result
+        values, places = np.empty(found.shape, np.float32), np.empty(found.shape, np.int64)
+        found.run(found.plan, in_one_piece(x), places, values)
+        return values, places
+
+    return max_pool
+
+
+def max_pool_values(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def max_pool_values(x: Any, *, axes: tuple[Axis, ...]) -> Any:
+        found = maxima_plan(x.shape, axes, False) if suits(x, len(axes)) else None
+        if found is None:
+            return declined(numpy, x, axes=axes)
+        return found.run(found.plan, in_one_piece(x), np.empty(found.shape, np.float32))
+
+    return max_pool_values
+
+
+def pool_scatter(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def pool_scatter(x: Any, places: Any, *, shape: Shape, kind: Any) -> Any:
+        dims = kind.dims
+        # One dim more than has a meaning here: three spatial axes are no harder than two.
+        if not suits(x, min(dims, 2)) or places.dtype is not host.INT64 or not math.prod(shape):
+            return declined(numpy, x, places, shape=shape, kind=kind)
+        planes, pixels = math.prod(shape[:-dims]), math.prod(shape[-dims:])
+        plan = plan_array(Places(0, 0, planes, alone(planes * pixels), pixels, x.size // planes))
+        wrong = np.zeros(1, np.int64)
+        result = scatter()(plan, in_one_piece(x), in_one_piece(places), wrong, np.empty(shape, np.float32))
+        # A place outside the image: NumPy says so.
+        return declined(numpy, x, places, shape=shape, kind=kind) if wrong[0] else result
+
+    return pool_scatter
+
+
+class MeansPlan(NamedTuple):
+    plan: Any
+    shape: Shape
+    by: Any
+    run: Any
+
+
+@lru_cache(maxsize=512)
+def means_plan(before: Shape, axes: tuple[Axis, ...], count_pad: bool, divisor: int | None, backward: bool) -> MeansPlan:
+    both = two(axes)
+    down, across = both
+    planes = math.prod(before)
+    by = np.broadcast_to(np.asarray(divisors(axes, count_pad, divisor), np.float32), [axis.out for axis in axes]).ravel()
+    shape = (*before, *[axis.size if backward else axis.out for axis in axes])
+    by_one = alone(planes * down.size * across.size)
+    even_down, even_across = evenly(down), evenly(across)
+    if even_down is not None and even_across is not None and even_across.stride <= 2:
+        room = rounded(down.out * across.out) if backward else 0
+        plan = plan_array(window_fields(even_down, even_across, planes, by_one, room))
+        run = (spread_means if backward else means)(even_across.stride)
+    else:
+        first = len(Bounds._fields)
+        fields = Bounds(rounded(across.size), 0, planes, by_one, down.size, across.size, down.out, across.out, first,
+                        first + 2 * down.out)
+        tables = [bounds(axis) for axis in both]
+        plan = plan_array(fields, tables)
+        run = spread_uneven_means(all(map(are_apart, tables, [axis.size for axis in both]))) if backward else uneven_means()
+    return MeansPlan(plan, shape, by, run)
+
+
+def rounded(floats: int) -> int:
+    """With room for a vector that begins within."""
+    return -(-floats // 16) * 16 + 16
+
+
+def bounds(axis: Axis) -> list[int]:
+    """First and last element (exclusive) of each window, within the image."""
+    if isinstance(axis, Adaptive):
+        return [n for i in range(axis.out) for n in (i * axis.size // axis.out, -(-(i + 1) * axis.size // axis.out))]
+    starts = [i * axis.stride - axis.padding for i in range(axis.out)]
+    return [min(max(n, 0), axis.size) for start in starts for n in (start, start + axis.kernel)]
+
+
+def are_apart(table: list[int], size: int) -> bool:
+    """Does each of `size` elements lie in exactly one window?"""
+    return [0, *table[1::2]] == [*table[::2], size]
+
+
+def _mean_row(backward: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def maker(numpy: Callable[..., Any]) -> Callable[..., Any]:
+        def pooled(x: Any, *, axes: tuple[Axis, ...], count_pad: bool, divisor: int | None, kind: Any) -> Any:
+            if not suits(x, len(axes)):
+                return declined(numpy, x, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind)
+            found = means_plan(x.shape[:-len(axes)], axes, count_pad, divisor, backward)
+            result = np.empty(found.shape, np.float32)
+            if not result.size:
+                return result
+            needed = (workspace(found.plan),) if found.plan[0] else ()
+            return found.run(found.plan, in_one_piece(x), found.by, *needed, result)
+
+        return pooled
+
+    return maker
+
+
+avg_pool, avg_pool_backward = _mean_row(False), _mean_row(True)

@@ -1,0 +1,142 @@
+"""Kernels that are more than one loop: stages that follow each other, each cut into units for all threads.
+
+What a stage does is laid down in a plan, an array of int64: first numbers with names (the fields of a NamedTuple), then
+tables. The first two are the floats of workspace that each thread needs, and those that all share. So one compiled
+function serves all shapes, and what belongs to a shape is worked out once, in Python. A stage's result must not depend on
+which thread does which unit.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from whygrad.kernels.code import address_of
+from whygrad.kernels.host import host
+from whygrad.kernels.pool import THREADS, pool
+from whygrad.kernels.values import F32, I1, I64, POINTER, VOID, Function, Value
+
+_whygrad_internal_ = True
+
+# Before the arrays, a task's arguments are: how many threads have come to it, and the plan.
+COMERS, PLAN, ARRAYS = 0, 1, 2
+# `alone_below`, to have everything done by one thread.
+ALONE = 1 << 40
+
+
+class Task(Function):
+    """A stage being written: it does the units from `low` up to `high`."""
+
+    def __init__(self, module: Any, name: str, fields: Sequence[str]) -> None:
+        super().__init__(module, name, VOID, [POINTER, I64, I64], internal=True)
+        self.slots, self.low, self.high = self.arguments
+        self._fields = {field: i for i, field in enumerate(fields)}
+        self.plan = self.load(POINTER, self.slots, PLAN)
+        self._read: dict[str, Value] = {}
+
+    def field(self, name: str) -> Value:
+        """A number of the plan."""
+        found = self._read.get(name)
+        if found is None:
+            with self.b.goto_entry_block():  # known everywhere
+                found = self._read[name] = self.load(I64, self.plan, self._fields[name])
+        return found
+
+    def fields(self, names: str) -> list[Value]:
+        return [self.field(name) for name in names.split()]
+
+    def table(self, name: str) -> Value:
+        """The address of a table, of which a field says where in the plan it begins."""
+        return self.pointer(I64, self.plan, self.field(name))
+
+    def array(self, number: int) -> Value:
+        return self.load(POINTER, self.slots, ARRAYS + number)
+
+    def workspace(self, number: int) -> Value:
+        """This thread's own part of the workspace, which is array `number`."""
+        place = self.b.bitcast(self.pointer(I64, self.slots, COMERS).v, I64.as_pointer())
+        mine = Value(self, self.b.atomic_rmw("add", place, self.integer(1).v, "monotonic"))
+        return self.pointer(F32, self.array(number), self.field("shared") + mine * self.field("each"))
+
+    def end(self) -> None:
+        self.b.ret_void()
+
+
+class Stage:
+    """A task and the names of the fields that say how many units it has, and below how many one thread does them."""
+
+    def __init__(self, task: Task, units: str, alone_below: str) -> None:
+        self.task = task
+        self.units = task._fields[units]
+        self.alone_below = task._fields[alone_below]
+
+
+def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[Stage]]) -> Callable[..., Any]:
+    """A callable run(plan, *arrays) that does the stages which `write(module, name)` gives, and returns its last array.
+
+    `arrays` has a letter for each: "f" float32, "i" int64, "o" float32 or None, "w" the workspace.
+    """
+
+    def build(module: Any, symbol: str) -> None:
+        _write_entry(module, symbol, arrays, write(module, symbol))
+
+    def refuse(*args: Any) -> Any:
+        raise TypeError(f"internal error: {name} was not made for {[getattr(x, 'dtype', x) for x in args]}")
+
+    from whygrad.kernels.calls import python_function
+
+    pool()
+    return python_function(name, address_of(f"staged {key}", build), (refuse, refuse))
+
+
+def _write_entry(module: Any, name: str, arrays: str, stages: list[Stage]) -> None:
+    from whygrad.kernels.calls import NULL, Entry
+
+    entry = Entry(module, name, 1 + len(arrays))
+    f = entry.f
+    plan = entry.array(entry.argument(0), "i8").data
+    values = [f.integer(0), plan]
+    enough = f.constant(1, I1)
+    for number, letter in enumerate(arrays, 1):
+        argument = entry.argument(number)
+        if letter == "o":
+            given = f.variable(Value(f, NULL))
+            with f.b.if_then(f.b.not_(entry.same(argument, "_Py_NoneStruct").v)):
+                given.set(entry.array(argument, "f4").data)
+            values.append(given.get())
+            continue
+        array = entry.array(argument, "i8" if letter == "i" else "f4")
+        values.append(array.data)
+        if letter == "w":
+            # Another thread may have changed the number of threads since the workspace was made.
+            threads = f.load(I64, entry.object("whygrad_pool"), THREADS // 8)
+            enough = threads * f.load(I64, plan, 0) + f.load(I64, plan, 1) <= array.size()
+    slots = entry.slots(values)
+    for stage in stages:
+        f.store(f.integer(0), slots, COMERS)
+        units, alone_below = (f.load(I64, plan, place) for place in (stage.units, stage.alone_below))
+        entry.run(stage.task.function, slots, units, f.choose(enough, alone_below, ALONE), 1)
+    result = entry.argument(len(arrays))
+    f.call("Py_IncRef", VOID, result)
+    entry.give(result)
+
+
+_local = threading.local()
+
+
+def workspace(plan: Any) -> Any:
+    """Memory for a kernel's own use, as its plan wants it. It is this (Python) thread's until the next call."""
+    size = int(plan[1] + plan[0] * pool().threads())
+    found = getattr(_local, "memory", None)
+    if found is None or found.size < size:
+        fresh = np.empty(size + host().lanes, np.float32)
+        skip = -fresh.ctypes.data % (4 * host().lanes) // 4
+        found = _local.memory = fresh[skip:skip + size]
+    return found
+
+
+def plan_array(fields: Sequence[int], tables: Sequence[Any] = ()) -> Any:
+    return np.concatenate([np.array(fields, np.int64), *[np.asarray(table, np.int64).ravel() for table in tables]])

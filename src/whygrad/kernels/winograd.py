@@ -1,0 +1,324 @@
+"""3x3 convolution in single steps by Winograd's F(2x2, 3x3): 16 products for a tile of 2x2 results instead of 36.
+
+With d a 4x4 patch of the image and w the kernel, the tile is A'[(G w G') * (B' d B)]A: the sum over channels is done between,
+by one matrix product for each of the 16 places. A patch of 4x4 at every second pixel is what a 4x4 kernel of stride 2 meets,
+so images are packed as for that, and the lanes of a vector are neighbouring tiles.
+
+Sums of pixels are multiplied here, so an infinite one spoils its whole tile. The results are looked at: if any is not
+finite, the caller computes everything by definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whygrad.kernels.conv_direct import BIAS, IMAGE, WEIGHT, WORKSPACE, Unit, Weights, direct, pack_channel
+from whygrad.kernels.conv_plan import ALONE_WORK, Axis, Tap, accumulators, elements, lay_out, offsets, register_block
+from whygrad.kernels.host import host
+from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged, workspace
+from whygrad.kernels.tiles import copy_row, interleaved, smaller, spread_products
+from whygrad.kernels.values import F32, I64, Value
+
+_whygrad_internal_ = True
+
+FLAG, RESULT = 4, 5
+PLACES = 16
+
+Matrix = list[list[float]]
+
+B: Matrix = [[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]]  # transposed: rows are what a result is made of
+G: Matrix = [[1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]]
+A: Matrix = [[1, 1, 1, 0], [0, 1, -1, -1]]
+
+
+def combination(weights: Sequence[float], values: Sequence[Value]) -> Value:
+    """A sum of values by weights that are 1, 1/2 or 0, or the negatives."""
+    parts: dict[float, Any] = {}
+    for weight, value in sorted(zip(weights, values, strict=True), key=lambda pair: -pair[0]):
+        if weight:
+            part = parts.get(abs(weight))
+            if part is None:
+                parts[abs(weight)] = value if weight > 0 else -value
+            else:
+                parts[abs(weight)] = part + value if weight > 0 else part - value
+    terms = [part if size == 1 else part * size for size, part in parts.items()]
+    return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+
+
+def both_sides(matrix: Sequence[Sequence[float]], values: Sequence[Sequence[Value]]) -> list[list[Value]]:
+    """matrix @ values @ matrix.T"""
+    columns = [[combination(row, column) for row in matrix] for column in zip(*values, strict=True)]
+    return [[combination(row, line) for row in matrix] for line in zip(*columns, strict=True)]
+
+
+class Winograd(NamedTuple):
+    """The plan's fields; those with the names of `Direct`'s are the same, for tiles instead of pixels."""
+
+    each: int
+    shared: int
+    panels: int
+    panels_alone: int
+    units: int
+    units_alone: int
+    images: int
+    block: int
+    bands: int
+    band_rows: int
+    out_rows: int
+    out_columns: int
+    groups: int
+    channels: int
+    filters: int
+    blocks: int
+    height: int
+    width: int
+    stride_down: int
+    stride_across: int
+    top: int
+    left: int
+    rows: int
+    pitch: int
+    image: int
+    plane: int
+    tiles: int  # of a unit, to whole vectors and one more
+    patches: int  # where in the workspace transformed patches, products and results begin
+    products: int
+    results: int
+    weight_filter: int
+    weight_channel: int
+    weight_group: int
+    result_rows: int  # of pixels
+    result_columns: int
+    element_table: int
+    offset_table: int
+
+
+class Planned(NamedTuple):
+    plan: Any
+    run: Any
+    by_definition: Any
+
+    def __call__(self, image: Any, weight: Any, bias: Any, result: Any) -> Any:
+        flag = np.zeros(1, np.int64)
+        self.run(self.plan, image, weight, bias, workspace(self.plan), flag, result)
+        return self.by_definition(image, weight, bias, result) if flag[0] else result
+
+
+def applies(channels: int, filters: int, down: Axis, across: Axis) -> bool:
+    """Is it a 3x3 kernel in single steps, and are there enough channels to make up for the transformations?"""
+    return channels >= 8 and filters >= 8 and all(
+        axis.stride == axis.apart == 1 and len(axis.taps) == 3 and axis.taps[2].shift - axis.taps[0].shift == 2
+        for axis in (down, across))
+
+
+# Floats of transformed patches that a thread works on at a time, but neither too few nor too many tiles.
+PATCH_FLOATS, FEWEST_TILES, MOST_TILES = 1 << 18, 64, 256
+
+
+def tiles_at_a_time(channels: int) -> int:
+    return min(max(FEWEST_TILES, PATCH_FLOATS // (PLACES * channels)), MOST_TILES)
+
+
+def room_for(tiles: int) -> int:
+    """Floats for a row of tiles: with what is stored of the last vector, and an odd number of vectors, because rows that are
+    a power of two apart are slow."""
+    lanes = host().lanes
+    return (-(-tiles // lanes) + 1 | 1) * lanes
+
+
+def of_tiles(axis: Axis) -> Axis:
+    first = axis.taps[0].shift
+    return Axis(axis.size, -(-axis.out // 2), 2, tuple([Tap(first + i, i) for i in range(4)]), 0, 1, axis.out)
+
+
+@lru_cache(maxsize=512)
+def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, across: Axis, weights: Weights) -> Planned:
+    def by_definition(*arrays: Any) -> Any:
+        return direct(count, groups, channels, filters, down, across, weights)(*arrays)
+
+    lanes = host().lanes
+    together, vectors = register_block(filters, 8 if lanes == 16 else 4, accumulators())
+    tiles_down, tiles_across = of_tiles(down), of_tiles(across)
+    work = groups * filters * channels * tiles_down.out * tiles_across.out * PLACES
+    layout = lay_out(count, channels, tiles_down, tiles_across, work, dense=tiles_at_a_time(channels))
+    blocks = -(-filters // together)
+    panel = together * PLACES * channels
+    packed = channels * layout.plane * 4 + layout.pitch + 2 * lanes
+    packed = -(-packed // lanes) * lanes
+    tiles = room_for(layout.block * layout.image_step)
+    patches = PLACES * channels * tiles
+    products = PLACES * together * vectors * lanes
+    results = 4 * filters * tiles
+    units = -(-count // layout.block) * layout.bands
+    tables = [elements(down, across, weights.width), offsets(layout, 1, tiles_down, tiles_across)]
+    start = len(Winograd._fields)
+    alone = work * count < ALONE_WORK or units == 1
+    fields = Winograd(
+        each=packed + patches + products + results, shared=-(-groups * blocks * panel // lanes) * lanes,
+        panels=groups * blocks, panels_alone=ALONE if alone else 0, units=units, units_alone=ALONE if alone else 0,
+        images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=tiles_down.out,
+        out_columns=tiles_across.out, groups=groups, channels=channels, filters=filters, blocks=blocks,
+        height=down.size, width=across.size, stride_down=2, stride_across=2, top=layout.top, left=layout.left,
+        rows=layout.rows, pitch=layout.pitch, image=layout.image, plane=layout.plane, tiles=tiles, patches=packed,
+        products=packed + patches,
+        results=packed + patches + products, weight_filter=weights.filter, weight_channel=weights.channel,
+        weight_group=weights.group, result_rows=down.out, result_columns=across.out,
+        element_table=start, offset_table=start + 9)
+    return Planned(plan_array(fields, tables), compiled(together, vectors), by_definition)
+
+
+@lru_cache(maxsize=64)
+def compiled(together: int, vectors: int) -> Any:
+    def write(module: Any, name: str) -> list[Stage]:
+        panels, units = Task(module, f"{name}_panels", Winograd._fields), Task(module, f"{name}_units", Winograd._fields)
+        _write_panels(panels, together)
+        _write_units(units, together, vectors)
+        return [Stage(panels, "panels", "panels_alone"), Stage(units, "units", "units_alone")]
+
+    return staged("convolution", f"winograd convolution {together} {vectors}", "ffowif", write)
+
+
+def _write_panels(f: Task, together: int) -> None:
+    """Transform the weights: for each block of filters, place and channel. Lanes are filters here."""
+    blocks, filters, channels = f.fields("blocks filters channels")
+    table = f.table("element_table")
+    with f.loop(f.low, f.high) as panel:
+        group, block = panel // blocks, panel % blocks
+        target = f.pointer(F32, f.array(WORKSPACE), panel * (PLACES * together) * channels)
+        source = f.pointer(F32, f.array(WEIGHT), group * f.field("weight_group"))
+        with f.loop(0, channels) as channel:
+            numbers = [smaller(f, block * together + p, filters - 1) for p in range(together)]
+            bases = [f.pointer(F32, source, number * f.field("weight_filter") + channel * f.field("weight_channel"))
+                     for number in numbers]
+            kernel = []
+            for tap in range(9):
+                element = f.load(I64, table, tap)
+                kernel.append(_gathered(f, [f.load(F32, base, element) for base in bases]))
+            transformed = both_sides(G, [kernel[0:3], kernel[3:6], kernel[6:9]])
+            for place, value in enumerate(value for line in transformed for value in line):
+                f.store(value, target, (channels * place + channel) * together)
+    f.end()
+
+
+def _gathered(f: Task, values: list[Value]) -> Value:
+    """Numbers as the lanes of a vector."""
+    from llvmlite import ir
+
+    from whygrad.kernels.values import I32
+
+    if len(values) == 1:
+        return values[0]
+    result = ir.Constant(ir.VectorType(F32, len(values)), ir.Undefined)
+    for i, value in enumerate(values):
+        result = f.b.insert_element(result, value.v, ir.Constant(I32, i))
+    return Value(f, result)
+
+
+def transform_patches(f: Task, unit: Unit, images: Value, patches: Value, step: Value) -> None:
+    """The patches of all channels: [place][channel][tile], places `step` apart. Rows of tiles lie close together: what the last
+    vector of a row has too much is written again with the next row."""
+    lanes = host().lanes
+    table = f.table("offset_table")
+    places = [f.load(I64, table, i) for i in range(PLACES)]
+    columns = f.field("out_columns")
+    with f.loop(0, f.field("channels")) as channel, f.loop(0, unit.images) as i, f.loop(0, unit.rows) as row:
+        source = f.pointer(F32, images, channel * f.field("plane") * 4 + i * f.field("image") + row * f.field("pitch"))
+        target = f.pointer(F32, patches, channel * f.field("tiles") + (i * unit.rows + row) * columns)
+        with f.loop(0, columns, lanes) as column:
+            here = f.pointer(F32, source, column)
+            patch = [f.load(F32, here, place, lanes) for place in places]
+            transformed = both_sides(B, [patch[0:4], patch[4:8], patch[8:12], patch[12:16]])
+            for place, value in enumerate(value for line in transformed for value in line):
+                f.store(value, target, step * place + column)
+
+
+def _write_units(f: Task, together: int, vectors: int) -> None:
+    lanes = host().lanes
+    mine = f.workspace(WORKSPACE)
+    patches, products, results = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "products", "results"))
+    groups, channels, blocks = f.fields("groups channels blocks")
+    length = f.field("tiles") * 2
+    with f.loop(f.low, f.high) as number:
+        unit = Unit(f, number)
+        with f.loop(0, groups) as group:
+            with f.loop(0, channels) as channel:
+                pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels,
+                             f.pointer(F32, mine, channel * f.field("plane") * 4), 2)
+            transform_patches(f, unit, mine, patches, channels * f.field("tiles"))
+            covered = (unit.images * unit.rows * f.field("out_columns") + lanes - 1) // lanes
+            with f.loop(0, covered, vectors) as v:
+                count = smaller(f, covered - v, f.integer(vectors))
+                with f.loop(0, blocks) as block:
+                    panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (PLACES * together) * channels)
+                    _multiply(f, panel, f.pointer(F32, patches, v * lanes), products, together, vectors, count)
+                    _transform_results(f, products, results, block, v, together, vectors, count, length)
+            _write_results(f, unit, results, length, group)
+    f.end()
+
+
+def _multiply(f: Task, panel: Value, patches: Value, products: Value, together: int, vectors: int, count: Value) -> None:
+    """[place][filter][vector]: sums over channels, of all vectors at once or, of the last ones, each by itself."""
+    lanes = host().lanes
+    channels = f.field("channels")
+
+    def sums(place: Value, first: Any, number: int) -> None:
+        here = f.pointer(F32, patches, channels * place * f.field("tiles") + first * lanes)
+        target = f.pointer(F32, products, place * (together * vectors * lanes) + first * lanes)
+        found = spread_products(f, f.pointer(F32, panel, channels * place * together),
+                                [f.pointer(F32, here, i * lanes) for i in range(number)], channels, together,
+                                [f.zeros(F32, lanes)] * together, lambda k: k * f.field("tiles"))
+        for p, row in enumerate(found):
+            for i, total in enumerate(row):
+                f.store(total, target, (p * vectors + i) * lanes)
+
+    with f.loop(0, PLACES) as place, f.b.if_else(count.equals(vectors).v) as (all_of_them, some):
+        with all_of_them:
+            sums(place, f.integer(0), vectors)
+        with some, f.loop(0, count) as i:
+            sums(place, i, 1)
+
+
+def _transform_results(f: Task, products: Value, results: Value, block: Value, v: Value, together: int, vectors: int,
+                       count: Value, length: Value) -> None:
+    """Tiles of some filters. Upper and lower rows of tiles are kept apart: [filter][upper or lower][pixels]."""
+    lanes = host().lanes
+    with f.loop(0, smaller(f, f.field("filters") - block * together, f.integer(together))) as p, f.loop(0, count) as i:
+        target = f.pointer(F32, results, (block * together + p) * 2 * length + (v + i) * (2 * lanes))
+        source = f.pointer(F32, products, (p * vectors + i) * lanes)
+        found = [f.load(F32, source, place * (together * vectors * lanes), lanes) for place in range(PLACES)]
+        tile = both_sides(A, [found[0:4], found[4:8], found[8:12], found[12:16]])
+        for half, (left, right) in enumerate(tile):
+            for part, value in enumerate(interleaved(f, left, right)):
+                f.store(value, target, length * half + part * lanes)
+
+
+def _write_results(f: Task, unit: Unit, results: Value, length: Value, group: Value) -> None:
+    """Rows of pixels to where they belong; numbers that are not finite leave a trace."""
+    lanes = host().lanes
+    filters, rows, columns = f.fields("filters result_rows result_columns")
+    bias = f.array(BIAS)
+    has_bias = Value(f, f.b.icmp_unsigned("!=", f.b.ptrtoint(bias.v, I64), f.integer(0).v))
+    trace = f.variable(f.zeros(F32, lanes))
+    first = unit.first_row * 2
+    with f.loop(0, filters) as number:
+        start = f.variable(f.constant(0.0, F32))
+        with f.when(has_bias):
+            start.set(f.load(F32, bias, group * filters + number))
+        shift = start.get().spread(lanes)
+
+        def finished(value: Value, shift: Value = shift) -> Value:
+            trace.set(f.fma(value, 0.0, trace.get()))
+            return value + shift
+
+        with f.loop(0, unit.images) as i:
+            plane = ((unit.first_image + i) * f.field("groups") + group) * filters + number
+            target = f.pointer(F32, f.array(RESULT), (plane * rows + first) * columns)
+            with f.loop(0, smaller(f, unit.rows * 2, rows - first)) as row:
+                place = (number * 2 + row % 2) * length + (i * unit.rows + row // 2) * f.field("out_columns") * 2
+                copy_row(f, f.pointer(F32, results, place), f.pointer(F32, target, row * columns), columns, finished)
+    with f.when(f.total(trace.get()).differs(0.0)):
+        f.store(f.integer(1), f.array(FLAG))

@@ -1,0 +1,253 @@
+"""The gradient of a 3x3 kernel that moves in single steps, by Winograd's F(2x2, 3x3) the other way round.
+
+A tile's share is G'[(A g A') * (B' d B)]G, with g the 2x2 gradients of the tile and d its 4x4 patch of the image. In the middle
+there is one matrix product for each of the 16 places, summed over tiles; lanes are filters in it, so gradients are transposed
+when they are packed. Chunks are as in conv_weight.py, and what is not finite is computed by definition as in winograd.py.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from whygrad.kernels.conv_direct import Unit, pack_channel
+from whygrad.kernels.conv_plan import ALONE_WORK, Axis, accumulators, chunks_of, lay_out, offsets
+from whygrad.kernels.conv_weight import GRADIENT, IMAGE, WORKSPACE, weight_gradient
+from whygrad.kernels.host import host
+from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged
+from whygrad.kernels.tiles import lanes_within, load_some, smaller, transposed
+from whygrad.kernels.values import F32, Value
+from whygrad.kernels.winograd import (
+    FLAG,
+    PLACES,
+    RESULT,
+    A,
+    G,
+    Planned,
+    both_sides,
+    of_tiles,
+    room_for,
+    tiles_at_a_time,
+    transform_patches,
+)
+
+_whygrad_internal_ = True
+
+
+class WinogradWeight(NamedTuple):
+    """The plan's fields, of images as in `Winograd`. The sums of a chunk are [group][place][channel][filter]."""
+
+    each: int
+    shared: int
+    chunks: int
+    chunks_alone: int
+    sums: int
+    sums_alone: int
+    chunk_units: int
+    units: int
+    images: int
+    block: int
+    bands: int
+    band_rows: int
+    out_rows: int
+    out_columns: int
+    groups: int
+    channels: int
+    filters: int
+    padded_channels: int
+    padded_filters: int
+    height: int
+    width: int
+    stride_down: int
+    stride_across: int
+    top: int
+    left: int
+    rows: int
+    pitch: int
+    image: int
+    plane: int
+    tiles: int  # of a unit, to whole vectors and one more
+    patches: int  # where in the workspace they begin
+    gradients: int
+    transformed: int
+    unit_tiles: int
+    gradient_rows: int  # of pixels
+    gradient_columns: int
+    offset_table: int
+
+
+def blocks(channels: int, filter_vectors: int) -> tuple[int, int]:
+    """Channels and vectors of filters that are summed up together."""
+    across = -(-filter_vectors // -(-filter_vectors // 4))
+    most = min(12, accumulators() // across)
+    return -(-channels // -(-channels // most)), across
+
+
+@lru_cache(maxsize=512)
+def winograd_weight(count: int, groups: int, channels: int, filters: int, down: Axis, across: Axis) -> Planned:
+    lanes = host().lanes
+
+    def by_definition(*arrays: Any) -> Any:
+        return weight_gradient(count, groups, channels, filters, down, across)(*arrays)
+
+    filter_vectors = -(-filters // lanes)
+    a, b = blocks(channels, filter_vectors)
+    padded_channels = -(-channels // a) * a
+    padded_filters = -(-filter_vectors // b) * b * lanes
+    tiles_down, tiles_across = of_tiles(down), of_tiles(across)
+    work = groups * filters * channels * tiles_down.out * tiles_across.out * PLACES
+    layout = lay_out(count, channels, tiles_down, tiles_across, work,
+                     dense=tiles_at_a_time(channels + padded_filters))
+    units = -(-count // layout.block) * layout.bands
+    size = groups * PLACES * padded_channels * padded_filters
+    chunks, chunk_units = chunks_of(units, 8 if size <= 1 << 18 else 4 if size <= 1 << 20 else 2)
+    packed = -(-(channels * layout.plane * 4 + layout.pitch + 2 * lanes) // lanes) * lanes
+    unit_tiles = layout.block * layout.image_step
+    tiles = room_for(unit_tiles)
+    patches = PLACES * padded_channels * tiles
+    gradients = (layout.block * layout.band_rows * 4 * tiles_across.out + lanes) * padded_filters
+    alone = work * count < ALONE_WORK or chunks == 1
+    fields = WinogradWeight(
+        each=packed + patches + gradients + PLACES * unit_tiles * padded_filters, shared=chunks * size,
+        chunks=chunks, chunks_alone=ALONE if alone else 0, sums=groups * channels, sums_alone=ALONE if alone else 0,
+        chunk_units=chunk_units, units=units,
+        images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=tiles_down.out,
+        out_columns=tiles_across.out, groups=groups, channels=channels, filters=filters, padded_channels=padded_channels,
+        padded_filters=padded_filters, height=down.size, width=across.size, stride_down=2, stride_across=2, top=layout.top,
+        left=layout.left, rows=layout.rows, pitch=layout.pitch, image=layout.image, plane=layout.plane, tiles=tiles,
+        patches=packed, gradients=packed + patches, transformed=packed + patches + gradients, unit_tiles=unit_tiles,
+        gradient_rows=down.out, gradient_columns=across.out,
+        offset_table=len(WinogradWeight._fields))
+    plan = plan_array(fields, [offsets(layout, 1, tiles_down, tiles_across)])
+    return Planned(plan, compiled(a, b, padded_filters == filters), by_definition)
+
+
+@lru_cache(maxsize=64)
+def compiled(a: int, b: int, whole: bool) -> Any:
+    """`whole`: the filters are whole vectors."""
+
+    def write(module: Any, name: str) -> list[Stage]:
+        chunks, sums = (Task(module, f"{name}_{part}", WinogradWeight._fields) for part in ("chunks", "sums"))
+        _write_chunks(chunks, a, b, whole)
+        _write_sums(sums)
+        return [Stage(chunks, "chunks", "chunks_alone"), Stage(sums, "sums", "sums_alone")]
+
+    return staged("convolution_weight", f"winograd weight gradient {a} {b} {whole}", "ffowif", write)
+
+
+def _write_chunks(f: Task, a: int, b: int, whole: bool) -> None:
+    lanes = host().lanes
+    mine = f.workspace(WORKSPACE)
+    patches, gradients, tiles = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "gradients", "transformed"))
+    groups, channels = f.fields("groups channels")
+    size = f.field("padded_channels") * f.field("padded_filters") * PLACES
+    with f.loop(f.low, f.high) as chunk:
+        sums = f.pointer(F32, f.array(WORKSPACE), chunk * groups * size)
+        with f.loop(0, groups * size, lanes) as i:
+            f.store(f.zeros(F32, lanes), sums, i)
+        first = chunk * f.field("chunk_units")
+        with f.loop(first, smaller(f, first + f.field("chunk_units"), f.field("units"))) as number:
+            unit = Unit(f, number)
+            with f.loop(0, groups) as group:
+                with f.loop(0, channels) as channel:
+                    pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels,
+                                 f.pointer(F32, mine, channel * f.field("plane") * 4), 2)
+                transform_patches(f, unit, mine, patches, f.field("padded_channels") * f.field("tiles"))
+                _pack_gradients(f, unit, group, gradients, whole)
+                _transform_gradients(f, unit, gradients, tiles)
+                _add_products(f, unit, patches, tiles, f.pointer(F32, sums, group * size), a, b)
+    f.end()
+
+
+def _pack_gradients(f: Task, unit: Unit, group: Value, target: Value, whole: bool) -> None:
+    """[image][row][column][filter], to even numbers of rows and columns, with zeros where there is none."""
+    lanes = host().lanes
+    filters, padded, rows, columns = f.fields("filters padded_filters gradient_rows gradient_columns")
+    across = f.field("out_columns") * 2
+    pixels = rows * columns
+    with f.loop(0, unit.images) as i, f.loop(0, unit.rows * 2) as row:
+        y = unit.first_row * 2 + row
+        inside = y < rows
+        source = f.pointer(F32, f.array(GRADIENT), ((unit.first_image + i) * f.field("groups") + group) * filters * pixels
+                           + f.choose(inside, y, 0) * columns)
+        here = f.pointer(F32, target, (i * f.field("band_rows") * 2 + row) * across * padded)
+        with f.loop(0, padded, lanes) as first, f.loop(0, across, lanes) as x:
+            mask = lanes_within(f, x, f.choose(inside, columns, 0), lanes)
+            lines = []
+            for lane in range(lanes):
+                number = first + lane
+                if not whole:  # filters beyond the last one are never looked at again
+                    number = f.choose(number < filters, number, 0)
+                lines.append(load_some(f, source, number * pixels + x, mask))
+            # What is written beyond a row is written again with the next one.
+            for lane, line in enumerate(transposed(f, lines)):
+                f.store(line, here, (x + lane) * padded + first)
+
+
+def _transform_gradients(f: Task, unit: Unit, gradients: Value, tiles: Value) -> None:
+    """[place][tile][filter]"""
+    lanes = host().lanes
+    padded, across = f.fields("padded_filters out_columns")
+    line = across * padded * 2
+    spread = [list(row) for row in zip(*A, strict=True)]
+    with f.loop(0, unit.images * unit.rows) as row:
+        source = f.pointer(F32, gradients, row * 2 * line)
+        with f.loop(0, across) as column, f.loop(0, padded, lanes) as number:
+            at = column * 2 * padded + number
+            tile = [[f.load(F32, source, at + line * y + padded * x, lanes) for x in range(2)] for y in range(2)]
+            target = f.pointer(F32, tiles, (row * across + column) * padded + number)
+            for place, value in enumerate(value for part in both_sides(spread, tile) for value in part):
+                f.store(value, target, f.field("unit_tiles") * padded * place)
+
+
+def _add_products(f: Task, unit: Unit, patches: Value, tiles: Value, sums: Value, a: int, b: int) -> None:
+    """For each place: sums[channel, filter] += sum over tiles of patch[channel, tile] * gradient[tile, filter]."""
+    lanes = host().lanes
+    channels, padded, width = f.fields("padded_channels padded_filters tiles")
+    count = unit.images * unit.rows * f.field("out_columns")
+    with f.loop(0, PLACES) as place, f.loop(0, channels, a) as channel:
+        rows = [f.pointer(F32, patches, (place * channels + channel + i) * width) for i in range(a)]
+        with f.loop(0, padded, b * lanes) as number:
+            gradients = f.pointer(F32, tiles, place * f.field("unit_tiles") * padded + number)
+            target = f.pointer(F32, sums, (place * channels + channel) * padded + number)
+            totals = [[f.variable(f.load(F32, target, padded * i + j * lanes, lanes)) for j in range(b)] for i in range(a)]
+            with f.loop(0, count) as tile:
+                vectors = [f.load(F32, gradients, tile * padded + j * lanes, lanes) for j in range(b)]
+                for i, row in enumerate(rows):
+                    patch = f.load(F32, row, tile).spread(lanes)
+                    for j, vector in enumerate(vectors):
+                        totals[i][j].set(f.fma(patch, vector, totals[i][j].get()))
+            for i, row_totals in enumerate(totals):
+                for j, total in enumerate(row_totals):
+                    f.store(total.get(), target, padded * i + j * lanes)
+
+
+def _write_sums(f: Task) -> None:
+    """Add up the chunks and transform back, one channel after the other."""
+    lanes = host().lanes
+    channels, filters, padded, chunks = f.fields("channels filters padded_filters chunks")
+    step = f.field("padded_channels") * padded
+    size = f.field("groups") * step * PLACES
+    back = [list(row) for row in zip(*G, strict=True)]
+    kernels = f.workspace(WORKSPACE)
+    trace = f.variable(f.zeros(F32, lanes))
+    with f.loop(f.low, f.high) as row:
+        group, channel = row // channels, row % channels
+        with f.loop(0, padded, lanes) as number:
+            source = f.pointer(F32, f.array(WORKSPACE), group * step * PLACES + channel * padded + number)
+            totals = [f.variable(f.zeros(F32, lanes)) for _ in range(PLACES)]
+            with f.loop(0, chunks) as chunk:
+                for place, total in enumerate(totals):
+                    total.add(f.load(F32, source, chunk * size + step * place, lanes))
+            found = [total.get() for total in totals]
+            kernel = both_sides(back, [found[0:4], found[4:8], found[8:12], found[12:16]])
+            for tap, value in enumerate(value for line in kernel for value in line):
+                trace.set(f.fma(value, 0.0, trace.get()))
+                f.store(value, kernels, tap * lanes)
+            with f.loop(0, smaller(f, filters - number, f.integer(lanes))) as lane:
+                target = f.pointer(F32, f.array(RESULT), ((group * filters + number + lane) * channels + channel) * 9)
+                for tap in range(9):
+                    f.store(f.load(F32, kernels, lane + tap * lanes), target, tap)
+    with f.when(f.total(trace.get()).differs(0.0)):
+        f.store(f.integer(1), f.array(FLAG))
+    f.end()
