@@ -54,7 +54,7 @@ def run_inplace(row_name: str, target: Tensor, *inputs: Any, computes_in: Comput
             if dtype is not target.dtype:
                 promoted = [_with_own_gradient_dtype(x) for x in promoted]
     position = next(i for i, x in enumerate(inputs) if x is target)
-    return _perform(layout_of(row, kinds_of(inputs)), target, position, tuple(promoted), {**row.static_defaults, **statics})
+    return perform(layout_of(row, kinds_of(inputs)), target, position, tuple(promoted), {**row.static_defaults, **statics})
 
 
 def _fits_as_it_is(dtype: np.dtype, inputs: tuple[Any, ...]) -> bool:
@@ -89,12 +89,15 @@ def write(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ...]
     if layout.row.broadcasts:
         check_overlap(target._array, inputs)
         check_shape(target._array, inputs)
-    return _perform(layout, target, position, inputs, statics)
+    return perform(layout, target, position, inputs, statics)
 
 
-def _perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Tensor:
+def perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Tensor:
     """Compute, write, count the version up and rewrite the history."""
     row = layout.row
+    if special.on and modes.levels:
+        from whygrad.autograd.levels import interpret_write
+        return interpret_write(row, target, position, inputs, statics)
     array = target._array
     arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
     node = None
@@ -251,7 +254,7 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
     check_inplace(target, (target,))
     if not constant:
         check_overlap(target._array, ())
-    return _perform(layout_of(TABLE["overwrite"], "t"), target, 0, (target,), {"values": values, "node": name})
+    return perform(layout_of(TABLE["overwrite"], "t"), target, 0, (target,), {"values": values, "node": name})
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -263,7 +266,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         src = wrap(np.asarray(src, dtypes.result_dtype([src]).numpy))
     if src is self:  # even if it is expanded
         check_inplace(self, (self,))
-        return _perform(layout_of(TABLE["copy"], "tt"), self, 0, (self, self), {})
+        return perform(layout_of(TABLE["copy"], "tt"), self, 0, (self, self), {})
     if src._array.dtype is not self._array.dtype and self._array.dtype.kind in "fcV":
         check_inplace(self, (self, src))  # before the cast looks at the history of `src`
     _, source_ = promote("copy", self, src, dtype=self.dtype)
@@ -279,7 +282,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         _, promoted = promote("fill", self, value, dtype=self.dtype)
         check_inplace(self, (self, promoted))
         check_overlap(self._array, ())  # with the value memory may be shared: that is read before it is overwritten
-        return _perform(layout_of(TABLE["fill"], "tt"), self, 0, (self, promoted), {})
+        return perform(layout_of(TABLE["fill"], "tt"), self, 0, (self, promoted), {})
     if not (type(value) is float and isinstance(self, Tensor) and self._array.dtype.kind == "f"
             and -65504 <= value <= 65504):
         from whygrad.functional.arguments import check_range, invalid_combination, is_number

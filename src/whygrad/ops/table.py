@@ -91,7 +91,7 @@ class Row:
 
 
 # Names that the compiled functions use for themselves (see _apply.py).
-RESERVED = frozenset({"edges", "forward", "frame", "layout", "record", "row", "saved", "source", "special", "t"})
+RESERVED = frozenset({"busy", "edges", "forward", "frame", "layout", "record", "row", "saved", "source", "special", "t"})
 
 TABLE: dict[str, Row] = {}
 
