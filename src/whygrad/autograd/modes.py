@@ -28,6 +28,8 @@ class Modes(threading.local):
     levels: tuple[Any, ...] = ()
     entered: int = 0
     forward_ad: bool = True
+    # How many transforms of torch.func are at work.
+    transforming: int = 0
 
 
 modes = Modes()
