@@ -245,6 +245,17 @@ class Tensor:
         return dtypes.FROM_NUMPY[self._array.dtype]
 
     @property
+    def _numbers(self) -> np.ndarray:
+        """All numbers behind this tensor: more than its shape says, if it stands for a batch (see func/batched.py)."""
+        return self._array
+
+    def _with_numbers(self, array: np.ndarray) -> Tensor:
+        """A constant with other numbers, made from `_numbers`; a change of this tensor is still noticed."""
+        result = wrap(array)
+        result._counter = self._counter
+        return result
+
+    @property
     def device(self) -> device:
         return CPU
 

@@ -93,8 +93,8 @@ def interpret(row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any
 
 def interpret_write(row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Tensor:
     """Apply a row in place under the levels that are at work."""
-    from whygrad._inplace import perform
     from whygrad._apply import layout_of
+    from whygrad._inplace import perform
 
     levels = modes.levels
     place = concerned((target, *inputs))

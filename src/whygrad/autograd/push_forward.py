@@ -23,6 +23,9 @@ _whygrad_internal_ = True
 # Element by element with complex numbers the rule goes both ways only where the derivative is a complex number.
 HOLOMORPHIC = frozenset({"add", "sub", "rsub", "mul", "div", "neg", "add_scaled", "sub_scaled", "exp", "sin", "cos", "copy"})
 
+# Where the result is 0 there is no derivative, and by convention 0; the transposed rule divides by it.
+FLAT_AT_ZERO = frozenset({"vector_norm", "norm_along", "std", "std_mean", "cdist", "pdist", "sgn_complex", "angle_complex"})
+
 Tangents = list[Tensor | None]
 
 
@@ -38,12 +41,16 @@ def push_forward(row: Row, inputs: Sequence[Any], statics: dict[str, Any], outs:
     statics = {**row.static_defaults, **statics}
     total: Tangents = [None] * len(outs)
     for i in list(given):
+        if i not in given:
+            continue
         parts = _directly(row, i, given, inputs, statics, outs)
         if parts is not None:
             total = [_sum(a, b) for a, b in zip(total, parts, strict=True)]
             given.pop(i, None)
     if given:
         parts = _transposed(row, given, inputs, statics, outs, moving)
+        if row.name in FLAT_AT_ZERO:
+            parts = [None if t is None else xp.where(xp.eq(out, 0), 0.0, t) for t, out in zip(parts, outs, strict=True)]
         total = [_sum(a, b) for a, b in zip(total, parts, strict=True)]
     return [t if moves else None for t, moves in zip(total, moving, strict=True)]
 
@@ -62,13 +69,13 @@ def _directly(row: Row, position: int, given: dict[int, Tensor], inputs: Sequenc
     name = row.inputs[0 if row.variadic else position]
     if row.name in ("view", "reshape_alias"):  # the tangent may lie differently in memory
         return [xp.reshape(given[position], shape=statics["shape"])]
-    if name in row.linear and row.name != "as_strided":
-        if row.variadic:
-            moved = [given.get(i, None) for i in range(len(inputs))]
-            arguments = [xp.zeros_like(x) if t is None else t for x, t in zip(inputs, moved, strict=True)]
-            given.clear()
-        else:
-            arguments = [given[i] if i == position else None if _is_added(row, i) else x for i, x in enumerate(inputs)]
+    group = next((group for group in row.linear if name in group), ())
+    if group and row.name != "as_strided":
+        arguments = []
+        for i, x in enumerate(inputs):
+            moves = row.variadic or row.inputs[i] in group
+            arguments.append((given.pop(i) if i in given else xp.zeros_like(x) if isinstance(x, Tensor) else 0 * x) if moves else
+                             None if _is_added(row, i) else x)
         results = apply(row, *arguments, **statics)
         return [results] if isinstance(results, Tensor) else list(results)
     if row.symmetric and len(outs) == 1 and _goes_both_ways(row, given[position], outs[0]):
@@ -84,7 +91,7 @@ def _directly(row: Row, position: int, given: dict[int, Tensor], inputs: Sequenc
 
 def _is_added(row: Row, position: int) -> bool:
     """Whether an argument is only added to the rest, as a bias is."""
-    return row.inputs[position] == "bias" and "bias" not in row.linear
+    return not row.variadic and row.inputs[position] == "bias"
 
 
 def _goes_both_ways(row: Row, tangent: Tensor, out: Tensor) -> bool:

@@ -85,6 +85,13 @@ class BatchedTensor(Tensor):
     def data(self) -> Tensor:  # type: ignore[override]
         return batched(self._whole.data, self._level)
 
+    @property
+    def _numbers(self) -> np.ndarray:
+        return self._whole._numbers
+
+    def _with_numbers(self, array: np.ndarray) -> Tensor:
+        return batched(self._whole._with_numbers(array), self._level)
+
     def __bool__(self) -> NoReturn:
         raise RuntimeError(CONTROL_FLOW)
 
@@ -110,24 +117,6 @@ def batched(whole: Tensor, level: BatchLevel) -> BatchedTensor:
 def spread(x: Tensor, size: int) -> Tensor:
     """The same values for each element of a batch: a first axis along which nothing changes."""
     return xp.expand(xp.unsqueeze(x, axis=0), shape=(size, *x._array.shape))  # type: ignore[no-any-return]
-
-
-def numbers(t: Tensor) -> np.ndarray:
-    """All numbers behind a tensor: of a batched one those of the whole batch, whose axes come first."""
-    while isinstance(t, BatchedTensor):
-        t = t._whole
-    return t._array
-
-
-def like_numbers(t: Tensor, array: np.ndarray) -> Tensor:
-    """A constant with other numbers, made from what `numbers(t)` gave."""
-    from whygrad._tensor import wrap
-
-    if not isinstance(t, BatchedTensor):
-        result = wrap(array)
-        result._counter = t._counter
-        return result
-    return batched(like_numbers(t._whole, array), t._level)
 
 
 class BatchLevel(Level):
@@ -171,6 +160,17 @@ class BatchLevel(Level):
         from whygrad.func.custom import apply_batched
 
         return apply_batched(self, function, args)
+
+
+def become_view(t: Tensor, view: Tensor) -> bool:
+    """Let what transforms know of `t` become what they know of its view; True if that is all there is to do."""
+    if view._meta is not None and view._meta.tangents:
+        for level, tangent in view._meta.tangents.items():
+            level.attach(t, tangent)
+    if not isinstance(t, BatchedTensor) or not isinstance(view, BatchedTensor):
+        return False
+    t._array, t._whole = view._array, view._whole
+    return True
 
 
 def batch_levels() -> list[BatchLevel]:

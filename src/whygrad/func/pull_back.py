@@ -124,7 +124,7 @@ def _pull_dual(level: DualLevel, outputs: list[Tensor], inputs: list[Tensor], co
         g = found[i]
         if g is None:
             g = wrap(np.zeros(tangent._array.shape, tangent._array.dtype))
-        found[i] = _moving(level, g, tangent, kept)
+        found[i] = with_levels(below, _moving, level, g, tangent, kept)
     return found
 
 

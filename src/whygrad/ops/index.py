@@ -25,7 +25,7 @@ def index_backward(xp, x, index, *, shape, axes):
     return xp.index_backward(x, index, shape=shape, axes=axes)
 
 
-@op(memory="own",
+@op(linear="x+values", memory="own",
     x=lambda xp, g, index, axes, accumulate:
     g if accumulate else xp.index_put(g, 0, index, axes=axes, accumulate=False),
     values=lambda xp, g, values_shape, index, axes: xp.sum_to(xp.index(g, index, axes=axes), shape=values_shape),
@@ -83,7 +83,8 @@ def scatter(xp, x, index, src, *, axis, reduce):
     return xp.scatter(x, index, src, axis=axis, reduce=reduce)
 
 
-@op(x=lambda g: g,
+@op(linear="x+src",
+    x=lambda g: g,
     index=POSITIONS,
     src=lambda xp, g, index, src_shape, axis: _written(xp, g, index, src_shape, axis, None, "ScatterAddBackward0"))
 def scatter_add(xp, x, index, src, *, axis):
@@ -104,7 +105,8 @@ def index_select_backward(xp, x, index, *, shape, axis):
     return xp.index_select_backward(x, index, shape=shape, axis=axis)
 
 
-@op(x=lambda g: g,
+@op(linear="x+src",
+    x=lambda g: g,
     index=POSITIONS,
     src=lambda xp, g, index, src_shape, axis, alpha:
     xp.reshape(xp.index_select(g, index, axis=axis), shape=src_shape) * alpha)
@@ -112,7 +114,8 @@ def index_add(xp, x, index, src, *, axis, alpha=1):
     return xp.index_add(x, index, src, axis=axis, alpha=alpha)
 
 
-@op(x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
+@op(linear="x+src",
+    x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
     index=POSITIONS,
     src=lambda xp, g, index, src_shape, axis: xp.reshape(xp.index_select(g, index, axis=axis), shape=src_shape))
 def index_copy(xp, x, index, src, *, axis):
@@ -150,7 +153,8 @@ def masked_select_backward(xp, x, mask, *, shape):
     return xp.masked_select_backward(x, mask, shape=shape)
 
 
-@op(x=lambda xp, g, mask: xp.masked_fill(g, mask, 0),
+@op(linear="x+src",
+    x=lambda xp, g, mask: xp.masked_fill(g, mask, 0),
     mask=MASK,
     src=lambda xp, g, mask, src_shape: xp.masked_scatter_backward(g, mask, shape=src_shape))
 def masked_scatter(xp, x, mask, src):

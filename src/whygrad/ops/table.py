@@ -61,7 +61,7 @@ class Row:
         self.holomorphic = holomorphic
         self.partial = partial
         self.memory = memory
-        self.linear = tuple(linear.split()) if not view else self.inputs[:1]
+        self.linear = tuple([tuple(group.split("+")) for group in linear.split()]) if not view else (self.inputs[:1],)
         self.symmetric = broadcasts if symmetric is None else symmetric
         self.rules = {argument: rule if isinstance(rule, NoGrad) else Rule(rule, self.name, argument)
                       for argument, rule in rules.items()}
@@ -71,7 +71,7 @@ class Row:
         reserved = RESERVED.intersection((*self.inputs, *self.statics))
         if reserved:
             raise TypeError(f"op '{self.name}': no argument can be called {sorted(reserved)}")
-        unknown = {*self.rules, *self.linear} - set(self.inputs)
+        unknown = {*self.rules, *[name for group in self.linear for name in group]} - set(self.inputs)
         if unknown:
             raise TypeError(f"op '{self.name}': rules for {sorted(unknown)}, but its arrays are {list(self.inputs)}")
         missing = set(self.inputs) - set(self.rules)
@@ -112,8 +112,8 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
     the forward makes them).
 
     Forward mode comes from the same rules. Where it can do with less than transposing them, the row says so: `linear`
-    names the arguments in each of which the forward is linear (of several `*xs`: in all together), once an argument that
-    is only added is left out; `symmetric` says that the matrix of derivatives is, as it is for rows that work element by
+    names the arguments in each of which the forward is linear ("a+b": in both together), once an argument that is only
+    added is left out; `symmetric` says that the matrix of derivatives is, as it is for rows that work element by
     element: then the rule goes both ways.
     """
 

@@ -8,7 +8,7 @@ from typing import Any
 from whygrad._apply import apply
 from whygrad.backends import tensor as xp
 from whygrad.func.batched import BatchLevel
-from whygrad.func.batching.families import by, moved, shifted, shifted_with, with_axes, wholes_of
+from whygrad.func.batching.families import by, moved, shifted, shifted_with, wholes_of, with_axes
 from whygrad.ops.table import Row
 
 _whygrad_internal_ = True
