@@ -81,7 +81,7 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx", "hub",
     "library", "monitor", "mps", "mtia", "nested", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
-    "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.prune", "nn.utils.stateless", "onnx", "overrides",
+    "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.prune", "onnx", "overrides",
     "package", "profiler", "quantization", "sparse", "storage", "torch_version", "types",
     "utils._python_dispatch", "utils._pytree", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",

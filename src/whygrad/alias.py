@@ -38,6 +38,7 @@ _RENAMED = {
     "torch.nn.parameter": "whygrad.parameter",
     "torch.serialization": "whygrad.io",
     "torch.utils.data._utils": "whygrad.utils.data",
+    "torch.utils._pytree": "whygrad.utils._pytree",
     "torch.utils.hooks": "whygrad.autograd.hooks",
 }
 

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from whygrad._apply import apply, layout_of
-from whygrad._inplace import kinds_of, perform
+from whygrad._inplace import is_expanded, kinds_of, perform
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.levels import Level
 from whygrad.autograd.modes import modes
 from whygrad.autograd.push_forward import push_forward
 from whygrad.autograd.views import replay
 from whygrad.backends import tensor as xp
+from whygrad.ops.layout import inverse_permutation
 from whygrad.ops.table import Row
 
 _whygrad_internal_ = True
@@ -109,8 +110,9 @@ def tangent_like(primal: Tensor, tangent: Tensor) -> Tensor:
     """The tangent in the layout of its primal, so that views of one are views of the other."""
     if tangent._array.strides == primal._array.strides or primal._array.size < 2:
         return tangent
-    from whygrad._inplace import copy_, is_expanded
-
     if is_expanded(primal._array):
         return tangent
-    return copy_(wrap(np.empty_like(primal._array, tangent._array.dtype)), tangent)
+    strides = primal._array.strides
+    order = tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))
+    in_order = xp.clone(xp.permute(tangent, axes=order), order="C")
+    return xp.permute(in_order, axes=inverse_permutation(order))  # type: ignore[no-any-return]

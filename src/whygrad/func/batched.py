@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from whygrad._tensor import Tensor, View, grad_fn
-from whygrad.autograd.levels import Level, concerned, with_levels
+from whygrad.autograd.levels import Level, with_levels
 from whygrad.autograd.modes import modes
 from whygrad.autograd.node import row_node, shown
 from whygrad.backends import tensor as xp
@@ -171,16 +171,3 @@ def become_view(t: Tensor, view: Tensor) -> bool:
         return False
     t._array, t._whole = view._array, view._whole
     return True
-
-
-def batch_levels() -> list[BatchLevel]:
-    return [level for level in modes.levels if isinstance(level, BatchLevel)]
-
-
-def without_batches(function: Any, t: Tensor) -> Any:
-    """Apply to the innermost whole of a tensor a function that keeps the first axes, such as `detach`."""
-    place = concerned((t,))
-    if place is None or not isinstance(t, BatchedTensor):
-        return with_levels(modes.levels if place is None else modes.levels[:place], function, t)
-    level = t._level
-    return with_levels(modes.levels[:place], lambda: batched(without_batches(function, t._whole), level))

@@ -9,6 +9,7 @@ import numpy as np
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.dual import DualLevel
 from whygrad.autograd.function import Function
+from whygrad.autograd.function_node import FunctionCtx
 from whygrad.autograd.levels import concerned, with_levels
 from whygrad.autograd.modes import modes
 from whygrad.backends import tensor as xp
@@ -57,13 +58,7 @@ class _Ctx:
 def apply_dual(level: DualLevel, function: type[Function], args: tuple[Any, ...]) -> Any:
     """By the Function's `jvp`."""
     tangents = [level.tangent(a) for a in args]
-    if function.jvp is Function.jvp:
-        raise RuntimeError(
-            f"You are about to use forward AD with {function.__name__}, which does not support it: it must override the jvp "
-            "staticmethod.") if modes.levels else _no_jvp()
-    results, ctx = function._recorded(args) if not modes.levels else (_below(function, args), None)
-    if ctx is None:
-        raise NotImplementedError(f"{function.__name__}: nested transforms of a custom jvp are not supported")
+    results, ctx = _with_ctx(function, args, tuple([t is not None for t in tangents]))
     given = [_zeros(a) if t is None and isinstance(a, Tensor) and ctx.materialize_grads and a._array.dtype.kind in "fc" else t
              for a, t in zip(args, tangents, strict=True)]
     changes = function.jvp(_Ctx(ctx, tuple(ctx.saved_for_forward or ())), *given)
@@ -78,9 +73,23 @@ def apply_dual(level: DualLevel, function: type[Function], args: tuple[Any, ...]
     return results
 
 
-def _no_jvp() -> Exception:
-    return NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode "
-                               "AD.")
+def _with_ctx(function: type[Function], args: tuple[Any, ...], needs_input_grad: tuple[bool, ...]) -> tuple[Any, Any]:
+    """The results, and a ctx that knows the arguments as they are at this level."""
+    if not modes.levels:
+        return function._recorded(args)
+    results = apply_under_transforms(function, args)
+    ctx = _OwnCtx()
+    ctx.needs_input_grad = needs_input_grad
+    function.setup_context(ctx, args, results)
+    return results, ctx
+
+
+class _OwnCtx(FunctionCtx):
+    """A ctx without a place in the graph."""
+
+    materialize_grads = True
+    saved_for_forward: Any = None
+    needs_input_grad: tuple[bool, ...] = ()
 
 
 def _zeros(a: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ from whygrad.func.arguments import (
     wrapped_argnums,
 )
 from whygrad.func.pull_back import pull_back, variable
-from whygrad.func.reverse import _run_for_vjp, bases, jacrev, to_inside
+from whygrad.func.reverse import _run_for_vjp, bases, jacrev
 from whygrad.func.transforming import transforming
 from whygrad.func.vmap import moved, vmap
 from whygrad.utils._pytree import tree_flatten, tree_unflatten
@@ -148,6 +148,3 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         return tree_unflatten(changes, run.output_spec)
 
     return output, jvp_fn
-
-
-__all__ = ["hessian", "jacfwd", "jvp", "linearize", "to_inside"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ _whygrad_internal_ = True
 
 MASK = ("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a "
         "boolean mask.")
+
+
+def _out_of_bounds(dim: int, n: int) -> Callable[[int], Exception]:
+    return lambda i: IndexError(f"index {i} is out of bounds for dimension {dim} with size {n}")
 
 
 def locate_batched(x: Tensor, indices: list[Any]) -> tuple[Tensor, tuple[int, ...], list[int]]:
@@ -31,8 +36,7 @@ def locate_batched(x: Tensor, indices: list[Any]) -> tuple[Tensor, tuple[int, ..
             parts = [positions(array.tensor if type(array) is not np.ndarray else wrap(array))]
         for part in parts:
             n = shape[axis]
-            check_bounds(part, n, lambda i, n=n, dim=len(axes): IndexError(  # type: ignore[misc]
-                f"index {i} is out of bounds for dimension {dim} with size {n}"), lowest=-n)
+            check_bounds(part, n, _out_of_bounds(len(axes), n), lowest=-n)
             found.append(counted_from_front(part, n))
             axes.append(axis)
             axis += 1

@@ -96,8 +96,8 @@ def randperm(function: Callable[..., Any], args: Arguments, kwargs: Options) -> 
 def of_elements(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
     """A function of tensors, that draws for each of their elements."""
     level, _ = _innermost()
-    by_shape = function.__name__.endswith("_like")
-    if level is not None and level.randomness == "same" and not by_shape and any(isinstance(x, Tensor) and level.holds(x) for x in args):
+    is_same = level is not None and level.randomness == "same" and not function.__name__.endswith("_like")
+    if is_same and any(isinstance(x, Tensor) and level.holds(x) for x in args):  # type: ignore[union-attr]
         raise RuntimeError(SAME_OF_BATCHED)
 
     def whole(level: BatchLevel) -> Any:

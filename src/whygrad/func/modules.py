@@ -11,6 +11,27 @@ from whygrad.functional.run import FUNCTIONS
 _whygrad_internal_ = True
 
 
+def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *,
+                    tie_weights: bool = True, strict: bool = False) -> Any:
+    """`module(*args, **kwargs)` with other parameters and buffers: a dict of them by name, or several such dicts."""
+    from whygrad.nn.utils.stateless import _functional_call
+
+    if isinstance(parameter_and_buffer_dicts, dict):
+        given = parameter_and_buffer_dicts
+    elif isinstance(parameter_and_buffer_dicts, Sequence):
+        if not all(isinstance(part, dict) for part in parameter_and_buffer_dicts):
+            raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+        names = [name for part in parameter_and_buffer_dicts for name in part]
+        repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if repeated:
+            raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+        given = {name: tensor for part in parameter_and_buffer_dicts for name, tensor in part.items()}
+    else:
+        raise ValueError("Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+                         f"{type(parameter_and_buffer_dicts)}")
+    return _functional_call(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters of several modules of one kind, stacked, and their buffers."""
     if len(models) == 0:

@@ -142,7 +142,8 @@ def _moving(level: DualLevel, g: Tensor, tangent: Tensor, kept: Levels) -> Tenso
         assert isinstance(inner, BatchLevel)
         if inner.holds(g) or inner.holds(tangent):
             below = kept[:kept.index(inner)]
-            wholes = [t._whole if isinstance(t, BatchedTensor) and inner.holds(t) else spread(t, inner.size) for t in (g, tangent)]
+            wholes = [t._whole if isinstance(t, BatchedTensor) and inner.holds(t) else spread(t, inner.size)
+                      for t in (g, tangent)]
             return batched(_moving(level, *wholes, below), inner)
     level.attach(g, tangent)
     return g

@@ -88,6 +88,9 @@ class _Run:
         self.outputs, self.output_spec = tree_flatten(output)
         if self.outer_grad and not self.connected:
             self.connected = leads_beyond(self.outputs, self.variables)
+        for x in self.variables:
+            # Nobody else can ask for a gradient towards it.
+            bottom(x).__dict__["_is_settled"] = True
 
     def gradients(self, cotangents: list[Tensor], records: bool, keep: bool) -> list[Tensor]:
         """Towards the variables, for the outputs; zeros where nothing depends on one."""
@@ -133,7 +136,7 @@ def leads_beyond(outputs: Iterable[Any], variables: list[Tensor]) -> bool:
         seen.add(id(target))
         if isinstance(target, Node):
             pending += target.edges
-        elif id(target) not in own:
+        elif id(target) not in own and "_is_settled" not in target.__dict__:
             return True
     return False
 

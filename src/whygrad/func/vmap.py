@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from itertools import accumulate
+from itertools import pairwise
 from typing import Any
 
 from whygrad._tensor import Tensor
-from whygrad.autograd.levels import entered, with_levels
-from whygrad.autograd.modes import modes
+from whygrad.autograd.levels import entered
 from whygrad.backends import tensor as xp
 from whygrad.func.batched import BatchLevel, batched, spread
 from whygrad.func.transforming import transforming
@@ -150,7 +149,7 @@ def _run_in_chunks(func: Callable[..., Any], inputs: _Inputs, chunk_size: int, o
     edges = [*range(0, inputs.size, chunk_size), inputs.size]
     state = get_rng_state() if randomness == "same" else None
     chunks = []
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in pairwise(edges):
         leaves = [x if dim is None else xp.slice(x, axis=dim, start=start, stop=stop, step=1)
                   for x, dim in zip(inputs.leaves, inputs.dims, strict=True)]
         if state is not None:
@@ -171,10 +170,3 @@ def mapped(func: Callable[..., Any], level: BatchLevel, dims: list[int | None], 
         results = func(*[x if dim is None else batched(x, inner) for x, dim in zip(fronts, dims, strict=True)])
         several = results if isinstance(results, tuple) else (results,)
     return [(t._whole, True) if isinstance(t, Tensor) and inner.holds(t) else (t, False) for t in several]  # type: ignore[attr-defined]
-
-
-def chunk_sizes(total: int, chunk_size: int) -> list[int]:
-    return [min(chunk_size, total - start) for start in accumulate([0, *[chunk_size] * ((total - 1) // chunk_size)])]
-
-
-__all__ = ["vmap", "with_levels", "modes"]

@@ -62,7 +62,7 @@ def matmul(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[s
 
 
 def matmul_folded(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
-    (a, b), (a_has, b_has) = level.opened(inputs)
+    (a, b), (_, b_has) = level.opened(inputs)
     if b_has:
         return matmul(level, row, inputs, statics)
     return level.closed(xp.matmul_folded(a, b))
