@@ -46,7 +46,8 @@ class Batch:
             array = x.array if isinstance(x, Constant) else x
             if isinstance(array, (np.ndarray, np.generic)):
                 array = np.asarray(array)
-                t = wrap(variants(array) if has else array.copy())
+                fixed = not row.variadic and row.inputs[i] == "bag"  # in another order it would be none
+                t = wrap(np.stack([array] * SIZE) if has and fixed else variants(array) if has else array.copy())
                 t._lookup = i in tracked
                 self.tensors.append(t)
             else:
