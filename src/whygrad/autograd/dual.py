@@ -19,6 +19,7 @@ from whygrad.autograd.modes import modes
 from whygrad.autograd.push_forward import push_forward
 from whygrad.autograd.views import replay
 from whygrad.backends import tensor as xp
+from whygrad.func.batched import has_batches_of, with_batches_of
 from whygrad.ops.layout import inverse_permutation
 from whygrad.ops.table import Row
 
@@ -82,23 +83,30 @@ class DualLevel(Level):
         out = apply(row, *before, **statics)
         (new,) = push_forward(row, before, statics, [out], tangents)
         perform(layout_of(row, kinds_of(inputs)), target, position, inputs, statics)
-        if old is not None:
-            if new is None:
-                old.zero_()  # type: ignore[attr-defined]
-            else:
-                old.copy_(new)  # type: ignore[attr-defined]
+        if old is not None and new is None:
+            old.zero_()  # type: ignore[attr-defined]
+        elif old is not None and new is not None and has_batches_of(old, new):
+            old.copy_(new)  # type: ignore[attr-defined]
         elif new is not None:
-            self._begin(target, new)
+            self._replace(target, new)
 
-    def _begin(self, target: Tensor, tangent: Tensor) -> None:
-        """The first tangent of a tensor that was written to; of its base, if it is a view."""
+    def _replace(self, target: Tensor, tangent: Tensor) -> None:
+        """A tangent for a tensor that was written to, where there was none to write into; for its base, if it is a view."""
         view = target._view
         if view is None:
             self.attach(target, tangent.clone())  # type: ignore[attr-defined]
             return
-        whole = wrap(np.zeros_like(view.base._array))
+        base = view.base
+        old = self.tangent(base)
+        whole = with_batches_of(tangent, wrap(np.zeros_like(base._array)))
+        if old is not None:
+            whole = whole + old  # type: ignore[operator]
         replay(whole, view.steps, xp).copy_(tangent)
-        self.attach(view.base, whole)
+        for reference in self.holders:
+            t = reference()
+            if t is not None and t._view is not None and t._view.base is base and t._meta is not None and t._meta.tangents:
+                t._meta.tangents.pop(self, None)  # to be taken from the base again
+        self.attach(base, whole)
 
     def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
         from whygrad.func.custom import apply_dual

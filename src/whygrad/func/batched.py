@@ -162,6 +162,34 @@ class BatchLevel(Level):
         return apply_batched(self, function, args)
 
 
+def with_batches_of(model: Any, made: Tensor) -> Tensor:
+    """A tensor made in the likeness of `model`, one for each element of its batches."""
+    if not isinstance(model, BatchedTensor):
+        return made
+    inner = with_batches_of(model._whole, made)
+    # Of a model with several batches the inner one comes first in memory, as it does in the model.
+    return batched(with_levels((), _copies, inner, model._level.size), model._level)
+
+
+def _copies(made: Tensor, size: int) -> Tensor:
+    if isinstance(made, BatchedTensor):
+        return batched(xp.transpose(_copies(made._whole, size), axis0=0, axis1=1), made._level)
+    return spread(made, size).clone()  # type: ignore[attr-defined,no-any-return]
+
+
+def has_batches_of(t: Tensor, model: Tensor) -> bool:
+    """Whether `t` can take the values of `model`, batches and all."""
+    levels = []
+    while isinstance(t, BatchedTensor):
+        levels.append(t._level)
+        t = t._whole
+    while isinstance(model, BatchedTensor):
+        if model._level not in levels:
+            return False
+        model = model._whole
+    return True
+
+
 def become_view(t: Tensor, view: Tensor) -> bool:
     """Let what transforms know of `t` become what they know of its view; True if that is all there is to do."""
     if view._meta is not None and view._meta.tangents:

@@ -14,7 +14,7 @@ from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.levels import concerned, with_levels
 from whygrad.autograd.modes import modes
 from whygrad.backends import tensor as xp
-from whygrad.func.batched import BatchedTensor, BatchLevel, batched, spread
+from whygrad.func.batched import BatchLevel, spread, with_batches_of
 from whygrad.functional.fresh import warn
 from whygrad.utils._pytree import tree_flatten, tree_unflatten
 
@@ -34,21 +34,7 @@ DIFFERENT_IN_UNBATCHED = (
 
 def like(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
     made = function(*args, **kwargs)
-    return _with_batches_of(args[0], made)
-
-
-def _with_batches_of(model: Any, made: Tensor) -> Tensor:
-    if not isinstance(model, BatchedTensor):
-        return made
-    inner = _with_batches_of(model._whole, made)
-    # Of a model with several batches the inner one comes first in memory, as it does in the model.
-    return batched(with_levels((), _copies, inner, model._level.size), model._level)
-
-
-def _copies(made: Tensor, size: int) -> Tensor:
-    if isinstance(made, BatchedTensor):
-        return batched(xp.transpose(_copies(made._whole, size), axis0=0, axis1=1), made._level)
-    return spread(made, size).clone()  # type: ignore[attr-defined,no-any-return]
+    return with_batches_of(args[0], made)
 
 
 def _innermost() -> tuple[BatchLevel | None, tuple[Any, ...]]:
