@@ -116,7 +116,7 @@ def batched(whole: Tensor, level: BatchLevel) -> BatchedTensor:
 
 def spread(x: Tensor, size: int) -> Tensor:
     """The same values for each element of a batch: a first axis along which nothing changes."""
-    return xp.expand(xp.unsqueeze(x, axis=0), shape=(size, *x._array.shape))  # type: ignore[no-any-return]
+    return xp.expand(x, shape=(size, *x._array.shape))  # type: ignore[no-any-return]
 
 
 class BatchLevel(Level):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from whygrad._apply import apply
+from whygrad._inplace import is_expanded
 from whygrad._tensor import Tensor, source, wrap
 from whygrad.autograd import engine
 from whygrad.autograd.dual import DualLevel
@@ -168,6 +169,7 @@ def _as_tensor(g: Any, x: Tensor) -> Tensor | None:
     if g is None or isinstance(g, Tensor):
         return g
     g = np.asarray(g)
-    # References: `g` here, in the caller's dict, and the argument of getrefcount.
-    ours = g.base is None and g.flags.writeable and engine.getrefcount(g) <= 3
+    # References: `g` here, in the caller's dict, and the argument of getrefcount; of its memory, `g` and the argument.
+    ours = g.flags.writeable and engine.getrefcount(g) <= 3 and not is_expanded(g) and (
+        g.base is None or engine.getrefcount(g.base) <= 2)
     return wrap(g if ours else engine.owned_copy(g, x._array))

@@ -99,12 +99,8 @@ def linear(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[s
         axes = (last(split) - 1, *range(last(split) - 1), last(split))
         out = xp.permute(split, axes=axes)
     else:
-        missing = x._array.ndim - 3
-        weight = transposed(xp, weight)
-        if missing > 0:
-            rows, columns = weight._array.shape[1:]
-            weight = xp.reshape(weight, shape=(level.size, *(1,) * missing, rows, columns))
-        out = xp.matmul(x, weight)
+        rows = tuple(range(2, x._array.ndim))
+        out = xp.contract(x, weight, a_labels=(0, *rows, -1), b_labels=(0, 1, -1), out_labels=(0, *rows, 1))
     if bias is None:
         return level.closed(out)
     if bias_has:

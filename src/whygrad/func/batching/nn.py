@@ -9,7 +9,7 @@ import numpy as np
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
 from whygrad.backends import tensor as xp
-from whygrad.func.batched import BatchLevel, spread
+from whygrad.func.batched import BatchedTensor, BatchLevel, spread
 from whygrad.func.batching.conv import merged, split
 from whygrad.func.batching.families import broadcast_shifted, by, defined, moved, shifted, wholes_of, with_axes
 from whygrad.ops.table import Row
@@ -64,6 +64,28 @@ def _nll_loss_backward(xp: Any, x: Any, target: Any, weight: Any, *, shape: tupl
         share = share / xp.sum(share, axis=None, keepdims=False)
     g = xp.where(target != ignore_index, -x * share, 0.0)
     return xp.gather_backward(xp.unsqueeze(g, axis=axis), xp.unsqueeze(safe, axis=axis), shape=shape, axis=axis)
+
+
+def nll_loss(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+    """The losses of all samples at once, then what they count for each element of the batch."""
+    (x, target, weight), (x_has, target_has, weight_has) = level.opened(inputs)
+    if weight_has or isinstance(target, BatchedTensor) or isinstance(weight, BatchedTensor):
+        return by(_nll_loss)(level, row, inputs, statics)
+    x = x if x_has else spread(x, level.size)
+    target = target if target_has else spread(target, level.size)
+    is_one = x._array.ndim == 2
+    losses = apply(row, x if is_one else merged(x, 0), target if is_one else merged(target, 0), weight,
+                   **{**statics, "reduction": "none"})
+    losses = losses if is_one else split(losses, 0, level.size)
+    if statics["reduction"] == "none":
+        return level.closed(losses)
+    axes = tuple(range(1, losses._array.ndim))
+    total = xp.sum(losses, axis=axes, keepdims=False) if axes else losses
+    if statics["reduction"] == "sum":
+        return level.closed(total)
+    classes = target._array
+    share = np.where(classes != statics["ignore_index"], 1 if weight is None else weight._array.take(classes, mode="clip"), 0)
+    return level.closed(total / wrap(share.sum(axis=axes, dtype=total._array.dtype) if axes else share.astype(total._array.dtype)))
 
 
 def _places(level: BatchLevel, index: Tensor, has: bool, rows: int) -> Tensor:
@@ -174,7 +196,7 @@ def _one_triangle(xp: Any, x: Any, *, n: int) -> Any:
 
 
 RULES = {
-    "layer_norm": layer_norm, "batch_norm": batch_norm, "nll_loss": by(_nll_loss), "nll_loss_backward": by(_nll_loss_backward),
+    "layer_norm": layer_norm, "batch_norm": batch_norm, "nll_loss": nll_loss, "nll_loss_backward": by(_nll_loss_backward),
     "embedding": embedding, "embedding_backward": embedding_backward, "isin": isin,
     "upper_triangle": by(_upper_triangle), "one_triangle": by(_one_triangle),
     **dict.fromkeys(("grid_sampler", "grid_sampler_backward", "affine_grid", "affine_grid_backward"), folded),
