@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from both import agree
 
 X = [0.3, -1.2, 0.7]
 M = [[0.5, -0.3, 1.1], [0.2, 0.9, -0.4]]
-Pair = namedtuple("Pair", ["a", "b"])
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
 
 
 def x(t: Any) -> Any:
@@ -143,7 +146,8 @@ VMAP = {
     "a shared tensor at indices": lambda t: t.func.vmap(lambda i: x(t)[i])(t.tensor([[0, 2], [1, 1]])),
     "several indices": lambda t: t.func.vmap(lambda a, i, j: a[i, :, j])(
         t.arange(48.0).reshape(2, 2, 3, 4), t.tensor([[0, 1], [1, 1]]), t.tensor([[3, 1], [0, 2]])),
-    "negative indices": lambda t: t.func.vmap(lambda a, i: a[:, i])(t.arange(12.0).reshape(2, 2, 3), t.tensor([[0, -1], [-2, 1]])),
+    "negative indices": lambda t: t.func.vmap(lambda a, i: a[:, i])(
+        t.arange(12.0).reshape(2, 2, 3), t.tensor([[0, -1], [-2, 1]])),
     "written at indices": lambda t: t.func.vmap(lambda a, i: _put(a.clone(), i))(m(t), t.tensor([[0, 2], [1, 0]])),
     "gather": lambda t: t.func.vmap(lambda a, i: a.gather(0, i))(m(t), t.tensor([[0, 2], [1, 1]])),
     "one_hot": lambda t: t.func.vmap(lambda i: t.nn.functional.one_hot(i, 4))(t.tensor([[0, 2], [1, 3]])),

@@ -103,14 +103,14 @@ def _batched(roots_of: tuple[Any, ...], batches: tuple[Any, ...], inputs: tuple[
              allow_unused: bool) -> list[Any]:
     """One walk for all gradients along the first dimension."""
     from whygrad.autograd.levels import entered
-    from whygrad.func.batched import BatchLevel, batched, spread
+    from whygrad.func.batched import BatchedTensor, BatchLevel, batched, spread
 
     _check_batches(roots_of, batches)
     level = BatchLevel(next(g._array.shape[0] for g in batches if g is not None))
     with entered(level):
         gradients = [None if g is None else batched(g, level) for g in batches]
         found = _under_transforms(roots_of, _root_gradients(roots_of, gradients), inputs, create_graph, allow_unused)
-    return [None if g is None else g._whole if level.holds(g) else spread(g, level.size) for g in found]
+    return [None if g is None else g._whole if isinstance(g, BatchedTensor) else spread(g, level.size) for g in found]
 
 
 def _under_transforms(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[Any, ...], create_graph: bool,

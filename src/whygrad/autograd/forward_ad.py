@@ -104,7 +104,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 class dual_level(DecoratorContextManager):
     """`with dual_level():` is a level."""
 
-    def __enter__(self) -> int:
+    def __enter__(self) -> int:  # type: ignore[override]
         return enter_dual_level()
 
     def __exit__(self, *exc: object) -> None:

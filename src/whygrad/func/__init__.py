@@ -10,6 +10,7 @@ from whygrad.func.modules import functional_call, stack_module_state
 from whygrad.func.reverse import grad, grad_and_value, jacrev, vjp
 from whygrad.func.vmap import vmap
 
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state", "vjp", "vmap"]
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state",
+           "vjp", "vmap"]
 
 _whygrad_internal_ = True

@@ -69,7 +69,7 @@ class BatchedTensor(Tensor):
     _whole: Tensor
     _level: BatchLevel
 
-    @property  # type: ignore[override]
+    @property  # type: ignore[misc]
     def requires_grad(self) -> bool:
         return self._whole.requires_grad
 
@@ -81,8 +81,8 @@ class BatchedTensor(Tensor):
     def grad_fn(self) -> Any:
         return shown(row_node(grad_fn(self._whole))[0])
 
-    @property
-    def data(self) -> Tensor:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def data(self) -> Tensor:
         return batched(self._whole.data, self._level)
 
     @property

@@ -60,7 +60,7 @@ def drawn(function: Callable[..., Any], args: Arguments, kwargs: Options, whole:
 
 def sized(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
     """`rand(2, 3)`, `rand((2, 3))` or `rand(size=(2, 3))`."""
-    sizes = kwargs.get("size", args[0] if len(args) == 1 and not isinstance(args[0], int) else args)
+    sizes: Any = kwargs.get("size", args[0] if len(args) == 1 and not isinstance(args[0], int) else args)
 
     def whole(level: BatchLevel) -> Any:
         return sized(function, (), {**kwargs, "size": (level.size, *sizes)})

@@ -122,10 +122,10 @@ def _pull_dual(level: DualLevel, outputs: list[Tensor], inputs: list[Tensor], co
     for i, tangent in enumerate(tangents):
         if tangent is None:
             continue
-        g = found[i]
-        if g is None:
-            g = wrap(np.zeros(tangent._array.shape, tangent._array.dtype))
-        found[i] = with_levels(below, _moving, level, g, tangent, kept)
+        still = found[i]
+        if still is None:
+            still = wrap(np.zeros(tangent._array.shape, tangent._array.dtype))
+        found[i] = with_levels(below, _moving, level, still, tangent, kept)
     return found
 
 
@@ -143,9 +143,9 @@ def _moving(level: DualLevel, g: Tensor, tangent: Tensor, kept: Levels) -> Tenso
         assert isinstance(inner, BatchLevel)
         if inner.holds(g) or inner.holds(tangent):
             below = kept[:kept.index(inner)]
-            wholes = [t._whole if isinstance(t, BatchedTensor) and inner.holds(t) else spread(t, inner.size)
-                      for t in (g, tangent)]
-            return batched(_moving(level, *wholes, below), inner)
+            g, tangent = (t._whole if isinstance(t, BatchedTensor) and inner.holds(t) else spread(t, inner.size)
+                          for t in (g, tangent))
+            return batched(_moving(level, g, tangent, below), inner)
     level.attach(g, tangent)
     return g
 

@@ -69,7 +69,7 @@ class TreeSpec:
         self.type = type
         self.context = context
         self.children_specs = children_specs
-        self.num_leaves = 1 if type is None else sum([spec.num_leaves for spec in children_specs])
+        self.num_leaves: int = 1 if type is None else sum([spec.num_leaves for spec in children_specs])
 
     def is_leaf(self) -> bool:
         return self.type is None

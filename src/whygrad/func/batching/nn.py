@@ -85,7 +85,8 @@ def nll_loss(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict
         return level.closed(total)
     classes = target._array
     share = np.where(classes != statics["ignore_index"], 1 if weight is None else weight._array.take(classes, mode="clip"), 0)
-    return level.closed(total / wrap(share.sum(axis=axes, dtype=total._array.dtype) if axes else share.astype(total._array.dtype)))
+    dtype = total._array.dtype
+    return level.closed(xp.div(total, wrap(share.sum(axis=axes, dtype=dtype) if axes else share.astype(dtype))))
 
 
 def _places(level: BatchLevel, index: Tensor, has: bool, rows: int) -> Tensor:
