@@ -19,7 +19,6 @@ from whygrad.autograd.modes import modes
 from whygrad.autograd.push_forward import push_forward
 from whygrad.autograd.views import replay
 from whygrad.backends import tensor as xp
-from whygrad.func.batched import has_batches_of, with_batches_of
 from whygrad.ops.layout import inverse_permutation
 from whygrad.ops.table import Row
 
@@ -32,6 +31,8 @@ class DualLevel(Level):
     def __init__(self) -> None:
         # Who has a tangent of this level, to take it off in the end.
         self.holders: list[weakref.ref[Tensor]] = []
+        # The tangents that users gave, if they have a history.
+        self.given: list[Tensor] = []
 
     def holds(self, t: Tensor) -> bool:
         meta = t._meta
@@ -64,6 +65,7 @@ class DualLevel(Level):
             if t is not None and t._meta is not None and t._meta.tangents:
                 t._meta.tangents.pop(self, None)
         self.holders.clear()
+        self.given.clear()
 
     def run(self, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
         tangents = [self.tangent(x) for x in inputs]
@@ -76,6 +78,8 @@ class DualLevel(Level):
         return results
 
     def write(self, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
+        from whygrad.func.batched import has_batches_of
+
         tangents = [self.tangent(x) for x in inputs]
         old = self.tangent(target)
         # The rules want the values from before the write.
@@ -92,6 +96,8 @@ class DualLevel(Level):
 
     def _replace(self, target: Tensor, tangent: Tensor) -> None:
         """A tangent for a tensor that was written to, where there was none to write into; for its base, if it is a view."""
+        from whygrad.func.batched import with_batches_of
+
         view = target._view
         if view is None:
             self.attach(target, tangent.clone())  # type: ignore[attr-defined]

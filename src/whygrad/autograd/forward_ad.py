@@ -75,6 +75,8 @@ def attach_tangent(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
     if level.tangent(tensor) is not None:
         raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is "
                            "not supported.")
+    if tangent.requires_grad:
+        level.given.append(tangent)
     dual: Tensor = _below(level, apply, TABLE["alias"], tensor)
     level.attach(dual, _below(level, tangent_like, dual, tangent))
     return dual

@@ -86,7 +86,7 @@ def rule_for(row: Row) -> BatchRule:
 def write(level: BatchLevel, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
     """Apply a row in place to a batched tensor."""
     if not (isinstance(target, BatchedTensor) and target._level is level):
-        raise RuntimeError(_more_elements(row.name))
+        raise RuntimeError(_more_elements(row, target, level.size))
     whole = target._whole
     check_inplace(whole, tuple([x._whole if isinstance(x, BatchedTensor) else x for x in inputs]))
     if row.broadcasts or row.name == "overwrite":
@@ -101,8 +101,12 @@ def write(level: BatchLevel, row: Row, target: Tensor, position: int, inputs: tu
     whole.copy_(rule_for(row)(level, row, inputs, statics)._whole)  # type: ignore[attr-defined]
 
 
-def _more_elements(name: str) -> str:
-    return (f"vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
-            f"that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped "
-            f"over at level 1. Please try to use out-of-place operators instead of {name}_. If said operator is being called "
-            "inside the PyTorch framework, please file a bug report instead.")
+def _more_elements(row: Row, target: Tensor, size: int) -> str:
+    if row.name in ("add", "sub", "add_scaled", "sub_scaled"):
+        shape = list(target._array.shape)
+        return f"output with shape {shape} doesn't match the broadcast shape {[size, *shape]}"
+    what = "inplace arithmetic" if row.name in ("mul", "div", "copy", "masked_fill") else f"{row.name}_"
+    return (f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+            "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
+            f"Please try to use out-of-place operators instead of {what}. If said operator is being called inside the PyTorch "
+            "framework, please file a bug report instead.")
