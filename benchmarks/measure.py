@@ -15,6 +15,7 @@ def main() -> None:
     results = {"import": time.perf_counter() - start}
     importlib.import_module(f"{library}.nn")
     importlib.import_module(f"{library}.optim")
+    importlib.import_module(f"{library}.func")
 
     from benchmarks import operations as single
     from benchmarks import workloads

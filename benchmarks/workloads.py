@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.training import TRAINING
+from benchmarks.transforms import TRANSFORMS
 
 Run = Callable[[], Any]
 
@@ -157,4 +158,5 @@ WORKLOADS: dict[str, tuple[Callable[[Any], Run], int]] = {
     "in-place and views": (inplace_and_views, 20),
     "ops under no_grad": (no_grad_ops, 2000),
     **TRAINING,
+    **TRANSFORMS,
 }

@@ -125,6 +125,9 @@ def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out
         result = wrap(out)
         result._cause = untracked_causes(row, inputs)
         return result
+    if out is None and special.on and modes.levels:
+        from whygrad.autograd.levels import interpret
+        return interpret(row, inputs, statics)
     arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
     if out is None:
         out = layout.forward(*arrays, **statics)
@@ -288,7 +291,9 @@ def untracked_causes(row: Row, inputs: tuple[Any, ...]) -> why.Causes:
     causes: why.Causes = ()
     for x in inputs:
         if isinstance(x, Tensor):
-            node = known_source(x)
+            node = x._node
+            if node is None and x._lookup:
+                node = known_source(x)
             if node is not None:
                 nodes += (node,)
             elif x._cause:
@@ -338,7 +343,8 @@ def _scope(layout: Layout) -> dict[str, Any]:
         "_whygrad_internal_": True, "asarray": np.asarray, "ascontiguousarray": np.ascontiguousarray,
         "check_broadcast": check_broadcast, "fill_missing": fill_missing,
         "follow": follow, "forward": layout.forward,
-        "getframe": sys._getframe, "layout": layout, "make_view": make_view, "merge": why.merge, "ndarray": np.ndarray,
+        "getframe": sys._getframe, "layout": layout, "make_view": make_view, "merge": why.merge, "modes": modes,
+        "ndarray": np.ndarray,
         "new": new, "next_sequence_number": next_sequence_number, "raw_xp": raw_vocabulary, "record": record,
         "row": row, "source": source, "special": special, "sum_to_shapes": sum_to_shapes, "Tensor": Tensor,
         "tensor_xp": tensor_vocabulary, "open_saved": open_saved, "stale": errors.stale_saved, "lift": lift,

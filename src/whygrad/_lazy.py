@@ -16,6 +16,7 @@ _NAMES = {
     **dict.fromkeys(("compile",), "compiler"),
     **dict.fromkeys(("cond",), "control_flow"),
     **dict.fromkeys(("DisableTorchFunctionSubclass",), "overrides"),
+    **dict.fromkeys(("vmap",), "func"),
     **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
                     "nn.functional.recurrent"),
     **dict.fromkeys(("adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "channel_shuffle", "conv1d", "conv2d",

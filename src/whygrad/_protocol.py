@@ -36,6 +36,8 @@ def __repr__(self: Tensor) -> str:
         notes.append(f"grad_fn=<{name}>")
     elif self.requires_grad:
         notes.append("requires_grad=True")
+    if self._meta is not None and self._meta.tangents:
+        notes += [f"tangent={tangent}" for tangent in self._meta.tangents.values()]
     plain = type(self) is Tensor or getattr(type(self), "_prints_as_tensor", False)
     prefix = "tensor(" if plain else f"{type(self).__name__}("
     from whygrad import printing

@@ -27,7 +27,9 @@ def apply_source(layout: Layout) -> str:
     statics_dict = "{" + ", ".join(f"'{name}': {name}" for name in row.statics) + "}"
     inputs_tuple = "(" + "".join(f"{name}, " for name in row.inputs) + ")"
 
-    lines = [f"def {row.name}({signature}):"]
+    lines = [f"def {row.name}({signature}):",
+             "    busy = special.on and unusual()",
+             f"    if busy and modes.levels: return record(layout, {inputs_tuple}, {statics_dict})"]
     lines += [f"    {name}_x = {name}._array" for name in tensors]
     if row.broadcasts and len(tensors) > 1:
         lines += [f"    try: out = forward({call})",
@@ -36,11 +38,9 @@ def apply_source(layout: Layout) -> str:
                   "        raise"]
     else:
         lines += [f"    out = forward({call})"]
-    lines += [
-              "    if type(out) is not ndarray: out = asarray(out)",
+    lines += ["    if type(out) is not ndarray: out = asarray(out)",
               *_memory_order_lines(row, tensors),
-              "    if special.on and unusual():",
-              f"        return record(layout, {inputs_tuple}, {statics_dict}, out)"]
+              f"    if busy: return record(layout, {inputs_tuple}, {statics_dict}, out)"]
     for name in differentiable:
         lines += [f"    {name}_n = {name}._node",
                   f"    if {name}_n is None and {name}._lookup: {name}_n = source({name})"]

@@ -86,7 +86,7 @@ class Meta:
     """What only a few tensors have."""
 
     __slots__ = ("accumulator", "grad_dtype", "grad_log", "hooks", "post_accumulate_hooks", "reached_by",
-                 "retains_grad", "switched_at", "watched", "watched_version")
+                 "retains_grad", "switched_at", "tangents", "watched", "watched_version")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Any] = {}
@@ -100,6 +100,8 @@ class Meta:
         # For explanations: who wrote `.grad`, and where `requires_grad` was switched.
         self.grad_log: list[Any] = []
         self.switched_at: tuple[bool, why.Site] | None = None
+        # Forward mode: the tangent for each level (see autograd/dual.py).
+        self.tangents: dict[Any, Any] | None = None
         # What the watch of `whygrad run` knows of this leaf's gradient, and the version at its first gradient.
         self.watched: Any = None
         self.watched_version = 0
@@ -241,6 +243,17 @@ class Tensor:
     @property
     def dtype(self) -> dtypes.dtype:
         return dtypes.FROM_NUMPY[self._array.dtype]
+
+    @property
+    def _numbers(self) -> np.ndarray:
+        """All numbers behind this tensor: more than its shape says, if it stands for a batch (see func/batched.py)."""
+        return self._array
+
+    def _with_numbers(self, array: np.ndarray) -> Tensor:
+        """A constant with other numbers, made from `_numbers`; a change of this tensor is still noticed."""
+        result = wrap(array)
+        result._counter = self._counter
+        return result
 
     @property
     def device(self) -> device:

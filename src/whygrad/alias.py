@@ -42,6 +42,7 @@ _RENAMED = {
     "torch.serialization": "whygrad.io",
     "torch.utils._pytree": "whygrad.utils._pytree",
     "torch.utils.data._utils": "whygrad.utils.data",
+    "torch.utils._pytree": "whygrad.utils._pytree",
     "torch.utils.hooks": "whygrad.autograd.hooks",
 }
 

@@ -35,6 +35,8 @@ def cast(t: Tensor, wanted: np.dtype) -> Tensor:
     array = t._array
     if array.dtype is wanted or array.dtype == wanted:
         return t
+    if special.on and modes.levels:
+        return _cast_under_transforms(t, wanted)
     result = wrap(cast_values(array, wanted))
     result._counter = t._counter
     result._cause = t._cause
@@ -43,6 +45,14 @@ def cast(t: Tensor, wanted: np.dtype) -> Tensor:
         if edge is not None and wanted.kind in "fcV":
             result._node = Cast(edge, array.dtype)
     return result
+
+
+def _cast_under_transforms(t: Tensor, wanted: np.dtype) -> Tensor:
+    from whygrad._apply import apply
+    from whygrad.ops.table import TABLE
+
+    row = TABLE["to_copy" if wanted.kind in "fcV" else "to_whole"]
+    return apply(row, t, dtype=wanted, origin=t._array.dtype)  # type: ignore[no-any-return]
 
 
 def as_number(value: Any, dtype: dtypes.dtype, name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from whygrad._tensor import Size, Tensor, set_requires_grad, source, wrap
 from whygrad.autograd import engine
 from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
 from whygrad.autograd.hooks import from_user, retain_grad, to_user
-from whygrad.autograd.modes import modes
+from whygrad.autograd.modes import modes, special
 from whygrad.autograd.node import AccumulateGrad, DeadEnd, Node
 
 _whygrad_internal_ = True
@@ -29,6 +29,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
             raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
                                "`backward()`. Please only use `grad_tensors`.")
         grad_tensors = grad_variables
+    if modes.transforming:
+        raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
     given = None if inputs is None else _inputs_tuple(inputs, "backward")
     roots_of = _as_tuple(tensors)
     gradients = _root_gradients(roots_of, grad_tensors)
@@ -68,13 +70,12 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                       stacklevel=errors.user_stacklevel())
     keep = bool(create_graph if retain_graph is None else retain_graph)
 
-    def once(gradients: list[Any], keep: bool) -> list[Tensor | None]:
-        return _gradients(roots_of, gradients, given, keep, create_graph, allow_unused)
-
     if is_grads_batched:
-        results = _batched(once, roots_of, _given_gradients(roots_of, grad_outputs), keep)
+        results = _batched(roots_of, _given_gradients(roots_of, grad_outputs), given, create_graph, allow_unused)
+    elif special.on and modes.levels:
+        results = _under_transforms(roots_of, _root_gradients(roots_of, grad_outputs), given, create_graph, allow_unused)
     else:
-        results = once(_root_gradients(roots_of, grad_outputs), keep)
+        results = _gradients(roots_of, _root_gradients(roots_of, grad_outputs), given, keep, create_graph, allow_unused)
     if materialize_grads:
         results = [_zeros(t, create_graph) if g is None else g for t, g in zip(given, results, strict=True)]
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)
@@ -98,16 +99,53 @@ def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[An
     return results
 
 
-def _batched(once: Callable[[list[Any], bool], list[Any]], roots_of: tuple[Any, ...], batches: tuple[Any, ...],
-             keep: bool) -> list[Any]:
-    """One walk for each gradient along the first dimension, and the results stacked."""
-    from whygrad.functional.run import FUNCTIONS
+def _batched(roots_of: tuple[Any, ...], batches: tuple[Any, ...], inputs: tuple[Any, ...], create_graph: bool,
+             allow_unused: bool) -> list[Any]:
+    """One walk for all gradients along the first dimension."""
+    from whygrad.autograd.levels import entered
+    from whygrad.func.batched import BatchedTensor, BatchLevel, batched, spread
 
     _check_batches(roots_of, batches)
-    size = next(g._array.shape[0] for g in batches if g is not None)
-    rows = [once(_root_gradients(roots_of, tuple([None if g is None else g[i] for g in batches])), keep or i < size - 1)
-            for i in range(size)]
-    return [None if column[0] is None else FUNCTIONS["stack"](column) for column in zip(*rows, strict=True)]
+    level = BatchLevel(next(g._array.shape[0] for g in batches if g is not None))
+    with entered(level):
+        gradients = [None if g is None else batched(g, level) for g in batches]
+        found = _under_transforms(roots_of, _root_gradients(roots_of, gradients), inputs, create_graph, allow_unused)
+    return [None if g is None else g._whole if isinstance(g, BatchedTensor) else spread(g, level.size) for g in found]
+
+
+def _under_transforms(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[Any, ...], create_graph: bool,
+                      allow_unused: bool) -> list[Tensor | None]:
+    """The same while transforms are at work: gradients may have batches and tangents."""
+    from whygrad.func.pull_back import pull_back
+    from whygrad.func.reverse import to_inside
+
+    targets = _targets(inputs)
+    for level in modes.levels:
+        for tangent in getattr(level, "given", ()):
+            if not set(targets).isdisjoint(_reachable(tangent)):
+                raise NotImplementedError("autograd.grad of a dual tensor whose tangent depends on the input itself")
+    for i, t in enumerate(roots_of):
+        if not isinstance(t, Tensor) or not t.requires_grad:
+            raise errors.no_grad_fn(i, t)
+    found = pull_back(roots_of, inputs, [to_inside(g) for g in gradients], records=create_graph)
+    for i, g in enumerate(found):
+        if g is None and not allow_unused:
+            raise errors.unused_input(i, inputs[i])
+    return [None if g is None else to_inside(g) for g in found]
+
+
+def _reachable(t: Any) -> set[Any]:
+    """All nodes and leaves that a tensor's graph leads to."""
+    while hasattr(t, "_whole"):
+        t = t._whole
+    found: set[Any] = set()
+    pending = [source(t)]
+    while pending:
+        target = pending.pop()
+        if target is not None and target not in found:
+            found.add(target)
+            pending += getattr(target, "edges", ())
+    return found
 
 
 def _check_batches(roots_of: tuple[Any, ...], batches: tuple[Any, ...]) -> None:
@@ -118,7 +156,7 @@ def _check_batches(roots_of: tuple[Any, ...], batches: tuple[Any, ...]) -> None:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                 "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(g._array.shape[1:])} and "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(g._array.shape[2:])} and "
                 f"output[{i}] has a shape of {t.shape}. If you only want some tensors in `grad_output` to be "
                 "considered batched, consider using vmap.")
 

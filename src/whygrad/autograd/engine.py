@@ -95,12 +95,13 @@ def count_backwards() -> int:
     return 0 if _last is None else _last.number
 
 
-def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool,
+def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, records: bool = True,
         captures: dict[Target, Any] | None = None, deposit_captured: bool = False) -> None:
     """Send the gradient of each root back.
 
     With `captures` (target -> None, filled in here) only what leads to those targets is walked, and no leaf is written
-    unless `deposit_captured`. Gradients are arrays, or Tensors if `create_graph`.
+    unless `deposit_captured`. Gradients are arrays, or Tensors if `create_graph`; these are recorded unless `records` is
+    False.
     """
     global _last
     this = _last = Backward(create_graph, roots[0][0])
@@ -110,9 +111,9 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool,
     if outer is not None:
         this.depth = outer.depth + 1
     modes.running = this
-    if outer_mode != create_graph:
+    if outer_mode != (create_graph and records):
         # Hooks and custom backwards run in this mode.
-        modes.grad = create_graph
+        modes.grad = create_graph and records
         modes.off_name, modes.off_site = "backward", this.site
         refresh()
     if why.watching is not None:

@@ -21,6 +21,11 @@ __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "Inpl
 _whygrad_internal_ = True
 
 
+NO_SETUP_CONTEXT = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
+    "setup_context staticmethod. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html")
+
+
 class FunctionMeta(type):
     """Makes the classes of ctx and node that go with a Function; both are called `<Class>Backward`."""
 
@@ -93,12 +98,23 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run the function and record it."""
         separate = cls._separate_context()
+        if modes.transforming and not separate:
+            raise RuntimeError(NO_SETUP_CONTEXT)
         if separate:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
         if kwargs:
             args = _as_positional(cls.forward, args, kwargs, 0 if separate else 1)
+        if special.on and modes.levels:
+            from whygrad.func.custom import apply_under_transforms
+            return apply_under_transforms(cls, args)
+        return cls._recorded(args)[0]
+
+    @classmethod
+    def _recorded(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        """The result, and the ctx it was made with."""
+        separate = cls._separate_context()
         node = cls._node_cls(cls, args)
         ctx = node.ctx
         if special.anomaly and node.recorded:
@@ -128,10 +144,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             raw._cause = ()
             if ctx.to_save is not None:
                 node.save((raw,))
-            return raw
+            return raw, ctx
         several = isinstance(raw, tuple)
         results = Outputs(node, args).with_history(raw if several else (raw,))
-        return results if several else results[0]
+        return results if several else results[0], ctx
 
 
 def _is_ordinary(ctx: BackwardCFunction, raw: Tensor, args: tuple[Any, ...]) -> bool:

@@ -23,6 +23,13 @@ class Modes(threading.local):
     off_name: str = ""
     # The innermost backward that runs in this thread.
     running: Any = None
+    # The transforms that ops have to mind, outermost first (see levels.py); and how many have been entered. While a
+    # transform works on what it wraps, it takes itself out of `levels`.
+    levels: tuple[Any, ...] = ()
+    entered: int = 0
+    forward_ad: bool = True
+    # How many transforms of torch.func are at work.
+    transforming: int = 0
 
 
 modes = Modes()
@@ -47,7 +54,7 @@ _refreshing = threading.Lock()
 
 def refresh() -> None:
     """Call after changing anything in `modes`."""
-    ordinary = modes.grad and not modes.inference and not modes.saved_hooks
+    ordinary = modes.grad and not modes.inference and not modes.saved_hooks and not modes.entered
     ident = threading.get_ident()
     with _refreshing:
         if ordinary:
@@ -59,4 +66,4 @@ def refresh() -> None:
 
 def unusual() -> bool:
     """True if this thread is the one that `special.on` is about."""
-    return special.anomaly or not modes.grad or modes.inference or bool(modes.saved_hooks)
+    return special.anomaly or not modes.grad or modes.inference or bool(modes.saved_hooks) or bool(modes.levels)

@@ -17,6 +17,12 @@ _whygrad_internal_ = True
 @quiet
 def _product(a: Any, b: Any) -> Any:
     """`a @ b` in any dtype: NumPy has no fast product of half-precision numbers, and torch sums them in float32."""
+    if a.ndim == b.ndim == 3 and len(a) == len(b) > 1:
+        if a.shape[2] == 1:
+            return np.multiply(a, b, order="C")
+        if not b.strides[0] and a.size and a.dtype == b.dtype and not is_half(a.dtype):
+            # The same second factor for all: one product, with all rows below each other.
+            return np.matmul(a.reshape(-1, a.shape[2]), b[0]).reshape(*a.shape[:2], b.shape[2])
     if is_half(a.dtype):
         return np.matmul(a.astype(np.float32), b.astype(np.float32), order="C").astype(a.dtype)
     return np.matmul(a, b, order="C")

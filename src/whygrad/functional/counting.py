@@ -13,7 +13,7 @@ from whygrad.backends import numpy_counting
 from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_number, read_tensor
 from whygrad.functional.c_names import c_name
 from whygrad.functional.outs import with_outs
-from whygrad.functional.run import public, with_out
+from whygrad.functional.run import made_under_transforms, public, with_out
 from whygrad.functional.shape import dim_of
 from whygrad.ops.table import TABLE
 from whygrad.promotion import result_dtype
@@ -65,6 +65,7 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
 
 
 @public()
+@made_under_transforms("looped")
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     """How often each number occurs, or the sum of its weights."""
     x = read_tensor("bincount", input)
@@ -83,6 +84,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
 
 
 @public()
+@made_under_transforms("looped")
 def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Any = None) -> Tensor:
     """Counts in bins of one width between `min` and `max`; between the extremes of the data if both are equal."""
     x = read_tensor("histc", input)
@@ -169,6 +171,7 @@ def _histogram(x: Tensor, columns: int, bins: list[Any], range: Any, weight: Any
 
 
 @public()
+@made_under_transforms("looped")
 def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False,
               out: Any = None) -> Any:
     """Counts (or sums of weights) in bins: a number of them of one width, or their edges."""
@@ -180,6 +183,7 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
 
 
 @public(method=False)
+@made_under_transforms("looped")
 def histogramdd(input: Any, bins: Any, *, range: Any = None, density: bool = False, weight: Any = None) -> Any:
     """A histogram in several dims: the last dim of `input` holds the coordinates of a point."""
     x = read_tensor("histogramdd", input)
@@ -210,6 +214,7 @@ def _search(name: str, sequence: Any, values: Any, out_int32: bool, right: bool,
 
 
 @public(method=False)
+@made_under_transforms("looped")
 def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, out: Any = None, sorter: Any = None) -> Tensor:
     """Where each element would be put in so that the sequence stays sorted: before its equals, or after (`right`)."""
@@ -250,6 +255,7 @@ def _check_sorter(sorter: Tensor, shape: tuple[int, ...]) -> None:
 
 
 @public(method=False)
+@made_under_transforms("looped")
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False, out: Any = None) -> Tensor:
     """The bucket of each element: how many boundaries lie below it (or, if `right`, not above it)."""
     if not isinstance(boundaries, Tensor) or not isinstance(input, (Tensor, int, float)):

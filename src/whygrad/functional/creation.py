@@ -26,7 +26,7 @@ from whygrad.functional.arguments import (
     read_tensor,
 )
 from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh
-from whygrad.functional.run import public, run, with_out
+from whygrad.functional.run import made_under_transforms, public, run, with_out
 from whygrad.promotion import as_number
 
 _whygrad_internal_ = True
@@ -82,8 +82,8 @@ def _define_by_size(name: str, make: Callable[..., np.ndarray], what: str) -> No
     _name(like, f"{name}_like", f"A tensor of the size and dtype of `input`, {what}.")
     _name(new, f"new_{name}", f"A tensor of the given size and of this tensor's dtype, {what}.")
     public(method=False)(by_size)
-    public(method=False)(like)
-    public(function=False)(new)
+    public(method=False)(made_under_transforms("like")(like))
+    public(function=False)(made_under_transforms("like")(new))
 
 
 def _name(function: Any, name: str, doc: str) -> None:
@@ -148,6 +148,7 @@ def _full(name: str, size: Any, fill_value: Any, position: int, out: Any, dtype:
 
 
 @public(method=False)
+@made_under_transforms("like")
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
               pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
     """A tensor of the size and dtype of `input`, filled with a number."""
@@ -157,6 +158,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any 
 
 
 @public(function=False)
+@made_under_transforms("like")
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, layout: Any = None,
              pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A tensor of the given size and of this tensor's dtype, filled with a number."""

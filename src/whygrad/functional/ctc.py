@@ -9,7 +9,7 @@ import numpy as np
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
 from whygrad.functional.arguments import invalid_combination, is_integer
-from whygrad.functional.run import public, rows
+from whygrad.functional.run import made_under_transforms, public, rows
 from whygrad.ops.table import TABLE
 
 _whygrad_internal_ = True
@@ -18,6 +18,7 @@ CHECKING = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
 @public(method=False)
+@made_under_transforms("looped")
 def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
              zero_infinity: bool = False) -> Tensor:
     """Minus the log-likelihood of the label sequences `targets`; `reduction` is 0 (none), 1 (mean) or 2 (sum)."""

@@ -49,17 +49,15 @@ def positions(index: Tensor) -> Tensor:
 
 
 def check_bounds(index: Tensor, n: int, error: Callable[[int], Exception], lowest: int = 0) -> None:
-    array = index._array
+    array = index._numbers
     if array.size and (array.min() < lowest or array.max() >= n):
         raise error(int(array[(array < lowest) | (array >= n)].ravel()[0]))
 
 
 def counted_from_front(index: Tensor, n: int) -> Tensor:
-    if not index._array.size or index._array.min() >= 0:
+    if not index._numbers.size or index._numbers.min() >= 0:
         return index
-    result = wrap(index._array % n)
-    result._counter = index._counter
-    return result
+    return index._with_numbers(index._numbers % n)
 
 
 def _element_index(function: str, input: Tensor, dim: Any, index: Any, src: Any = None) -> tuple[Tensor, int]:
@@ -134,8 +132,8 @@ def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None
 
 def _wrapped(indices: Tensor, n: int) -> Tensor:
     """Positions modulo the size: torch does not check them here."""
-    array = indices._array
-    return wrap(array % n) if array.size and (array.min() < 0 or array.max() >= n) else indices
+    array = indices._numbers
+    return indices._with_numbers(array % n) if array.size and (array.min() < 0 or array.max() >= n) else indices
 
 
 def _scatter_arguments(name: str, self: Tensor, dim: Any, index: Any, src: Any, value: Any, reduce: Any) -> Any:
@@ -279,7 +277,7 @@ def _index_fill_arguments(self: Tensor, dim: Any, index: Any, value: Any) -> Any
     check_bounds(index, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {axis} with size "
                                                 f"{n}"), lowest=-n)
     index = counted_from_front(index, n)
-    if isinstance(value, Tensor) and index._array.ndim:
+    if isinstance(value, Tensor) and index._array.ndim and index._numbers is index._array:
         index = wrap(np.unique(index._array))  # a place that is filled twice counts once in the gradient
     return (index, value), {"axis": axis}
 

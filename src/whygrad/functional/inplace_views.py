@@ -7,6 +7,7 @@ from typing import Any
 
 from whygrad._inplace import bump, check_inplace, rebase
 from whygrad._tensor import Tensor
+from whygrad.autograd.modes import modes, special
 from whygrad.functional import memory, shape
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.run import METHODS
@@ -22,6 +23,10 @@ _INPLACE_NODES = {"TBackward0": "TBackward1", "TransposeBackward0": "TransposeBa
 
 def _become(self: Tensor, result: Tensor) -> Tensor:
     """Let the tensor itself turn into `result`, a view of it."""
+    if special.on and modes.levels:
+        from whygrad.func.batched import become_view
+        if become_view(self, result):
+            return self
     self._array = result._array
     made, ours = result._view, self._view
     node = None if made is None else made.node

@@ -79,7 +79,7 @@ def is_vector(a: Tensor, b: Tensor) -> bool:
 
 def check_info(name: str, info: Tensor, reason: str, error: type[RuntimeError] = LinAlgError) -> None:
     """Raise for the first matrix whose number is not zero; `reason` may tell the number, as {0}."""
-    numbers = info._array
+    numbers = info._numbers
     if numbers.any():
         place = int(np.flatnonzero(numbers)[0])
         batch = f"(Batch element {place}): " if numbers.ndim else ""

@@ -77,7 +77,7 @@ def _check_weights(name: str, weights: Any, observations: int, integral: bool) -
     if weights._array.size != observations:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but "
                            f"got {weights._array.size} != {observations}")
-    if (weights._array < 0).any():
+    if (weights._numbers < 0).any():
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -98,7 +98,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
             _check_weights(name, weights, observations, integral)
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
     total = observations if weights is None else weights.sum()
-    if weights is not None and not total._array:
+    if weights is not None and not total._numbers.all():
         raise RuntimeError("cov(): weights sum to zero, can't be normalized")
     mean = (x if weights is None else x * weights).sum(1) / total
     freedom = total - correction

@@ -7,11 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from whygrad import dtypes, return_types
-from whygrad._tensor import Tensor, wrap
-from whygrad.backends import raw
+from whygrad._tensor import Tensor
 from whygrad.functional.arguments import (
     called_as,
     invalid_combination,
@@ -178,8 +175,8 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: An
     if dtype is not None and read_dtype("nanmean", dtype, x.dtype).category < 2:
         raise RuntimeError("nanmean(): could not infer output dtype. Optional dtype must be either a floating point or "
                            f"complex dtype. Got: {read_dtype('nanmean', dtype, x.dtype).scalar_name}")
-    numbers = raw.sum(x._array == x._array, axis=read_axes("nanmean", x, dim), keepdims=keepdim)
-    return with_out("nanmean", run("div", nansum(x, dim, keepdim, dtype=dtype), wrap(np.asarray(numbers))), out, input)
+    numbers = sum(run("eq", x, x), dim, keepdim)
+    return with_out("nanmean", run("div", nansum(x, dim, keepdim, dtype=dtype), numbers), out, input)
 
 
 @public()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar
 
 from whygrad._apply import apply, compiled
 from whygrad._inplace import copy_, fill_, run_inplace, with_out, zero_
+from whygrad.autograd.modes import modes, special
 from whygrad.ops.table import TABLE
 from whygrad.promotion import promote
 
@@ -45,6 +47,22 @@ def public(*, method: bool = True, function: bool = True, name: str | None = Non
         return f
 
     return register
+
+
+def made_under_transforms(how: str) -> Callable[[F], F]:
+    """For functions that make tensors without applying a row: under vmap they are called as func/making.py says."""
+
+    def decorate(f: F) -> F:
+        @functools.wraps(f)
+        def made(*args: Any, **kwargs: Any) -> Any:
+            if special.on and modes.levels:
+                from whygrad.func.making import WAYS
+                return WAYS[how](f, args, kwargs)
+            return f(*args, **kwargs)
+
+        return made  # type: ignore[return-value]
+
+    return decorate
 
 
 def run(row_name: str, *inputs: Any, **statics: Any) -> Any:

@@ -140,7 +140,7 @@ def _read_q(name: str, x: Tensor, q: Any) -> Tensor:
         return wrap(np.asarray(q, x._array.dtype))
     if q._array.dtype != x._array.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    if not np.all((q._array >= 0) & (q._array <= 1)):
+    if not np.all((q._numbers >= 0) & (q._numbers <= 1)):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     return q
 
@@ -159,22 +159,23 @@ def _quantiles_of_lanes(ordered: Any, q: Tensor, interpolation: str, ignore_nan:
     if not ordered._array.ndim:
         ordered = ordered.unsqueeze(0)
     last = ordered._array.shape[-1] - 1
-    missing = np.isnan(ordered._array)
+    missing = ordered._with_numbers(np.isnan(ordered._numbers))
     if ignore_nan:
-        numbers = np.count_nonzero(~missing, -1, keepdims=True)
-        ranks = q * wrap((np.asarray(numbers) - 1).astype(ordered._array.dtype))  # type: ignore[operator]
+        numbers = missing.logical_not().sum(-1, keepdim=True)
+        ranks = q * (numbers - 1).to(ordered.dtype)  # type: ignore[operator]
         ranks = ranks.masked_fill(ranks < 0, 0)
     else:
         ranks = q * last  # type: ignore[operator]
-        shape = np.broadcast_shapes(ranks._array.shape, (*missing.shape[:-1], 1))
+        shape = np.broadcast_shapes(ranks._array.shape, (*ordered._array.shape[:-1], 1))
         # A rank at the end, where the NaN is.
-        ranks = ranks.expand(shape).masked_fill(wrap(missing.any(-1, keepdims=True)), last)
+        ranks = ranks.expand(shape).masked_fill(missing.any(-1, keepdim=True), last)
     rounding = INTERPOLATIONS[interpolation]
-    below = np.floor(ranks._array) if rounding is None else rounding(ranks._array)
-    result = ordered.gather(-1, wrap(below.astype(np.int64)))
+    below = (np.floor if rounding is None else rounding)(ranks._numbers)
+    result = ordered.gather(-1, ranks._with_numbers(below.astype(np.int64)))
     if rounding is None:
-        above = ordered.gather(-1, wrap(np.ceil(ranks._array).astype(np.int64)))
-        weights = wrap(np.full_like(below, 0.5)) if interpolation == "midpoint" else ranks - wrap(below)
+        above = ordered.gather(-1, ranks._with_numbers(np.ceil(ranks._numbers).astype(np.int64)))
+        weights = (ranks._with_numbers(np.full_like(below, 0.5)) if interpolation == "midpoint"
+                   else ranks - ranks._with_numbers(below))
         result = result.lerp_(above, weights)
     if not q._array.ndim:
         return result.squeeze_(-1)

@@ -22,7 +22,7 @@ from whygrad.functional.matrices import (
     with_outs,
 )
 from whygrad.functional.reduction import vector_norm
-from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run, with_out
+from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, rows, run, with_out
 from whygrad.functional.solve import as_tolerance
 from whygrad.promotion import cast
 
@@ -103,7 +103,7 @@ def _read_for_eig(function: str, name: str, input: Any) -> tuple[Tensor, bool]:
     check_matrices(input, name)
     wanted = input.dtype.to_complex()
     check_kernel(input, "linalg_eig_out_cpu")
-    if not np.isfinite(input._array).all():
+    if not np.isfinite(input._numbers).all():
         raise RuntimeError(f"torch.{name}: input tensor should not contain infs or NaNs.")
     return cast(input, wanted.numpy), not input.dtype.is_complex
 
@@ -206,13 +206,14 @@ def _cond(x: Tensor, p: Any) -> Tensor:
         return run("mul", METHODS["sum"](values, -1), METHODS["sum"](run("reciprocal", values), -1))
     check_floating(x, "linalg.inv")
     inverse, info = rows.inv_ex(x)
-    if info._array.any():
-        singular = wrap((info._array > 0)[..., None, None])
+    if info._numbers.any():
+        singular = info._with_numbers(info._numbers > 0)[..., None, None]  # type: ignore[index]
         inverse = METHODS["masked_fill"](inverse, singular, math.inf)
     product = run("mul", matrix_norm(x, p), matrix_norm(inverse, p))
     return METHODS["nan_to_num"](product, math.inf, math.inf, -math.inf)
 
 
+@made_under_transforms("looped")
 def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None,
                 out: Any = None) -> Tensor:
     """How many singular values lie above max(atol, rtol * the largest)."""

@@ -7,7 +7,8 @@ from whygrad.ops.table import NoGrad, op
 MINUS_INFINITY = float("-inf")
 
 
-@op(x=lambda xp, g, out, axis: (g - xp.sum(g * out, axis=axis, keepdims=True)) * out)
+@op(symmetric=True,
+    x=lambda xp, g, out, axis: (g - xp.sum(g * out, axis=axis, keepdims=True)) * out)
 def safe_softmax(xp, x, *, axis):
     """Softmax, with zeros where all is masked out."""
     masked = xp.amax(x, axis=axis, keepdims=True) == MINUS_INFINITY

@@ -22,7 +22,8 @@ def per_channel_sum(xp, g):
     return xp.sum(g, axis=(0, *range(2, len(g.shape))), keepdims=False)
 
 
-@op(memory="own",
+@op(linear="x weight",
+    memory="own",
     x=lambda xp, g, weight, x_shape, window: xp.convolution_input(g, weight, size=x_shape[2:], window=window),
     weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(g, x, size=weight_shape[2:], window=window),
     bias=lambda xp, g: per_channel_sum(xp, g))
@@ -31,7 +32,8 @@ def convolution(xp, x, weight, bias, *, window, size=None):
     return xp.convolution(x, weight, bias, window=window, size=size)
 
 
-@op(memory="own", node="ConvolutionBackward0",
+@op(linear="x weight",
+    memory="own", node="ConvolutionBackward0",
     x=lambda xp, g, weight, x_shape, window: xp.convolution(g, weight, None, window=window, size=x_shape[2:]),
     weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(x, g, size=weight_shape[2:], window=window),
     bias=lambda xp, g: per_channel_sum(xp, g))
@@ -40,14 +42,16 @@ def convolution_transpose(xp, x, weight, bias, *, size, window):
     return xp.convolution_transpose(x, weight, bias, size=size, window=window)
 
 
-@op(memory="own", node="ConvolutionBackwardBackward0",
+@op(linear="y weight",
+    memory="own", node="ConvolutionBackwardBackward0",
     y=lambda xp, g, weight, y_shape, window: xp.convolution(g, weight, None, window=window, size=y_shape[2:]),
     weight=lambda xp, g, y, weight_shape, window: xp.convolution_weight(y, g, size=weight_shape[2:], window=window))
 def convolution_input(xp, y, weight, *, size, window):
     return xp.convolution_transpose(y, weight, None, size=size, window=window)
 
 
-@op(memory="own", node="ConvolutionBackwardBackward0",
+@op(linear="y x",
+    memory="own", node="ConvolutionBackwardBackward0",
     y=lambda xp, g, x, y_shape, window: xp.convolution(x, g, None, window=window, size=y_shape[2:]),
     x=lambda xp, g, y, x_shape, window: xp.convolution_input(y, g, size=x_shape[2:], window=window))
 def convolution_weight(xp, y, x, *, size, window):

@@ -7,7 +7,8 @@ def _cast(xp, g, dtype, origin):
     return g if dtype == origin else xp.to_copy(g, dtype=dtype, origin=origin)
 
 
-@elementwise(x=lambda xp, g, dtype, origin: _cast(xp, g, origin, dtype))
+@elementwise(linear="x",
+             x=lambda xp, g, dtype, origin: _cast(xp, g, origin, dtype))
 def to_copy(xp, x, *, dtype, origin):
     """`x` (of dtype `origin`) in a dtype that can carry a gradient. Always a copy."""
     return xp.to_copy(x, dtype=dtype, origin=origin)

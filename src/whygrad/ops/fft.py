@@ -4,7 +4,8 @@ from whygrad.ops.table import op
 
 
 # The matrix of the transform is symmetric: so the transform is its own transpose.
-@op(node="FftC2CBackward0",
+@op(linear="x",
+    node="FftC2CBackward0",
     x=lambda xp, g, axes, norm, inverse: xp.fft_c2c(g, axes=axes, norm=norm, inverse=inverse))
 def fft_c2c(xp, x, *, axes, norm, inverse):
     return xp.fft_c2c(x, axes=axes, norm=norm, inverse=inverse)
@@ -23,7 +24,8 @@ def fft_r2c_rule(xp, g, x_shape, axes, norm, onesided):
     return xp.fft_c2r(halved, axes=axes, norm=norm, size=size)
 
 
-@op(node="FftR2CBackward0", x=fft_r2c_rule)
+@op(linear="x",
+    node="FftR2CBackward0", x=fft_r2c_rule)
 def fft_r2c(xp, x, *, axes, norm, onesided):
     """Of real numbers: with `onesided` only the half of the frequencies of the last axis that the other half mirrors."""
     return xp.fft_r2c(x, axes=axes, norm=norm, onesided=onesided)
@@ -34,13 +36,15 @@ def fft_c2r_rule(xp, g, axes, norm, size):
     return xp.scale_inside(spectrum, axis=axes[-1], size=size, factor=2.0)
 
 
-@op(node="FftC2RBackward0", x=fft_c2r_rule)
+@op(linear="x",
+    node="FftC2RBackward0", x=fft_c2r_rule)
 def fft_c2r(xp, x, *, axes, norm, size):
     """Back from half of the frequencies to real numbers, `size` of them along the last axis."""
     return xp.fft_c2r(x, axes=axes, norm=norm, size=size)
 
 
-@op(x=lambda xp, g, axis, size, factor: xp.scale_inside(g, axis=axis, size=size, factor=factor))
+@op(linear="x",
+    x=lambda xp, g, axis, size, factor: xp.scale_inside(g, axis=axis, size=size, factor=factor))
 def scale_inside(xp, x, *, axis, size, factor):
     """Half a spectrum of `size` points, in which the frequencies that have a mirror image are multiplied."""
     return xp.scale_inside(x, axis=axis, size=size, factor=factor)

@@ -10,20 +10,22 @@ POSITIONS = NoGrad("positions are integers and have no derivative")
 MASK = NoGrad("a boolean mask has no derivative")
 
 
-@op(memory="own",
+@op(linear="x",
+    memory="own",
     x=lambda xp, g, x_shape, index, axes: xp.index_backward(g, index, shape=x_shape, axes=axes),
     index=POSITIONS)
 def index(xp, x, index, *, axes):
     return xp.index(x, index, axes=axes)
 
 
-@op(x=lambda xp, g, index, axes: xp.index(g, index, axes=axes),
+@op(linear="x",
+    x=lambda xp, g, index, axes: xp.index(g, index, axes=axes),
     index=POSITIONS)
 def index_backward(xp, x, index, *, shape, axes):
     return xp.index_backward(x, index, shape=shape, axes=axes)
 
 
-@op(memory="own",
+@op(linear="x+values", memory="own",
     x=lambda xp, g, index, axes, accumulate:
     g if accumulate else xp.index_put(g, 0, index, axes=axes, accumulate=False),
     values=lambda xp, g, values_shape, index, axes: xp.sum_to(xp.index(g, index, axes=axes), shape=values_shape),
@@ -32,13 +34,15 @@ def index_put(xp, x, values, index, *, axes, accumulate):
     return xp.index_put(x, values, index, axes=axes, accumulate=accumulate)
 
 
-@op(x=lambda xp, g, x_shape, index, axis: xp.gather_backward(g, index, shape=x_shape, axis=axis),
+@op(linear="x",
+    x=lambda xp, g, x_shape, index, axis: xp.gather_backward(g, index, shape=x_shape, axis=axis),
     index=POSITIONS)
 def gather(xp, x, index, *, axis):
     return xp.gather(x, index, axis=axis)
 
 
-@op(x=lambda xp, g, index, axis: xp.gather(g, index, axis=axis),
+@op(linear="x",
+    x=lambda xp, g, index, axis: xp.gather(g, index, axis=axis),
     index=POSITIONS)
 def gather_backward(xp, x, index, *, shape, axis):
     return xp.gather_backward(x, index, shape=shape, axis=axis)
@@ -79,26 +83,30 @@ def scatter(xp, x, index, src, *, axis, reduce):
     return xp.scatter(x, index, src, axis=axis, reduce=reduce)
 
 
-@op(x=lambda g: g,
+@op(linear="x+src",
+    x=lambda g: g,
     index=POSITIONS,
     src=lambda xp, g, index, src_shape, axis: _written(xp, g, index, src_shape, axis, None, "ScatterAddBackward0"))
 def scatter_add(xp, x, index, src, *, axis):
     return xp.scatter_add(x, index, src, axis=axis)
 
 
-@op(x=lambda xp, g, x_shape, index, axis: xp.index_select_backward(g, index, shape=x_shape, axis=axis),
+@op(linear="x",
+    x=lambda xp, g, x_shape, index, axis: xp.index_select_backward(g, index, shape=x_shape, axis=axis),
     index=POSITIONS)
 def index_select(xp, x, index, *, axis):
     return xp.index_select(x, index, axis=axis)
 
 
-@op(x=lambda xp, g, index, axis: xp.index_select(g, index, axis=axis),
+@op(linear="x",
+    x=lambda xp, g, index, axis: xp.index_select(g, index, axis=axis),
     index=POSITIONS)
 def index_select_backward(xp, x, index, *, shape, axis):
     return xp.index_select_backward(x, index, shape=shape, axis=axis)
 
 
-@op(x=lambda g: g,
+@op(linear="x+src",
+    x=lambda g: g,
     index=POSITIONS,
     src=lambda xp, g, index, src_shape, axis, alpha:
     xp.reshape(xp.index_select(g, index, axis=axis), shape=src_shape) * alpha)
@@ -106,7 +114,8 @@ def index_add(xp, x, index, src, *, axis, alpha=1):
     return xp.index_add(x, index, src, axis=axis, alpha=alpha)
 
 
-@op(x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
+@op(linear="x+src",
+    x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
     index=POSITIONS,
     src=lambda xp, g, index, src_shape, axis: xp.reshape(xp.index_select(g, index, axis=axis), shape=src_shape))
 def index_copy(xp, x, index, src, *, axis):
@@ -130,19 +139,22 @@ def masked_fill(xp, x, mask, value):
     return xp.masked_fill(x, mask, value)
 
 
-@op(x=lambda xp, g, x_shape, mask: xp.masked_select_backward(g, mask, shape=x_shape),
+@op(linear="x",
+    x=lambda xp, g, x_shape, mask: xp.masked_select_backward(g, mask, shape=x_shape),
     mask=MASK)
 def masked_select(xp, x, mask):
     return xp.masked_select(x, mask)
 
 
-@op(x=lambda xp, g, mask: xp.masked_select(g, mask),
+@op(linear="x",
+    x=lambda xp, g, mask: xp.masked_select(g, mask),
     mask=MASK)
 def masked_select_backward(xp, x, mask, *, shape):
     return xp.masked_select_backward(x, mask, shape=shape)
 
 
-@op(x=lambda xp, g, mask: xp.masked_fill(g, mask, 0),
+@op(linear="x+src",
+    x=lambda xp, g, mask: xp.masked_fill(g, mask, 0),
     mask=MASK,
     src=lambda xp, g, mask, src_shape: xp.masked_scatter_backward(g, mask, shape=src_shape))
 def masked_scatter(xp, x, mask, src):
@@ -150,28 +162,32 @@ def masked_scatter(xp, x, mask, src):
     return xp.masked_scatter(x, mask, src)
 
 
-@op(x=lambda xp, g, x_shape, mask: xp.masked_place(g, mask, shape=x_shape),
+@op(linear="x",
+    x=lambda xp, g, x_shape, mask: xp.masked_place(g, mask, shape=x_shape),
     mask=MASK)
 def masked_scatter_backward(xp, x, mask, *, shape):
     """What the mask selects, as the first elements of an array of `shape`; zeros follow."""
     return xp.masked_scatter_backward(x, mask, shape=shape)
 
 
-@op(x=lambda xp, g, x_shape, mask: xp.masked_scatter_backward(g, mask, shape=x_shape),
+@op(linear="x",
+    x=lambda xp, g, x_shape, mask: xp.masked_scatter_backward(g, mask, shape=x_shape),
     mask=MASK)
 def masked_place(xp, x, mask, *, shape):
     """Zeros, and where the mask is true the elements of `x` in order."""
     return xp.masked_place(x, mask, shape=shape)
 
 
-@op(x=lambda xp, g, x_shape, index: xp.take_backward(g, index, shape=x_shape),
+@op(linear="x",
+    x=lambda xp, g, x_shape, index: xp.take_backward(g, index, shape=x_shape),
     index=POSITIONS)
 def take(xp, x, index):
     """Elements of the flattened `x`."""
     return xp.take(x, index)
 
 
-@op(x=lambda xp, g, index: xp.take(g, index),
+@op(linear="x",
+    x=lambda xp, g, index: xp.take(g, index),
     index=POSITIONS)
 def take_backward(xp, x, index, *, shape):
     return xp.take_backward(x, index, shape=shape)

@@ -23,7 +23,8 @@ def reshape_alias(xp, x, *, shape):
     return xp.view(x, shape=shape)
 
 
-@op(node="UnsafeViewBackward0",
+@op(linear="x",
+    node="UnsafeViewBackward0",
     x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
 def reshape(xp, x, *, shape):
     """A new shape for a tensor that nobody else can see; in rules, a new shape by view or by copy."""
@@ -41,7 +42,8 @@ def view_as_complex(xp, x):
     return xp.view_as_complex(x)
 
 
-@op(memory="own", x=lambda g: g)
+@op(linear="x",
+    memory="own", x=lambda g: g)
 def clone(xp, x, *, order="K"):
     """A copy: with the layout kept ("K"), or row-major ("C")."""
     return xp.clone(x, order=order)
@@ -93,7 +95,8 @@ def select(xp, x, *, axis, index):
     return xp.select(x, axis=axis, index=index)
 
 
-@op(x=lambda xp, g, axis, index: xp.select(g, axis=axis, index=index))
+@op(linear="x",
+    x=lambda xp, g, axis, index: xp.select(g, axis=axis, index=index))
 def select_backward(xp, x, *, shape, axis, index):
     return xp.select_backward(x, shape=shape, axis=axis, index=index)
 
@@ -105,7 +108,8 @@ def slice_(xp, x, *, axis, start, stop, step=1):
     return xp.slice(x, axis=axis, start=start, stop=stop, step=step)
 
 
-@op(x=lambda xp, g, axis, start, stop, step: xp.slice(g, axis=axis, start=start, stop=stop, step=step))
+@op(linear="x",
+    x=lambda xp, g, axis, start, stop, step: xp.slice(g, axis=axis, start=start, stop=stop, step=step))
 def slice_backward(xp, x, *, shape, axis, start, stop, step):
     return xp.slice_backward(x, shape=shape, axis=axis, start=start, stop=stop, step=step)
 
@@ -116,18 +120,21 @@ def diagonal(xp, x, *, offset, axis1, axis2):
     return xp.diagonal(x, offset=offset, axis1=axis1, axis2=axis2)
 
 
-@op(node="DiagonalBackward0_copy",
+@op(linear="x",
+    node="DiagonalBackward0_copy",
     x=lambda xp, g, x_shape, offset: xp.diagonal_backward(g, shape=x_shape, offset=offset, axis1=0, axis2=1))
 def diagonal_copy(xp, x, *, offset):
     return xp.clone(xp.diagonal(x, offset=offset, axis1=0, axis2=1))
 
 
-@op(x=lambda xp, g, offset, axis1, axis2: xp.diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
+@op(linear="x",
+    x=lambda xp, g, offset, axis1, axis2: xp.diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
 def diagonal_backward(xp, x, *, shape, offset, axis1, axis2):
     return xp.diagonal_backward(x, shape=shape, offset=offset, axis1=axis1, axis2=axis2)
 
 
-@op(node="DiagEmbedBackward0",
+@op(linear="x",
+    node="DiagEmbedBackward0",
     x=lambda xp, g, offset, axis1, axis2: xp.diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
 def diag_embed(xp, x, *, shape, offset, axis1, axis2):
     return xp.diagonal_backward(x, shape=shape, offset=offset, axis1=axis1, axis2=axis2)
@@ -139,7 +146,8 @@ def unfold(xp, x, *, axis, size, step):
     return xp.unfold(x, axis=axis, size=size, step=step)
 
 
-@op(x=lambda xp, g, axis, size, step: xp.unfold(g, axis=axis, size=size, step=step))
+@op(linear="x",
+    x=lambda xp, g, axis, size, step: xp.unfold(g, axis=axis, size=size, step=step))
 def unfold_backward(xp, x, *, shape, axis, size, step):
     return xp.unfold_backward(x, shape=shape, axis=axis, size=size, step=step)
 
@@ -150,7 +158,8 @@ def as_strided(xp, x, *, geometry, x_geometry):
     return xp.as_strided(x, geometry=geometry, x_geometry=x_geometry)
 
 
-@op(x=lambda xp, g, origin, target, shared: xp.restride(g, origin=target, target=origin, shared=shared))
+@op(linear="x",
+    x=lambda xp, g, origin, target, shared: xp.restride(g, origin=target, target=origin, shared=shared))
 def restride(xp, x, *, origin, target, shared):
     """Add `x` into memory laid out as `origin`, then read it as `target`: the adjoint of `as_strided`, and its own.
 
@@ -171,12 +180,14 @@ def _pieces(xp, g, shapes, axis):
     return parts
 
 
-@op(xs=lambda xp, g, xs_shape, axis: _pieces(xp, g, xs_shape, axis))
+@op(linear="xs",
+    xs=lambda xp, g, xs_shape, axis: _pieces(xp, g, xs_shape, axis))
 def cat(xp, *xs, axis):
     return xp.cat(*xs, axis=axis)
 
 
-@op(xs=lambda xp, g, xs_shape, axis: [xp.select(g, axis=axis, index=i) for i in range(len(xs_shape))])
+@op(linear="xs",
+    xs=lambda xp, g, xs_shape, axis: [xp.select(g, axis=axis, index=i) for i in range(len(xs_shape))])
 def stack(xp, *xs, axis):
     return xp.stack(*xs, axis=axis)
 
@@ -199,7 +210,7 @@ def _unsafe(name):
         return xp.split(x, sizes=sizes, axis=axis)
 
     pieces.__name__ = name
-    op(memory="own", outputs="list", x=lambda xp, g, axis: xp.cat(*g, axis=axis))(pieces)
+    op(linear="x", memory="own", outputs="list", x=lambda xp, g, axis: xp.cat(*g, axis=axis))(pieces)
 
 
 _unsafe("unsafe_split")
@@ -220,33 +231,39 @@ def _unrepeat(xp, g, shape, repeats):
     return xp.reshape(total, shape=shape)
 
 
-@op(x=lambda xp, g, x_shape, repeats: _unrepeat(xp, g, x_shape, repeats))
+@op(linear="x",
+    x=lambda xp, g, x_shape, repeats: _unrepeat(xp, g, x_shape, repeats))
 def repeat(xp, x, *, repeats):
     return xp.repeat(x, repeats=repeats)
 
 
-@op(memory="own", x=lambda xp, g, axes: xp.flip(g, axes=axes))
+@op(linear="x",
+    memory="own", x=lambda xp, g, axes: xp.flip(g, axes=axes))
 def flip(xp, x, *, axes):
     return xp.flip(x, axes=axes)
 
 
-@op(x=lambda xp, g, shifts, axes: xp.roll(g, shifts=tuple([-n for n in shifts]), axes=axes))
+@op(linear="x",
+    x=lambda xp, g, shifts, axes: xp.roll(g, shifts=tuple([-n for n in shifts]), axes=axes))
 def roll(xp, x, *, shifts, axes):
     """With `axes` None the flattened array is rolled."""
     return xp.roll(x, shifts=shifts, axes=axes)
 
 
-@op(memory="own", x=lambda xp, g, k, axes: xp.rot90(g, k=-k, axes=axes))
+@op(linear="x",
+    memory="own", x=lambda xp, g, k, axes: xp.rot90(g, k=-k, axes=axes))
 def rot90(xp, x, *, k, axes):
     return xp.rot90(x, k=k, axes=axes)
 
 
-@op(x=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal))
+@op(linear="x",
+    x=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal))
 def tril(xp, x, *, diagonal):
     return xp.tril(x, diagonal=diagonal)
 
 
-@op(x=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal))
+@op(linear="x",
+    x=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal))
 def triu(xp, x, *, diagonal):
     return xp.triu(x, diagonal=diagonal)
 
@@ -263,13 +280,15 @@ def _mirror_pad_node(kinds, statics):
     return "CopySlices" if mode == "circular" else f"{mode}Pad{len(statics['sources'])}DBackward0"
 
 
-@op(node=_mirror_pad_node,
+@op(linear="x",
+    node=_mirror_pad_node,
     x=lambda xp, g, x_shape, sources: xp.mirror_pad_backward(g, shape=x_shape, sources=sources))
 def mirror_pad(xp, x, *, sources, mode):
     """Padding with values of `x` itself. `sources` has for each padded axis: (axis, where each element comes from)."""
     return xp.mirror_pad(x, sources=sources, mode=mode)
 
 
-@op(x=lambda xp, g, sources: xp.mirror_pad(g, sources=sources, mode="circular"))
+@op(linear="x",
+    x=lambda xp, g, sources: xp.mirror_pad(g, sources=sources, mode="circular"))
 def mirror_pad_backward(xp, x, *, shape, sources):
     return xp.mirror_pad_backward(x, shape=shape, sources=sources)

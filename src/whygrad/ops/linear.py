@@ -21,25 +21,29 @@ def transposed(xp, x):
     return xp.transpose(x, axis0=len(x.shape) - 2, axis1=len(x.shape) - 1)
 
 
-@op(a=lambda xp, g, b: xp.mm(g, xp.t(b)),
+@op(linear="a b",
+    a=lambda xp, g, b: xp.mm(g, xp.t(b)),
     b=lambda xp, g, a: xp.mm(xp.t(a), g))
 def mm(xp, a, b):
     return xp.mm(a, b)
 
 
-@op(a=lambda xp, g, b: xp.bmm(g, transposed(xp, b)),
+@op(linear="a b",
+    a=lambda xp, g, b: xp.bmm(g, transposed(xp, b)),
     b=lambda xp, g, a: xp.bmm(transposed(xp, a), g))
 def bmm(xp, a, b):
     return xp.bmm(a, b)
 
 
-@op(a=lambda xp, g, b: xp.outer(g, b),
+@op(linear="a b",
+    a=lambda xp, g, b: xp.outer(g, b),
     b=lambda xp, g, a: xp.mv(xp.t(a), g))
 def mv(xp, a, b):
     return xp.mv(a, b)
 
 
-@op(node="SqueezeBackward4",
+@op(linear="a b",
+    node="SqueezeBackward4",
     a=lambda xp, g, b: xp.mv(b, g),
     b=lambda xp, g, a: xp.outer(a, g))
 def vm(xp, a, b):
@@ -47,26 +51,30 @@ def vm(xp, a, b):
     return xp.vm(a, b)
 
 
-@op(a=lambda g, b: g * b,
+@op(linear="a b",
+    a=lambda g, b: g * b,
     b=lambda g, a: g * a)
 def dot(xp, a, b):
     return xp.dot(a, b)
 
 
-@op(a=lambda xp, g, b: xp.conj(g * b),
+@op(linear="a b",
+    a=lambda xp, g, b: xp.conj(g * b),
     b=lambda xp, g, a: g * xp.conj(a))
 def vdot(xp, a, b):
     return xp.dot(xp.conj(a), b)
 
 
-@op(node="MulBackward0",
+@op(linear="a b",
+    node="MulBackward0",
     a=lambda xp, g, b: xp.mv(g, b),
     b=lambda xp, g, a: xp.mv(xp.t(g), a))
 def outer(xp, a, b):
     return xp.outer(a, b)
 
 
-@op(node="UnsafeViewBackward0",
+@op(linear="a b",
+    node="UnsafeViewBackward0",
     a=lambda xp, g, b, a_shape: sum_to(xp, xp.matmul(g, transposed(xp, b)), a_shape),
     b=lambda xp, g, a, b_shape: sum_to(xp, xp.matmul(transposed(xp, a), g), b_shape))
 def matmul(xp, a, b):
@@ -74,7 +82,8 @@ def matmul(xp, a, b):
     return xp.matmul(a, b)
 
 
-@op(node="UnsafeViewBackward0",
+@op(linear="a b",
+    node="UnsafeViewBackward0",
     a=lambda xp, g, b: xp.matmul_folded(g, xp.t(b)),
     b=lambda xp, g, a: xp.mm(xp.t(flat(xp, a)), flat(xp, g)))
 def matmul_folded(xp, a, b):
@@ -82,7 +91,8 @@ def matmul_folded(xp, a, b):
     return xp.reshape(xp.mm(flat(xp, a), b), shape=(*a.shape[:-1], b.shape[1]))
 
 
-@op(node="UnsafeViewBackward0",
+@op(linear="a b",
+    node="UnsafeViewBackward0",
     a=lambda xp, g, b: xp.reshape(g, shape=(*g.shape, 1)) * b,
     b=lambda xp, g, a: xp.mv(xp.t(flat(xp, a)), xp.reshape(g, shape=(math.prod(g.shape),))))
 def matmul_vector(xp, a, b):
@@ -94,7 +104,8 @@ def has_bias(with_bias, without):
     return lambda kinds, statics: with_bias if kinds[2] == "t" else without
 
 
-@op(node=has_bias("AddmmBackward0", "MmBackward0"),
+@op(linear="x weight",
+    node=has_bias("AddmmBackward0", "MmBackward0"),
     x=lambda xp, g, weight: xp.mm(g, weight),
     weight=lambda xp, g, x: xp.mm(xp.t(g), x),
     bias=lambda xp, g, bias_shape: sum_to(xp, g, bias_shape))
@@ -103,7 +114,8 @@ def linear(xp, x, weight, bias):
     return out if bias is None else out + bias
 
 
-@op(node=has_bias("ViewBackward0", "UnsafeViewBackward0"),
+@op(linear="x weight",
+    node=has_bias("ViewBackward0", "UnsafeViewBackward0"),
     x=lambda xp, g, weight: xp.matmul_folded(g, weight),
     weight=lambda xp, g, x: xp.mm(xp.t(flat(xp, g)), flat(xp, x)),
     bias=lambda xp, g, bias_shape: sum_to(xp, flat(xp, g), bias_shape))
@@ -149,7 +161,8 @@ def contract_node(kinds, statics):
     return "ViewBackward0" if summed else "MulBackward0"
 
 
-@op(node=contract_node,
+@op(linear="a b",
+    node=contract_node,
     a=lambda xp, g, b, a_labels, b_labels, out_labels: xp.contract(
         g, b, a_labels=out_labels, b_labels=b_labels, out_labels=a_labels),
     b=lambda xp, g, a, a_labels, b_labels, out_labels: xp.contract(
@@ -168,6 +181,7 @@ def trace_rule(xp, g, x_shape):
     return xp.diagonal_backward(diagonal, shape=x_shape, offset=0, axis1=0, axis2=1)
 
 
-@op(x=trace_rule)
+@op(linear="x",
+    x=trace_rule)
 def trace(xp, x):
     return xp.sum(xp.diagonal(x, offset=0, axis1=0, axis2=1))

@@ -50,7 +50,8 @@ def along(xp, x, axis):
     return xp.sum(x, axis=axis, keepdims=True)
 
 
-@op(x=lambda xp, g, out, axis: xp.softmax_backward(g, out, axis=axis))
+@op(symmetric=True,
+    x=lambda xp, g, out, axis: xp.softmax_backward(g, out, axis=axis))
 def softmax(xp, x, *, axis):
     powers = xp.exp(x - xp.amax(x, axis=axis, keepdims=True))
     return powers / xp.sum(powers, axis=axis, keepdims=True)
@@ -169,7 +170,8 @@ def _nll_node(kinds, statics):
     return "NllLoss2DBackward0" if statics["spatial"] else "NllLossBackward0"
 
 
-@op(node=_nll_node,
+@op(linear="x",
+    node=_nll_node,
     x=lambda xp, g, target, weight, x_shape, ignore_index, reduction, spatial:
     xp.nll_loss_backward(g, target, weight, shape=x_shape, ignore_index=ignore_index, reduction=reduction,
                          spatial=spatial),
@@ -178,7 +180,8 @@ def nll_loss(xp, x, target, weight, *, ignore_index, reduction, spatial):
     return xp.nll_loss(x, target, weight, ignore_index=ignore_index, reduction=reduction, spatial=spatial)
 
 
-@op(node=lambda kinds, statics: _nll_node(kinds, statics).replace("Backward0", "BackwardBackward0"),
+@op(linear="x",
+    node=lambda kinds, statics: _nll_node(kinds, statics).replace("Backward0", "BackwardBackward0"),
     x=lambda xp, g, target, weight, ignore_index, reduction, spatial:
     xp.nll_loss(g, target, weight, ignore_index=ignore_index, reduction=reduction, spatial=spatial),
     **NOT_DIFFERENTIABLE)
@@ -228,14 +231,16 @@ def multilabel_margin_loss_backward(xp, grad, x, target, *, reduction):
 INDEX = NoGrad("indices have no derivative")
 
 
-@op(table=lambda xp, g, index, table_shape, padding_idx, by_frequency:
+@op(linear="table",
+    table=lambda xp, g, index, table_shape, padding_idx, by_frequency:
     xp.embedding_backward(g, index, rows=table_shape[0], padding_idx=padding_idx, by_frequency=by_frequency),
     index=INDEX)
 def embedding(xp, table, index, *, padding_idx, by_frequency):
     return xp.embedding(table, index, padding_idx=padding_idx, by_frequency=by_frequency)
 
 
-@op(node="EmbeddingDenseBackwardBackward0",
+@op(linear="x",
+    node="EmbeddingDenseBackwardBackward0",
     x=lambda xp, g, index, padding_idx:
     xp.where(xp.unsqueeze(index != padding_idx, axis=len(index.shape)),
              xp.embedding(g, index, padding_idx=padding_idx, by_frequency=False), 0.0),
@@ -258,7 +263,8 @@ def _trilinear_rule(position):
     return rule
 
 
-@op(x=_trilinear_rule(0), y=_trilinear_rule(1), z=_trilinear_rule(2))
+@op(linear="x y z",
+    x=_trilinear_rule(0), y=_trilinear_rule(1), z=_trilinear_rule(2))
 def trilinear(xp, x, y, z, *, spec):
     return xp.trilinear(x, y, z, spec=spec)
 

@@ -49,19 +49,22 @@ def pdist(xp, x, *, ord):
     return xp.upper_triangle(xp.cdist(x, x, ord=ord))
 
 
-@op(x=lambda xp, g, x_shape: xp.one_triangle(g, n=x_shape[0]))
+@op(linear="x",
+    x=lambda xp, g, x_shape: xp.one_triangle(g, n=x_shape[0]))
 def upper_triangle(xp, x):
     """The elements above the diagonal of a square matrix, in a line."""
     return xp.upper_triangle(x)
 
 
-@op(x=lambda xp, g: xp.upper_triangle(g))
+@op(linear="x",
+    x=lambda xp, g: xp.upper_triangle(g))
 def one_triangle(xp, x, *, n):
     """Back into a square matrix; zeros below."""
     return xp.one_triangle(x, n=n)
 
 
-@op(x=lambda xp, g: xp.upper_triangle(g + xp.t(g)))
+@op(linear="x",
+    x=lambda xp, g: xp.upper_triangle(g + xp.t(g)))
 def both_triangles(xp, x, *, n):
     """The symmetric matrix with `x` above the diagonal and zeros on it."""
     upper = xp.one_triangle(x, n=n)
@@ -78,6 +81,7 @@ def _blocks(xp, g, shapes):
     return parts
 
 
-@op(xs=lambda xp, g, xs_shape: _blocks(xp, g, xs_shape))
+@op(linear="xs",
+    xs=lambda xp, g, xs_shape: _blocks(xp, g, xs_shape))
 def block_diag(xp, *xs):
     return xp.block_diag(*xs)

@@ -63,7 +63,8 @@ def fractional_max_pool(xp, x, samples, *, kernel, size, kind):
     return xp.fractional_max_pool(x, samples, kernel=kernel, size=size, kind=kind)
 
 
-@op(memory="own", node=_second_node,
+@op(linear="x",
+    memory="own", node=_second_node,
     x=lambda xp, g, places, kind: xp.pool_gather(g, places, kind=kind),
     places=PLACES)
 def pool_scatter(xp, x, places, *, shape, kind):
@@ -71,14 +72,16 @@ def pool_scatter(xp, x, places, *, shape, kind):
     return xp.pool_scatter(x, places, shape=shape, kind=kind)
 
 
-@op(memory="own", node=_second_node,
+@op(linear="x",
+    memory="own", node=_second_node,
     x=lambda xp, g, x_shape, places, kind: xp.pool_scatter(g, places, shape=x_shape, kind=kind),
     places=PLACES)
 def pool_gather(xp, x, places, *, kind):
     return xp.pool_gather(x, places, kind=kind)
 
 
-@op(memory="own", node=_node,
+@op(linear="x",
+    memory="own", node=_node,
     x=lambda xp, g, places, kind: xp.pool_gather(g, places, kind=kind),
     places=PLACES)
 def max_unpool(xp, x, places, *, shape, kind):
@@ -86,7 +89,8 @@ def max_unpool(xp, x, places, *, shape, kind):
     return xp.max_unpool(x, places, shape=shape, kind=kind)
 
 
-@op(memory="own", node=_node,
+@op(linear="x",
+    memory="own", node=_node,
     x=lambda xp, g, x, axes, count_pad, divisor, kind:
     xp.avg_pool_backward(g, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind))
 def avg_pool(xp, x, *, axes, count_pad, divisor, kind):
@@ -94,7 +98,8 @@ def avg_pool(xp, x, *, axes, count_pad, divisor, kind):
     return xp.avg_pool(x, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind)
 
 
-@op(memory="own", node=_second_node,
+@op(linear="x",
+    memory="own", node=_second_node,
     x=lambda xp, g, axes, count_pad, divisor, kind:
     xp.avg_pool(g, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind))
 def avg_pool_backward(xp, x, *, axes, count_pad, divisor, kind):

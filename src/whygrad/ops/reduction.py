@@ -25,19 +25,22 @@ def restore(xp, reduced, shape, axis, keepdims):
     return xp.reshape(reduced, shape=tuple([1 if i in axis else n for i, n in enumerate(shape)]))
 
 
-@op(node="SumBackward0",
+@op(linear="x",
+    node="SumBackward0",
     x=lambda xp, g, x_shape: xp.expand(g, shape=x_shape))
 def sum_all(xp, x):
     return xp.sum(x)
 
 
-@op(node="SumBackward1",
+@op(linear="x",
+    node="SumBackward1",
     x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g, x_shape, axis, keepdims))
 def sum(xp, x, *, axis=None, keepdims=False):
     return xp.sum(x, axis=axis, keepdims=keepdims)
 
 
-@op(x=lambda xp, g, x_shape: xp.expand(g, shape=x_shape))
+@op(linear="x",
+    x=lambda xp, g, x_shape: xp.expand(g, shape=x_shape))
 def sum_to(xp, x, *, shape):
     """Sum over the axes along which `shape` was broadcast: the adjoint of `expand`."""
     extra = len(x.shape) - len(shape)
@@ -51,13 +54,15 @@ def nansum(xp, x, *, axis=None, keepdims=False):
     return xp.sum(xp.where(x == x, x, 0), axis=axis, keepdims=keepdims)
 
 
-@op(node="MeanBackward0",
+@op(linear="x",
+    node="MeanBackward0",
     x=lambda xp, g, x_shape: xp.expand(g / (math.prod(x_shape) or 1), shape=x_shape))
 def mean_all(xp, x):
     return xp.mean(x)
 
 
-@op(node="MeanBackward1",
+@op(linear="x",
+    node="MeanBackward1",
     x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g / (count(x_shape, axis) or 1), x_shape, axis, keepdims))
 def mean(xp, x, *, axis=None, keepdims=False):
     return xp.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
@@ -177,14 +182,16 @@ def aminmax(xp, x, *, axis=None, keepdims=False):
     return xp.amin(x, axis=axis, keepdims=keepdims), xp.amax(x, axis=axis, keepdims=keepdims)
 
 
-@op(x=lambda xp, g, index, axis: xp.pick(g, index, axis=axis),
+@op(linear="x",
+    x=lambda xp, g, index, axis: xp.pick(g, index, axis=axis),
     index=NoGrad("an index is an integer"))
 def place(xp, x, index, *, axis, shape):
     """Zeros of `shape`, with `x` put where `index` points along `axis`: the adjoint of `pick`."""
     return xp.place(x, index, axis=axis, shape=shape)
 
 
-@op(x=lambda xp, g, index, x_shape, axis: xp.place(g, index, axis=axis, shape=x_shape),
+@op(linear="x",
+    x=lambda xp, g, index, x_shape, axis: xp.place(g, index, axis=axis, shape=x_shape),
     index=NoGrad("an index is an integer"))
 def pick(xp, x, index, *, axis):
     """The elements that `index` points at along `axis`."""
@@ -243,12 +250,13 @@ def dist_rule(sign):
     return rule
 
 
-@elementwise(a=dist_rule(1), b=dist_rule(-1))
+@elementwise(symmetric=False, a=dist_rule(1), b=dist_rule(-1))
 def dist(xp, a, b, *, ord):
     return xp.vector_norm(a - b, ord=ord)
 
 
-@op(x=lambda xp, g, axis, reverse: xp.cumsum(g, axis=axis, reverse=not reverse))
+@op(linear="x",
+    x=lambda xp, g, axis, reverse: xp.cumsum(g, axis=axis, reverse=not reverse))
 def cumsum(xp, x, *, axis, reverse=False):
     return xp.cumsum(x, axis=axis, reverse=reverse)
 

@@ -73,7 +73,8 @@ def scatter_reduce(xp, x, index, src, *, axis, reduce, include_self, node="Scatt
     return xp.scatter_reduce(x, index, src, axis=axis, reduce=reduce, include_self=include_self, node=node)
 
 
-@op(x=lambda xp, g, index, accumulate:
+@op(linear="x+src",
+    x=lambda xp, g, index, accumulate:
     g if accumulate else xp.put(g, index, xp.zeros_like(xp.take(g, index)), accumulate=False),
     index=POSITIONS,
     src=lambda xp, g, index, src_shape: xp.reshape(xp.take(g, index), shape=src_shape))
@@ -87,20 +88,23 @@ def _embedded(xp, g, embed, read, statics):
     return embed(g, xp.zeros_like(read(g, **statics)), **statics)
 
 
-@op(x=lambda xp, g, axis, index: _embedded(xp, g, xp.select_scatter, xp.select, {"axis": axis, "index": index}),
+@op(linear="x+src",
+    x=lambda xp, g, axis, index: _embedded(xp, g, xp.select_scatter, xp.select, {"axis": axis, "index": index}),
     src=lambda xp, g, axis, index: xp.select(g, axis=axis, index=index))
 def select_scatter(xp, x, src, *, axis, index):
     return xp.select_scatter(x, src, axis=axis, index=index)
 
 
-@op(x=lambda xp, g, axis, start, stop, step:
+@op(linear="x+src",
+    x=lambda xp, g, axis, start, stop, step:
     _embedded(xp, g, xp.slice_scatter, xp.slice, {"axis": axis, "start": start, "stop": stop, "step": step}),
     src=lambda xp, g, axis, start, stop, step: xp.slice(g, axis=axis, start=start, stop=stop, step=step))
 def slice_scatter(xp, x, src, *, axis, start, stop, step):
     return xp.slice_scatter(x, src, axis=axis, start=start, stop=stop, step=step)
 
 
-@op(x=lambda xp, g, offset, axis1, axis2:
+@op(linear="x+src",
+    x=lambda xp, g, offset, axis1, axis2:
     _embedded(xp, g, xp.diagonal_scatter, xp.diagonal, {"offset": offset, "axis1": axis1, "axis2": axis2}),
     src=lambda xp, g, offset, axis1, axis2: xp.diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
 def diagonal_scatter(xp, x, src, *, offset, axis1, axis2):
@@ -121,7 +125,8 @@ def _seen_through(xp, g, geometry):
 
 
 # torch lets `x` have the gradient of what was written over, and nothing elsewhere: the wrong way round, but so it is.
-@op(x=lambda xp, g, geometry: xp.as_strided_scatter(xp.zeros_like(g), _seen_through(xp, g, geometry), geometry=geometry),
+@op(linear="x+src",
+    x=lambda xp, g, geometry: xp.as_strided_scatter(xp.zeros_like(g), _seen_through(xp, g, geometry), geometry=geometry),
     src=lambda xp, g, geometry: _seen_through(xp, g, geometry))
 def as_strided_scatter(xp, x, src, *, geometry):
     """`geometry` is (shape, strides, offset) over the elements of `x` in order."""

@@ -35,12 +35,12 @@ class Rule:
 class Row:
     """One op: its forward, the rules of its arguments, and how its node in the graph is called."""
 
-    __slots__ = ("broadcasts", "forward", "holomorphic", "inputs", "memory", "name", "node", "output_names", "outputs",
-                 "partial", "rules", "static_defaults", "statics", "variadic", "view")
+    __slots__ = ("broadcasts", "forward", "holomorphic", "inputs", "linear", "memory", "name", "node", "output_names",
+                 "outputs", "partial", "rules", "static_defaults", "statics", "symmetric", "variadic", "view")
 
     def __init__(self, forward: Callable[..., Any], rules: dict[str, Any], *, broadcasts: bool, view: bool,
                  node: str | Callable[..., str] | None, outputs: tuple[Any, ...] | str, holomorphic: bool,
-                 partial: bool = False, memory: str = "own") -> None:
+                 partial: bool = False, memory: str = "own", linear: str = "", symmetric: bool | None = None) -> None:
         code = forward.__code__
         self.name = forward.__name__.rstrip("_")
         self.forward = forward
@@ -61,6 +61,8 @@ class Row:
         self.holomorphic = holomorphic
         self.partial = partial
         self.memory = memory
+        self.linear = tuple([tuple(group.split("+")) for group in linear.split()]) if not view else (self.inputs[:1],)
+        self.symmetric = broadcasts if symmetric is None else symmetric
         self.rules = {argument: rule if isinstance(rule, NoGrad) else Rule(rule, self.name, argument)
                       for argument, rule in rules.items()}
         self._check()
@@ -69,7 +71,7 @@ class Row:
         reserved = RESERVED.intersection((*self.inputs, *self.statics))
         if reserved:
             raise TypeError(f"op '{self.name}': no argument can be called {sorted(reserved)}")
-        unknown = set(self.rules) - set(self.inputs)
+        unknown = {*self.rules, *[name for group in self.linear for name in group]} - set(self.inputs)
         if unknown:
             raise TypeError(f"op '{self.name}': rules for {sorted(unknown)}, but its arrays are {list(self.inputs)}")
         missing = set(self.inputs) - set(self.rules)
@@ -91,13 +93,14 @@ class Row:
 
 
 # Names that the compiled functions use for themselves (see _apply.py).
-RESERVED = frozenset({"edges", "forward", "frame", "layout", "record", "row", "saved", "source", "special", "t"})
+RESERVED = frozenset({"busy", "edges", "forward", "frame", "layout", "record", "row", "saved", "source", "special", "t"})
 
 TABLE: dict[str, Row] = {}
 
 
 def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...] | str = ("out",),
        holomorphic: bool = True, broadcasts: bool = False, view: bool = False, partial: bool = False, memory: str = "contiguous",
+       linear: str = "", symmetric: bool | None = None,
        **rules: Callable[..., Any] | NoGrad) -> Callable[[Callable[..., Any]], Row]:
     """Declare a row.
 
@@ -107,11 +110,16 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
     missing. `holomorphic=False` marks an op whose rule is not valid for complex numbers. `memory` says how the results
     lie in memory: "contiguous", "follow" (in the order of axes of the inputs, see backends/memory_order.py), or "own" (as
     the forward makes them).
+
+    Forward mode comes from the same rules. Where it can do with less than transposing them, the row says so: `linear`
+    names the arguments in each of which the forward is linear ("a+b": in both together), once an argument that is only
+    added is left out; `symmetric` says that the matrix of derivatives is, as it is for rows that work element by
+    element: then the rule goes both ways.
     """
 
     def declare(forward: Callable[..., Any]) -> Row:
         row = Row(forward, rules, broadcasts=broadcasts, view=view, node=node, outputs=outputs, holomorphic=holomorphic,
-                  partial=partial, memory=memory)
+                  partial=partial, memory=memory, linear=linear, symmetric=symmetric)
         if row.name in TABLE:
             raise TypeError(f"op '{row.name}' is declared twice")
         TABLE[row.name] = row

@@ -259,3 +259,31 @@ def tree_all_only(type_or_types_or_pred: Any, /, pred: Callable[[Any], bool], tr
 def tree_any_only(type_or_types_or_pred: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
     wanted = _kind_test(type_or_types_or_pred)
     return any(pred(x) for x in tree_iter(tree, is_leaf) if wanted(x))
+
+
+def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
+    return [leaf for arg in (*args, *kwargs.values()) for leaf in tree_leaves(arg)]
+
+
+def treespec_pprint(treespec: TreeSpec) -> str:
+    """A nest of this shape, with stars for leaves."""
+
+    class Star:
+        def __repr__(self) -> str:
+            return "*"
+
+    return repr(tree_unflatten([Star() for _ in range(treespec.num_leaves)], treespec))
+
+
+def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: Callable[[Any], bool] | None = None) -> list[Any] | None:
+    """The leaves of a tree that is a beginning of `treespec`, each as often as that has leaves there; None if it is not."""
+    node = _node_of(tree, is_leaf)
+    if node is None:
+        return [tree] * treespec.num_leaves
+    if node is not treespec.type:
+        return None
+    children, context = SUPPORTED_NODES[node].flatten_fn(tree)
+    if len(children) != treespec.num_children or context != treespec.context:
+        return None
+    parts = [_broadcast_to_and_flatten(child, spec, is_leaf) for child, spec in zip(children, treespec.children_specs, strict=True)]
+    return None if None in parts else [leaf for part in parts if part is not None for leaf in part]

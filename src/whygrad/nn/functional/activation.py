@@ -11,7 +11,7 @@ from whygrad._apply import apply
 from whygrad._tensor import wrap
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.dims import normalize_dim
-from whygrad.functional.run import run, run_inplace
+from whygrad.functional.run import made_under_transforms, run, run_inplace
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
 
@@ -56,14 +56,21 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
     """Leaky ReLU whose slope is drawn for each negative element in training, and the mean of the bounds otherwise."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    array = input._numbers
+    if training:
+        slopes = _drawn_slopes(input, lower, upper)
+    else:
+        slopes = input._with_numbers(np.where(array <= 0, array.dtype.type((lower + upper) / 2), array.dtype.type(1)))
+    return run_inplace("rrelu", input, input, slopes) if inplace else run("rrelu", input, slopes)
+
+
+@made_under_transforms("random")
+def _drawn_slopes(input: Any, lower: float, upper: float) -> Any:
     array = input._array
     slopes = np.ones(array.shape, array.dtype)
-    if training:
-        negative = array <= 0
-        slopes[negative] = default_generator.stream.uniform((int(negative.sum()),), np.float64, lower, upper)
-    else:
-        slopes[array <= 0] = (lower + upper) / 2
-    return run_inplace("rrelu", input, input, wrap(slopes)) if inplace else run("rrelu", input, wrap(slopes))
+    negative = array <= 0
+    slopes[negative] = default_generator.stream.uniform((int(negative.sum()),), np.float64, lower, upper)
+    return wrap(slopes)
 
 
 def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:

@@ -260,7 +260,7 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_avera
         if given is not None and given.dtype is not input.dtype:
             raise RuntimeError(f"Found dtype {given.dtype.scalar_name} but expected {input.dtype.scalar_name}")
     check_constant("binary_cross_entropy", "weight", weight)
-    for array, name in ((input._array, "input"), (target._array, "target")):
+    for array, name in ((input._numbers, "input"), (target._numbers, "target")):
         if array.size and not (array.min() >= 0 and array.max() <= 1):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     return apply(TABLE["binary_cross_entropy"], input, target, weight, reduction=reduction)
@@ -320,7 +320,7 @@ def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = var * torch.ones_like(input)
-    elif (var._array < 0).any():
+    elif (var._numbers < 0).any():
         raise ValueError("var has negative entry/entries")
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:

@@ -86,7 +86,10 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
         return apply(TABLE["batch_norm"], input, weight, bias, running_mean.detach(), running_var.detach(), eps=eps)
     known = None
     if running_mean is not None or running_var is not None:
-        known = _track(input._array, running_mean, running_var, momentum)
+        if type(input._array) is np.ndarray:
+            known = _track(input._array, running_mean, running_var, momentum)
+        else:
+            _track_batched(input, running_mean, running_var, momentum)
     return apply(TABLE["batch_norm"], input, weight, bias, None, None, eps=eps, known=known)
 
 
@@ -104,6 +107,23 @@ def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: flo
     return mean, square
 
 
+def _track_batched(input: Any, running_mean: Any, running_var: Any, momentum: float) -> None:
+    """The same under vmap."""
+    for running in (running_mean, running_var):
+        if running is not None and type(running._array) is np.ndarray:
+            raise RuntimeError("Batch norm got a batched tensor as input while the running_mean or running_var, which will be "
+                               "updated in place, were not batched.\nIf you are using a module and do not need eval mode, "
+                               "please set `track_running_stats` to be False.If you are using a prebuilt module and do not "
+                               "need eval mode, please see the functorch website for resources on how to patch your module to "
+                               "work with vmap")
+    detached = input.detach()
+    dims = (0, *range(2, input.ndim))
+    if running_mean is not None:
+        running_mean.mul_(1 - momentum).add_(detached.mean(dims) * momentum)
+    if running_var is not None:
+        running_var.mul_(1 - momentum).add_(detached.var(dims) * momentum)
+
+
 def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
                   use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Any:
     """`batch_norm` for each sample by itself."""
@@ -119,7 +139,10 @@ def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
     result = batch_norm(in_one, mean, var, weight, bias, use_input_stats, momentum, eps)
     for running, each in ((running_mean, mean), (running_var, var)):
         if running is not None and use_input_stats:
-            running._array[...] = each._array.reshape(samples, channels).mean(axis=0)
+            if type(each._array) is np.ndarray:
+                running._array[...] = each._array.reshape(samples, channels).mean(axis=0)
+            else:
+                running.copy_(each.view(samples, channels).mean(0))
     return result.view(shape)
 
 

@@ -118,7 +118,7 @@ def _hashable(value: Any) -> Any:
 
 
 def _wants_gradient(input: Tensor) -> bool:
-    return input.requires_grad and modes.grad and not modes.inference
+    return (input.requires_grad and modes.grad and not modes.inference) or bool(modes.levels)
 
 
 def _refuse(kernel: str, input: Tensor, kinds: str) -> None:

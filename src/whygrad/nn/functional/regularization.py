@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from whygrad._inplace import bump, run_inplace
 from whygrad._tensor import wrap
 from whygrad.errors import user_stacklevel
 from whygrad.functional.random import in_memory_order
-from whygrad.functional.run import run
+from whygrad.functional.run import made_under_transforms, run
 from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
@@ -29,8 +30,14 @@ def _check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
+@made_under_transforms("random_by_element")
+def _noise(input: Any, p: float, by_channel: bool, change: Callable[[np.ndarray], Any]) -> Any:
+    """What `change` makes of 1 for what is kept and 0 for what is dropped, in the input's dtype: a tensor, or a tuple."""
+    changed = change(_kept(input, p, by_channel))
+    return tuple(map(wrap, changed)) if isinstance(changed, tuple) else wrap(changed)
+
+
 def _kept(input: Any, p: float, by_channel: bool) -> np.ndarray:
-    """1 for what is kept and 0 for what is dropped, in the input's dtype."""
     array = input._array
     bernoulli = default_generator.stream.bernoulli
     if by_channel:
@@ -45,11 +52,10 @@ def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool 
     if by_channel and input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if p == 1:
-        noise = np.zeros((), input._array.dtype)
+        noise = wrap(np.zeros((), input._array.dtype))
     else:
-        noise = _kept(input, p, by_channel)
-        noise /= noise.dtype.type(1 - p)
-    return run_inplace("mul", input, input, wrap(noise)) if inplace else run("mul", input, wrap(noise))
+        noise = _noise(input, p, by_channel, lambda kept: kept / kept.dtype.type(1 - p))
+    return run_inplace("mul", input, input, noise) if inplace else run("mul", input, noise)
 
 
 def _alpha_drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool = False) -> Any:
@@ -62,13 +68,12 @@ def _alpha_drop(input: Any, p: float, training: bool, inplace: bool, by_channel:
     if p == 1:
         zeros = wrap(np.zeros((), input._array.dtype))
         return run_inplace("mul", input, input, zeros) if inplace else run("mul", input, zeros)
-    noise = _kept(input, p, by_channel)
     scale = 1.0 / math.sqrt((SELU_DEPTH * SELU_DEPTH * p + 1) * (1 - p))
-    shift = wrap((noise - 1) * (SELU_DEPTH * scale) + SELU_DEPTH * scale * p)
-    noise *= noise.dtype.type(scale)
+    noise, shift = _noise(input, p, by_channel, lambda kept: (
+        kept * kept.dtype.type(scale), (kept - 1) * (SELU_DEPTH * scale) + SELU_DEPTH * scale * p))
     if inplace:
-        return run_inplace("add", input, run_inplace("mul", input, input, wrap(noise)), shift)
-    return run("add", run("mul", input, wrap(noise)), shift)
+        return run_inplace("add", input, run_inplace("mul", input, input, noise), shift)
+    return run("add", run("mul", input, noise), shift)
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -177,6 +182,10 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return torch.zeros((*array.shape, num_classes), dtype=tensor.dtype)
+    array = tensor._numbers
+    if array is not tensor._array and num_classes == -1:
+        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
+                           "don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues .")
     if array.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:

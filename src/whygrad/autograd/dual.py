@@ -1,0 +1,132 @@
+"""Dual tensors: values with a tangent, the direction in which they move. One `DualLevel` is one forward-mode derivative.
+
+A tensor's tangents are in `_meta.tangents`, by level. A row is applied to the values as usual; the tangent of its result
+comes from its rules (push_forward.py).
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from whygrad._apply import apply, layout_of
+from whygrad._inplace import is_expanded, kinds_of, perform
+from whygrad._tensor import Tensor, wrap
+from whygrad.autograd.levels import Level
+from whygrad.autograd.modes import modes
+from whygrad.autograd.push_forward import push_forward
+from whygrad.autograd.views import replay
+from whygrad.backends import tensor as xp
+from whygrad.ops.layout import inverse_permutation
+from whygrad.ops.table import Row
+
+_whygrad_internal_ = True
+
+
+class DualLevel(Level):
+    """One running forward-mode derivative."""
+
+    def __init__(self) -> None:
+        # Who has a tangent of this level, to take it off in the end.
+        self.holders: list[weakref.ref[Tensor]] = []
+        # The tangents that users gave, if they have a history.
+        self.given: list[Tensor] = []
+
+    def holds(self, t: Tensor) -> bool:
+        meta = t._meta
+        if meta is not None and meta.tangents and self in meta.tangents:
+            return modes.forward_ad and not modes.inference
+        return t._view is not None and self.tangent(t) is not None
+
+    def tangent(self, t: Any) -> Tensor | None:
+        """The tangent of `t`; that of a view may have come to it through its base."""
+        if not isinstance(t, Tensor) or not modes.forward_ad or modes.inference:
+            return None
+        found: Tensor | None = None if t._meta is None or not t._meta.tangents else t._meta.tangents.get(self)
+        if found is None and t._view is not None and self.holds(t._view.base):
+            found = replay(self.tangent(t._view.base), t._view.steps, xp)
+            assert found is not None
+            self.attach(t, found)
+        return found
+
+    def attach(self, t: Tensor, tangent: Tensor) -> None:
+        meta = t.meta
+        if meta.tangents is None:
+            meta.tangents = {}
+        meta.tangents[self] = tangent
+        self.holders.append(weakref.ref(t))
+
+    def clear(self) -> None:
+        """The level has ended: so have its tangents."""
+        for reference in self.holders:
+            t = reference()
+            if t is not None and t._meta is not None and t._meta.tangents:
+                t._meta.tangents.pop(self, None)
+        self.holders.clear()
+        self.given.clear()
+
+    def run(self, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+        tangents = [self.tangent(x) for x in inputs]
+        results = apply(row, *inputs, **statics)
+        several = not isinstance(results, Tensor)
+        outs = list(results) if several else [results]
+        for out, tangent in zip(outs, push_forward(row, inputs, statics, outs, tangents), strict=True):
+            if tangent is not None:
+                self.attach(out, tangent)
+        return results
+
+    def write(self, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
+        from whygrad.func.batched import has_batches_of
+
+        tangents = [self.tangent(x) for x in inputs]
+        old = self.tangent(target)
+        # The rules want the values from before the write.
+        before = tuple([x.clone() if x is target or i == position else x for i, x in enumerate(inputs)])  # type: ignore[attr-defined]
+        out = apply(row, *before, **statics)
+        (new,) = push_forward(row, before, statics, [out], tangents)
+        perform(layout_of(row, kinds_of(inputs)), target, position, inputs, statics)
+        if old is not None and new is None:
+            old.zero_()  # type: ignore[attr-defined]
+        elif old is not None and new is not None and has_batches_of(old, new):
+            old.copy_(new)  # type: ignore[attr-defined]
+        elif new is not None:
+            self._replace(target, new)
+
+    def _replace(self, target: Tensor, tangent: Tensor) -> None:
+        """A tangent for a tensor that was written to, where there was none to write into; for its base, if it is a view."""
+        from whygrad.func.batched import with_batches_of
+
+        view = target._view
+        if view is None:
+            self.attach(target, tangent.clone())  # type: ignore[attr-defined]
+            return
+        base = view.base
+        old = self.tangent(base)
+        whole = with_batches_of(tangent, wrap(np.zeros_like(base._array)))
+        if old is not None:
+            whole = whole + old  # type: ignore[operator]
+        replay(whole, view.steps, xp).copy_(tangent)
+        for reference in self.holders:
+            t = reference()
+            if t is not None and t._view is not None and t._view.base is base and t._meta is not None and t._meta.tangents:
+                t._meta.tangents.pop(self, None)  # to be taken from the base again
+        self.attach(base, whole)
+
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        from whygrad.func.custom import apply_dual
+
+        return apply_dual(self, function, args)
+
+
+def tangent_like(primal: Tensor, tangent: Tensor) -> Tensor:
+    """The tangent in the layout of its primal, so that views of one are views of the other."""
+    if tangent._array.strides == primal._array.strides or primal._array.size < 2:
+        return tangent
+    if is_expanded(primal._array):
+        return tangent
+    strides = primal._array.strides
+    order = tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))
+    in_order = xp.clone(xp.permute(tangent, axes=order), order="C")
+    return xp.permute(in_order, axes=inverse_permutation(order))  # type: ignore[no-any-return]

@@ -1,0 +1,17 @@
+"""torch.func: functions of functions. Derivatives in both directions and vmap, which nest freely.
+
+Whoever reads: autograd/levels.py (what a running transform is), then batched.py and batching/ (vmap), autograd/dual.py and
+autograd/push_forward.py (forward mode), pull_back.py (reverse mode below both), and what users call: vmap.py, reverse.py,
+forward.py, modules.py.
+"""
+
+from whygrad.func.forward import hessian, jacfwd, jvp, linearize
+from whygrad.func.modules import functional_call, stack_module_state
+from whygrad.func.reverse import grad, grad_and_value, jacrev, vjp
+from whygrad.func.unwrapping import debug_unwrap, functionalize
+from whygrad.func.vmap import vmap
+
+__all__ = ["debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+           "linearize", "stack_module_state", "vjp", "vmap"]
+
+_whygrad_internal_ = True

@@ -1,0 +1,201 @@
+"""Tensors that stand for a batch: inside vmap a program sees one element of it, shape and all.
+
+A `BatchedTensor` wraps the *whole*, a tensor whose first axis is the batch. Its own `_array` is only there to be looked
+at: shape, dtype and strides are those of one element, and whoever reads its numbers is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from whygrad._tensor import Tensor, View, grad_fn
+from whygrad.autograd.levels import Level, with_levels
+from whygrad.autograd.modes import modes
+from whygrad.autograd.node import row_node, shown
+from whygrad.backends import tensor as xp
+from whygrad.ops.table import Row
+
+_whygrad_internal_ = True
+
+ITEM = ("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+        "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
+        "internals, please file a bug report.")
+CONTROL_FLOW = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't "
+                "support that yet, please file an issue at https://github.com/pytorch/pytorch/issues .")
+NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
+
+
+class UnreadArray(np.ndarray):
+    """Shape, dtype and strides of one element of a batch. Its numbers must not be read: they are those of the first."""
+
+    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(NO_STORAGE)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in (np.may_share_memory, np.empty_like):
+            return function(*[x.view(np.ndarray) if isinstance(x, UnreadArray) else x for x in args], **kwargs)
+        raise RuntimeError(NO_STORAGE)
+
+    def item(self, *args: Any) -> NoReturn:
+        raise RuntimeError(ITEM)
+
+    def __bool__(self) -> NoReturn:
+        raise RuntimeError(CONTROL_FLOW)
+
+
+def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
+    raise RuntimeError(NO_STORAGE)
+
+
+for _name in ("__getitem__", "__setitem__", "__iter__", "__float__", "__int__", "__complex__", "__index__", "tolist", "astype",
+              "copy", "take", "nonzero", "argmax", "argmin", "argsort", "sort", "searchsorted", "dot", "ravel", "flatten",
+              "tobytes"):
+    setattr(UnreadArray, _name, _refuse)
+
+
+def _one_of(whole: np.ndarray) -> UnreadArray:
+    if not whole.shape[0]:
+        return np.empty(whole.shape[1:], whole.dtype).view(UnreadArray)
+    return np.ndarray.__getitem__(whole, (0, ...)).view(UnreadArray)  # type: ignore[no-any-return]
+
+
+class BatchedTensor(Tensor):
+    """One element of a batch, standing for all of them."""
+
+    __slots__ = ("_level", "_whole")
+
+    _whole: Tensor
+    _level: BatchLevel
+
+    @property  # type: ignore[misc]
+    def requires_grad(self) -> bool:
+        return self._whole.requires_grad
+
+    @property
+    def is_leaf(self) -> bool:
+        return grad_fn(self._whole) is None
+
+    @property
+    def grad_fn(self) -> Any:
+        return shown(row_node(grad_fn(self._whole))[0])
+
+    @property  # type: ignore[misc]
+    def data(self) -> Tensor:
+        return batched(self._whole.data, self._level)
+
+    @property
+    def _numbers(self) -> np.ndarray:
+        return self._whole._numbers
+
+    def _with_numbers(self, array: np.ndarray) -> Tensor:
+        return batched(self._whole._with_numbers(array), self._level)
+
+    def __bool__(self) -> NoReturn:
+        raise RuntimeError(CONTROL_FLOW)
+
+    def __repr__(self) -> str:
+        inner = "\n".join(f"    {line}" for line in repr(self._whole).splitlines())
+        return f"BatchedTensor(lvl={self._level.number}, bdim=0, value=\n{inner}\n)"
+
+
+def batched(whole: Tensor, level: BatchLevel) -> BatchedTensor:
+    """One element of `whole`, whose first axis is the batch."""
+    t = object.__new__(BatchedTensor)
+    t._array = _one_of(whole._array)
+    t._node = t._grad = t._meta = None
+    t._view: View | None = None  # type: ignore[misc]
+    t._lookup = False
+    t._counter = whole._counter
+    t._cause = whole._cause
+    t._whole = whole
+    t._level = level
+    return t
+
+
+def spread(x: Tensor, size: int) -> Tensor:
+    """The same values for each element of a batch: a first axis along which nothing changes."""
+    return xp.expand(x, shape=(size, *x._array.shape))  # type: ignore[no-any-return]
+
+
+class BatchLevel(Level):
+    """One running vmap."""
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        self.size = size
+        self.randomness = randomness
+        # How deep this transform is nested, for those who print a batched tensor.
+        self.number = len(modes.levels) + 1
+
+    def holds(self, t: Tensor) -> bool:
+        return type(t) is BatchedTensor and t._level is self
+
+    def opened(self, inputs: Any) -> tuple[list[Any], list[bool]]:
+        """What lies behind the inputs, and which of them have the batch as first axis."""
+        has_batch = [type(x) is BatchedTensor and x._level is self for x in inputs]
+        return [x._whole if has else x for x, has in zip(inputs, has_batch, strict=True)], has_batch
+
+    def closed(self, results: Any) -> Any:
+        """Results of rules, as the program inside sees them."""
+        if isinstance(results, Tensor):
+            return batched(results, self)
+        return [None if t is None else batched(t, self) for t in results]
+
+    def inside(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call a function that works on batched tensors of this level."""
+        return with_levels((*modes.levels, self), function, *args, **kwargs)
+
+    def run(self, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+        from whygrad.func.batching import rule_for
+
+        return rule_for(row)(self, row, inputs, statics)
+
+    def write(self, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
+        from whygrad.func.batching import write
+
+        write(self, row, target, position, inputs, statics)
+
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        from whygrad.func.custom import apply_batched
+
+        return apply_batched(self, function, args)
+
+
+def with_batches_of(model: Any, made: Tensor) -> Tensor:
+    """A tensor made in the likeness of `model`, one for each element of its batches."""
+    if not isinstance(model, BatchedTensor):
+        return made
+    inner = with_batches_of(model._whole, made)
+    # Of a model with several batches the inner one comes first in memory, as it does in the model.
+    return batched(with_levels((), _copies, inner, model._level.size), model._level)
+
+
+def _copies(made: Tensor, size: int) -> Tensor:
+    if isinstance(made, BatchedTensor):
+        return batched(xp.transpose(_copies(made._whole, size), axis0=0, axis1=1), made._level)
+    return spread(made, size).clone()  # type: ignore[attr-defined,no-any-return]
+
+
+def has_batches_of(t: Tensor, model: Tensor) -> bool:
+    """Whether `t` can take the values of `model`, batches and all."""
+    levels = []
+    while isinstance(t, BatchedTensor):
+        levels.append(t._level)
+        t = t._whole
+    while isinstance(model, BatchedTensor):
+        if model._level not in levels:
+            return False
+        model = model._whole
+    return True
+
+
+def become_view(t: Tensor, view: Tensor) -> bool:
+    """Let what transforms know of `t` become what they know of its view; True if that is all there is to do."""
+    if view._meta is not None and view._meta.tangents:
+        for level, tangent in view._meta.tangents.items():
+            level.attach(t, tangent)
+    if not isinstance(t, BatchedTensor) or not isinstance(view, BatchedTensor):
+        return False
+    t._array, t._whole = view._array, view._whole
+    return True

@@ -1,0 +1,195 @@
+"""Batching of reads and writes at positions that are data."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from whygrad._apply import apply
+from whygrad._tensor import Tensor, wrap
+from whygrad.backends import tensor as xp
+from whygrad.func.batched import BatchLevel, spread
+from whygrad.func.batching.families import along_number, by, refused, shifted, with_axes
+from whygrad.ops.table import Row
+
+_whygrad_internal_ = True
+
+Axes = tuple[int, ...]
+
+
+def _is_adjacent(axes: Axes) -> bool:
+    return axes[-1] - axes[0] == len(axes) - 1
+
+
+def _per_axis(index: Tensor, axes: Axes, shape: tuple[int, ...], first: int) -> Tensor:
+    """One index for each of several axes, counted by the axis `first`: the places of a mask go through all of them."""
+    if len(axes) > 1 and index._array.ndim > first + 1:
+        return index
+    widths = [math.prod([shape[other] for other in axes[i + 1:]]) for i in range(len(axes))]
+    lengths = [shape[axis] for axis in axes]
+    columns = [np.array(numbers).reshape(-1, *(1,) * (index._array.ndim - first)) for numbers in (widths, lengths)]
+    index = xp.unsqueeze(index, axis=first)
+    return index if len(axes) == 1 else xp.remainder(xp.floor_divide(index, wrap(columns[0])), wrap(columns[1]))  # type: ignore[no-any-return]
+
+
+def _with_batch(level: BatchLevel, index: Tensor, has: bool, axes: Axes, shape: tuple[int, ...]) -> tuple[Tensor, Axes]:
+    """An index of the whole: for the batch, each element's own place."""
+    index = _per_axis(index, axes, shape, int(has))
+    joined = xp.transpose(index if has else spread(index, level.size), axis0=0, axis1=1)
+    own = wrap(np.arange(level.size).reshape(level.size, *(1,) * (joined._array.ndim - 2)))
+    own = xp.expand(own, shape=(1, *joined._array.shape[1:]))
+    return xp.cat(own, joined, axis=0), (0, *[axis + 1 for axis in axes])
+
+
+def _place_of_index(axes: Axes) -> int:
+    """Where the axes of the index stand in the result for one element."""
+    return axes[0] if _is_adjacent(axes) else 0
+
+
+def _to_front(x: Tensor, place: int, dims: int) -> Tensor:
+    """(batch, before, index, after) as (batch, index, before, after)."""
+    ndim = x._array.ndim
+    axes = (0, *range(1 + place, 1 + place + dims), *range(1, 1 + place), *range(1 + place + dims, ndim))
+    return xp.permute(x, axes=axes)  # type: ignore[no-any-return]
+
+
+def _from_front(x: Tensor, place: int, dims: int) -> Tensor:
+    ndim = x._array.ndim
+    axes = (0, *range(1 + dims, 1 + dims + place), *range(1, 1 + dims), *range(1 + dims + place, ndim))
+    return xp.permute(x, axes=axes)  # type: ignore[no-any-return]
+
+
+def _index_dims(index: Tensor, axes: Axes) -> int:
+    """How many axes of the result an index (of one element) makes."""
+    return index._array.ndim - (len(axes) > 1 and index._array.ndim > 1)
+
+
+def index(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+    (x, places), (x_has, has) = level.opened(inputs)
+    axes = statics["axes"]
+    if not has and _is_adjacent(axes):
+        return level.closed(xp.index(x, places, axes=tuple([axis + 1 for axis in axes])))
+    x = x if x_has else spread(x, level.size)
+    dims = _index_dims(inputs[1], axes)
+    places, moved = _with_batch(level, places, has, axes, inputs[0]._array.shape)
+    return level.closed(_from_front(xp.index(x, places, axes=moved), _place_of_index(axes), dims))
+
+
+def index_backward(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+    (g, places), (g_has, has) = level.opened(inputs)
+    axes, shape = statics["axes"], (level.size, *statics["shape"])
+    if not has and _is_adjacent(axes):
+        return level.closed(xp.index_backward(g, places, shape=shape, axes=tuple([axis + 1 for axis in axes])))
+    g = g if g_has else spread(g, level.size)
+    dims = _index_dims(inputs[1], axes)
+    places, moved = _with_batch(level, places, has, axes, statics["shape"])
+    g = _to_front(g, _place_of_index(axes), dims)
+    return level.closed(xp.index_backward(g, places, shape=shape, axes=moved))
+
+
+def index_put(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+    (x, values, places), (x_has, values_has, has) = level.opened(inputs)
+    axes, shape = statics["axes"], inputs[0]._array.shape
+    x = x if x_has else spread(x, level.size)
+    dims, place = _index_dims(inputs[2], axes), _place_of_index(axes)
+    places, moved = _with_batch(level, places, has, axes, shape)
+    if isinstance(values, Tensor):
+        rest = [n for axis, n in enumerate(shape) if axis not in axes]
+        wanted = (*rest[:place], *places._array.shape[2:], *rest[place:])
+        values = with_axes(values if values_has else spread(values, level.size), len(wanted))
+        values = _to_front(xp.expand(values, shape=(level.size, *wanted)), place, dims)
+    return level.closed(xp.index_put(x, values, places, axes=moved, accumulate=statics["accumulate"]))
+
+
+def _along(xp: Any, index: Any, axis: int, shape: tuple[int, ...]) -> Any:
+    """The index of a whole axis as one for each element of an array of this shape."""
+    count = math.prod(index.shape)
+    wanted = (*shape[:axis], count, *shape[axis + 1:])
+    line = xp.reshape(index, shape=tuple([count if i == axis else 1 for i in range(len(shape))]))
+    return xp.expand(line, shape=wanted)
+
+
+def by_gathering(definition: Any) -> Any:
+    """A row along one axis: moved by one for a shared index, else by gathering and scattering."""
+    defined = by(definition)
+
+    def rule(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+        _, has_batch = level.opened(inputs)
+        shared = not has_batch[1] and not (len(inputs) > 2 and row.name == "index_fill" and has_batch[2])
+        if not (statics["shape"] if "shape" in statics else inputs[0]._array.ndim):
+            return along_number(level, row, inputs, statics)
+        if not shared:
+            return defined(level, row, inputs, statics)
+        kept = [x if i != 1 and not (row.name == "index_fill" and i == 2) else None for i, x in enumerate(inputs)]
+        opened, has = level.opened(kept)
+        wholes = [inputs[i] if x is None else x if h or not isinstance(x, Tensor) else spread(x, level.size)
+                  for i, (x, h) in enumerate(zip(opened, has, strict=True))]
+        changed = {**statics, "axis": statics["axis"] + 1}
+        if "shape" in statics:
+            changed["shape"] = (level.size, *statics["shape"])
+        return level.closed(apply(row, *wholes, **changed))
+
+    return rule
+
+
+def _index_add(xp: Any, x: Any, index: Any, src: Any, *, axis: int, alpha: Any) -> Any:
+    return xp.scatter_add(x, _along(xp, index, axis, tuple(src.shape)), src * alpha, axis=axis)
+
+
+def _index_fill(xp: Any, x: Any, index: Any, value: Any, *, axis: int) -> Any:
+    places = _along(xp, index, axis, tuple(x.shape))
+    src = xp.expand(value, shape=tuple(places.shape)) if isinstance(value, Tensor) else value
+    return xp.scatter(x, places, src, axis=axis, reduce=None)
+
+
+def _flat(xp: Any, x: Any) -> Any:
+    return xp.reshape(x, shape=(math.prod(x.shape),))
+
+
+def _take(xp: Any, x: Any, index: Any) -> Any:
+    return xp.reshape(xp.gather(_flat(xp, x), _flat(xp, index), axis=0), shape=tuple(index.shape))
+
+
+def _take_backward(xp: Any, x: Any, index: Any, *, shape: tuple[int, ...]) -> Any:
+    flat = xp.gather_backward(_flat(xp, x), _flat(xp, index), shape=(math.prod(shape),), axis=0)
+    return xp.reshape(flat, shape=shape)
+
+
+def _put(xp: Any, x: Any, index: Any, src: Any, *, accumulate: bool) -> Any:
+    x_flat, places, values = _flat(xp, x), _flat(xp, index), _flat(xp, src)
+    put = (xp.scatter_add(x_flat, places, values, axis=0) if accumulate else
+           xp.scatter(x_flat, places, values, axis=0, reduce=None))
+    return xp.reshape(put, shape=tuple(x.shape))
+
+
+def masked_select(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+    """With a mask for all, the places are known."""
+    (x, mask), (_, mask_has) = level.opened(inputs)
+    if mask_has:
+        return refused(level, row, inputs, statics)
+    shape = statics.get("shape", inputs[0]._array.shape)
+    places = wrap(np.flatnonzero(np.broadcast_to(mask._array, shape)))
+    if row.name == "masked_select":
+        return level.closed(xp.index_select(xp.reshape(x, shape=(level.size, math.prod(shape))), places, axis=1))
+    flat = xp.index_select_backward(x, places, shape=(level.size, math.prod(shape)), axis=1)
+    return level.closed(xp.reshape(flat, shape=(level.size, *shape)))
+
+
+RULES = {
+    "index": index, "index_backward": index_backward, "index_put": index_put,
+    **dict.fromkeys(("gather", "gather_backward", "scatter", "scatter_add", "scatter_reduce", "place", "pick",
+                     "select_scatter", "slice_scatter", "diagonal_scatter"), shifted),
+    "index_select": by_gathering(lambda xp, x, index, *, axis: xp.gather(x, _along(xp, index, axis, tuple(x.shape)), axis=axis)),
+    "index_select_backward": by_gathering(
+        lambda xp, x, index, *, shape, axis: xp.gather_backward(x, _along(xp, index, axis, shape), shape=shape, axis=axis)),
+    "index_add": by_gathering(_index_add),
+    "index_copy": by_gathering(lambda xp, x, index, src, *, axis: xp.scatter(
+        x, _along(xp, index, axis, tuple(src.shape)), src, axis=axis, reduce=None)),
+    "index_fill": by_gathering(_index_fill),
+    "masked_fill": by(lambda xp, x, mask, value: xp.where(mask, value, x)),
+    "masked_select": masked_select, "masked_select_backward": masked_select,
+    "take": by(_take), "take_backward": by(_take_backward), "put": by(_put),
+    **dict.fromkeys(("nonzero", "unique", "unique_dim", "unique_consecutive"), refused),
+}

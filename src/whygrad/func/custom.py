@@ -1,0 +1,237 @@
+"""Custom Functions under transforms: their own `jvp` and `vmap`, or a vmap made from their forward and backward."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whygrad._tensor import Tensor, wrap
+from whygrad.autograd.dual import DualLevel
+from whygrad.autograd.function import Function
+from whygrad.autograd.function_node import FunctionCtx
+from whygrad.autograd.levels import concerned, with_levels
+from whygrad.autograd.modes import modes
+from whygrad.backends import tensor as xp
+from whygrad.func.batched import BatchLevel, batched, spread
+from whygrad.func.vmap import mapped, moved
+from whygrad.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
+
+_whygrad_internal_ = True
+
+MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+class VmapInfo(NamedTuple):
+    """What a Function's `vmap` gets to know of the transform."""
+
+    batch_size: int
+    randomness: str
+
+
+def apply_under_transforms(function: type[Function], args: tuple[Any, ...]) -> Any:
+    levels = modes.levels
+    place = concerned(args)
+    if place is None:
+        return with_levels((), lambda: function._recorded(args)[0])
+    return with_levels(levels[:place], levels[place].apply_function, function, args)
+
+
+def _below(function: type[Function], args: tuple[Any, ...]) -> Any:
+    """Apply under the levels that are left."""
+    return apply_under_transforms(function, args) if modes.levels else function._recorded(args)[0]
+
+
+class _Ctx:
+    """A ctx with other saved tensors; all else is the ctx's own."""
+
+    def __init__(self, ctx: Any, saved: tuple[Any, ...]) -> None:
+        self.__dict__.update(_ctx=ctx, saved_tensors=saved)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._ctx, name, value)
+
+
+def apply_dual(level: DualLevel, function: type[Function], args: tuple[Any, ...]) -> Any:
+    """By the Function's `jvp`."""
+    tangents = [level.tangent(a) for a in args]
+    results, ctx = _with_ctx(function, args, tuple([t is not None for t in tangents]))
+    given = [_zeros(a) if t is None and isinstance(a, Tensor) and ctx.materialize_grads and a._array.dtype.kind in "fc" else t
+             for a, t in zip(args, tangents, strict=True)]
+    changes = function.jvp(_Ctx(ctx, tuple(ctx.saved_for_forward or ())), *given)
+    changes = changes if isinstance(changes, tuple) else (changes,)
+    outs = results if isinstance(results, tuple) else (results,)
+    if len(changes) != len(outs):
+        raise RuntimeError(f"{function.__name__}.jvp returned an incorrect number of tangents (expected {len(outs)}, got "
+                           f"{len(changes)})")
+    for out, change in zip(outs, changes, strict=True):
+        if change is not None and isinstance(out, Tensor):
+            level.attach(out, change)
+    return results
+
+
+def _with_ctx(function: type[Function], args: tuple[Any, ...], needs_input_grad: tuple[bool, ...]) -> tuple[Any, Any]:
+    """The results, and a ctx that knows the arguments as they are at this level."""
+    if not modes.levels:
+        return function._recorded(args)
+    results = apply_under_transforms(function, args)
+    ctx = _OwnCtx()
+    ctx.needs_input_grad = needs_input_grad
+    function.setup_context(ctx, args, results)
+    return results, ctx
+
+
+class _OwnCtx(FunctionCtx):
+    """A ctx without a place in the graph."""
+
+    materialize_grads = True
+    saved_for_forward: Any = None
+    needs_input_grad: tuple[bool, ...] = ()
+
+
+def _zeros(a: Tensor) -> Tensor:
+    return wrap(np.zeros(a._array.shape, a._array.dtype))
+
+
+def apply_batched(level: BatchLevel, function: type[Function], args: tuple[Any, ...]) -> Any:
+    """By the Function's `vmap`, or by one made for it."""
+    has_own = function.vmap is not Function.vmap
+    if function.generate_vmap_rule and has_own:
+        raise RuntimeError(f"You tried to vmap over {function.__name__}, but it has both generate_vmap_rule=True and an "
+                           "overridden vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap "
+                           f"staticmethod to avoid ambiguity. {MORE}")
+    if not function.generate_vmap_rule and not has_own:
+        raise RuntimeError(f"You tried to vmap over {function.__name__}, but it does not have vmap support. Please override "
+                           f"and implement the vmap staticmethod or set generate_vmap_rule=True. {MORE}")
+    opened, has_batch = level.opened(args)
+    dims = tuple([0 if has else None for has in has_batch])
+    if function.generate_vmap_rule:
+        generated = _generated(function, level, dims)
+        results = _below(generated, tuple(opened))
+        places = generated.out_dims  # type: ignore[attr-defined]
+        results = results if isinstance(results, tuple) else (results,)
+        wrapped = tuple([batched(t, level) if has else t for t, has in zip(results, places, strict=True)])
+        return wrapped if generated.several else wrapped[0]  # type: ignore[attr-defined]
+    returned = function.vmap(VmapInfo(level.size, level.randomness), dims, *opened)
+    text = ("Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
+            "the output. ")
+    if not isinstance(returned, tuple):
+        raise RuntimeError(f"{text}Got a {type(returned)} instead")
+    if len(returned) != 2:
+        raise RuntimeError(f"{text}Got {len(returned)} returns instead")
+    outputs, out_dims = returned
+    leaves, spec = tree_flatten(outputs)
+    flat_dims = _broadcast_to_and_flatten(out_dims, spec)
+    if flat_dims is None:
+        raise RuntimeError("The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
+                           f"Expected out_dims={out_dims} to be compatible with the structure of `output`. out_dims has "
+                           f"structure {tree_flatten(out_dims)[1]} but output has structure {spec}. {MORE}")
+    own = {id(x): a for x, a in zip(opened, args, strict=True) if isinstance(x, Tensor)}
+    wrapped_leaves = [t if not isinstance(t, Tensor) else own[id(t)] if id(t) in own else t if dim is None
+                      else batched(moved(t, dim % t._array.ndim, 0), level) for t, dim in zip(leaves, flat_dims, strict=True)]
+    return tree_unflatten(wrapped_leaves, spec)
+
+
+class _SavingCtx:
+    """A ctx for `setup_context` on single elements: what is saved is the whole."""
+
+    def __init__(self, ctx: Any, level: BatchLevel) -> None:
+        self.__dict__.update(_ctx=ctx, _level=level)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._ctx, name, value)
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        self._ctx.save_for_backward(*self._opened(tensors))
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        self._ctx.save_for_forward(*self._opened(tensors))
+
+    def _opened(self, tensors: tuple[Any, ...]) -> list[Any]:
+        opened, self._ctx.saved_have_batch = self._level.opened(tensors)
+        return opened
+
+
+def _dims(has_batch: Any) -> list[int | None]:
+    return [0 if has else None for has in has_batch]
+
+
+def _generated(function: type[Function], level: BatchLevel, dims: tuple[int | None, ...]) -> type[Function]:
+    """The Function that does to wholes what `function` does to elements."""
+
+    class Generated(Function):
+        generate_vmap_rule = True
+        out_dims: tuple[bool, ...] = ()
+        several = False
+
+        @staticmethod
+        def forward(*wholes: Any) -> Any:
+            def run(*elements: Any) -> Any:
+                results = function.forward(*elements)
+                Generated.several = isinstance(results, tuple)
+                return results
+
+            found = mapped(run, level, list(dims), list(wholes))
+            Generated.out_dims = tuple([has for _, has in found])
+            return tuple([t for t, _ in found]) if Generated.several else found[0][0]
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            outputs = output if Generated.several else (output,)
+            ctx.shapes = [x._array.shape[1:] if has is not None else x._array.shape if isinstance(x, Tensor) else None
+                          for x, has in zip(inputs, dims, strict=True)]
+            ctx.out_have_batch = Generated.out_dims
+
+            def run(*elements: Any) -> None:
+                given, returned = elements[:len(inputs)], elements[len(inputs):]
+                inner = modes.levels[-1]
+                function.setup_context(_SavingCtx(ctx, inner), given, returned if Generated.several else returned[0])
+
+            mapped(run, level, [*dims, *_dims(Generated.out_dims)], [*inputs, *outputs])
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            saved = ctx.saved_tensors
+
+            def run(*elements: Any) -> Any:
+                return function._user_backward()(_Ctx(ctx, elements[:len(saved)]), *elements[len(saved):])
+
+            given_dims = [None if g is None else 0 if has else None for g, has in
+                          zip(gradients, ctx.out_have_batch, strict=True)]
+            saved_dims = _dims(getattr(ctx, "saved_have_batch", ()))
+            found = mapped(run, level, [*saved_dims, *given_dims], [*saved, *gradients])
+            return tuple([None if g is None else _fitted(g, has, dim, shape, level.size)
+                          for (g, has), dim, shape in zip(found, dims, ctx.shapes, strict=True)])
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            saved = ctx.saved_tensors
+
+            def run(*elements: Any) -> Any:
+                return function.jvp(_Ctx(ctx, elements[:len(saved)]), *elements[len(saved):])
+
+            saved_dims = _dims(getattr(ctx, "saved_have_batch", ()))
+            given_dims = [None if t is None else dim for t, dim in zip(tangents, dims, strict=True)]
+            found = mapped(run, level, [*saved_dims, *given_dims], [*saved, *tangents])
+            changes = [t if t is None or has == wanted else spread(t, level.size) for (t, has), wanted in
+                       zip(found, ctx.out_have_batch, strict=True)]
+            return tuple(changes) if Generated.several else changes[0]
+
+    Generated.__name__ = Generated.__qualname__ = f"Vmapped{function.__name__}"
+    return Generated
+
+
+def _fitted(g: Tensor, has: bool, dim: int | None, shape: tuple[int, ...], size: int) -> Tensor:
+    """A gradient for an argument: one that all elements share gets the sum of theirs."""
+    if dim is None:
+        return xp.sum(g, axis=(0,)) if has else g  # type: ignore[no-any-return]
+    g = g if has else spread(g, size)
+    extra = g._array.ndim - 1 - len(shape)
+    summed = xp.sum_to(g, shape=(size, *(1,) * extra, *shape))
+    return xp.reshape(summed, shape=(size, *shape))  # type: ignore[no-any-return]
