@@ -65,7 +65,11 @@ def attribute(name: str) -> Any:
         from whygrad.functional.foreach import functions
 
         vars(sys.modules["whygrad"]).update(found := functions())
-        value = found.get(name) or _missing_attribute(name)
+        value = found.get(name)
+        if value is None:
+            from whygrad._missing import absent
+
+            return absent("torch", name, sys._getframe(1))
     elif name == "torch":  # torch.torch is torch
         value = sys.modules["whygrad"]
     elif name in dtypes.NAMES_ONLY:

@@ -40,7 +40,6 @@ _RENAMED = {
     "torch.optim.adamw": "whygrad.optim.adam",
     "torch.optim.sparse_adam": "whygrad.optim.adam",
     "torch.serialization": "whygrad.io",
-    "torch.utils._pytree": "whygrad.utils._pytree",
     "torch.utils.data._utils": "whygrad.utils.data",
     "torch.utils._pytree": "whygrad.utils._pytree",
     "torch.utils.hooks": "whygrad.autograd.hooks",

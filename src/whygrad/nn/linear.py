@@ -95,10 +95,6 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.in_features = input.shape[-1]
 
 
-class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear; torch gives it this name of its own, which reprs show."""
-
-
 class Bilinear(Module):
     """x1 @ weight @ x2 + bias."""
 

@@ -285,5 +285,6 @@ def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: Callable[[
     children, context = SUPPORTED_NODES[node].flatten_fn(tree)
     if len(children) != treespec.num_children or context != treespec.context:
         return None
-    parts = [_broadcast_to_and_flatten(child, spec, is_leaf) for child, spec in zip(children, treespec.children_specs, strict=True)]
+    parts = [_broadcast_to_and_flatten(child, spec, is_leaf)
+             for child, spec in zip(children, treespec.children_specs, strict=True)]
     return None if None in parts else [leaf for part in parts if part is not None for leaf in part]
