@@ -65,7 +65,7 @@ def attribute(name: str) -> Any:
         from whygrad.functional.foreach import functions
 
         vars(sys.modules["whygrad"]).update(found := functions())
-        value = found.get(name)
+        value: Any = found.get(name)
         if value is None:
             from whygrad._missing import absent
 
