@@ -45,8 +45,9 @@ _NAMES = {
         "set_num_interop_threads", "set_num_threads", "set_warn_always", "use_deterministic_algorithms"), "_switches"),
 }
 
-_MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "hub", "io", "jit",
-                      "library", "masked", "multiprocessing", "nn", "optim", "signal", "special", "testing", "types", "utils", "version"})
+_MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "hub", "io",
+                      "jit", "library", "masked", "multiprocessing", "nn", "optim", "signal", "special", "testing",
+                      "types", "utils", "version"})
 _RENAMED = {"serialization": "io", "__config__": "config"}
 
 
