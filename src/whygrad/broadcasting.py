@@ -15,7 +15,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         for axis in reversed(range(len(a))):
             if a[axis] != b[axis] and a[axis] != 1 and b[axis] != 1:
                 raise RuntimeError(f"The size of tensor a ({a[axis]}) must match the size of tensor b ({b[axis]}) at "
-                                   f"non-singleton dimension {axis}")
+                                   f"non-singleton dimension {axis}") from None  # NumPy's own words are not shown
         result = tuple([n if m == 1 else m for m, n in zip(a, b, strict=True)])
     return result
 

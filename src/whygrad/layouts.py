@@ -30,12 +30,14 @@ class memory_format(_Named):
     __slots__ = ()
 
 
-strided, sparse_coo = layout("strided"), layout("sparse_coo")
+strided, sparse_coo, jagged = layout("strided"), layout("sparse_coo"), layout("jagged")
+sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = (layout(f"sparse_{rows}") for rows in ("csr", "csc", "bsr", "bsc"))
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
 channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
 
-BY_NAME: dict[str, _Named] = {
-    x._name: x for x in (strided, sparse_coo, contiguous_format, preserve_format, channels_last, channels_last_3d)}
+BY_NAME: dict[str, _Named] = {x._name: x for x in (
+    strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, jagged,
+    contiguous_format, preserve_format, channels_last, channels_last_3d)}
 
 
 def check_layout(function: str, wanted: Any) -> None:
