@@ -300,6 +300,8 @@ def untracked_causes(row: Row, inputs: tuple[Any, ...]) -> why.Causes:
                 causes = why.merge(causes, x._cause)
     if not nodes:
         return causes
+    if why.watching is not None:
+        nodes += why.alive_behind(causes)
     if not modes.grad or modes.inference:
         if modes.off_name == "backward" and not modes.inference:
             return (why.Cause("no-create-graph", modes.off_site),)

@@ -184,7 +184,7 @@ def rebase(target: Tensor, node: Node, position: int = 0) -> None:
 def check_inplace(target: Tensor, inputs: tuple[Any, ...]) -> None:
     if type(target._counter) is InferenceCounter:
         if not modes.inference:
-            raise RuntimeError(errors.INFERENCE_INPLACE)
+            raise errors.noted(RuntimeError(errors.INFERENCE_INPLACE), "inference_tensor", target._counter.entered)
         return
     if special.on and (not modes.grad or modes.inference):
         return

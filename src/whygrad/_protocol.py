@@ -162,7 +162,7 @@ def rebuild(kind: type[Tensor], array: np.ndarray, requires_grad: bool, attribut
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if not self.is_leaf:
-        raise RuntimeError(DEEPCOPY_NON_LEAF)
+        raise errors.noted(RuntimeError(DEEPCOPY_NON_LEAF), "deepcopy_non_leaf", self)
     if id(self) in memo:
         return memo[id(self)]  # type: ignore[no-any-return]
     result = rebuild(type(self), copy.deepcopy(self._array, memo), self.requires_grad, {})

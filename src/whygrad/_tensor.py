@@ -56,10 +56,14 @@ class Size(tuple[int, ...]):
 class InferenceCounter(list[int]):
     """Stands where a version counter would be: a tensor made in inference mode has none, so it cannot be saved."""
 
-    __slots__ = ()
+    __slots__ = ("entered",)
+
+    def __init__(self) -> None:
+        # Where the mode was entered.
+        self.entered = modes.off_site
 
     def __getitem__(self, index: Any) -> Any:
-        raise RuntimeError(errors.INFERENCE_SAVED)
+        raise errors.noted(RuntimeError(errors.INFERENCE_SAVED), "inference_tensor", self.entered)
 
 
 class View:
@@ -154,9 +158,11 @@ class Tensor:
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
         if grad_fn(self) is not None:
-            raise RuntimeError(errors.CHANGE_NON_LEAF_TRUE if value else errors.CHANGE_NON_LEAF)
+            raise errors.noted(RuntimeError(errors.CHANGE_NON_LEAF_TRUE if value else errors.CHANGE_NON_LEAF),
+                               "flag_of_non_leaf", self, value)
         if value and self._array.dtype.kind not in "fcV":
-            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+            raise errors.noted(RuntimeError("only Tensors of floating point and complex dtype can require gradients"),
+                               "integers_require_grad", self.dtype)
         set_requires_grad(self, value)
 
     @property
@@ -324,9 +330,11 @@ def known_source(t: Tensor) -> Any:
 def set_requires_grad(t: Tensor, value: bool) -> None:
     """Switch a leaf."""
     if value and type(t._counter) is InferenceCounter and not modes.inference:
-        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        raise errors.noted(RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."),
+                           "inference_tensor", t._counter.entered)
     if value and t._array.dtype.kind not in "fcV":
-        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        raise errors.noted(RuntimeError("only Tensors of floating point dtype can require gradients"), "integers_require_grad",
+                           t.dtype)
     if value == requires_grad(t):
         if t._view is not None:
             t._view.requires_grad = value  # of its own, not only because its base does
@@ -358,11 +366,11 @@ def check_assigned_grad(t: Tensor, value: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     wanted = t.dtype if t._meta is None or t._meta.grad_dtype is ... else t._meta.grad_dtype
     if wanted is not None and value.dtype is not wanted:
-        raise RuntimeError(errors.grad_dtype_mismatch(value.dtype, wanted))
+        raise errors.noted(RuntimeError(errors.grad_dtype_mismatch(value.dtype, wanted)), "assigned_gradient", t)
     if value._array.shape != t._array.shape:
-        raise RuntimeError(
+        raise errors.noted(RuntimeError(
             f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size '{list(t._array.shape)}'. "
-            "Please ensure that the gradient and the tensor are the same size")
+            "Please ensure that the gradient and the tensor are the same size"), "assigned_gradient", t)
 
 
 class AsStrided(Node):

@@ -142,12 +142,13 @@ def execute(program: Program) -> None:
 
 
 def _code(program: Program, module: ModuleType) -> CodeType:
-    if program.how == "-c":
+    from whygrad.why.places import remember_source
+
+    if program.how in ("-c", "-"):
         _set_first_path("")
-        return compile(program.target, "<string>", "exec", dont_inherit=True)
-    if program.how == "-":
-        _set_first_path("")
-        return compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True)
+        name, text = ("<string>", program.target) if program.how == "-c" else ("<stdin>", sys.stdin.read())
+        remember_source(name, text)
+        return compile(text, name, "exec", dont_inherit=True)
     from importlib.machinery import SourceFileLoader
 
     path = os.path.abspath(program.target)
@@ -157,6 +158,7 @@ def _code(program: Program, module: ModuleType) -> CodeType:
     except OSError as error:
         _fail(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}")
     _set_first_path(os.path.dirname(os.path.realpath(path)))
+    remember_source(path, source)
     vars(module).update(__file__=path, __cached__=None, __loader__=loader)
     return compile(source, path, "exec", dont_inherit=True)
 

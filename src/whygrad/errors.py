@@ -90,12 +90,19 @@ def explained(error: Exception, category: str, note: str, *sites: Any) -> Any:
     return error
 
 
-def graph_freed(node: Node) -> RuntimeError:
+def noted(error: Exception, note: str, *about: Any) -> Any:
+    """Attach the explanation that `why.notes` has under this name."""
     from whygrad.why import notes
 
-    backward = getattr(node, "freed", None)
-    return explained(RuntimeError(BACKWARD_TWICE), "graph-freed", notes.freed(type(node).__name__, node.site, backward),
-                     node.site, None if backward is None else backward.site)
+    try:
+        category, text, sites = getattr(notes, note)(*about)
+    except Exception:  # whatever goes wrong in explaining, the error itself must come through
+        return error
+    return explained(error, category, text, *sites)
+
+
+def graph_freed(node: Node) -> Any:
+    return noted(RuntimeError(BACKWARD_TWICE), "graph_freed", node, getattr(node, "freed", None))
 
 
 def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: int, position: int | None = None) -> RuntimeError:
@@ -124,7 +131,6 @@ def stale_value(node: Node | None, value: Any, counter: list[Any], version: int,
     from whygrad.autograd.modes import special
     from whygrad.autograd.node import Node as NodeClass
     from whygrad.functional.c_names import type_string
-    from whygrad.why import notes
 
     name = op_name(producer) if isinstance(producer, NodeClass) else producer if isinstance(producer, str) else None
     origin = "" if name is None else f", which is output {number} of {name},"
@@ -141,8 +147,7 @@ def stale_value(node: Node | None, value: Any, counter: list[Any], version: int,
         f"{origin} is at version {counter[0]}; expected version {version} instead. Hint: {hint}")
     if node is None:
         return error
-    written = counter[1] if len(counter) > 1 else None
-    return explained(error, "inplace-saved-tensor", notes.stale(node, written), written, node.site)
+    return noted(error, "inplace_saved", node, counter[1] if len(counter) > 1 else None)  # type: ignore[no-any-return]
 
 
 def op_name(node: Node) -> str:
@@ -170,44 +175,39 @@ def user_stacklevel() -> int:
     return level
 
 
-def no_grad_fn(index: int, t: Any) -> RuntimeError:
-    from whygrad.why import notes
-
-    category, note, sites = notes.no_history(t)
-    return explained(RuntimeError(NO_GRAD_FN.format(index=index)), category, note, *sites)
+def no_grad_fn(index: int, t: Any) -> Any:
+    return noted(RuntimeError(NO_GRAD_FN.format(index=index)), "no_grad_fn", t)
 
 
-def non_scalar_backward(t: Any) -> RuntimeError:
-    from whygrad.autograd.node import row_node
-    from whygrad.why import notes
-
-    node = row_node(t._node if t._view is None else t._view.node)[0]
-    made = None if node is None else node.site
-    return explained(RuntimeError("grad can be implicitly created only for scalar outputs"), "non-scalar-backward",
-                     notes.non_scalar(t._array.shape, made), made)
+def non_scalar_backward(t: Any) -> Any:
+    return noted(RuntimeError("grad can be implicitly created only for scalar outputs"), "non_scalar_backward", t)
 
 
-def gradient_shape(index: int, g: Any, shape: tuple[int, ...]) -> RuntimeError:
-    from whygrad.why import notes, record
-
-    return explained(RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a "
-                                  f"shape of torch.Size({list(shape)})."), "gradient-shape-mismatch",
-                     notes.gradient_shape(g._array.shape, shape), record.site())
+def gradient_shape(index: int, g: Any, shape: tuple[int, ...]) -> Any:
+    return noted(RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a "
+                              f"shape of torch.Size({list(shape)})."), "gradient_shape", g._array.shape, shape)
 
 
-def unused_input(index: int, t: Any) -> RuntimeError:
-    from whygrad.why import notes, record
-
-    return explained(RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
-                                  "allow_unused=True if this is the desired behavior."), "unused-in-loss", notes.unused(index),
-                     record.site())
+def unused_input(index: int, t: Any) -> Any:
+    return noted(RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+                              "allow_unused=True if this is the desired behavior."), "unused_input", index, t)
 
 
-def leaf_inplace(t: Any, *, view: bool) -> RuntimeError:
-    from whygrad.why import notes, record
+def leaf_inplace(t: Any, *, view: bool) -> Any:
+    return noted(RuntimeError(LEAF_VIEW_INPLACE if view else LEAF_INPLACE), "leaf_inplace", view)
 
-    return explained(RuntimeError(LEAF_VIEW_INPLACE if view else LEAF_INPLACE), "leaf-inplace", notes.leaf_inplace(view),
-                     record.site())
+
+def without_derivative(error: Exception) -> None:
+    """A backward failed in a row that has no derivative: note which node it was."""
+    if getattr(error, "__notes__", None) or not str(error).startswith("derivative for aten::"):
+        return
+    traceback = error.__traceback__
+    while traceback is not None:
+        node = traceback.tb_frame.f_locals.get("node")
+        if hasattr(node, "site_code"):
+            noted(error, "without_derivative", node)
+            return
+        traceback = traceback.tb_next
 
 
 _VIEW_REASONS = {
@@ -221,7 +221,7 @@ _VIEW_REASONS = {
 }
 
 
-def forbidden_view_write(t: Any, *, indirect: bool = False) -> RuntimeError:
+def forbidden_view_write(t: Any, *, indirect: bool = False) -> Any:
     """An in-place write into a view that must not be written to; or (indirect) into its base, which makes it outdated."""
     from whygrad.autograd.node import row_node
 
@@ -235,4 +235,4 @@ def forbidden_view_write(t: Any, *, indirect: bool = False) -> RuntimeError:
         node, number = row_node(view.node)
         start = f"Output {number} of {op_name(node)} is a view"
         start += f" of a view which was created {mode}" if view.creation in ("no_grad", "inference") else f" and {modified}."
-    return RuntimeError(start + _VIEW_REASONS[view.creation])
+    return noted(RuntimeError(start + _VIEW_REASONS[view.creation]), "forbidden_view", t)

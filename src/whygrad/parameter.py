@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
+from whygrad import dtypes, errors
 from whygrad._protocol import rebuild
 from whygrad._tensor import Tensor, cut, wrap
 from whygrad.functional.fresh import NOT_DIFFERENTIABLE
@@ -42,16 +42,14 @@ class Parameter(Tensor, metaclass=_MarkedByAttribute):
                 return result
             data = result
         if requires_grad and data._array.dtype.kind not in "fcV":
-            raise RuntimeError(NOT_DIFFERENTIABLE)
+            raise errors.noted(RuntimeError(NOT_DIFFERENTIABLE), "integers_require_grad", data.dtype)
         # On the memory of `data`, but a leaf of its own.
         self = object.__new__(cls)
         self._array = data._array
         self._node = self._grad = self._view = self._meta = None
         self._lookup = bool(requires_grad)
         self._counter = data._counter
-        # A tensor with a history loses it here; one without keeps the cause it has.
-        self._cause = (cut(data, "parameter-rewrapped", cls.__name__) if data.requires_grad and not data.is_leaf else
-                       (why.Cause("created", why.site()),))
+        self._cause = _causes(data, cls.__name__)
         return self
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
@@ -64,6 +62,7 @@ class Parameter(Tensor, metaclass=_MarkedByAttribute):
         if id(self) in memo:
             return memo[id(self)]
         result = type(self)(wrap(self._array.copy("K")), self.requires_grad)
+        result._cause = (why.Cause("parameter-rewrapped", why.program_site(), "a deepcopy", (self,)),)
         memo[id(self)] = result
         return result
 
@@ -83,6 +82,17 @@ class Buffer(Tensor, metaclass=_MarkedByAttribute):
         result.persistent = persistent
         result._is_buffer = True
         return result
+
+
+def _causes(data: Tensor, name: str) -> why.Causes:
+    """A tensor with a history loses it here, and one that had lost it before is cut off for good."""
+    if data.requires_grad:
+        return cut(data, "parameter-rewrapped", name)
+    lost = next((cause for cause in data._cause if cause.behind), None)
+    if lost is None:
+        return (why.Cause("created", why.site()),)
+    sources = tuple([x for x in [reference() for reference in lost.behind] if x is not None])
+    return (why.Cause("parameter-rewrapped", why.site(), f"{name} of a value taken out by {lost.detail}", sources, lost.site),)
 
 
 def _empty() -> Tensor:

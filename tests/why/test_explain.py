@@ -127,7 +127,7 @@ def test_cause_line_and_fix(program: Callable[[], Any], category: str, words: li
     for word in words:
         assert word.lower() in text, text
     assert answer.fix
-    assert set(answer.to_dict()) == {"symptom", "category", "text", "fix", "causes", "path", "edit"}
+    assert set(answer.to_dict()) == {"symptom", "headline", "category", "text", "fix", "causes", "path", "edit"}
     assert "<b>" in answer._repr_html_()
 
 

@@ -193,7 +193,8 @@ def _targets(inputs: Sequence[Any]) -> list[Any]:
     for given in inputs:
         if isinstance(given, Tensor):
             if not given.requires_grad:
-                raise RuntimeError("One of the differentiated Tensors does not require grad")
+                raise errors.noted(RuntimeError("One of the differentiated Tensors does not require grad"),
+                                   "does_not_require_grad", given)
             targets.append(engine.target_of(given))
         elif isinstance(given, GradientEdge):
             targets.append(target_of_edge(given))
@@ -241,7 +242,8 @@ def _root_gradient(i: int, t: Any, g: Any) -> Tensor | None:
             raise (errors.non_scalar_backward(t) if isinstance(t, Tensor) else
                    RuntimeError("grad can be implicitly created only for scalar outputs"))
         if not dtype.is_floating_point:
-            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
+            error = RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
+            raise errors.noted(error, "complex_root", t) if isinstance(t, Tensor) else error
         return wrap(np.ones(shape, dtype.numpy))
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
+from whygrad import errors, kernels
 from whygrad._tensor import Tensor, grad_fn, wrap
 from whygrad.autograd import hooks
 from whygrad.autograd.grad_mode import enforce_grad_layout_policy
@@ -117,7 +117,7 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
         modes.off_name, modes.off_site = "backward", this.site
         refresh()
     if why.watching is not None:
-        why.watching.begin(this)
+        why.watching.begin(this, captures, deposit_captured)
     token = silence()
     try:
         if this.depth < DEEPEST:
@@ -126,6 +126,9 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
             _walk_in_a_new_thread(this, roots, keep, captures, deposit_captured)
         while this.callbacks:
             this.callbacks.pop(0)()
+    except RuntimeError as error:
+        errors.without_derivative(error)
+        raise
     finally:
         restore(token)
         modes.running = outer
@@ -368,7 +371,7 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
         g = hooks.before_node(accumulator, g, this.create_graph)
         references = 0
     if why.watching is not None:
-        why.watching.depositing(leaf, this)
+        why.watching.depositing(leaf, this, g)
         meta, references = leaf._meta, 0  # the watch has looked at it
     if this.create_graph:
         _deposit_recorded(leaf, g)

@@ -66,8 +66,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom "
-                                  "autograd.Function to use it with backward mode AD.")
+        raise errors.noted(NotImplementedError("You must implement either the backward or vjp method for your custom "
+                                               "autograd.Function to use it with backward mode AD."), "custom_without_backward",
+                           type(ctx).__name__.removesuffix("Backward"))
 
     vjp = backward
 
@@ -120,6 +121,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if special.anomaly and node.recorded:
             from whygrad.autograd.anomaly import keep_trace
             keep_trace(node)
+        if why.watching is not None:
+            why.watching.applied_function(node, args)
         outer = modes.grad, modes.off_name, modes.off_site
         if outer[0]:
             # Explanations should name the Function as the reason why values made inside have no history.
@@ -191,7 +194,7 @@ class Error(Node):
         self.site_code, self.lasti = why.site()
 
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        raise RuntimeError(self.text)
+        raise errors.noted(RuntimeError(self.text), "once_differentiable", self.site)
 
     graph = raw
 

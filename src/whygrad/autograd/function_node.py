@@ -204,21 +204,28 @@ class CustomNode(Node):
         results = self.ctx.apply(*seen)
         if type(results) is not tuple:
             results = (results,)
+        if why.watching is not None:
+            why.watching.function_ran(self, seen, results)
         count = len(self.arguments)
         if len(results) > count and all(result is None for result in results[count:]):
             results = results[:count]
         if len(results) != count:
-            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, "
-                               f"got {len(results)})")
+            raise errors.noted(RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected "
+                                            f"{count}, "
+                                            f"got {len(results)})"), "custom_returns", self,
+                               f"returned the wrong number of gradients: {len(results)} for {count} arguments of forward")
         grads: list[Any] = [None] * len(edges)
         for i, (position, result) in enumerate(zip(self.arguments, results, strict=True), 1):
             if result is None:
                 continue
             if position is None:
-                raise RuntimeError(f"function {self.name()} returned a gradient different than None at position {i}, "
-                                   "but the corresponding forward input was not a Variable")
+                raise errors.noted(RuntimeError(f"function {self.name()} returned a gradient different than None at position "
+                                                f"{i}, "
+                                                "but the corresponding forward input was not a Variable"), "custom_returns", self,
+                                   f"returned a gradient for argument {i} of forward, which is not a tensor")
             if not isinstance(result, Tensor):
-                raise RuntimeError(f"expected Variable or None (got {type(result).__name__})")
+                raise errors.noted(RuntimeError(f"expected Variable or None (got {type(result).__name__})"), "custom_returns",
+                                   self, f"returned a {type(result).__name__} where a tensor or None is expected")
             if edges[position] is not None:
                 grads[position] = self._fitted(result, position, create_graph)
             elif self.extra is not None:  # hooks see all that was returned
@@ -245,8 +252,9 @@ class CustomNode(Node):
         if given == shape and result._array.dtype is dtype:
             return from_user(result, create_graph)
         if given != shape and not _expandable(shape, given):
-            raise RuntimeError(f"Function {self.name()} returned an invalid gradient at index {index} - got "
-                               f"{list(given)} but expected shape compatible with {list(shape)}")
+            raise errors.noted(RuntimeError(f"Function {self.name()} returned an invalid gradient at index {index} - got "
+                                            f"{list(given)} but expected shape compatible with {list(shape)}"), "custom_returns",
+                               self, f"returned a gradient of shape {list(given)} for an argument of shape {list(shape)}")
         if dtype is None:
             dtype = result._array.dtype
         if result._array.dtype.kind == "c" and dtype.kind != "c":

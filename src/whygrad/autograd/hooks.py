@@ -9,9 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from whygrad import errors
 from whygrad._tensor import Tensor, grad_fn, wrap
 from whygrad.autograd.modes import modes
 from whygrad.autograd.node import Node, Port, extra
+from whygrad.why import record as why
 
 _whygrad_internal_ = True
 
@@ -41,13 +43,16 @@ class RemovableHandle:
 def register(registry: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
     handle = RemovableHandle(registry)
     registry[handle.id] = hook
+    if why.watching is not None:
+        why.watching.hook_registered(hook)
     return handle
 
 
 def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(grad)` whenever the gradient of this tensor is computed; it may return another gradient."""
     if not self.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        raise errors.noted(RuntimeError("cannot register a hook on a tensor that doesn't require gradient"),
+                           "does_not_require_grad", self)
     node = grad_fn(self)
     if isinstance(node, Port):
         extra(node.edges[0])  # the node of all outputs must look after this one: see `on_output`
@@ -66,7 +71,8 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -
 def retain_grad(self: Tensor) -> None:
     """Have backward keep the gradient of this non-leaf tensor in `.grad`."""
     if not self.requires_grad:
-        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        raise errors.noted(RuntimeError("can't retain_grad on Tensor that has requires_grad=False"), "does_not_require_grad",
+                           self)
     node = grad_fn(self)
     if node is not None and not self.meta.retains_grad:
         self.meta.retains_grad = True
@@ -101,14 +107,14 @@ def _check(hook: Any, old: Any, new: Any) -> None:
         return
     if old is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
-    if not isinstance(new, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
     name = getattr(hook, "__name__", "<unknown>")
+    if not isinstance(new, Tensor):
+        raise errors.noted(TypeError(f"expected Variable, but hook returned '{type(new).__name__}'"), "hook_returned", name)
     if new._array.dtype != old._array.dtype:
-        raise RuntimeError(f"hook '{name}' has changed the type of value (was {old.dtype.tensor_type} got "
-                           f"{new.dtype.tensor_type})")
+        raise errors.noted(RuntimeError(f"hook '{name}' has changed the type of value (was {old.dtype.tensor_type} got "
+                                        f"{new.dtype.tensor_type})"), "hook_returned", name)
     if new._array.shape != old._array.shape:
-        raise RuntimeError(f"hook '{name}' has changed the size of value")
+        raise errors.noted(RuntimeError(f"hook '{name}' has changed the size of value"), "hook_returned", name)
 
 
 def _check_tuple(hook: Any, old: tuple[Any, ...], new: Any) -> None:
@@ -121,11 +127,26 @@ def _check_tuple(hook: Any, old: tuple[Any, ...], new: Any) -> None:
         _check(hook, a, b)
 
 
-def _call_on_one(hooks: dict[int, Any], g: Any, create_graph: bool) -> Any:
+def _call(target: Any, hook: Any, *given: Any) -> Any:
+    """Call a hook; the watch compares what it was given (last first) with what it gives."""
+    if why.watching is None:
+        return hook(*given)
+    first = given[0]
+    before = tuple([_copied(x) for x in first]) if isinstance(first, tuple) else _copied(first)
+    result = hook(*given)
+    why.watching.hook_ran(target, hook, before, first if result is None else result)
+    return result
+
+
+def _copied(g: Any) -> Any:
+    return g._array.copy() if isinstance(g, Tensor) else g
+
+
+def _call_on_one(hooks: dict[int, Any], g: Any, create_graph: bool, target: Any = None) -> Any:
     """Tensor hooks: each sees one gradient, and may give another."""
     seen = to_user(g)
     for hook in list(hooks.values()):
-        result = hook(seen)
+        result = _call(target, hook, seen)
         if result is not None:
             _check(hook, seen, result)
             seen = result
@@ -139,7 +160,7 @@ def on_output(node: Node, g: Any, create_graph: bool) -> Any:
     if isinstance(g, list):
         _tell_missing_outputs(node)
     if more.tensor_hooks:
-        g = _call_on_one(more.tensor_hooks, g, create_graph)
+        g = _call_on_one(more.tensor_hooks, g, create_graph, node)
     if more.retained is not None and g is not None:
         retained = more.retained()
         if retained is not None:
@@ -167,7 +188,7 @@ def _keep(t: Tensor, g: Tensor) -> None:
 
 def on_leaf(leaf: Tensor, g: Any, create_graph: bool) -> Any:
     assert leaf._meta is not None
-    return _call_on_one(leaf._meta.hooks, g, create_graph)
+    return _call_on_one(leaf._meta.hooks, g, create_graph, leaf)
 
 
 def _as_tuple(node: Node, g: Any) -> tuple[Any, ...]:
@@ -185,7 +206,7 @@ def before_node(node: Node, g: Any, create_graph: bool) -> Any:
         return g
     seen = _as_tuple(node, g)
     for hook in list(more.pre_hooks.values()):
-        result = hook(seen)
+        result = _call(node, hook, seen)
         if result is not None:
             _check_tuple(hook, seen, result)
             seen = result
@@ -204,7 +225,7 @@ def after_node(node: Node, grads: tuple[Any, ...], g: Any, create_graph: bool) -
     inputs = tuple([to_user(x) for x in grads])
     outputs = _as_tuple(node, g)
     for hook in list(more.post_hooks.values()):
-        result = hook(inputs, outputs)
+        result = _call(node, hook, inputs, outputs)
         if result is not None:
             _check_tuple(hook, inputs, result)
             inputs = result

@@ -198,7 +198,7 @@ def _new(node: Node, array: Any, counter: Any, version: Any, edge: Any, output: 
 def save(tensor: Tensor, node: Node, output: int | None) -> SavedTensor:
     """Save a tensor for a custom Function; `output` says which of the node's outputs it is."""
     if type(tensor._counter) is InferenceCounter:
-        raise RuntimeError(errors.INFERENCE_SAVED)
+        raise errors.noted(RuntimeError(errors.INFERENCE_SAVED), "inference_tensor", tensor._counter.entered)
     edge = None if output is not None else source(tensor)
     saved = _new(node, tensor._array, tensor._counter, tensor._counter[0], edge, output)
     if modes.saved_hooks:

@@ -45,7 +45,7 @@ def fresh(array: np.ndarray, requires_grad: bool = False, causes: why.Causes = (
     if requires_grad is not False:
         check_flag(function, "requires_grad", requires_grad)
         if array.dtype.kind not in "fcV":
-            raise RuntimeError(NOT_DIFFERENTIABLE)
+            raise errors.noted(RuntimeError(NOT_DIFFERENTIABLE), "integers_require_grad", dtypes.FROM_NUMPY.get(array.dtype))
         result._lookup = True
     return result
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
+from whygrad import dtypes, errors
 from whygrad._tensor import Tensor, cut, set_requires_grad, source
 from whygrad.autograd.modes import modes
 from whygrad.backends.quiet import quiet
@@ -107,7 +107,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
             warn_once(ASARRAY_REQUIRES_GRAD)
     elif requires_grad and not result.requires_grad:
         if result._array.dtype.kind not in "fcV":
-            raise RuntimeError(NOT_DIFFERENTIABLE)
+            raise errors.noted(RuntimeError(NOT_DIFFERENTIABLE), "integers_require_grad")
         set_requires_grad(result, True)
     elif not requires_grad and result.requires_grad:
         result = result.detach()  # type: ignore[attr-defined, union-attr]

@@ -13,6 +13,7 @@ from whygrad._tensor import Tensor
 from whygrad.autograd.hooks import RemovableHandle
 from whygrad.autograd.modes import modes
 from whygrad.errors import user_stacklevel
+from whygrad.why import record as why
 
 if TYPE_CHECKING:
     from whygrad.nn.module import Module
@@ -50,6 +51,8 @@ def add_hook(registry: Registry, hook: Any, *flags: tuple[Registry, bool], prepe
     """Register a hook; each flag is a registry that remembers the hook's id if the flag is set."""
     handle = RemovableHandle(registry, extra_dict=[flagged for flagged, _ in flags])
     registry[handle.id] = hook
+    if why.watching is not None:
+        why.watching.hook_registered(hook)
     for flagged, is_set in flags:
         if is_set:
             flagged[handle.id] = True

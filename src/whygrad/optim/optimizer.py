@@ -72,7 +72,7 @@ class Optimizer:
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
         if len(groups) == 0:
-            raise ValueError("optimizer got an empty parameter list")
+            raise errors.noted(ValueError("optimizer got an empty parameter list"), "empty_parameter_list")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -228,7 +228,7 @@ class Optimizer:
             if not isinstance(p, Tensor):
                 raise TypeError("optimizer can only optimize Tensors, but one of the params is " + typename(p))
             if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise errors.noted(ValueError("can't optimize a non-leaf Tensor"), "optimize_non_leaf", p)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")

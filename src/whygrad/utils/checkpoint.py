@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from whygrad._tensor import Tensor
+from whygrad.autograd.modes import modes, refresh
 from whygrad.functional.fresh import warn
+from whygrad.why import record as why
 
 _whygrad_internal_ = True
 
@@ -23,7 +26,22 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
         warn(_CHOOSE)
     if use_reentrant is not False and kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if use_reentrant is not False and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+        return _without_history(function, args)
     return function(*args, **kwargs)
+
+
+def _without_history(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """The reentrant variant is a custom Function of `args`: if none of these requires grad, neither does the result."""
+    warn("None of the inputs have requires_grad=True. Gradients will be None")
+    outer = modes.grad, modes.off_name, modes.off_site
+    modes.grad, modes.off_name, modes.off_site = False, "checkpoint(use_reentrant=True)", why.site()
+    refresh()
+    try:
+        return function(*args)
+    finally:
+        modes.grad, modes.off_name, modes.off_site = outer
+        refresh()
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,

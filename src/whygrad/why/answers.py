@@ -32,7 +32,9 @@ class Edit:
 class Explanation:
     """An answer: what is seen, why, where, and what to do about it."""
 
-    symptom: str
+    # What is seen, in words; `symptom` says it in one: none, zero, partly-zero, nan, wrong-value, stale, unwanted,
+    # not-tracked, no-update, error or ok.
+    headline: str
     category: str
     text: str
     fix: str = ""
@@ -44,6 +46,7 @@ class Explanation:
     # The puzzling read or the raising call, and the last backward() before it, where they are known.
     read: Place | None = field(default=None, repr=False, compare=False)
     backward: Place | None = field(default=None, repr=False, compare=False)
+    symptom: str = "none"
 
     @property
     def edit(self) -> Edit | None:
@@ -62,9 +65,9 @@ class Explanation:
             return []
 
     def __str__(self) -> str:
-        lines = [f"{self.symptom} [{self.category}]", self.text]
+        lines = [f"{self.headline} [{self.category}]", self.text]
         for cause in self.causes:
-            lines.append(f"  {cause}: {cause.expression or cause.source_line.strip()}")
+            lines.append(f"  {cause}: {cause.shown()}")
         if self.path:
             lines.append("  path: " + " -> ".join(self.path))
         if self.fix:
@@ -77,7 +80,8 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         edit = self.edit
-        return {"symptom": self.symptom, "category": self.category, "text": self.text, "fix": self.fix, "path": self.path,
+        return {"symptom": self.symptom, "headline": self.headline, "category": self.category, "text": self.text, "fix": self.fix,
+                "path": self.path,
                 "causes": [{"file": c.file, "line": c.line, "column": c.column, "end_line": c.end_line,
                             "end_column": c.end_column, "function": c.function, "expression": c.expression}
                            for c in self.causes],
@@ -90,6 +94,8 @@ class Answer:
 
     place: Place
     explanation: Explanation
+    # Answers are told in the order in which the program ran into what they are about.
+    moment: int = 0
 
     def __post_init__(self) -> None:
         from whygrad.autograd.engine import last_backward
@@ -109,9 +115,8 @@ class Answer:
 
     def __str__(self) -> str:
         told = self.explanation
-        lines = [f"{self.place}: {self.place.expression or self.place.source_line.strip()}",
-                 f"  {told.symptom} [{told.category}]", f"  {told.text}"]
-        lines += [f"    cause: {cause}: {cause.expression or cause.source_line.strip()}" for cause in told.causes]
+        lines = [f"{self.place}: {self.place.shown()}", f"  {told.headline} [{told.category}]", f"  {told.text}"]
+        lines += [f"    cause: {cause}: {cause.shown()}" for cause in told.causes]
         if told.fix:
             lines.append(f"  fix: {told.fix}")
         return "\n".join(lines)

@@ -17,48 +17,87 @@ class Told(NamedTuple):
 
 
 def at(site: Site | None) -> str:
+    """Where something happened, to stand in a sentence."""
     found = place(site)
     if found is None:
         return "somewhere"
-    return f"in line {found.line} by `{found.expression}`" if found.expression else f"in line {found.line}"
+    return f"in line {found.line} by {found.quoted()}" if found.expression else f"in line {found.line}"
 
 
 def told(cause: Cause, subject: str = "It was") -> Told | None:
     """The answer a cause gives by itself."""
     found = _KINDS.get(cause.kind)
+    if cause.kind == "grad-mode-off" and cause.detail.startswith("checkpoint"):
+        found = _CHECKPOINT
     if found is None:
         return None
+    if cause.kind == "grad-mode-off" and found is not _CHECKPOINT:
+        found = found._replace(text=found.text + _switched(cause))
     text = found.text.format(subject=subject, at=at(cause.site), origin=at(cause.origin), detail=cause.detail)
-    return Told(found.category, text, found.fix)
+    return Told(found.category, text, found.fix.format(detail=cause.detail))
 
+
+def _switched(cause: Cause) -> str:
+    """How gradient recording was switched off, if the text tells."""
+    here = place(cause.origin)
+    line = "" if here is None else here.source_line.strip()
+    if line.startswith("@"):
+        return " The decorator switches it off for the whole function."
+    if "set_grad_enabled" in line and not line.startswith("with"):
+        return " Called as a function it stays off until it is switched on again: set_grad_enabled(False) was left on."
+    if line.startswith("with") and here is not None and "yield" in "".join(_block(here.file, here.line)):
+        return " The block is in a generator that is suspended at its yield, so it stays in force outside as well."
+    return ""
+
+
+def _block(file: str, line: int) -> list[str]:
+    from whygrad.why.places import source_lines
+    from whygrad.why.source import statement_at
+
+    statement = statement_at(file, line)
+    return [] if statement is None else source_lines(file)[statement.lineno - 1:statement.end_lineno]
+
+
+_CHECKPOINT = Told(
+    "checkpoint-no-grad-input",
+    "{subject} computed {at} inside a reentrant checkpoint, none of whose inputs requires grad: then its forward runs without "
+    "recording and its output has no history, whatever its parameters want.",
+    "pass use_reentrant=False to checkpoint(), or call requires_grad_() on an input.")
 
 _KINDS = {
     "created": Told("never-required-grad",
-                    "{subject} created {at} without requires_grad=True, so nothing that is done with it asks for its gradient.",
-                    "create it with requires_grad=True, or call .requires_grad_() before the forward."),
+                    "{subject} created {at} without requires_grad=True, so nothing that is done with it asks for its gradient: "
+                    "requires_grad is False from the start.",
+                    "create it with requires_grad=True (as nn.Parameter, if a module is to learn it), or call .requires_grad_() "
+                    "before the forward."),
     "detach": Told("detach",
                    "{subject} taken out of the graph by {detail} {at}: the values are the same, the history is gone, and no "
                    "gradient passes that point.",
-                   "do not detach on the path between the parameters and the loss; detach only the copy you keep."),
+                   "do not use {detail} on the path between the parameters and the loss; detach only the copy you keep."),
     "grad-mode-off": Told("grad-mode-off",
                           "{subject} computed {at} while gradient recording was off: {detail} was entered {origin} (a with "
                           "block, a decorator or a call that switches grad mode).",
-                          "move the computation out of the no_grad block; keep no_grad for evaluation."),
+                          "move the computation out of the {detail} block; keep no_grad for evaluation."),
     "non-differentiable-op": Told("non-differentiable-op",
-                                  "{subject} computed {at}, an operation that has no derivative ({detail}); history ends there.",
+                                  "{subject} computed {at}, an operation that has no derivative ({detail}): it is not "
+                                  "differentiable, and history ends there.",
                                   "train on a differentiable surrogate of that operation, and keep it for reporting only."),
     "value-copied-out": Told("value-copied-out",
                              "{subject} made {at} from plain numbers copied out of the graph ({detail}): a new leaf without "
                              "history.",
                              "stay in tensors: use torch.stack or tensor operations instead of copying values."),
     "parameter-rewrapped": Told("parameter-rewrapped",
-                                "{subject} wrapped {at} as a new Parameter: a fresh leaf that shares the numbers but not the "
-                                "history.",
-                                "use the computed tensor itself instead of wrapping it in nn.Parameter."),
-    "frozen": Told("frozen", "requires_grad was switched off {at}.",
-                   "call .requires_grad_() to train it again."),
+                                "{subject} wrapped {at} as a new Parameter ({detail}): a fresh leaf with the same numbers but "
+                                "without their history, so no gradient goes from it back into the graph.",
+                                "use the computed tensor itself instead of wrapping it in nn.Parameter (or copying the module); "
+                                "torch.func.functional_call runs a module with given tensors."),
+    "frozen": Told("frozen", "requires_grad was switched off {at}: it is frozen, and backward computes no gradient for it.",
+                   "call .requires_grad_() (True) to train it again, before the forward."),
     "no-create-graph": Told("no-create-graph",
                             "{subject} computed by the backward {at}, which was not recorded: a gradient is a plain value "
                             "unless the backward pass itself is asked to be differentiable.",
                             "pass create_graph=True to that backward() or autograd.grad() call."),
+    "reinterpreted": Told("non-differentiable-op",
+                          "{subject} made {at} by {detail}, which reads the same bytes as another dtype: that has no derivative.",
+                          "convert the values with .to(dtype) instead."),
 }

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import functools
+import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from whygrad._tensor import Tensor
 from whygrad.autograd.node import Node, row_node
 
 _whygrad_internal_ = True
 
+SATURATED = {"sigmoid", "tanh", "erf", "erfc", "softmax", "log_softmax", "logsigmoid", "softplus", "gelu", "silu", "mish", "elu",
+             "binary_cross_entropy_with_logits", "exp", "safe_softmax"}
+STEPWISE = {"round", "round_decimals", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "div_rounded",
+            "bernoulli", "poisson", "binomial"}
+BOUNDED = {"clamp", "clamp_min", "clamp_max", "hardtanh", "hardshrink", "softshrink", "hardsigmoid", "hardswish"}
+RECTIFIED = {"relu", "leaky_relu", "threshold", "rrelu", "prelu"}
+SELECTING = {"maximum", "minimum", "max", "min", "amax", "amin", "where", "fmax", "fmin", "median"}
+
+# Rows that compare a prediction with a target.
+COMPARING = {"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "soft_margin_loss"}
+
 # Rows whose derivative can be exactly zero at some values.
-FLAT = {
-    "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "gelu", "silu", "mish", "softplus", "logsigmoid", "threshold",
-    "hardtanh", "hardsigmoid", "hardswish", "sigmoid", "tanh", "erf", "softmax", "log_softmax", "clamp", "clamp_min", "clamp_max",
-    "clamp_tensors", "maximum", "minimum", "max", "min", "amax", "amin", "round", "floor", "ceil", "trunc", "sign", "sgn",
-}
+FLAT = SATURATED | STEPWISE | BOUNDED | RECTIFIED | SELECTING
 
 
 def state(g: Any) -> str:
     """ "none", "zero", "bad" (nan or infinite) or "fine"."""
+    # One pass settles the usual case; tiny and huge numbers have to be looked at again.
+    if type(g) is np.ndarray and g.dtype.char in "fd" and 0 < np.vdot(g, g) < np.inf:
+        return "fine"
     if g is None:
         return "none"
-    if isinstance(g, list):
-        states = {state(x) for x in g}
+    if isinstance(g, (list, dict)):
+        states = {state(x) for x in (g.values() if isinstance(g, dict) else g)}
         return next((s for s in ("bad", "fine", "zero") if s in states), "none")
     array = np.asarray(getattr(g, "_array", g))
     if array.dtype.kind not in "fc":
@@ -40,6 +54,23 @@ class Step(NamedTuple):
     edges: tuple[Any, ...]
     came: str
     left: tuple[str, ...]
+    # For rows that can be flat: which share of the gradient was stopped here.
+    stopped: float
+    # How many elements the gradient that came in has.
+    size: int
+    # Of a gradient that was zero already: whether this node would have made it zero as well.
+    zero_operand: bool
+
+
+def stopped_share(node: Node, g: Any, grads: tuple[Any, ...]) -> float:
+    """The share of elements that a gradient reached in vain: it came in, and zero went out."""
+    if row_name(node) not in FLAT or not isinstance(g, np.ndarray):
+        return 0.0
+    out = next((x for x in grads if isinstance(x, np.ndarray)), None)
+    if out is None or not out.size or out.dtype.kind not in "fc":
+        return 0.0
+    came = g != 0 if g.shape == out.shape else np.ones(out.shape, bool)
+    return float(((out == 0) & came).mean())
 
 
 class Turn(NamedTuple):
@@ -56,7 +87,7 @@ def where_it_turned(steps: list[Step], leaf: Any, into: str) -> Turn | None:
     found = None
     for step in reversed(steps):
         for position, (edge, left) in enumerate(zip(step.edges, step.left, strict=False)):
-            if left != into or edge is None or not _is_among(edge, behind):
+            if left != into or edge is None or edge not in behind:
                 continue
             if step.came == into:
                 behind.add(step.node)
@@ -65,16 +96,69 @@ def where_it_turned(steps: list[Step], leaf: Any, into: str) -> Turn | None:
     return found
 
 
-def _is_among(edge: Any, targets: set[Any]) -> bool:
-    return edge in targets
+def is_the_same(node: Node) -> bool:
+    """True for a node that only passes on: a cast, or a view of its one argument."""
+    layout = getattr(type(node), "layout", None)
+    return not node.visible or (layout is not None and layout.row.view and len(node.edges) == 1)
+
+
+def has_zero_operand(node: Node) -> bool:
+    """A factor that the node saved is zero throughout."""
+    return row_name(node) in ("mul", "matmul", "linear", "convolution", "addmm") and any(
+        isinstance(x, np.ndarray) and x.size and not x.any() for x in saved_values(node).values())
+
+
+def leaves_from(nodes: Iterable[Any]) -> set[Any]:
+    """All leaves that can be reached from these nodes."""
+    pending, seen, leaves = list(nodes), set(), set()
+    while pending:
+        target = pending.pop()
+        if isinstance(target, Tensor):
+            leaves.add(target)
+        elif target is not None and target not in seen:
+            seen.add(target)
+            pending.extend(target.edges)
+    return leaves
+
+
+# Rows that are variants of one op: `x * 2` is mul_number, a matrix product of stacks matmul_folded.
+_VARIANT = re.compile("_(number|scaled|all|along|folded|inplace|vector)$")
+_PLAIN_NAMES = {"log_sigmoid": "logsigmoid", "vector_norm": "norm", "norm_along": "norm", "rsub": "sub", "pow_of_number": "pow",
+                "clamp_min": "clamp", "clamp_max": "clamp", "sgn": "sign", "mv": "matmul", "mm": "matmul", "bmm": "matmul",
+                "constant_pad": "pad", "safe_softmax": "softmax"}
 
 
 def row_name(node: Node) -> str:
-    layout = getattr(type(node), "layout", None)
-    name: str = layout.row.name if layout is not None else type(node).__name__.partition("Backward")[0]
-    return name
+    """The op's name as a user knows it."""
+    return _name_of_class(type(node))
+
+
+@functools.lru_cache(maxsize=None)
+def _name_of_class(kind: type[Node]) -> str:
+    layout = getattr(kind, "layout", None)
+    if layout is None:
+        return kind.__name__.partition("Backward")[0]
+    if layout.row.name.startswith("sampled"):
+        return kind.__name__.partition("Backward")[0].lower()
+    name = _VARIANT.sub("", layout.row.name)
+    return _PLAIN_NAMES.get(name, name)
+
+
+def op_words(node: Node) -> str:
+    """The op in a sentence: a row made for the derivative of another is told as what it is."""
+    name = row_name(node)
+    base = name.removesuffix("_backward")
+    return name if base == name else f"the derivative of {base}"
 
 
 def input_of(node: Node, position: int) -> Any:
     """The node or leaf that an argument came from."""
     return row_node(node.edges[position])[0]
+
+
+def saved_values(node: Node) -> dict[str, Any]:
+    """What a row's node saved, by name; empty if it is gone or wrapped up."""
+    layout = getattr(type(node), "layout", None)
+    if layout is None or type(node.saved) is not tuple or not node.saved:
+        return {}
+    return dict(zip(layout.saved, node.saved[::3], strict=False))

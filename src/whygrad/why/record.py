@@ -7,6 +7,7 @@ history. Nothing here imports the rest of the package, and the rest imports noth
 
 from __future__ import annotations
 
+import os
 import sys
 import weakref
 from types import CodeType, FrameType
@@ -27,6 +28,26 @@ def user_frame(depth: int = 1) -> FrameType:
     while "_whygrad_internal_" in frame.f_globals and frame.f_back is not None:
         frame = frame.f_back
     return frame
+
+
+def program_frame(depth: int = 1) -> FrameType:
+    """The same, but past Python's own library: `copy.deepcopy` is called by somebody."""
+    frame = user_frame(depth + 1)
+    while frame.f_back is not None and (_is_librarys(frame) or "_whygrad_internal_" in frame.f_globals):
+        frame = frame.f_back
+    return frame
+
+
+def _is_librarys(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith((_LIBRARY, "<frozen"))
+
+
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
+
+
+def program_site() -> Site:
+    frame = program_frame(1)
+    return frame.f_code, frame.f_lasti
 
 
 def site() -> Site:
@@ -67,6 +88,12 @@ class Cause:
         return f"<cause {self.kind} {self.detail}>"
 
 
+def alive_behind(causes: Causes) -> tuple[Any, ...]:
+    """What was cut off by these causes, as far as it still exists."""
+    found = {id(x): x for x in [reference() for cause in causes for reference in cause.behind] if x is not None}
+    return tuple(found.values())
+
+
 def leaves_behind(sources: tuple[Any, ...]) -> list[Any]:
     """The leaves that these nodes (or leaves) lead to, and the nodes beyond which nobody looked."""
     global credit
@@ -74,18 +101,23 @@ def leaves_behind(sources: tuple[Any, ...]) -> list[Any]:
     limit = reach if credit > 0 else NEAR
     seen = set(sources)
     pending = list(sources)
-    while pending and len(seen) <= limit:
+    walked = 0
+    while pending and walked <= limit:
         target = pending.pop()
         edges = getattr(target, "edges", None)
         if edges is None:
             leaves.append(target)
             continue
+        walked += 1
+        if watching is not None and target.cuts is not None:
+            # What was cut off earlier on the way is behind this cut as well.
+            edges += alive_behind(tuple([cause for causes in target.cuts for cause in causes]))
         for edge in edges:
             if edge is not None and edge not in seen:
                 seen.add(edge)
                 pending.append(edge)
     if reach > NEAR:
-        credit += MORE_CREDIT - len(seen)
+        credit += MORE_CREDIT - walked
     return leaves + pending
 
 

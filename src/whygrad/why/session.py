@@ -56,6 +56,8 @@ class Session:
 
             script = getattr(sys.modules.get("__main__"), "__file__", None)
             _write("--html", self.html_file, lambda path: report.write(path, answers, self.watch, script, _ended(ending)))
+        if not self.quiet:
+            terminal.tell_failures(self.watch.failures)
         if answers and not self.quiet and not self.live:
             sys.stdout.flush()
             terminal.tell_all(answers)

@@ -40,6 +40,13 @@ def tell_all(answers: Sequence[Answer]) -> None:
         _tell_all(answers)
 
 
+def tell_failures(failures: Sequence[str]) -> None:
+    """Questions that the watch could not answer for a fault of its own."""
+    with suppress(*UNUSABLE):
+        for failure in failures:
+            print(f"whygrad: a question could not be resolved ({failure})", file=sys.stderr)
+
+
 def _tell_all(answers: Sequence[Answer]) -> None:
     console = make_console()
     if console is None:

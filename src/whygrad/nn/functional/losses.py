@@ -20,6 +20,7 @@ from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduc
 from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 from whygrad.promotion import promote
+from whygrad.why import record as why
 
 _whygrad_internal_ = True
 
@@ -49,6 +50,8 @@ def matched(input: Any, target: Any) -> tuple[Any, Any]:
                       "This will likely lead to incorrect results due to broadcasting. Please ensure they have the "
                       "same size.",
                       stacklevel=user_stacklevel())
+        if why.watching is not None:
+            why.watching.loss_broadcast(a.shape, b.shape)
         input, target = torch.broadcast_tensors(input, target)
     if a.dtype is not b.dtype:
         input, target = promote("loss", input, target)

@@ -1,0 +1,129 @@
+"""When the program has ended: what is wrong although nobody looked at a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from whygrad.autograd.node import Node
+from whygrad.why.answers import Explanation
+from whygrad.why.causes import at
+from whygrad.why.names import Owner
+from whygrad.why.places import Place, place, places
+from whygrad.why.rules.altered import broadcast_words
+from whygrad.why.rules.optimizing import why_never_reached
+from whygrad.why.rules.unwanted import not_held_words, unregistered_of
+
+_whygrad_internal_ = True
+
+
+def what_nobody_read(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
+    """Each with the line it is told for; nothing that was told before."""
+    told = {answer.explanation.category for answer in watch.answers}
+    for category, look in _LOOKS.items():
+        if category not in told:
+            yield from look(watch)
+
+
+def _never_cleared(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
+    """A loop of backward and step without zero_grad."""
+    for leaf in watch.reached:
+        ledger = leaf._meta.watched
+        if ledger.stepped_between() and ledger.held:
+            site = ledger.deposits[-1].backward.site
+            yield place(site), Explanation(
+                "gradients are never cleared", "grad-accumulated",
+                f"{ledger.total} backward passes have added to the same .grad {at(site)}, with steps of the optimizer in "
+                "between: backward() accumulates (it adds to what is there), so each step applies the gradients of all earlier "
+                "ones again.",
+                "call optimizer.zero_grad() before each backward().", places(site), symptom="wrong-value")
+            return
+
+
+def _broadcast(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
+    for site, found in watch.broadcasts.items():
+        yield place(site), broadcast_words(found)
+
+
+def _never_stepped(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
+    """zero_grad and backward again and again, and never a step."""
+    stepped = {entry[1]() for entry in watch.step_log}
+    for optimizer, count in list(watch.zero_grad_calls.items()):
+        held = [p for group in optimizer.param_groups for p in group["params"]]
+        reached = [p for p in held if p._meta is not None and p._meta.watched is not None and p._meta.watched.reached > 1
+                   and p._counter[0] <= p._meta.watched_version and p._meta.reached_by is not None]
+        if optimizer in stepped or count < 2 or not reached:
+            continue
+        backward, made = reached[0]._meta.reached_by.site, vars(optimizer)["_site"]
+        yield place(backward), Explanation(
+            "the parameters never change", "step-missing",
+            f"The optimizer made {at(made)} is asked to clear gradients, and backward() computes them {at(backward)}, but its "
+            "step() is "
+            "never called: nothing applies them.", "call optimizer.step() after loss.backward().", places(backward, made),
+            symptom="no-update")
+        return
+
+
+def _modules() -> list[Any]:
+    import gc
+
+    from whygrad.nn.module import Module
+
+    return [x for x in gc.get_objects() if isinstance(x, Module) and "_modules" in vars(x)]
+
+
+def _not_held(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
+    """Parameters that get gradients, belong to a model that an optimizer trains, and are not held by it."""
+    orphans = [p for p in watch.reached if p.is_leaf and p._meta.watched_version >= p._counter[0] and not watch.holders(p)]
+    if not orphans or not watch.step_log:
+        return
+    for optimizer in watch.optimizers():
+        held = [p for group in optimizer.param_groups for p in group["params"]]
+        held_ids = {id(p) for p in held}
+        left_behind = any(p._meta is None or p._meta.reached_by is None for p in held)
+        for module in _modules():
+            own = {id(p) for p in module.parameters()}
+            if not own & held_ids:
+                continue
+            hidden = unregistered_of(module)
+            for p in orphans:
+                # Not registered; or swapped in after the optimizer was made, which still holds the old one.
+                if id(p) in hidden or (id(p) in own and left_behind):
+                    path = hidden.get(id(p), "")
+                    owner = Owner("model", module, f"model.{path}", False) if path else None
+                    line = next((entry[2] for entry in reversed(watch.step_log) if entry[1]() is optimizer), None)
+                    yield place(line), not_held_words(owner, [vars(optimizer)["_site"]], f"`{path}`" if path else "a parameter")
+                    return
+
+
+def _never_reached(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
+    """Parameters that an optimizer holds and no backward ever reached, because something cuts them off."""
+    if watch.answers:
+        return  # most likely the same was told of what the program did look at
+    for _, reference, line in {id(entry[1]()): entry for entry in watch.step_log}.values():
+        optimizer = reference()
+        held = [] if optimizer is None else [p for group in optimizer.param_groups for p in group["params"]]
+        for p in held:
+            if p.requires_grad and (p._meta is None or p._meta.reached_by is None):
+                told = why_never_reached(p)
+                if told is not None:
+                    told.headline, told.symptom = "a parameter that the optimizer holds never gets a gradient", "no-update"
+                    yield place(line), told
+                    return
+
+
+def _patched_root(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
+    """backward() of a loss that was made to require grad by hand."""
+    for trace in watch.latest_first():
+        if trace.root is None or isinstance(trace.root, Node) or trace.root._meta is None:
+            continue
+        from whygrad.why.rules.cut_off import patched
+
+        told = patched(trace.root)
+        if told is not None:
+            yield place(trace.backward.site), told
+            return
+
+
+_LOOKS = {"grad-accumulated": _never_cleared, "broadcast-loss": _broadcast, "step-missing": _never_stepped,
+          "not-in-optimizer": _not_held, "loss-requires-grad-patch": _patched_root, "": _never_reached}

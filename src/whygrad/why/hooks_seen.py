@@ -1,0 +1,65 @@
+"""What a hook did to the gradient it was given."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whygrad._tensor import Tensor
+
+_whygrad_internal_ = True
+
+
+class Change(NamedTuple):
+    hook: Any
+    name: str
+    how: str
+
+
+def registration_key(hook: Any) -> Any:
+    """What tells hooks apart that were registered at different places; it keeps none of them alive."""
+    hook = the_users(hook)
+    return getattr(hook, "__code__", None) or getattr(getattr(hook, "__func__", None), "__code__", None) or type(hook)
+
+
+def the_users(hook: Any) -> Any:
+    """The user's hook behind what modules register in its name."""
+    border = getattr(hook, "__self__", None)
+    if border is not None and type(border).__name__ == "BackwardBorder":
+        own = [*border.hooks, *border.pre_hooks]
+        return own[-1] if own else hook
+    return getattr(hook, "hook", hook)
+
+
+def describe_change(hook: Any, before: Any, after: Any) -> Change | None:
+    """In words, if the hook gave another gradient than it got; None if it only looked, or clipped."""
+    pairs = list(zip(before, after, strict=False)) if isinstance(after, tuple) else [(before, after)]
+    for old, new in pairs:
+        if not isinstance(old, np.ndarray) or not isinstance(new, Tensor) or old.shape != new._array.shape:
+            continue
+        value = new._array
+        if np.array_equal(old, value, equal_nan=True) or _is_clipped(old, value):
+            continue
+        return Change(the_users(hook), _name(the_users(hook)), _how(old, value))
+    return None
+
+
+def _is_clipped(old: np.ndarray, new: np.ndarray) -> bool:
+    """Cut off at a bound on both sides: clipping, which is done on purpose."""
+    bound = float(np.abs(new).max()) if new.size else 0.0
+    return bound > 0 and np.allclose(np.clip(old, -bound, bound), new) and float(np.abs(old).max()) > bound
+
+
+def _name(hook: Any) -> str:
+    name = getattr(hook, "__name__", type(hook).__name__)
+    return "(a lambda)" if name == "<lambda>" else f"`{name}`"
+
+
+def _how(old: np.ndarray, new: np.ndarray) -> str:
+    if not new.any():
+        return "set the gradient to zero"
+    ratio = new[old != 0] / old[old != 0]
+    if ratio.size and np.allclose(ratio, ratio.flat[0]) and not new[old == 0].any():
+        return f"multiplied the gradient by {float(np.real(ratio.flat[0])):.4g}"
+    return "changed the gradient"

@@ -1,0 +1,93 @@
+"""How the program calls a tensor, and which module it belongs to."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any, NamedTuple
+
+from whygrad._tensor import Tensor
+from whygrad.why.places import Place
+from whygrad.why.source import expression, subject_of
+
+_whygrad_internal_ = True
+
+
+class Owner(NamedTuple):
+    """A module that the program can name, which has the tensor somewhere inside."""
+
+    name: str
+    module: Any
+    path: str
+    # False if the module does not know of it: in a plain list, or a plain tensor attribute.
+    registered: bool
+
+
+def variables(frame: FrameType | None) -> dict[str, Any]:
+    """What the program can name here: locals of this function, then globals."""
+    if frame is None:
+        return {}
+    return {**frame.f_globals, **frame.f_locals}
+
+
+def owner_of(t: Tensor, scope: dict[str, Any]) -> Owner | None:
+    """The outermost module in `scope` that has the tensor inside."""
+    from whygrad.nn.module import Module
+
+    found: Owner | None = None
+    for name, value in list(scope.items()):
+        if not isinstance(value, Module) or name.startswith("_"):
+            continue
+        here = _within(name, value, t)
+        if here is not None and (found is None or here.path.count(".") > found.path.count(".")):
+            found = here
+    return found
+
+
+def _within(name: str, module: Any, t: Tensor) -> Owner | None:
+    for path, parameter in module.named_parameters(remove_duplicate=False):
+        if parameter is t:
+            return Owner(name, module, f"{name}.{path}", True)
+    for path, value in unregistered(module):
+        if value is t:
+            return Owner(name, module, f"{name}.{path}", False)
+    return None
+
+
+def unregistered(module: Any) -> Iterator[tuple[str, Tensor]]:
+    """Tensors that a module has in plain attributes, lists and dicts, where `parameters()` does not look."""
+    from whygrad.nn.module import Module
+
+    for prefix, inner in module.named_modules():
+        base = f"{prefix}." if prefix else ""
+        for name, value in list(vars(inner).items()):
+            if name.startswith("_"):
+                continue
+            for path, item in _flat(name, value):
+                if isinstance(item, Module):
+                    yield from ((f"{base}{path}.{n}", p) for n, p in item.named_parameters())
+                elif isinstance(item, Tensor):
+                    yield f"{base}{path}", item
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield f"{name}[{key!r}]", item
+    elif isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            yield f"{name}[{i}]", item
+    else:
+        yield name, value
+
+
+def name_of(t: Tensor, read: Place | None, frame: FrameType | None) -> str:
+    """What to call a tensor in an answer: as the program does, but a loop's `p` by its place in the model."""
+    subject = subject_of(read)
+    if subject and not isinstance(expression(subject), ast.Name):
+        return subject
+    owner = owner_of(t, variables(frame))
+    if owner is not None:
+        return owner.path
+    return subject

@@ -1,0 +1,142 @@
+"""Reads of `requires_grad` and `grad_fn`, and reads of `.grad` that a program makes knowingly."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from whygrad._tensor import Tensor, grad_fn
+from whygrad.autograd.node import row_node
+from whygrad.why.answers import Explanation
+from whygrad.why.causes import at
+from whygrad.why.flow import row_name
+from whygrad.why.places import Place, place, place_of_line, places
+from whygrad.why.question import Question
+from whygrad.why.rules import Verdict
+from whygrad.why.rules.untracked import no_history
+from whygrad.why.source import (
+    called,
+    expects_none,
+    expression,
+    inside_no_grad,
+    is_asserted,
+    is_guard,
+    last_assignment,
+    statement_at,
+    statements,
+    subject_of,
+    value_of,
+)
+
+_whygrad_internal_ = True
+
+# Functions whose results nobody expects to be differentiable.
+_EVALUATING = re.compile(r"eval|valid|test|predict|infer|sampl|metric|accura|report|log|generate", re.IGNORECASE)
+
+
+def needs_no_answer(question: Question, verdict: Verdict) -> bool:
+    """True if the program visibly expects what it finds."""
+    if not isinstance(verdict, Explanation) or verdict.symptom != "none":
+        return False
+    read = question.read
+    if is_guard(read) or is_asserted(read):
+        return True
+    # `all(p.grad is None for p in target.parameters())`: nobody trains these anyway.
+    return expects_none(read) and bool(question.watch.optimizers()) and not question.watch.holders(question.t)
+
+
+def not_tracked(q: Question) -> list[Verdict]:
+    """`requires_grad` is False (or `grad_fn` None) although what it was computed from requires grad."""
+    cause = next((c for c in q.t._cause if c.kind not in ("created", "frozen")), None)
+    if cause is None or (q.t._meta is not None and q.t._meta.switched_at is not None) or q.t.requires_grad:
+        return []
+    if cause.kind in ("detach", "grad-mode-off") and _in_plain_sight(q, cause):
+        return []
+    return [no_history(q, "requires_grad is False, although it was computed from tensors that require grad", "not-tracked")]
+
+
+def _in_plain_sight(q: Question, cause: Any) -> bool:
+    """The tensor is the very result of a detach() or of a no_grad block, and not of something computed later."""
+    made, read = place(cause.site), q.read
+    if made is None or read is None:
+        return False
+    if inside_no_grad(read.file, read.line):
+        return True
+    subject = subject_of(read)
+    statement = last_assignment(read.file, subject, read.line) if subject else None
+    value = value_of(statement) if statement is not None else expression(subject)
+    if cause.kind == "grad-mode-off" and isinstance(value, ast.Call) and _EVALUATING.search(called(value)):
+        return True
+    if statement is None:
+        return cause.kind == "detach" and made.line == read.line
+    if cause.kind == "grad-mode-off":
+        return inside_no_grad(read.file, statement.lineno)
+    return any(word in ast.unparse(value) for word in ("detach", ".data", "Variable")) if value is not None else False
+
+
+def still_tracked(q: Question) -> list[Verdict]:
+    """`requires_grad` is True: of a sum of losses that were differentiated long ago, it keeps all their graphs."""
+    node = row_node(grad_fn(q.t))[0]
+    if node is None or not len(q.watch.roots):
+        return []
+    past = _past_losses(q, node)
+    site = node.site
+    if len(past) > 1:
+        return [_keeps_history(q, places(site), f"It was added up {at(site)} from losses that were differentiated already")]
+    if node in q.watch.roots and _later_one(q, node):
+        kept = _collected_at(q)
+        if kept is not None:
+            return [_keeps_history(q, [kept], f"It was kept in line {kept.line}, `{kept.expression}`, after it was "
+                                              "differentiated")]
+    return []
+
+
+def _past_losses(q: Question, node: Any) -> set[Any]:
+    """Roots of earlier backwards that a value was added up from."""
+    found: set[Any] = set()
+    pending, seen = [node], {node}
+    while pending and len(seen) < 10_000:
+        current = pending.pop()
+        if current in q.watch.roots:
+            found.add(current)
+            continue
+        if row_name(current) not in ("add", "sub", "mul", "div", "mean", "sum", "stack", "cat", "lerp"):
+            continue
+        for edge in current.edges:
+            end = row_node(edge)[0]
+            if end is not None and not isinstance(end, Tensor) and end not in seen:
+                seen.add(end)
+                pending.append(end)
+    return found
+
+
+def _later_one(q: Question, node: Any) -> bool:
+    """The same line has differentiated another loss since."""
+    site = q.watch.roots[node]
+    return any(other is not node and q.watch.roots[other] == site and other.seq > node.seq for other in list(q.watch.roots))
+
+
+def _collected_at(q: Question) -> Place | None:
+    """`losses.append(loss)`: where the list that was read from is filled."""
+    read = q.read
+    match = re.match(r"\w+", subject_of(read)) if read is not None else None
+    name = match.group() if match is not None else ""
+    if read is None:
+        return None
+    iterated = statement_at(read.file, read.line)
+    names = {name} | {n.id for n in ast.walk(iterated) if isinstance(n, ast.Name)} if iterated is not None else {name}
+    for statement in statements(read.file):
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if (isinstance(call, ast.Call) and called(call) == "append" and isinstance(call.func, ast.Attribute)
+                and ast.unparse(call.func.value) in names):
+            return place_of_line(read.file, statement.lineno)
+    return None
+
+
+def _keeps_history(q: Question, causes: list[Place], how: str) -> Explanation:
+    return Explanation(
+        "this value still carries its history", "missing-detach",
+        f"{how}, and it was not detached: it keeps the graph of every one of them alive, so memory grows with each step, and it "
+        "requires grad although it is only a record.",
+        "add up plain numbers: total += loss.item(), or loss.detach().", causes, symptom="unwanted")

@@ -1,0 +1,184 @@
+"""A gradient that is there but is not what the loss asks for: added up, edited, changed by a hook, or of another loss."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from whygrad._tensor import Tensor
+from whygrad.autograd.node import Node, row_node
+from whygrad.why.answers import Explanation
+from whygrad.why.causes import at
+from whygrad.why.flow import COMPARING, row_name
+from whygrad.why.places import place, places
+from whygrad.why.question import Question
+from whygrad.why.rules import Doubtful
+from whygrad.why.source import argument, is_difference
+
+_whygrad_internal_ = True
+
+def accumulated(q: Question) -> Explanation | Doubtful | None:
+    """Several backward passes have added to it, and the program used what was there before."""
+    ledger = q.ledger
+    if ledger is None or len(ledger.deposits) < 2:
+        return None
+    latest = ledger.deposits[-1].backward.site
+    explanation = Explanation(
+        "this gradient is the sum of several backward passes", "grad-accumulated",
+        f"{ledger.total} backward passes have added to it since it was last cleared, the last one {at(latest)}: backward() "
+        "accumulates into .grad (it adds to what is there), it does not replace it.",
+        "clear it before each backward: optimizer.zero_grad(), or .grad = None; zero_grad() of a model or an optimizer clears "
+        "only "
+        "the parameters it holds.", places(latest), symptom="wrong-value")
+    if ledger.stepped_between():
+        return explanation
+    if (ledger.read_between() and not is_difference(q.read)) or ledger.repeated():
+        times, t = ledger.cleared_times, q.t
+
+        def never_cleared() -> bool:
+            """Adding up on purpose ends with a step and a clear."""
+            return ledger.cleared_times == times and not ledger.deposits[-1].applied and t._grad is not None and bool(
+                t._grad._array.any())
+
+        return Doubtful(explanation, never_cleared)
+    return None
+
+
+def edited_data(q: Question) -> Explanation | None:
+    """A saved value was overwritten through .data, which no version counter sees."""
+    trace = q.trace
+    if trace is None or not trace.edits:
+        return None
+    on_the_way = trace.leading_to(q.t)
+    edit = next((edit for edit in trace.edits if edit.node in on_the_way), None)
+    if edit is None:
+        return None
+    return Explanation(
+        "this gradient was computed from values that were changed since the forward", "silent-data-edit",
+        f"{type(edit.node).__name__}, recorded {at(edit.node.site)}, needs a value in backward that was overwritten "
+        f"{at(edit.site)} through {edit.how}, between the forward and the backward. A write through .data (or into a NumPy array "
+        "on the same memory) bypasses the version counter, so there is no error, and the gradient is silently wrong.",
+        "change values after backward() (with torch.no_grad(): an in-place change is then noticed if it comes too early), or "
+        "compute the forward again after the change.", places(edit.site, edit.node.site), symptom="wrong-value")
+
+
+def hook_modified(q: Question) -> Explanation | None:
+    trace = q.trace
+    if trace is None or not trace.hooks:
+        return None
+    on_the_way = trace.leading_to(q.t)
+    change = next((change for change in trace.hooks if change.target in on_the_way), None)
+    if change is None:
+        return None
+    return Explanation(
+        "a hook has changed this gradient", "hook-modified",
+        f"The hook {change.name}, registered {at(change.site)}, {change.how} on the way: what is in .grad is not what backward "
+        "computed.",
+        "keep the handle that registering gives and call handle.remove() when the hook has done its work; a hook that only looks "
+        "returns None.", places(change.site), symptom="zero" if _is_zero(q.t) else "wrong-value")
+
+
+def _is_zero(t: Tensor) -> bool:
+    return t._grad is not None and not t._grad._array.any()
+
+
+def broadcast_loss(q: Question) -> Explanation | None:
+    trace = q.trace
+    if trace is None or not trace.broadcasts:
+        return None
+    on_the_way = trace.leading_to(q.t)
+    for found in trace.broadcasts:
+        if found.node in on_the_way:
+            return broadcast_words(found)
+    return None
+
+
+def broadcast_words(found: Any) -> Explanation:
+    a, b = list(found.first), list(found.second)
+    length = max(len(a), len(b))
+    sizes = zip([1] * (length - len(a)) + a, [1] * (length - len(b)) + b, strict=True)
+    result = [max(m, n) for m, n in sizes]
+    where = place(found.node.site)
+    expression = "" if where is None else f"In line {where.line}, {where.quoted()}, "
+    return Explanation(
+        "this gradient comes from a loss of broadcast shapes", "broadcast-loss",
+        f"{expression}the shapes {a} and {b} were broadcast against each other to {result}: every prediction is compared (or "
+        "multiplied) with every target, not with its own.",
+        "give prediction and target the same shape: pred.squeeze(1), or target.unsqueeze(1).", places(found.node.site),
+        symptom="wrong-value")
+
+
+def is_suspicious(node: Node, shapes: Any) -> bool:
+    """Operands of a loss, (N, 1) against (N,): as many elements, but neither has the shape of the result."""
+    name = row_name(node)
+    if not isinstance(shapes, tuple) or len(shapes) != 2:
+        return False
+    a, b = shapes
+    if name in COMPARING - {"sub"}:
+        return a != b and _count(a) > 1 and _count(b) > 1
+    if name not in ("sub", "mul", "add") or not (_count(a) == _count(b) > 1):
+        return False
+    if len(a) == len(b) or a[-len(b):] == b or b[-len(a):] == a:
+        return False
+    if sorted(n for n in a if n > 1) != sorted(n for n in b if n > 1):
+        return False
+    # A prediction, computed, against given numbers: two parameters may well be meant to make a table.
+    ends = [row_node(edge)[0] if edge is not None else None for edge in node.edges]
+    return any(isinstance(end, Node) for end in ends) and any(end is None for end in ends)
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    count = 1
+    for n in shape:
+        count *= n
+    return count
+
+
+def penalty_without_graph(q: Question) -> Explanation | None:
+    """A term of the loss was made from a gradient that has no history: it has no effect."""
+    trace = q.trace
+    for step in trace.terms if trace is not None and trace.stores else ():
+        for causes in step.node.cuts or ():
+            for cause in causes:
+                if cause.kind == "no-create-graph":
+                    return Explanation(
+                        "a term of the loss has no effect on this gradient", "no-create-graph",
+                        f"The loss {at(step.node.site)} adds a term made from a gradient that was computed {at(cause.site)} "
+                        "without create_graph=True: that backward was not recorded, the term is a constant, and nothing of it is "
+                        "in this "
+                        "gradient.", "pass create_graph=True to that call, so that the penalty can be differentiated.",
+                        places(cause.site, step.node.site), symptom="wrong-value")
+    return None
+
+
+# What programs call a value that is to be held constant.
+CONSTANT = re.compile(r"target|teacher|label|expected|truth|goal|bootstrap|\bref", re.IGNORECASE)
+
+
+def attached_target(q: Question) -> Explanation | None:
+    """The target of a loss was computed from the very parameters that are trained, and is not detached."""
+    trace = q.trace
+    on_the_way: set[Any] | None = None
+    for step in trace.comparisons if trace is not None else ():
+        here = place(step.node.site)
+        target = "" if here is None else argument(here, 1)
+        if not CONSTANT.search(target) or not _is_name(target) or not isinstance(row_node(step.edges[1])[0], Node):
+            continue
+        on_the_way = trace.leading_to(q.t) if on_the_way is None and trace is not None else on_the_way
+        if on_the_way is not None and step.edges[1] in on_the_way and step.edges[0] in on_the_way:
+            made = row_node(step.edges[1])[0].site
+            return Explanation(
+                "a gradient also flows through the target of the loss", "missing-detach",
+                f"`{target}`, the target of the loss {at(step.node.site)}, was computed {at(made)} with history: it is not a "
+                "constant, so backward also changes the parameters to move the target towards the prediction.",
+                f"compute the target without history: {target}.detach(), or inside with torch.no_grad().",
+                places(made, step.node.site), symptom="unwanted")
+    return None
+
+
+def _is_name(text: str) -> bool:
+    try:
+        return isinstance(ast.parse(text, mode="eval").body, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    except SyntaxError:
+        return False

@@ -1,0 +1,145 @@
+"""Custom Functions whose backward is wrong: found by comparing it with finite differences of the forward."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+from typing import Any
+
+import numpy as np
+
+from whygrad._tensor import Tensor, wrap
+from whygrad.why.answers import Explanation
+from whygrad.why.causes import at
+from whygrad.why.facts import Sample
+from whygrad.why.places import Place, place_of_line, places
+from whygrad.why.question import Question
+from whygrad.why.rules import Doubtful
+from whygrad.why.source import tree
+
+_whygrad_internal_ = True
+
+
+def wrong_custom_backward(q: Question) -> Doubtful | None:
+    """The gradient came through a custom Function; its backward is checked when the program has ended."""
+    trace = q.trace
+    if trace is None or not q.watch.samples:
+        return None
+    on_the_way = trace.leading_to(q.t)
+    for samples in q.watch.samples.values():
+        for sample in samples:
+            node = sample.node()
+            if node is not None and node in on_the_way and sample.grads is not None:
+                return _doubt(node, sample)
+    return None
+
+
+def _doubt(node: Any, sample: Sample) -> Doubtful:
+    function = node.ctx._forward_cls
+    name = function.__name__
+    explanation = Explanation(
+        "this gradient is not the derivative of the forward", "custom-backward",
+        f"It came through {name}, applied {at(sample.site)}, and {name}.backward does not return the derivative of "
+        f"{name}.forward: finite differences of the forward give another value. backward has to return the incoming gradient "
+        "(grad_output) times the local derivative, for each argument.",
+        f"correct the formula in {name}.backward; check it with torch.autograd.gradcheck on float64 inputs.",
+        places(sample.site) + return_places(node), symptom="wrong-value")
+    return Doubtful(explanation, lambda: is_wrong(function, sample))
+
+
+def return_places(node: Any) -> list[Place]:
+    """Where a custom backward returns; if nowhere, where it ends."""
+    function = getattr(node.ctx._forward_cls, "backward", None) if hasattr(node, "ctx") else None
+    code = getattr(function, "__code__", None)
+    module = None if code is None else tree(code.co_filename)
+    if code is None or module is None:
+        return []
+    for n in ast.walk(module):
+        first = min([n.lineno, *[d.lineno for d in n.decorator_list]]) if isinstance(n, ast.FunctionDef) else 0
+        if isinstance(n, ast.FunctionDef) and first == code.co_firstlineno:
+            lines = [r.lineno for r in ast.walk(n) if isinstance(r, ast.Return)] or [n.body[-1].lineno]
+            return [place_of_line(code.co_filename, line, code.co_name) for line in lines]
+    return []
+
+
+def is_wrong(function: Any, sample: Sample) -> bool:
+    """True if the backward of a custom Function contradicts finite differences of its forward.
+
+    Deliberate departures are none: an identity with another gradient (gradient reversal, clipping), a step function with
+    a made-up one (straight-through estimators, surrogate gradients).
+    """
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            return _contradicts(function, sample)
+    except Exception:  # the program's own code, run once more: whatever it does, there is no verdict then
+        return False
+
+
+def _contradicts(function: Any, sample: Sample) -> bool:
+    moving = [i for i, a in enumerate(sample.args) if isinstance(a, Tensor) and a._array.dtype.kind == "f"
+              and i < len(sample.grads) and isinstance(sample.grads[i], np.ndarray)]
+    return any(_contradicts_at(function, sample, i) for i in moving)
+
+
+def _forward(function: Any, sample: Sample, i: int, shift: Any) -> np.ndarray | None:
+    args = list(sample.args)
+    for k, a in enumerate(args):
+        if isinstance(a, Tensor):
+            exact = a._array.astype(np.float64) if a._array.dtype.kind == "f" else a._array.copy()
+            args[k] = wrap(exact + shift if k == i else exact)
+    from whygrad.autograd.grad_mode import no_grad
+
+    with no_grad():
+        result = function.apply(*args)
+    return result._array.astype(np.float64) if isinstance(result, Tensor) else None
+
+
+def _contradicts_at(function: Any, sample: Sample, i: int) -> bool:
+    x = sample.args[i]._array.astype(np.float64)
+    given = np.asarray(sample.grads[i], np.float64)
+    incoming = np.asarray(sample.incoming, np.float64)
+    still, again = _forward(function, sample, i, 0.0), _forward(function, sample, i, 0.0)
+    if still is None or still.shape != incoming.shape or not np.array_equal(still, again):  # type: ignore[arg-type]
+        return False
+    if still.shape == x.shape and np.allclose(still, x):
+        return False  # an identity: it is there for its gradient
+    if given.shape != x.shape:
+        return False
+    if still.shape == x.shape and _is_elementwise(function, sample, i, x, still):
+        slope = _slope(function, sample, i, np.ones_like(x), x)
+        # Where the forward is flat, a made-up gradient may be meant.
+        telling = np.zeros(x.shape, bool) if slope is None else slope != 0
+        expected = incoming * (0 if slope is None else slope)
+        return not np.allclose(given[telling], expected[telling], rtol=0.02, atol=1e-3 * _size(expected))
+    direction = np.random.default_rng(0).standard_normal(x.shape)
+    slope = _slope(function, sample, i, direction, x)
+    if slope is None or not slope.any():
+        return False
+    wanted, found = float((incoming * slope).sum()), float((given * direction).sum())
+    return abs(wanted - found) > 0.02 * max(abs(wanted), abs(found)) + 1e-4
+
+
+def _is_elementwise(function: Any, sample: Sample, i: int, x: np.ndarray, still: np.ndarray) -> bool:
+    half = (np.arange(x.size) % 2 == 0).reshape(x.shape)
+    moved = _forward(function, sample, i, half * 1e-3)
+    return moved is not None and np.array_equal(moved[~half], still[~half])
+
+
+def _size(x: np.ndarray) -> float:
+    return float(np.abs(x).max()) if x.size else 0.0
+
+
+def _slope(function: Any, sample: Sample, i: int, direction: np.ndarray, x: np.ndarray) -> np.ndarray | None:
+    """The derivative along a direction; None if two step sizes disagree (a kink, a jump)."""
+    slopes = []
+    for step in (1e-5, 1e-4):
+        width = step * (1 + np.abs(x).max())
+        above, below = (_forward(function, sample, i, sign * width * direction) for sign in (1, -1))
+        if above is None or below is None or above.shape != below.shape:
+            return None
+        slopes.append((above - below) / (2 * width))
+    tolerance = 1e-3 * _size(slopes[0]) + 1e-15
+    if not np.isfinite(slopes[0]).all() or not np.allclose(slopes[0], slopes[1], rtol=1e-2, atol=tolerance):
+        return None
+    return slopes[0]

@@ -1,0 +1,268 @@
+"""A leaf that requires grad and has none: cleared again, cut off from the loss, or not part of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from whygrad._tensor import Tensor
+from whygrad.autograd import engine
+from whygrad.autograd.node import Node
+from whygrad.why.answers import Explanation
+from whygrad.why.causes import at, told
+from whygrad.why.dataflow import reaches
+from whygrad.why.flow import leaves_from
+from whygrad.why.places import place, places
+from whygrad.why.question import Question
+from whygrad.why.record import Cause
+from whygrad.why.rules.custom import return_places
+from whygrad.why.rules.untracked import copied, copies_of
+from whygrad.why.source import expression, names_in
+
+_whygrad_internal_ = True
+
+HEADLINE = "this leaf requires grad, but its .grad is None"
+
+
+def cleared(q: Question) -> Explanation | None:
+    """The gradient was there, and was cleared since the last backward."""
+    log = _clearing(q)
+    last = _last_storing(q)
+    if log is None or (last is not None and last.number > log[2]):
+        return None
+    return _cleared(q, log)
+
+
+def cleared_earlier(q: Question) -> Explanation | None:
+    """The same, and a backward of another loss, which does not use this leaf, ran in between."""
+    log, last = _clearing(q), _last_storing(q)
+    if log is None or (last is not None and last.site == q.t.meta.reached_by.site):
+        return None
+    return _cleared(q, log)
+
+
+def _clearing(q: Question) -> Any:
+    log = q.t.meta.grad_log[-1] if q.t.meta.grad_log else None
+    return log if q.t.meta.reached_by is not None and log is not None and log[0] == "cleared" else None
+
+
+def _cleared(q: Question, log: Any) -> Explanation:
+    return Explanation(
+        HEADLINE, "grad-cleared",
+        f"backward {at(q.t.meta.reached_by.site)} did fill it, then it was cleared {at(log[1])}: zero_grad() sets .grad to None "
+        "(set_to_none=True is its default).",
+        "read or apply the gradient (optimizer.step()) before it is cleared: zero_grad(), forward, backward(), step(), in this "
+        "order.", places(log[1]))
+
+
+def _last_storing(q: Question) -> Any:
+    """The latest backward that writes `.grad`; autograd.grad does not."""
+    if q.watch is None:
+        return engine.last_backward()
+    return next((trace.backward for trace in q.watch.latest_first() if trace.stores), None)
+
+
+def no_backward(q: Question) -> Explanation | None:
+    if q.roots():
+        return None
+    return Explanation(HEADLINE, "no-backward", "No backward() has reached it: none ran, or its graph is gone.",
+                       "call loss.backward() first; pass loss=... to explain() if you mean a particular loss.")
+
+
+def not_stored(q: Question) -> Explanation | None:
+    """autograd.grad gives gradients back; backward(inputs=...) writes only those asked for."""
+    latest = next(iter(q.watch.latest_first()), None) if q.watch is not None and q.loss is None else None
+    if latest is None or (latest.stores and not latest.only) or q.t not in leaves_from([latest.root]):
+        return None
+    asked = latest.backward.site
+    if not latest.stores:
+        return Explanation(
+            HEADLINE, "returned-not-stored",
+            f"The gradients were computed {at(asked)}, and torch.autograd.grad() returns them: it never writes .grad.",
+            "use the tensors that autograd.grad() returns, or call loss.backward() if you want .grad.", places(asked))
+    return Explanation(
+        HEADLINE, "returned-not-stored", f"backward was called {at(asked)} with inputs=..., and writes .grad of these tensors "
+                                         "only.",
+        f"add {q.name or 'it'} to inputs=, or leave inputs= out.", places(asked))
+
+
+def returned_none(q: Question) -> Explanation | None:
+    """The walk did come to this leaf, but a custom backward had nothing for it."""
+    latest = next(iter(q.watch.latest_first()), None) if q.watch is not None else None
+    for step in latest.steps if latest is not None else ():
+        silent = [edge for edge, left in zip(step.edges, step.left, strict=False) if left == "none" and edge is not None]
+        if not silent or step.came == "none" or not (q.t in silent or q.t in leaves_from(silent)):
+            continue
+        name = type(step.node).__name__.removesuffix("Backward")
+        return Explanation(
+            HEADLINE, "custom-backward",
+            f"{name}, applied {at(step.node.site)}, leads to it, but its backward returned None for this argument (a function "
+            "without a return statement returns None), so nothing goes further back.",
+            f"return one gradient for each argument of {name}.forward; check it with torch.autograd.gradcheck.",
+            places(step.node.site) + return_places(step.node))
+    return None
+
+
+def switched_on_late(q: Question) -> Explanation | None:
+    """requires_grad was switched on, but after the forward had used the tensor."""
+    switched = q.t.meta.switched_at
+    if switched is None or not switched[0]:
+        return None
+    for root, _ in q.roots():
+        for node in _nearest_first(root):
+            for causes in node.cuts or ():
+                old = next((cause for cause in causes if cause in q.t._cause), None)
+                if old is None:
+                    continue
+                category = "frozen" if old.kind == "frozen" else "never-required-grad"
+                before = f" It had been frozen {at(old.site)}." if old.kind == "frozen" else ""
+                return Explanation(
+                    HEADLINE, category,
+                    f"requires_grad was switched on {at(switched[1])}, after the forward {at(node.site)} had used it while it "
+                    f"did not require grad: the forward recorded nothing for it.{before}",
+                    "call requires_grad_() before the forward, and compute the loss again.",
+                    places(switched[1], old.site if old.kind == "frozen" else None, node.site))
+    return None
+
+
+def patched_loss(q: Question) -> Explanation | None:
+    """The loss had no history and was made to require grad by hand."""
+    return next((patched(root) for root, _ in q.roots()[:1] if isinstance(root, Tensor) and root is not q.t), None)
+
+
+def patched(root: Tensor) -> Explanation | None:
+    """The answer for a loss that is a leaf because requires_grad was switched on by hand."""
+    if root._meta is None or root._meta.switched_at is None:
+        return None
+    real = [cause for cause in root._cause if cause.kind not in ("created", "frozen") and told(cause) is not None]
+    return _patched(root, real, "the loss") if real else None
+
+
+def patched_value(q: Question) -> Explanation | None:
+    """A value without history on the way to the loss was made to require grad by hand."""
+    for root, _ in q.roots():
+        for node in _nearest_first(root):
+            for edge in node.edges:
+                if not isinstance(edge, Tensor) or edge._meta is None or edge._meta.switched_at is None or edge is q.t:
+                    continue
+                real = [cause for cause in edge._cause if cause.kind not in ("created", "detach", "frozen")
+                        and told(cause) is not None and _is_behind(cause, q.t)]
+                if real:
+                    return _patched(edge, real, "a value on the way to the loss")
+    return None
+
+
+def _patched(leaf: Tensor, real: list[Cause], what: str) -> Explanation:
+    switched = leaf.meta.switched_at
+    assert switched is not None
+    reason = told(real[0])
+    assert reason is not None
+    return Explanation(
+        "backward() ran, but this parameter received no gradient", "loss-requires-grad-patch",
+        f"{what.capitalize()} had no history, and requires_grad was switched on by hand {at(switched[1])}. That silences the "
+        f"error, but makes {what} a leaf of its own, and does not connect it to the parameters: `loss.requires_grad = True` is "
+        f"popular advice, and wrong. The real cut is elsewhere: {reason.text}",
+        f"remove that line, and mend the cut: {reason.fix}", places(switched[1], *[cause.site for cause in real]))
+
+
+def cut(q: Question) -> Explanation | None:
+    """The way from the leaf to the loss is cut: by detach, no_grad, an op without derivative ..."""
+    for root, _ in q.roots():
+        found = _cut_leading_to(root, q.t)
+        if found is None:
+            continue
+        cause, path = found
+        answer = told(cause, "A value was")
+        assert answer is not None
+        return Explanation(HEADLINE, answer.category, f"The way from {q.it} to the loss is cut. {answer.text}", answer.fix,
+                           places(cause.site, cause.origin), path)
+    return None
+
+
+def copied_out(q: Question) -> Explanation | None:
+    """Its value went into the loss as a plain number: the engine cannot see it, but the text tells."""
+    for _, backward in q.roots()[:1]:
+        called = None if backward is None else place(backward.site)
+        node = None if called is None else expression(called.expression)
+        if called is None or node is None:
+            continue
+        used = names_in(node) - {"torch", "torch.autograd", "torch.autograd.grad"}
+        for copy in copies_of(q.t, q.watch):
+            taken = place(copy.site)
+            if taken is not None and taken.file == called.file and reaches(taken.file, taken.line, used):
+                return copied(copy, HEADLINE, "none", [])
+    return None
+
+
+def unused(q: Question) -> Explanation | None:
+    roots = q.roots()
+    if not roots:
+        return None
+    root, backward = roots[0]
+    where = f" {at(backward.site)}" if backward is not None else ""
+    return Explanation(
+        HEADLINE, "unused-in-loss",
+        f"No operation leads from {q.it} to the loss that was differentiated{where}: the loss does not depend on it (it is "
+        "unused, not part of this graph), so backward never reaches it.",
+        "use it in the computation of the loss, or leave it out.",
+        places(root.site if isinstance(root, Node) else None, None if backward is None else backward.site))
+
+
+def _is_behind(cause: Cause, t: Tensor) -> bool:
+    return any(_leads_to(reference(), t, set()) for reference in cause.behind)
+
+
+def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
+    """The cut nearest to `root` that has `t` on its other side, and the ops between the cut and the root."""
+    came_from: dict[Any, Any] = {}
+    seen: set[Any] = set()
+    for node in _nearest_first(root, came_from):
+        cut_off = list(node.cuts or ())
+        # A leaf that was made from values copied out of the graph is a cut as well.
+        cut_off += [edge._cause for edge in node.edges if isinstance(edge, Tensor) and edge is not t]
+        for causes in cut_off:
+            for cause in causes:
+                if cause.kind != "frozen" and told(cause) is not None and any(
+                        _leads_to(reference(), t, seen) for reference in cause.behind):
+                    return cause, _path_to_root(node, came_from)
+    return None
+
+
+def _leads_to(target: Any, t: Tensor, seen: set[Any]) -> bool:
+    """True if `target` is `t`, or a node (still alive) from which it can be reached. `seen` did not lead to it before."""
+    pending = [target]
+    while pending:
+        target = pending.pop()
+        if target is t:
+            return True
+        if isinstance(target, Node) and target not in seen:
+            seen.add(target)
+            pending.extend(target.edges)
+    return False
+
+
+def _path_to_root(node: Node, came_from: dict[Any, Any]) -> list[str]:
+    """The names of the nodes from here to the root."""
+    path: list[str] = []
+    step: Node | None = node
+    while step is not None:
+        if step.visible:
+            path.append(type(step).__name__)
+        step = came_from[step]
+    return path
+
+
+def _nearest_first(root: Any, came_from: dict[Any, Any] | None = None) -> Iterator[Node]:
+    """Walk back from the root, noting for each node where it was come from."""
+    came_from = {} if came_from is None else came_from
+    if isinstance(root, Node):
+        came_from[root] = None
+    queue = deque(came_from)
+    while queue:
+        node = queue.popleft()
+        yield node
+        for edge in node.edges:
+            if isinstance(edge, Node) and edge not in came_from:
+                came_from[edge] = node
+                queue.append(edge)

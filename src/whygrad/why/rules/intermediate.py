@@ -1,0 +1,144 @@
+"""`.grad` of a tensor that was computed: only leaves keep theirs. Often the program believes to hold the leaf."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from whygrad._tensor import Tensor, grad_fn
+from whygrad.autograd.node import row_node
+from whygrad.why.answers import Explanation
+from whygrad.why.causes import at
+from whygrad.why.flow import row_name
+from whygrad.why.places import Place, place, place_of_line, places
+from whygrad.why.question import Question
+from whygrad.why.source import called, last_assignment, names_in, statement_at, subject_of, targets_of, value_of
+
+_whygrad_internal_ = True
+
+
+def leaf_replaced(q: Question) -> Explanation | None:
+    """`w = w - lr * w.grad`: the name once meant a leaf, and now means the result of an operation on it."""
+    node = row_node(grad_fn(q.t))[0]
+    made = place(node.site)
+    subject = subject_of(q.read)
+    if made is None or not subject or q.t.retains_grad:
+        return None
+    statement = statement_at(made.file, made.line)
+    if statement is None or not _comes_from_a_leaf(node, statement):
+        return None
+    found = replaced(made, subject)
+    if found is None:
+        # `params = [p - lr * p.grad for p in params]`
+        again = targets_of(statement) & names_in(value_of(statement))
+        found = replaced(made, sorted(again)[0]) if again and isinstance(value_of(statement), _COMPREHENSIONS) else None
+    return found
+
+
+_COMPREHENSIONS = (ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Call, ast.Dict, ast.List, ast.Tuple)
+# Ops of layers: what they are applied to comes first, the layer's own parameters after it.
+_LAYERS = {"linear", "convolution", "addmm", "batch_norm", "layer_norm", "group_norm", "embedding", "recurrent_layer",
+           "mkldnn_rnn_layer", "prelu"}
+
+
+def _comes_from_a_leaf(node: Any, statement: ast.stmt) -> bool:
+    """What the statement computes is computed from a leaf, and not only from a layer's parameters."""
+    pending, seen = [node], set()
+    while pending:
+        current = row_node(pending.pop())[0]
+        if isinstance(current, Tensor):
+            return True
+        if current is None or current in seen:
+            continue
+        seen.add(current)
+        here = place(current.site)
+        if here is not None and statement.lineno <= here.line <= (statement.end_lineno or statement.lineno):
+            pending += current.edges[:1] if row_name(current) in _LAYERS else current.edges
+    return False
+
+
+def replaced(made: Place, subject: str, headline: str = "", symptom: str = "none") -> Explanation | None:
+    """The answer if the statement at `made` gives the name `subject` to the result of an operation on what it meant."""
+    statement = statement_at(made.file, made.line)
+    value = value_of(statement)
+    if statement is None or value is None or not _same(subject, targets_of(statement)):
+        return None
+    headline = headline or f"`{subject}.grad` is None: `{subject}` is not the leaf"
+    fix = (f"keep the leaf and update it in place without recording: with torch.no_grad(): {subject} -= ... (and reset "
+           f"{subject}.grad = None); or create it in its final form and then call requires_grad_().")
+    if isinstance(statement, ast.AugAssign) or _same(subject, names_in(value)):
+        text = (f"The name `{subject}` no longer refers to the original leaf: line {made.line}, `{_shown(statement)}`, assigned "
+                "it a new tensor, the result of an operation on the old one. Only leaves keep .grad; the leaf is another object "
+                "now, and this one is not a leaf.")
+        if "grad" in ast.unparse(value):
+            text += (f" `{subject} = {subject} - lr * {subject}.grad` is often advised against the error about in-place changes "
+                     "of a leaf, but it replaces the leaf instead of updating it.")
+        return Explanation(headline, "leaf-replaced", text, fix, [made], symptom=symptom)
+    creation = next((n for n in ast.walk(value) if isinstance(n, ast.Call) and n is not value and _makes_leaf(n)), None)
+    if creation is None:
+        return None
+    return Explanation(
+        headline, "leaf-replaced",
+        f"The leaf was made in line {made.line} by `{ast.unparse(creation)}`, but the name `{subject}` never referred to it: "
+        f"`{made.expression}` is an operation on that leaf, and `{subject}` was assigned the result of it, a new tensor which is "
+        "not a leaf. Only leaves keep .grad, and nothing else refers to this one.",
+        "apply the operation first and ask for the gradient last: create the tensor in its final form (dtype, device, scale, "
+        "shape) and then call .requires_grad_() on it.", [made], symptom=symptom)
+
+
+def _same(subject: str, names: set[str]) -> bool:
+    """`m.w` of the outside may be `self.w` where it is assigned."""
+    own = f"self.{subject.rpartition('.')[2]}" if "." in subject else subject
+    return subject in names or own in names
+
+
+def _makes_leaf(call: ast.Call) -> bool:
+    if called(call) in ("Parameter", "requires_grad_"):
+        return True
+    return any(k.arg == "requires_grad" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
+               for k in call.keywords)
+
+
+def _shown(statement: ast.stmt) -> str:
+    return ast.unparse(statement).partition("\n")[0]
+
+
+def without_retain_grad(q: Question) -> Explanation | None:
+    """Only leaves keep `.grad`."""
+    node = row_node(grad_fn(q.t))[0]
+    causes = own_assignment(q, places(node.site)) + places(node.site)
+    text = (f"{q.it} is not a leaf but an intermediate (non-leaf) tensor: it was computed {at(node.site)} "
+            f"({type(node).__name__}). backward() does pass a gradient through it, but only leaf tensors keep theirs in .grad, "
+            "so that memory for intermediate results can be freed. Whether its inputs require grad has nothing to do with it.")
+    if q.t.retains_grad:
+        late = _retain_grad_line(q)
+        text += (" retain_grad() was called, but after that backward() (or no backward has passed here since): it has to be "
+                 "called before.")
+        causes += [] if late is None else [late]
+    subject = q.name or "tensor"
+    return Explanation(
+        "this tensor's .grad is None", "non-leaf-no-retain", text,
+        f"call {subject}.retain_grad() before backward(), or use torch.autograd.grad(loss, {subject}).", causes)
+
+
+def own_assignment(q: Question, known: list[Place]) -> list[Place]:
+    """Where the name that was read got its value, if that is another line than the tensor's origin."""
+    subject = subject_of(q.read)
+    if q.read is None or not subject.isidentifier() or not known:
+        return []
+    statement = last_assignment(q.read.file, subject, q.read.line)
+    if statement is None or known[0].file != q.read.file or statement.lineno <= known[0].line <= (statement.end_lineno or 0):
+        return []
+    return [place_of_line(q.read.file, statement.lineno)]
+
+
+def _retain_grad_line(q: Question) -> Place | None:
+    """Where the text calls `<subject>.retain_grad()`."""
+    subject = subject_of(q.read)
+    if q.read is None or not subject:
+        return None
+    for line in range(q.read.line, 0, -1):
+        here = place_of_line(q.read.file, line)
+        if here.expression.startswith(f"{subject}.retain_grad("):
+            return here
+    return None

@@ -1,0 +1,85 @@
+"""A gradient that is nan or infinite: the op whose derivative (or whose value) is not finite."""
+
+from __future__ import annotations
+
+from whygrad.why.answers import Explanation
+from whygrad.why.causes import at
+from whygrad.why.flow import op_words, row_name, state, where_it_turned
+from whygrad.why.nonfinite import Origin
+from whygrad.why.places import place, places
+from whygrad.why.question import Question
+
+_whygrad_internal_ = True
+
+HEADLINE = "this gradient is nan or infinite"
+
+# op -> (why its derivative is not finite, what to do)
+_DERIVATIVES = {
+    "sqrt": ("the derivative of sqrt at 0 is 1/0 = inf, and 0 * inf = nan",
+             "make the input of sqrt safe before it is applied: sqrt(x + eps), or torch.where on the input (not on the result)"),
+    "rsqrt": ("the derivative of rsqrt at 0 is infinite", "add a small eps to its input"),
+    "norm": ("the derivative of a norm at 0 is 0/0", "add a small eps under the root"),
+    "log": ("the derivative of log at 0 is 1/0 = inf, and 0 * inf = nan",
+            "clamp or shift the input of log before it is applied: log(x + eps); xlogy, log_softmax or logsigmoid avoid it"),
+    "div": ("dividing by 0 gives inf (0/0 = nan), and so does its derivative",
+            "make the denominator safe before the division: y + eps, or torch.where on the denominator"),
+    "reciprocal": ("the derivative of 1/x at 0 is infinite", "make the denominator safe before the division"),
+    "pow": ("the derivative of x ** p at 0 is infinite for p < 1, and 0 * inf = nan",
+            "make the base safe before the power is taken: (x + eps) ** p"),
+    "acos": ("the derivative of acos is -1 / sqrt(1 - x**2), infinite at -1 and 1",
+             "clamp its input a little inside (-1, 1), or use atan2"),
+    "asin": ("the derivative of asin is 1 / sqrt(1 - x**2), infinite at -1 and 1",
+             "clamp its input a little inside (-1, 1), or use atan2"),
+    "std": (("a standard deviation has derivative 0/0 where all values are equal, and is nan for a single value (it divides by "
+            "n - 1 = 0)"), "add eps under the root, use correction=0, or make sure there are several different values"),
+    "var": ("the variance of a single value divides by n - 1 = 0", "use correction=0, or make sure there are several values"),
+    "atan2": ("the derivative of atan2 at (0, 0) is 0/0", "keep its arguments away from 0"),
+    "exp": ("exp overflows float32 above about 88: its value is inf, and inf/inf or 0 * inf is nan",
+            "subtract the maximum first, or use softmax, log_softmax or logsumexp, which do"),
+}
+
+_BRANCH = (" A branch that torch.where does not select still sends its gradient (a zero) back through {name}; so does a mask "
+           "applied after it.")
+
+
+def not_finite(q: Question) -> Explanation | None:
+    if state(q.t._grad) != "bad":
+        return None
+    trace = q.trace
+    turn = None if trace is None else where_it_turned(trace.steps, q.t, "bad")
+    if trace is None or turn is None:
+        reached = q.t.meta.reached_by.site if q.t.meta.reached_by is not None else None
+        return Explanation(HEADLINE, "nan-derivative", "The gradient was not finite when backward started: look at the loss.",
+                           "find the first nan of the forward: print the loss and its parts.", places(reached), symptom="nan")
+    if trace.origin is not None:
+        return _forward(trace.origin, op_words(turn.node))
+    name = row_name(turn.node)
+    reason, fix = _DERIVATIVES.get(name, ((f"at these values the local derivative of {name} is infinite or undefined, or it "
+                                          "overflows, and 0 * inf = nan"), f"make the input of {name} safe before it is applied"))
+    return Explanation(
+        HEADLINE, "nan-derivative",
+        f"It turned nan (or inf) in the derivative of {op_words(turn.node)} {at(turn.node.site)}: "
+        f"{reason}.{_BRANCH.format(name=name)}",
+        f"{fix}.", places(turn.node.site), symptom="nan")
+
+
+def _forward(origin: Origin, turned: str) -> Explanation:
+    """The forward itself was not finite."""
+    if not origin.name:
+        here = place(origin.site)
+        what = "" if here is None or not here.expression else f" ({here.quoted()})"
+        return Explanation(
+            HEADLINE, "nan-derivative",
+            f"The values were {origin.gave} before anything was computed: the tensor made {at(origin.site)}{what} contains "
+            f"{origin.gave}, and backward carried it on through {turned}. If it is a parameter, an earlier step made it so (the "
+            "learning rate may be too high: overflow).",
+            "find out how the first nan got into that tensor: check the data, lower the learning rate, clip the gradients.",
+            places(origin.site), symptom="nan")
+    reason, fix = _DERIVATIVES.get(origin.name, (f"{origin.name} gives {origin.gave} for these inputs",
+                                                 f"keep the inputs of {origin.name} where it is defined"))
+    given = f" (given {origin.given})" if origin.given else ""
+    return Explanation(
+        HEADLINE, "nan-derivative",
+        f"The forward was not finite already: {origin.name} {at(origin.site)} gave {origin.gave}{given}, and backward carried it "
+        "on "
+        f"through {turned}: {reason}.{_BRANCH.format(name=origin.name)}", f"{fix}.", places(origin.site), symptom="nan")

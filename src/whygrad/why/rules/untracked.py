@@ -1,0 +1,107 @@
+"""`.grad` of a tensor that does not require grad, and `requires_grad` that reads False: why it has no history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad._tensor import Tensor
+from whygrad.why.answers import Explanation
+from whygrad.why.causes import at, told
+from whygrad.why.dataflow import reaches
+from whygrad.why.facts import Copy
+from whygrad.why.places import Place, place, places
+from whygrad.why.question import Question
+from whygrad.why.record import Cause
+from whygrad.why.rules.intermediate import own_assignment, replaced
+from whygrad.why.source import expression, names_in, subject_of
+
+_whygrad_internal_ = True
+
+NO_GRADIENT = "this tensor's .grad is None, and it does not require grad"
+
+
+def no_history(q: Question, headline: str = NO_GRADIENT, symptom: str = "none") -> Explanation:
+    """The answer for a tensor that does not require grad."""
+    subject = subject_of(q.read)
+    for cause in q.t._cause:
+        made = place(cause.site)
+        if subject and made is not None and cause.kind in ("grad-mode-off", "detach"):
+            found = replaced(made, subject, headline, symptom)
+            if found is not None:
+                found.text += f" And it happened under {cause.detail}, so the new tensor does not even require grad."
+                return found
+    return from_causes(q, q.t._cause, headline, symptom)
+
+
+def from_causes(q: Question, causes: tuple[Cause, ...], headline: str, symptom: str) -> Explanation:
+    for cause in causes:
+        answer = told(cause, f"{q.it} was" if q.name else "It was")
+        if answer is None:
+            continue
+        found = places(cause.site, cause.origin)
+        text, fix, category = answer.text, answer.fix, answer.category
+        if cause.kind == "created":
+            copy = copy_feeding(q.watch, found[0] if found else None)
+            if copy is not None:
+                return copied(copy, headline, symptom, found)
+            if symptom == "error":
+                text, fix, found = _several_created(causes)
+            else:
+                found = own_assignment(q, found) + found
+        elif cause.kind == "frozen":
+            extra, more = _misspelt_switch(q)
+            text, found = text + extra, found + more
+        return Explanation(headline, category, text, fix, found, symptom=symptom)
+    return Explanation(headline, "never-required-grad", f"No gradient was ever asked for: {q.it} is a leaf with "
+                                                        "requires_grad=False.",
+                       "create it with requires_grad=True, or call .requires_grad_() before the forward.", symptom=symptom)
+
+
+def _several_created(causes: tuple[Cause, ...]) -> tuple[str, str, list[Place]]:
+    """Nothing that went into a result requires grad."""
+    created = [cause for cause in causes if cause.kind == "created"]
+    found = places(*[cause.site for cause in created])
+    where = ", ".join(dict.fromkeys(at(cause.site) for cause in created))
+    return ((f"Nothing it was computed from requires grad: it was computed from tensors created {where} without "
+            "requires_grad=True, so there is nothing to differentiate with respect to."),
+            ("create the tensors you want gradients for with requires_grad=True, or call .requires_grad_() on them before the "
+            "forward."), found)
+
+
+def _misspelt_switch(q: Question) -> tuple[str, list[Place]]:
+    """`module.requires_grad = True` sets an attribute and switches nothing."""
+    noted = None if q.watch is None else q.watch.module_attribute(q.t)
+    if noted is None or not noted[1]:
+        return "", []
+    return ((f" Assigning requires_grad on a Module {at(noted[0])} only sets a Python attribute of the module; its parameters "
+            "stay as they are: call module.requires_grad_(True)."), places(noted[0]))
+
+
+def copy_feeding(watch: Any, made: Place | None) -> Copy | None:
+    """The copy of a tensor's value that the text leads into the expression at a place."""
+    node = None if made is None else expression(made.expression)
+    if watch is None or made is None or node is None:
+        return None
+    used = names_in(node)
+    for copy in reversed(watch.copies()):
+        taken = place(copy.site)
+        if taken is None or taken.file != made.file or not copy.behind:
+            continue
+        inside = made.line <= taken.line <= made.end_line and taken.expression in made.expression
+        if inside or reaches(taken.file, taken.line, used):
+            return copy
+    return None
+
+
+def copied(copy: Copy, headline: str, symptom: str, found: list[Place], path: tuple[str, ...] = ()) -> Explanation:
+    return Explanation(
+        headline, "value-copied-out",
+        f"The value left the graph {at(copy.site)}: {copy.how} gives plain numbers, which have no history, and what is computed "
+        "from them is a new tensor (a new leaf) that no gradient leaves.",
+        f"stay in tensors: leave out {copy.how} there (torch.stack instead of a list of numbers, torch functions instead of "
+        "NumPy's or math's); keep copies for logging only.", places(copy.site) + found, list(path), symptom=symptom)
+
+
+def copies_of(t: Tensor, watch: Any) -> list[Copy]:
+    """The copies of values that were computed from a leaf, latest first."""
+    return [] if watch is None else [copy for copy in reversed(watch.copies()) if copy.leads_to(t)]

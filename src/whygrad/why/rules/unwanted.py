@@ -1,0 +1,207 @@
+"""A gradient where none is wanted, or one that is never applied."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from whygrad._tensor import Tensor
+from whygrad.why.answers import Explanation
+from whygrad.why.causes import at
+from whygrad.why.flow import leaves_from
+from whygrad.why.names import Owner, unregistered
+from whygrad.why.places import Place, place_of_line, places
+from whygrad.why.question import Question
+from whygrad.why.record import Site
+from whygrad.why.rules import Doubtful
+from whygrad.why.source import statements, targets_of
+
+_whygrad_internal_ = True
+
+# What programs call a network that is to be left alone.
+_CONSTANT = re.compile(r"teacher|target|frozen|ema|old|ref|prior|pretrained|momentum|critic|fixed|extractor|vgg|shadow|baseline",
+                       re.IGNORECASE)
+
+
+def assigned_at(t: Tensor) -> Site | None:
+    """Where `.grad` was set by hand, if no backward has written it since."""
+    log = t.meta.grad_log[-1] if t.meta.grad_log else None
+    if log is None or log[0] != "assigned":
+        return None
+    reached = t.meta.reached_by
+    where: Site = log[1]
+    return where if reached is None or reached.number <= log[2] else None
+
+
+def without_requires_grad(q: Question) -> Explanation | None:
+    """`.grad` has a value although the tensor does not require grad."""
+    if q.t.requires_grad:
+        return None
+    headline = "requires_grad is False, yet .grad has a value"
+    assigned = assigned_at(q.t)
+    if assigned is not None:
+        return Explanation(
+            headline, "grad-assigned",
+            f"The value was assigned by hand {at(assigned)}. requires_grad=False only means that backward computes nothing for "
+            "this tensor: it neither writes .grad nor clears what is there, so an assigned value stays. A tensor that does not "
+            "require grad never collects a gradient by taking part in tracked operations.",
+            "set .grad = None to remove it.", places(assigned), symptom="stale")
+    reached = q.t.meta.reached_by.site if q.t.meta.reached_by is not None else None
+    frozen = q.t.meta.switched_at[1] if q.t.meta.switched_at is not None else None
+    return Explanation(
+        headline, "stale-grad-after-freeze",
+        f"The value is stale: left over from the earlier backward {at(reached)}, when the tensor still required grad. Switching "
+        f"requires_grad off {at(frozen)} stops new gradients but does not erase the old one, and an optimizer that holds the "
+        "tensor will still apply it.",
+        "clear it when you freeze the tensor: set .grad = None, or call zero_grad().", places(frozen, reached), symptom="stale")
+
+
+def frozen_in_vain(q: Question) -> Explanation | None:
+    """`module.requires_grad = False` (or a misspelt attribute of a tensor) switches nothing."""
+    noted = None if q.watch is None else q.watch.module_attribute(q.t)
+    if noted is not None and noted[1] is False:
+        return Explanation(
+            "this tensor was to be frozen, but has a gradient", "frozen",
+            f"It is not frozen: assigning requires_grad = False on a Module {at(noted[0])} only sets a Python attribute of the "
+            "module, and its parameters still require grad.",
+            "call module.requires_grad_(False), which switches all its parameters.", places(noted[0]), symptom="unwanted")
+    wrong = next((name for name in q.t.__dict__ if re.fullmatch(r"requires?_?grads?(ient)?s?", name)), None)
+    if wrong is None:
+        return None
+    line = _line_assigning(q, wrong)
+    return Explanation(
+        "this tensor was to be frozen, but has a gradient", "frozen",
+        f"It is not frozen: `{wrong}` is not an attribute that PyTorch knows, so assigning it changed nothing; requires_grad is "
+        "still True.", f"write requires_grad instead of {wrong}.", [] if line is None else [line], symptom="unwanted")
+
+
+def _line_assigning(q: Question, attribute: str) -> Place | None:
+    for statement in statements(q.read.file) if q.read is not None else ():
+        if any(name.endswith(f".{attribute}") for name in targets_of(statement)):
+            assert q.read is not None
+            return place_of_line(q.read.file, statement.lineno)
+    return None
+
+
+def missing_detach(q: Question) -> Doubtful | None:
+    """A network that another optimizer's step is not about received a gradient: its output was not detached."""
+    trace = q.trace
+    count = 0 if trace is None else q.watch.count_optimizers()
+    if trace is None or not trace.stores or not count:
+        return None
+    holders = q.watch.holders(q.t)
+    if count < 2 if holders else not _is_left_alone(q, q.owner):
+        return None
+    used = trace.consumers(q.t)
+    if not used:
+        return None
+    behind = leaves_from(used)
+    site = used[-1].site
+    meeting = _meeting_point(trace, q.t, behind | q.watch.held_with(q.t) | _parameters_of(q.owner))
+    sites = (meeting, site) if holders else (site, meeting)
+    ledger = q.ledger
+    explanation = Explanation(
+        "this gradient is unwanted: what is trained here does not need it", "missing-detach",
+        f"{q.it} took part {at(site)} in the loss of the backward {at(trace.backward.site)}, and nothing was detached, so the "
+        f"gradient flows into it as well, although {'another optimizer' if holders else 'no optimizer'} is to train it: for this "
+        "step its output is a constant. eval() does not stop gradients.",
+        "detach its output before it enters this loss (output.detach()), or compute it inside with torch.no_grad().",
+        places(*sites, trace.backward.site), symptom="unwanted")
+    number, leaves = trace.backward.number, set(trace.leaves)
+
+    def only_others_stepped() -> bool:
+        """After that backward an optimizer stepped which holds leaves it reached, none of them behind this tensor's ops."""
+        if ledger is not None and number in ledger.applied:
+            return False
+        for held in q.watch.stepped_after(number):
+            reached = held & leaves
+            if reached and q.t not in held and not reached & behind:
+                return True
+        return False
+
+    return Doubtful(explanation, only_others_stepped)
+
+
+def _parameters_of(owner: Owner | None) -> set[Any]:
+    return set() if owner is None else set(owner.module.parameters())
+
+
+def _meeting_point(trace: Any, t: Tensor, own: set[Any]) -> Site | None:
+    """Where what was computed from `t` and its like meets what is to be trained: there it should have been detached."""
+    on_the_way = trace.leading_to(t)
+    for step in reversed(trace.steps):
+        others = [edge for edge in step.edges if edge is not None and edge not in on_the_way]
+        if step.node in on_the_way and others and not leaves_from(others) <= own:
+            site: Site = step.node.site
+            return site
+    return None
+
+
+def _is_left_alone(q: Question, owner: Owner | None) -> bool:
+    """A whole network that no optimizer holds, and that looks like a teacher, a target network or an average."""
+    if owner is None or not owner.registered or any(q.watch.holders(p) for p in owner.module.parameters()):
+        return False
+    copied = owner.module in q.watch.loaded or any(cause.kind == "parameter-rewrapped" for cause in q.t._cause)
+    return copied or not owner.module.training or bool(_CONSTANT.search(owner.name))
+
+
+def not_in_optimizer(q: Question) -> Doubtful | None:
+    """The gradient is fine, but no optimizer holds the tensor."""
+    if q.watch is None or not q.watch.count_optimizers() or q.t.meta.reached_by is None or q.watch.holders(q.t):
+        return None
+    if not _is_to_be_learned(q):
+        return None
+    t, version = q.t, q.t.meta.watched_version
+    sites = q.watch.optimizer_sites(q.trace)
+    explanation = not_held_words(q.owner, sites, q.it)
+
+    def never_updated() -> bool:
+        return bool(q.watch.step_log) and not q.watch.holders(t) and t._counter[0] <= version
+
+    return Doubtful(explanation, never_updated)
+
+
+def _is_to_be_learned(q: Question) -> bool:
+    """A Parameter, a tensor attribute of a module, or a plain tensor beside others that an optimizer holds."""
+    from whygrad.parameter import Parameter
+
+    if isinstance(q.t, Parameter) or (q.owner is not None and not q.owner.registered):
+        return True
+    ledger = q.ledger
+    return bool(q.t.meta.switched_at is None and ledger is not None and q.watch.holds_plain_tensors()
+                and ledger.reached > 1)
+
+
+def not_held_words(owner: Owner | None, sites: list[Site], it: str) -> Explanation:
+    reason, fix = ("It was made or replaced after the optimizer, or the optimizer was given other parameters",
+                   ("build the optimizer last, from all parameters that are to be trained (model.parameters()), or add this one "
+                   "with optimizer.add_param_group"))
+    found: list[Place] = []
+    if owner is not None and not owner.registered:
+        attribute = re.split(r"[.\[]", owner.path.removeprefix(f"{owner.name}."))[0]
+        container = owner.module.__dict__.get(attribute)
+        kind, better = (("a plain Python dict", "nn.ModuleDict (nn.ParameterDict)") if isinstance(container, dict) else
+                        ("a plain Python list", "nn.ModuleList (nn.ParameterList)") if isinstance(container, (list, tuple)) else
+                        ("a plain tensor attribute", "nn.Parameter"))
+        reason = (f"It is not registered: `{attribute}` is {kind} of the module, and {owner.name}.parameters() does not see what "
+                  "is in there")
+        fix = f"hold it in {better}, so that parameters() and therefore the optimizer see it"
+        found = _attribute_line(owner, attribute)
+    where = f"the one made {at(sites[0])} was never given it" if sites else "none was given it"
+    return Explanation("this tensor has a gradient, but nothing updates it", "not-in-optimizer",
+                       f"No optimizer holds {it}: {where}. {reason}.", f"{fix}.", places(*sites) + found, symptom="no-update")
+
+
+def _attribute_line(owner: Owner, attribute: str) -> list[Place]:
+    """Where the class assigns `self.<attribute>`."""
+    code: Any = getattr(type(owner.module).__init__, "__code__", None)
+    for statement in statements(code.co_filename) if code is not None else ():
+        if f"self.{attribute}" in targets_of(statement) and statement.lineno >= code.co_firstlineno:
+            return [place_of_line(code.co_filename, statement.lineno)]
+    return []
+
+
+def unregistered_of(module: Any) -> dict[int, str]:
+    """id -> path of the tensors in a module that `parameters()` does not see."""
+    known = {id(p) for p in module.parameters()}
+    return {id(t): path for path, t in unregistered(module) if id(t) not in known}

@@ -1,0 +1,225 @@
+"""A gradient that is zero, wholly or in part: where on the way back it was lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whygrad._tensor import Tensor
+from whygrad.autograd.node import Node, row_node
+from whygrad.why.answers import Explanation
+from whygrad.why.causes import at
+from whygrad.why.flow import (
+    BOUNDED,
+    FLAT,
+    RECTIFIED,
+    SATURATED,
+    SELECTING,
+    STEPWISE,
+    Step,
+    Turn,
+    op_words,
+    row_name,
+    state,
+    where_it_turned,
+)
+from whygrad.why.places import places
+from whygrad.why.question import Question
+from whygrad.why.record import Site
+
+_whygrad_internal_ = True
+
+# Losses that are zero at their minimum, and there have derivative zero.
+_LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
+# What may stand between such a place and the root for it to be the loss itself.
+_SUMMING = {"sum", "mean", "mul", "div", "add", "sub", "neg", "sqrt", "norm", "select", "squeeze", "view", "reshape", "linear"}
+
+
+def zero(q: Question) -> Explanation | None:
+    if state(q.t._grad) != "zero" or q.t.meta.reached_by is None:
+        return None
+    ledger = q.ledger
+    if ledger is not None and ledger.deposits and ledger.deposits[-1].state == "fine":
+        return _cleared_in_place(q)
+    steps = q.steps
+    turn = where_it_turned(steps, q.t, "zero")
+    if turn is None:
+        return _cancelled(q)
+    if _at_a_minimum(turn, steps):
+        masked = _masked_before(q)
+        if masked is not None:
+            return _factor(masked)
+        return Explanation(
+            "this gradient is exactly zero", "ok",
+            f"The loss is at its minimum (or another stationary point): {op_words(turn.node)} {at(turn.node.site)} has "
+            "derivative 0 "
+            "there, and a zero gradient is right.", causes=places(turn.node.site), symptom="ok")
+    if row_name(turn.node) in FLAT:
+        return _flat(turn.node, "this gradient is exactly zero", "zero")
+    return _factor(turn)
+
+
+def _cleared_in_place(q: Question) -> Explanation | None:
+    """backward brought something; it is zero because the program filled it with zeros."""
+    grad = q.t._grad
+    assert grad is not None
+    log = q.t.meta.grad_log[-1] if q.t.meta.grad_log else None
+    written = grad._counter[1] if len(grad._counter) > 1 else None
+    site = log[1] if log is not None and log[0] == "cleared" else written
+    return Explanation(
+        "this gradient is exactly zero", "grad-cleared",
+        f"backward {at(q.t.meta.reached_by.site)} did fill it, then it was set to zero {at(site)} (zero_(), or zero_grad() with "
+        "set_to_none=False), before it was read.",
+        "read or apply the gradient before it is cleared.", places(site), symptom="zero")
+
+
+def _cancelled(q: Question) -> Explanation | None:
+    """Every contribution is there, and together they are zero."""
+    used = [] if q.trace is None else q.trace.consumers(q.t)
+    if not used:
+        return None
+    site = used[0].site
+    return Explanation(
+        "this gradient is exactly zero", "zero-factor",
+        f"Gradients do reach it, but they cancel each other: what {op_words(used[0])} {at(site)} contributes adds up to exactly "
+        "zero, because the loss does not change when this value changes (for example a sum of softmax outputs, or a shift that a "
+        "normalisation takes out again).",
+        "look for the part of the loss that undoes the effect of this value.", places(site), symptom="zero")
+
+
+def _at_a_minimum(turn: Turn, steps: list[Step]) -> bool:
+    """The gradient vanished in the loss itself, whose difference is zero."""
+    name = row_name(turn.node)
+    if name not in _LOSSES | {"pow", "mul", "abs", "norm", "dist"}:
+        return False
+    if name == "mul" and len({row_node(edge)[0] for edge in turn.node.edges}) > 1:
+        return False
+    after = {turn.node}
+    for step in reversed(steps):
+        if any(edge in after for edge in step.edges if edge is not None):
+            after.add(step.node)
+    return all(row_name(node) in _SUMMING for node in after if node is not turn.node and node.visible)
+
+
+def _masked_before(q: Question) -> Turn | None:
+    """The loss is zero because a factor on the way is."""
+    trace = q.trace
+    on_the_way = set() if trace is None else trace.leading_to(q.t)
+    for step in trace.steps if trace is not None else ():
+        if step.zero_operand and step.node in on_the_way:
+            return Turn(step.node, next(i for i, edge in enumerate(step.edges) if edge in on_the_way))
+    return None
+
+
+def _site_of_input(node: Node, position: int) -> Site | None:
+    """Where the argument's values come from: its last in-place write or its creation, if it is a leaf or a constant."""
+    edge = row_node(node.edges[position])[0] if node.edges[position] is not None else None
+    if isinstance(edge, Tensor):
+        counter = edge._counter
+        return counter[1] if len(counter) > 1 else edge._cause[0].site if edge._cause else None
+    causes = node.cuts[position] if edge is None and node.cuts is not None and position < len(node.cuts) else ()
+    return causes[0].site if causes else None
+
+
+def _factor(turn: Turn) -> Explanation:
+    """The gradient was multiplied by zero: the other argument of the node is zero."""
+    node = turn.node
+    others = [site for i in range(len(node.edges)) if i != turn.position
+              for site in [_site_of_input(node, i)] if site is not None]
+    origin = f" That factor comes from {at(others[0]).removeprefix('in ')}." if others else ""
+    name = op_words(node)
+    what = ("the weight of that layer is all zeros (a zero-initialised layer)" if row_name(node) in ("linear", "matmul", "addmm",
+                                                                                                    "convolution") else
+            "the other factor is zero: a zero weight, a mask, or a loss weight of 0")
+    return Explanation(
+        "this gradient is exactly zero", "zero-factor",
+        f"The path is there, but in {name} {at(node.site)} the gradient is multiplied by something that is exactly zero here: "
+        f"{what}.{origin}",
+        "make that factor non-zero (initialise the weight, check the mask or the weight of the loss term), or accept that "
+        "nothing can flow here.", places(node.site, *others), symptom="zero")
+
+
+def _flat(node: Node, headline: str, symptom: str, share: float = 1.0) -> Explanation:
+    name = row_name(node)
+    all_ = "all" if share == 1.0 else f"{share:.0%} of"
+    if name in RECTIFIED:
+        which = "every input is" if share == 1.0 else f"{share:.0%} of the inputs are"
+        reason = f"{which} negative there (below zero), so {name} gives 0 and its derivative is 0: dead units"
+        fix = f"start the bias near zero, lower the learning rate, or use LeakyReLU, which is not flat (instead of {name})."
+    elif name in BOUNDED:
+        reason = f"{all_} its inputs lie outside the bounds of {name}, where it is constant and its derivative is 0"
+        fix = f"keep the inputs inside the bounds, or replace {name} by something with a slope everywhere (sigmoid, softplus)."
+    elif name in STEPWISE:
+        reason = f"{name} is a step function: it is flat everywhere, and its derivative is 0 wherever it exists"
+        fix = f"use a straight-through estimator: x + ({name}(x) - x).detach(), or a smooth surrogate."
+    elif name in SELECTING:
+        reason = (f"{name} selects elements: only what was selected receives a gradient, everything else exactly 0, and nothing "
+                  "of this tensor was selected" if share == 1.0 else
+                  f"{name} selects elements: only what was selected receives a gradient, everything else exactly 0")
+        fix = f"nothing is wrong with that; if all elements should learn, use a smooth version (logsumexp, softmax) of {name}."
+    else:
+        reason = f"{all_} its inputs are so large in magnitude that {name} is saturated: flat, with a derivative that rounds to 0"
+        fix = f"scale the inputs of {name} down (initialisation, normalisation), or use the loss that works on logits."
+    return Explanation(headline, "zero-local-derivative",
+                       f"The path is there, but {op_words(node)} {at(node.site)} has derivative exactly 0 at these values: "
+                       f"{reason}.",
+                       fix, places(node.site, _bias_site(node)), symptom=symptom)
+
+
+def _bias_site(node: Node) -> Site | None:
+    """Where a parameter that feeds the flat op was last set by hand, for example a bias filled with -20."""
+    before = row_node(node.edges[0])[0] if node.edges else None
+    for edge in before.edges if isinstance(before, Node) else ():
+        end = row_node(edge)[0]
+        if isinstance(end, Tensor) and len(end._counter) > 1:
+            site: Site | None = end._counter[1]
+            return site
+    return None
+
+
+def partly_zero(q: Question) -> Explanation | None:
+    """Many elements are exactly zero, because an op right behind the leaf stopped what came for them."""
+    grad: Any = q.t._grad
+    zeros = grad._array == 0
+    count = int(np.count_nonzero(zeros))
+    if not count or count == zeros.size or zeros.size < 2:
+        return None
+    trace = q.trace
+    used = [] if trace is None else trace.consumers(q.t)
+    if trace is None or len(used) != 1:
+        return None
+    steps = trace.steps
+    by_node = {step.node: step for step in steps}
+    name = row_name(used[0])
+    if name in FLAT - SATURATED and name != "where" and by_node[used[0]].stopped >= 0.25:
+        return _flat(used[0], "part of this gradient is exactly zero", "partly-zero", by_node[used[0]].stopped)
+    if name == "mul" and count >= 0.25 * zeros.size:
+        return _masked(q, used[0], zeros)
+    return _dead_units(used[0], steps, zeros)
+
+
+def _masked(q: Question, node: Node, zeros: np.ndarray) -> Explanation | None:
+    """The leaf was multiplied by a constant that is zero in places."""
+    position = next((i for i, edge in enumerate(node.edges) if edge is None), None)
+    site = None if position is None else _site_of_input(node, position)
+    if site is None:
+        return None
+    return Explanation(
+        "part of this gradient is exactly zero", "zero-factor",
+        f"{q.it} is multiplied {at(node.site)} by a factor that is zero in {np.count_nonzero(zeros)} of {zeros.size} places (a "
+        f"mask, made {at(site)}): there the gradient is 0 as well.",
+        "look at the mask; where it is 0, nothing is learned.", places(node.site, site), symptom="partly-zero")
+
+
+def _dead_units(node: Node, steps: list[Step], zeros: np.ndarray) -> Explanation | None:
+    """Whole rows of a layer's weight are zero: their units are dead behind a relu."""
+    rows = zeros.reshape(zeros.shape[0], -1).all(1)
+    dead = int(rows.sum())
+    if dead < 3 or dead < 0.5 * rows.size or row_name(node) not in ("linear", "addmm", "convolution"):
+        return None
+    for step in steps:
+        behind = {row_node(edge)[0] for edge in step.edges if edge is not None}
+        if node in behind and row_name(step.node) in RECTIFIED | BOUNDED and step.stopped >= 0.4:
+            return _flat(step.node, "part of this gradient is exactly zero", "partly-zero", dead / rows.size)
+    return None

@@ -1,0 +1,206 @@
+"""Reading the program's text: the statement at a place, what it assigns, what a name was assigned, how a read is used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from whygrad.why.places import Place, source_lines
+
+_whygrad_internal_ = True
+
+
+def tree(file: str) -> ast.Module | None:
+    """The syntax tree of a source file; None if there is no text, or none that parses."""
+    return _parsed("".join(source_lines(file)))
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def expression(text: str) -> ast.expr | None:
+    module = _parsed(text)
+    if module is None or len(module.body) != 1 or not isinstance(module.body[0], ast.Expr):
+        return None
+    return module.body[0].value
+
+
+def statement_at(file: str, line: int) -> ast.stmt | None:
+    """The innermost statement that covers a line."""
+    return _statement_at("".join(source_lines(file)), line)
+
+
+@lru_cache(maxsize=1024)
+def _statement_at(text: str, line: int) -> ast.stmt | None:
+    module = _parsed(text)
+    found: ast.stmt | None = None
+    body: list[ast.stmt] = [] if module is None else module.body
+    while body:
+        inner = next((s for s in body if _first_line(s) <= line <= (s.end_lineno or s.lineno)), None)
+        if inner is None:
+            return found
+        found, body = inner, list(_bodies(inner))
+    return found
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *[d.lineno for d in decorators]])
+
+
+def _bodies(statement: ast.stmt) -> Iterator[ast.stmt]:
+    for name in ("body", "orelse", "finalbody"):
+        yield from getattr(statement, name, [])
+    for handler in getattr(statement, "handlers", []):
+        yield from handler.body
+    for case in getattr(statement, "cases", []):
+        yield from case.body
+
+
+def statements(file: str) -> list[ast.stmt]:
+    """All statements of a file, outer ones first, in the order they are written."""
+    module = tree(file)
+    return [] if module is None else [n for n in ast.walk(module) if isinstance(n, ast.stmt)]
+
+
+def subject_of(read: Place | None) -> str:
+    """What a read such as `model[0].weight.grad` is about: `model[0].weight`. Empty if it cannot be told."""
+    node = None if read is None else expression(read.expression)
+    return ast.unparse(node.value) if isinstance(node, ast.Attribute) else ""
+
+
+def targets_of(statement: ast.stmt | None) -> set[str]:
+    """What a statement assigns: names, and texts such as `self.w`."""
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
+        targets = [statement.target]
+    elif isinstance(statement, (ast.With, ast.AsyncWith)):
+        targets = [item.optional_vars for item in statement.items if item.optional_vars is not None]
+    else:
+        return set()
+    found = set()
+    for target in targets:
+        for node in ast.walk(target):
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+                found.add(ast.unparse(node))
+            elif isinstance(node, ast.Subscript):
+                found |= {ast.unparse(node), ast.unparse(node.value)}
+    return found
+
+
+def value_of(statement: ast.stmt | None) -> ast.expr | None:
+    return statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) else None
+
+
+def names_in(node: ast.AST | None) -> set[str]:
+    """Names and dotted texts that occur in an expression, and the names of functions it calls."""
+    found = set()
+    for n in ast.walk(node) if node is not None else ():
+        if isinstance(n, ast.Name):
+            found.add(n.id)
+        elif isinstance(n, (ast.Attribute, ast.Subscript)):
+            found.add(ast.unparse(n))
+    return found
+
+
+def called(call: ast.Call) -> str:
+    """The last part of the name of what is called."""
+    function = call.func
+    return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+
+
+def last_assignment(file: str, name: str, before: int) -> ast.stmt | None:
+    """The assignment of a name that stands last before a line: by position only, whatever the flow of control."""
+    found = [s for s in statements(file) if s.lineno < before and not isinstance(s, (ast.For, ast.With))
+             and name in targets_of(s)]
+    return max(found, key=lambda s: s.lineno, default=None)
+
+
+def inside_no_grad(file: str, line: int) -> bool:
+    """True if a line stands in a block or function that visibly switches gradients off."""
+    for statement in statements(file):
+        if not statement.lineno <= line <= (statement.end_lineno or statement.lineno):
+            continue
+        switches: list[ast.expr] = []
+        if isinstance(statement, (ast.With, ast.AsyncWith)):
+            switches = [item.context_expr for item in statement.items]
+        elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            switches = statement.decorator_list
+        if any(word in ast.unparse(s) for s in switches for word in ("no_grad", "inference_mode", "set_grad_enabled")):
+            return True
+    return False
+
+
+def _compares_with_none(node: ast.AST, read: Place, operator: type[ast.cmpop]) -> bool:
+    return (isinstance(node, ast.Compare) and isinstance(node.ops[0], operator) and node.left.lineno == read.line
+            and isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None
+            and ast.unparse(node.left) == _unparsed(read.expression))
+
+
+def _unparsed(text: str) -> str:
+    node = expression(text)
+    return "" if node is None else ast.unparse(node)
+
+
+def is_guard(read: Place | None) -> bool:
+    """True if a read only asks whether there is a gradient, in order to go on without one.
+
+    `if p.grad is not None: ...`, the same in a comprehension or a conditional expression, `if p.grad is None: continue`.
+    """
+    statement = None if read is None else statement_at(read.file, read.line)
+    if statement is None or read is None:
+        return False
+    tests: list[ast.expr] = []
+    for node in ast.walk(statement):
+        if isinstance(node, (ast.If, ast.IfExp, ast.While)):
+            tests.append(node.test)
+        elif isinstance(node, ast.comprehension):
+            tests += node.ifs
+    if any(_compares_with_none(n, read, ast.IsNot) for test in tests for n in ast.walk(test)):
+        return True
+    if isinstance(statement, ast.If) and any(_compares_with_none(n, read, ast.Is) for n in ast.walk(statement.test)):
+        return all(isinstance(s, (ast.Continue, ast.Pass, ast.Return)) or _assigns_grad(s) for s in statement.body)
+    return False
+
+
+def _assigns_grad(statement: ast.stmt) -> bool:
+    return any(name.endswith(".grad") for name in targets_of(statement))
+
+
+def expects_none(read: Place | None) -> bool:
+    """True if the read stands in `... is None`: perhaps the program knows."""
+    statement = None if read is None else statement_at(read.file, read.line)
+    return read is not None and statement is not None and any(
+        _compares_with_none(n, read, ast.Is) for n in ast.walk(statement))
+
+
+def is_asserted(read: Place | None) -> bool:
+    return read is not None and isinstance(statement_at(read.file, read.line), ast.Assert)
+
+
+def is_difference(read: Place | None) -> bool:
+    """True if something is subtracted from what was read: `w.grad - before`."""
+    statement = None if read is None else statement_at(read.file, read.line)
+    for node in ast.walk(statement) if statement is not None else ():
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            texts = {ast.unparse(n) for n in ast.walk(node.left) if isinstance(n, ast.Attribute)}
+            if read is not None and _unparsed(read.expression) in texts:
+                return True
+    return False
+
+
+def argument(here: Place, position: int) -> str:
+    """The text of one positional argument of the call at a place, or of one operand."""
+    node = expression(here.expression)
+    if isinstance(node, ast.Call) and position < len(node.args):
+        return ast.unparse(node.args[position])
+    if isinstance(node, ast.BinOp):
+        return ast.unparse(node.left if position == 0 else node.right)
+    return ""

@@ -1,0 +1,73 @@
+"""Runs programs, each in a process of its own that is forked from this one: `python case_server.py (torch | whygrad)`.
+
+A line of standard input is the path of a program; the answer is a line of JSON: what it printed, how it ended and, of
+whygrad, the answers of `whygrad run`. Forking saves the time to import torch two hundred times.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+import tempfile
+import traceback
+import warnings
+from typing import Any
+
+
+def in_torch(path: str, _: str) -> int:
+    runpy.run_path(path, run_name="__main__")
+    return 0
+
+
+def in_whygrad(path: str, answers: str) -> int:
+    from whygrad import cli
+
+    return cli.main(["run", f"--json={answers}", path]) or 0
+
+
+def child(run: Any, path: str, folder: str) -> None:
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(os.open(f"{folder}/{name}", os.O_CREAT | os.O_WRONLY), number)
+    sys.stdout = open(1, "w", closefd=False)
+    sys.stderr = open(2, "w", closefd=False)
+    warnings.simplefilter("ignore")
+    code = 1
+    try:
+        code = run(path, f"{folder}/answers")
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def serve(run: Any) -> None:
+    for line in sys.stdin:
+        with tempfile.TemporaryDirectory() as folder:
+            process = os.fork()
+            if process == 0:
+                child(run, line.strip(), folder)
+            _, status = os.waitpid(process, 0)
+            answers = f"{folder}/answers"
+            print(json.dumps({"stdout": open(f"{folder}/stdout").read(), "stderr": open(f"{folder}/stderr").read(),
+                              "code": os.waitstatus_to_exitcode(status),
+                              "answers": json.load(open(answers)) if os.path.exists(answers) else None}), flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "torch":
+        import torch
+
+        torch.set_num_threads(1)
+        serve(in_torch)
+    else:
+        import whygrad.nn
+        import whygrad.optim
+        import whygrad.why.session  # noqa: F401
+
+        serve(in_whygrad)
