@@ -188,13 +188,15 @@ def _add_products(f: Task, unit: Unit, images: Value, gradients: Value, sums: Va
     found = dot_products(f, left, right, unit.images * f.field("vectors"),
                          lambda step: (step * lanes, f.load(I64, positions, step)))
     for i, row in enumerate(found):
-        here = f.pointer(F32, sums, (p + i) * width + k)
-        totals = lane_sums(f, row)
-        if b == 1:
-            f.store(f.load(F32, here) + totals, here)
-        else:
-            mask = lanes_within(f, f.integer(0), f.integer(b), totals.lanes)
-            store_some(f, load_some(f, here, 0, mask) + totals, here, 0, mask)
+        for first in range(0, b, lanes):
+            part = row[first:first + lanes]
+            here = f.pointer(F32, sums, (p + i) * width + k + first)
+            totals = lane_sums(f, part)
+            if totals.lanes == 1:
+                f.store(f.load(F32, here) + totals, here)
+            else:
+                mask = lanes_within(f, f.integer(0), f.integer(len(part)), totals.lanes)
+                store_some(f, load_some(f, here, 0, mask) + totals, here, 0, mask)
 
 
 def write_sums(f: Task) -> None:

@@ -82,8 +82,11 @@ def transposed(f: Function, rows: list[Value]) -> list[Value]:
 def lane_sums(f: Function, vectors: list[Value]) -> Value:
     """The sum of each vector's lanes, as the lanes of one vector (whose further ones mean nothing).
 
-    Halves are added up, of two vectors at a time: that takes far fewer steps than one vector after the other.
+    There are no more vectors than lanes. Halves are added up, of two vectors at a time: that takes far fewer steps than one
+    vector after the other.
     """
+    if len(vectors) == 1:
+        return f.total(vectors[0])
     lanes = vectors[0].lanes
     vectors = list(vectors)
     while len(vectors) & (len(vectors) - 1):
