@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import host
@@ -21,8 +22,8 @@ from whygrad.kernels.values import F32, I1, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
 
-# Before the arrays, a task's arguments are: how many threads have come to it, and the plan.
-COMERS, PLAN, ARRAYS = 0, 1, 2
+# Before the arrays, a task's arguments are: which parts of the workspace are in use (a bit for each), and the plan.
+IN_USE, PLAN, ARRAYS = 0, 1, 2
 # `alone_below`, to have everything done by one thread.
 ALONE = 1 << 40
 
@@ -36,6 +37,7 @@ class Task(Function):
         self._fields = {field: i for i, field in enumerate(fields)}
         self.plan = self.load(POINTER, self.slots, PLAN)
         self._read: dict[str, Value] = {}
+        self._part: Any = None
 
     def field(self, name: str) -> Value:
         """A number of the plan."""
@@ -56,12 +58,29 @@ class Task(Function):
         return self.load(POINTER, self.slots, ARRAYS + number)
 
     def workspace(self, number: int) -> Value:
-        """This thread's own part of the workspace, which is array `number`."""
-        place = self.b.bitcast(self.pointer(I64, self.slots, COMERS).v, I64.as_pointer())
-        mine = Value(self, self.b.atomic_rmw("add", place, self.integer(1).v, "monotonic"))
+        """A part of the workspace (array `number`) for this call alone: the first that is not in use.
+
+        A thread may be given several pieces of a stage one after the other, but no more calls run at a time than there are
+        threads, so there are enough parts.
+        """
+        claim, claimed = self.function.append_basic_block("claim"), self.function.append_basic_block("claimed")
+        place = self._in_use()
+        self.b.branch(claim)
+        self.b.position_at_end(claim)
+        old = Value(self, self.b.load_atomic(place, "monotonic", 8))
+        self._part = (old ^ -1) & (old + 1)  # the lowest bit that is not set
+        taken = self.b.extract_value(self.b.cmpxchg(place, old.v, (old | self._part).v, "acquire"), 1)
+        self.b.cbranch(taken, claimed, claim)
+        self.b.position_at_end(claimed)
+        mine = self.call("llvm.cttz.i64", I64, self._part, ir.Constant(I1, 1))
         return self.pointer(F32, self.array(number), self.field("shared") + mine * self.field("each"))
 
+    def _in_use(self) -> Any:
+        return self.b.bitcast(self.pointer(I64, self.slots, IN_USE).v, I64.as_pointer())
+
     def end(self) -> None:
+        if self._part is not None:
+            self.b.atomic_rmw("and", self._in_use(), (self._part ^ -1).v, "release")
         self.b.ret_void()
 
 
@@ -116,7 +135,7 @@ def _write_entry(module: Any, name: str, arrays: str, stages: list[Stage]) -> No
             enough = threads * f.load(I64, plan, 0) + f.load(I64, plan, 1) <= array.size()
     slots = entry.slots(values)
     for stage in stages:
-        f.store(f.integer(0), slots, COMERS)
+        f.store(f.integer(0), slots, IN_USE)
         units, alone_below = (f.load(I64, plan, place) for place in (stage.units, stage.alone_below))
         entry.run(stage.task.function, slots, units, f.choose(enough, alone_below, ALONE), 1)
     result = entry.argument(len(arrays))
