@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from whygrad.backends import numpy_conv
-from whygrad.kernels import conv, conv_plan, host, reduce
+from whygrad.kernels import conv, conv_direct, conv_plan, host, reduce, winograd
 from whygrad.kernels.pool import pool
 from whygrad.ops.conv import Window
 
@@ -115,6 +115,34 @@ def test_like_numpy_whatever_the_threads(case: Case, name: str, monkeypatch: pyt
     for count in (2, 3):
         pool().set_threads(count)
         np.testing.assert_array_equal(kernel(*inputs, **statics), result)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.x[0] > 2], ids=repr)
+def test_workspace_is_enough(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conv_plan, "ALONE_WORK", 0)
+    memory = np.full(1 << 24, 7, np.float32)
+
+    def workspace(plan: Any) -> Any:
+        return memory[:int(plan[1] + plan[0] * pool().threads())]
+
+    for module in (conv_direct, winograd):
+        monkeypatch.setattr(module, "workspace", workspace)
+    for name, (maker, inputs, statics) in ways(case).items():
+        for count in (1, 2, 3):
+            pool().set_threads(count)
+            check(maker(refuse)(*inputs, **statics), exact(name, inputs, statics))
+    largest = memory.size - np.argmax(memory[::-1] != 7)
+    assert largest < memory.size / 2
+    wanted = [run.plan for run in plans(case)]
+    assert largest <= max([int(plan[1] + plan[0] * 3) for plan in wanted])
+
+
+def plans(case: Case) -> list[Any]:
+    x, weight, _, g = arrays(case)
+    window = case.window()
+    return [conv.forward_plan(x.shape, weight.shape, window, None)[0],
+            conv.weight_plan(g.shape, x.shape, window, weight.shape[2:])[0],
+            *conv.transposed_plan(g.shape, weight.shape, window, x.shape[2:])[0]]
 
 
 def test_result_of_another_size() -> None:
