@@ -55,7 +55,7 @@ _MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distribut
                       "library", "masked", "multiprocessing", "nn", "optim", "overrides", "signal", "special", "testing", "types",
                       "utils", "version"})
 # Classes that programs name in `isinstance` and annotations, and of which nothing here is an instance.
-_NAMEABLE = frozenset({"Event", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream", "SymBool", "SymFloat", "SymInt"})
+_NAMEABLE = frozenset({"Event", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
 _RENAMED = {"serialization": "io", "__config__": "config"}
 
 
