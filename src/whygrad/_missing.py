@@ -83,7 +83,7 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
     "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.prune", "onnx", "overrides",
     "package", "profiler", "quantization", "sparse", "storage", "torch_version", "types",
-    "utils._python_dispatch", "utils._pytree", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
+    "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",
     "utils.data.distributed", "utils.data.graph", "utils.deterministic", "utils.file_baton", "utils.flop_counter",
     "utils.jit", "utils.mobile_optimizer", "utils.model_zoo", "utils.show_pickle", "utils.tensorboard",
