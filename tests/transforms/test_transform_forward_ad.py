@@ -58,6 +58,15 @@ def _write_constant(t: Any, x: Any) -> Any:
     return y
 
 
+def _written_sum(t: Any, x: Any) -> Any:
+    """The tangent of a sum may be that of a summand: who writes must not write into it."""
+    y = x + 1
+    y[1:].mul_(3)
+    z = x + t.ones(2, 3)
+    z.mul_(x)
+    return t.autograd.forward_ad.unpack_dual(x), t.autograd.forward_ad.unpack_dual(y), t.autograd.forward_ad.unpack_dual(z)
+
+
 def _zeroed(t: Any, x: Any) -> Any:
     y = x * 1
     y.zero_()
@@ -125,6 +134,7 @@ DUAL = {
     "views of what was written": _views_of_written,
     "written constant": _write_constant,
     "zeroed": _zeroed,
+    "written sum": _written_sum,
     "in place": lambda t, x: (x * 1).exp_().mul_(x),
     "no_grad": _no_grad,
     "inference mode": _inference,

@@ -33,6 +33,8 @@ class DualLevel(Level):
         self.holders: list[weakref.ref[Tensor]] = []
         # The tangents that users gave, if they have a history.
         self.given: list[Tensor] = []
+        # By id, tensors whose tangent may lie in the memory of another's, although they do not.
+        self.borrowers: set[int] = set()
 
     def holds(self, t: Tensor) -> bool:
         meta = t._meta
@@ -75,12 +77,15 @@ class DualLevel(Level):
         for out, tangent in zip(outs, push_forward(row, inputs, statics, outs, tangents), strict=True):
             if tangent is not None:
                 self.attach(out, tangent)
+                if not row.view and any(t is not None and np.may_share_memory(t._array, tangent._array) for t in tangents):
+                    self.borrowers.add(id(out))
         return results
 
     def write(self, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
         from whygrad.func.batched import has_batches_of
 
         tangents = [self.tangent(x) for x in inputs]
+        self._own(target if target._view is None else target._view.base)
         old = self.tangent(target)
         # The rules want the values from before the write.
         before = tuple([x.clone() if x is target or i == position else x for i, x in enumerate(inputs)])  # type: ignore[attr-defined]
@@ -108,11 +113,24 @@ class DualLevel(Level):
         if old is not None:
             whole = whole + old  # type: ignore[operator]
         replay(whole, view.steps, xp).copy_(tangent)
+        self._forget_views(base)
+        self.attach(base, whole)
+
+    def _own(self, t: Tensor) -> None:
+        """Before `t` is written to: see that its tangent is its own."""
+        if id(t) in self.borrowers:
+            self.borrowers.discard(id(t))
+            tangent = self.tangent(t)
+            if tangent is not None:
+                self._forget_views(t)
+                self.attach(t, tangent.clone())  # type: ignore[attr-defined]
+
+    def _forget_views(self, base: Tensor) -> None:
+        """Let the views of a tensor take their tangents from it again."""
         for reference in self.holders:
             t = reference()
             if t is not None and t._view is not None and t._view.base is base and t._meta is not None and t._meta.tangents:
-                t._meta.tangents.pop(self, None)  # to be taken from the base again
-        self.attach(base, whole)
+                t._meta.tangents.pop(self, None)
 
     def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
         from whygrad.func.custom import apply_dual

@@ -76,10 +76,6 @@ def concerned(tensors: Any) -> int | None:
     return None
 
 
-def is_held(t: Tensor) -> bool:
-    return any(level.holds(t) for level in modes.levels)
-
-
 def interpret(row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     """Apply a row under the levels that are at work."""
     levels = modes.levels

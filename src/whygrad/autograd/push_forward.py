@@ -65,17 +65,20 @@ def _sum(a: Tensor | None, b: Tensor | None) -> Tensor | None:
 
 def _directly(row: Row, position: int, given: dict[int, Tensor], inputs: Sequence[Any], statics: dict[str, Any],
               outs: list[Tensor]) -> Tangents | None:
-    """What one argument contributes, if no transposing is needed; for `*xs` what all of them do."""
+    """What one argument contributes, and those it is linear together with, if no transposing is needed; they are then done."""
     name = row.inputs[0 if row.variadic else position]
     if row.name in ("view", "reshape_alias"):  # the tangent may lie differently in memory
         return [xp.reshape(given[position], shape=statics["shape"])]
     group = next((group for group in row.linear if name in group), ())
-    if group and row.name != "as_strided":
-        arguments = []
+    if group and row.name != "as_strided":  # which is about memory, where the tangent may lie differently
+        arguments: list[Any] = []
         for i, x in enumerate(inputs):
-            moves = row.variadic or row.inputs[i] in group
-            arguments.append((given.pop(i) if i in given else xp.zeros_like(x) if isinstance(x, Tensor) else 0 * x) if moves else
-                             None if _is_added(row, i) else x)
+            if not row.variadic and row.inputs[i] not in group:
+                arguments.append(None if _is_added(row, i) else x)
+            elif i in given:
+                arguments.append(given.pop(i))
+            else:
+                arguments.append(xp.zeros_like(x) if isinstance(x, Tensor) else 0 * x)
         results = apply(row, *arguments, **statics)
         return [results] if isinstance(results, Tensor) else list(results)
     if row.symmetric and len(outs) == 1 and _goes_both_ways(row, given[position], outs[0]):
@@ -121,9 +124,8 @@ def _transposed(row: Row, given: dict[int, Tensor], inputs: Sequence[Any], stati
     with enable_grad():
         dummies = [variable(wrap(np.zeros(out._array.shape, out._array.dtype))) if moves else None
                    for out, moves in zip(outs, moving, strict=True)]
-        g: Any = dummies if len(moving) > 1 or row.outputs == "list" else dummies[0]
-        if isinstance(g, list) and row.outputs != "list" and sum(moving) == 1:
-            g = next(t for t in dummies if t is not None)
+        several = row.outputs == "list" or sum(moving) > 1
+        g: Any = dummies if several else next(t for t in dummies if t is not None)
         roots: list[tuple[Tensor, Tensor]] = []
         if row.variadic:
             rule = rule_of(row, 0)

@@ -11,7 +11,7 @@ from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
 from whygrad.backends import tensor as xp
 from whygrad.func.batched import BatchLevel, spread
-from whygrad.func.batching.families import along_number, by, refused, shifted, with_axes
+from whygrad.func.batching.families import along_number, by, moved_statics, refused, shifted, with_axes
 from whygrad.ops.table import Row
 
 _whygrad_internal_ = True
@@ -111,25 +111,20 @@ def _along(xp: Any, index: Any, axis: int, shape: tuple[int, ...]) -> Any:
     return xp.expand(line, shape=wanted)
 
 
-def by_gathering(definition: Any) -> Any:
-    """A row along one axis: moved by one for a shared index, else by gathering and scattering."""
+def by_gathering(definition: Any, of_value: bool = False) -> Any:
+    """A row along one axis: moved by one if all elements share the index (and the value), else by gathering or scattering."""
     defined = by(definition)
 
     def rule(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
-        _, has_batch = level.opened(inputs)
-        shared = not has_batch[1] and not (len(inputs) > 2 and row.name == "index_fill" and has_batch[2])
-        if not (statics["shape"] if "shape" in statics else inputs[0]._array.ndim):
+        opened, has_batch = level.opened(inputs)
+        if not statics.get("shape", inputs[0]._array.ndim):
             return along_number(level, row, inputs, statics)
-        if not shared:
+        shared = (1, 2) if of_value else (1,)
+        if any(has_batch[i] for i in shared):
             return defined(level, row, inputs, statics)
-        kept = [x if i != 1 and not (row.name == "index_fill" and i == 2) else None for i, x in enumerate(inputs)]
-        opened, has = level.opened(kept)
-        wholes = [inputs[i] if x is None else x if h or not isinstance(x, Tensor) else spread(x, level.size)
-                  for i, (x, h) in enumerate(zip(opened, has, strict=True))]
-        changed = {**statics, "axis": statics["axis"] + 1}
-        if "shape" in statics:
-            changed["shape"] = (level.size, *statics["shape"])
-        return level.closed(apply(row, *wholes, **changed))
+        wholes = [x if has or i in shared or not isinstance(x, Tensor) else spread(x, level.size)
+                  for i, (x, has) in enumerate(zip(opened, has_batch, strict=True))]
+        return level.closed(apply(row, *wholes, **moved_statics(statics, level, 0)))
 
     return rule
 
@@ -187,7 +182,7 @@ RULES = {
     "index_add": by_gathering(_index_add),
     "index_copy": by_gathering(lambda xp, x, index, src, *, axis: xp.scatter(
         x, _along(xp, index, axis, tuple(src.shape)), src, axis=axis, reduce=None)),
-    "index_fill": by_gathering(_index_fill),
+    "index_fill": by_gathering(_index_fill, of_value=True),
     "masked_fill": by(lambda xp, x, mask, value: xp.where(mask, value, x)),
     "masked_select": masked_select, "masked_select_backward": masked_select,
     "take": by(_take), "take_backward": by(_take_backward), "put": by(_put),
