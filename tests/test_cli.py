@@ -234,6 +234,31 @@ PROGRAMS: dict[str, str] = {
                 for batch, noise in DataLoader(Data(), 2, shuffle=True, num_workers=2, multiprocessing_context=method):
                     print(batch.tolist(), [round(x, 6) for x in noise.tolist()])
     """,
+    "shared memory": """
+        import torch, torch.multiprocessing as mp
+        def train(rank, model, total):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for _ in range(5):
+                optimizer.zero_grad()
+                model(torch.ones(1, 3)).pow(2).sum().backward()
+                optimizer.step()
+            total[1:] += rank + 1
+        if __name__ == "__main__":
+            torch.manual_seed(0)
+            for method in ("fork", "spawn"):
+                model, total = torch.nn.Linear(3, 2), torch.zeros(2, 3)
+                total.share_memory_()
+                assert not model.weight.is_shared()
+                assert model.share_memory() is model and model.bias.is_shared() and total[1:].is_shared()
+                mp.start_processes(train, (model, total), nprocs=1, start_method=method)
+                process = mp.get_context(method).Process(target=train, args=(6, model, total[:]))
+                process.start()
+                process.join()
+                print(process.exitcode, total, [round(x, 5) for x in model.weight.flatten().tolist()])
+            adagrad = torch.optim.Adagrad(model.parameters())
+            adagrad.share_memory()
+            print(adagrad.state[model.weight]["sum"].is_shared())
+    """,
     "devices": """
         import torch
         import torch.backends.cudnn as cudnn

@@ -1,8 +1,10 @@
-"""torch.multiprocessing: Python's own. Tensors are copied on their way between processes, not shared."""
+"""torch.multiprocessing: Python's own. A process sees the memory of tensors it is started with if they were moved by
+`share_memory_`; what goes through a queue is copied."""
 
 from __future__ import annotations
 
 import multiprocessing
+import warnings
 from collections.abc import Callable
 from multiprocessing import *  # noqa: F403
 from multiprocessing import get_context
@@ -14,7 +16,7 @@ _whygrad_internal_ = True
 __getattr__ = absent_from("torch.multiprocessing")
 
 __all__ = [*multiprocessing.__all__, "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy",
-           "spawn"]
+           "spawn", "start_processes"]
 
 
 def get_all_sharing_strategies() -> set[str]:
@@ -32,6 +34,15 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> Any:
+    """`start_processes`, each of them with an interpreter of its own."""
+    if start_method != "spawn":
+        warnings.warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method "
+                      "use:\n\t\t torch.multiprocessing.start_processes(...)", FutureWarning, stacklevel=2)
+    return start_processes(fn, args, nprocs, join, daemon, "spawn")
+
+
+def start_processes(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True,
+                    daemon: bool = False, start_method: str = "spawn") -> Any:
     """Run `fn(i, *args)` in `nprocs` processes; with `join`, raise if one of them fails."""
     context: Any = get_context(start_method)
     processes = [context.Process(target=fn, args=(i, *args), daemon=daemon) for i in range(nprocs)]

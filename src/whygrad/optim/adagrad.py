@@ -38,7 +38,8 @@ class Adagrad(Elementwise):
         return self.defaults["initial_accumulator_value"] if name == "sum" else 0.0
 
     def share_memory(self) -> None:
-        raise NotImplementedError("Adagrad.share_memory: tensors cannot be shared between processes")
+        for state in self.state.values():
+            state["sum"].share_memory_()
 
     @staticmethod
     def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:
