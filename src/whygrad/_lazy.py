@@ -30,6 +30,7 @@ _NAMES = {
                      "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "is_autocast_available",
                      "clear_autocast_cache", "is_autocast_cache_enabled"), "amp"),
     **dict.fromkeys(("OutOfMemoryError",), "cuda"),
+    **dict.fromkeys(("_VF", "_unique", "_unique2"), "functional.private"),
     **dict.fromkeys((
         "are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
         "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
@@ -40,7 +41,7 @@ _NAMES = {
 
 _MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "io", "jit",
                       "masked", "multiprocessing",
-                      "nn", "optim", "signal", "special", "testing", "utils", "version"})
+                      "nn", "optim", "profiler", "signal", "special", "testing", "utils", "version"})
 _RENAMED = {"serialization": "io"}
 
 
@@ -53,23 +54,31 @@ def attribute(name: str) -> Any:
             value = import_module(f"whygrad.{_RENAMED.get(name, name)}")
         except ModuleNotFoundError as error:
             raise AttributeError(f"module 'torch' has no attribute {name!r}: {error}") from None
+    elif name.startswith("_foreach_"):
+        value = import_module("whygrad.functional.foreach").foreach(name)
+        if value is None:
+            return missing_attribute("torch", name)
     elif name.startswith("__"):
         raise AttributeError(f"module 'whygrad' has no attribute {name!r}")
     else:
-        return _missing_attribute(name)
+        return missing_attribute("torch", name)
     setattr(sys.modules["whygrad"], name, value)
     return value
 
 
-def _missing_attribute(name: str) -> Any:
-    """A module that torch has: a stand-in. Anything else: an error, at once or (`from torch import x`) when used."""
+def missing_attribute(module: str, name: str) -> Any:
+    """For a module's `__getattr__`: what torch's module of that name has, and ours has not.
+
+    A module: a stand-in. Anything else: an error, at once or (`from torch import x`) when it is used.
+    """
     from whygrad._missing import is_import_from, is_missing_module, is_prepared, missing, why_missing
 
-    if is_missing_module(f"torch.{name}"):
+    child = f"{module}.{name}"
+    if is_missing_module(child):
         from whygrad.alias import load_module
 
-        return load_module(f"torch.{name}")
+        return load_module(child)
     frame = sys._getframe(2)
-    if is_import_from(frame) and not is_prepared(frame):
-        return missing(f"torch.{name}")
-    raise AttributeError(f"module 'torch' has no attribute {name!r}: {why_missing(name)}")
+    if not name.startswith("__") and is_import_from(frame) and not is_prepared(frame):
+        return missing(child)
+    raise AttributeError(f"module {module!r} has no attribute {name!r}: {why_missing(name)}")
