@@ -49,6 +49,10 @@ class MissingModule(ModuleType):
         frame = sys._getframe(1)
         if is_import_from(frame) and is_prepared(frame):
             raise AttributeError(f"whygrad does not have {self.__name__}.{name}")
+        if f"{self.__name__}.{name}" in ANSWERS:
+            from whygrad.alias import load_module
+
+            return load_module(f"{self.__name__}.{name}")
         return missing(f"{self.__name__}.{name}")
 
 
@@ -69,6 +73,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch.mps": {"is_available": False, "device_count": 0},
     "torch.mtia": {"is_available": False, "device_count": 0},
     "torch.accelerator": {"is_available": False, "device_count": 0, "current_accelerator": None},
+    # There is nothing to configure: decorated functions stay as they are.
+    "torch._dynamo.config": {"patch": lambda function: function},
     "torch.cpu": {"is_available": True, "device_count": 1, "synchronize": None, "current_device": "cpu"},
 }
 
@@ -76,18 +82,19 @@ ANSWERS: dict[str, dict[str, Any]] = {
 MODULES = frozenset(f"torch.{name}" for name in (
     "_C", "_custom_ops", "_decomp", "_dispatch", "_dynamo", "_export", "_functorch", "_guards", "_higher_order_ops",
     "_inductor", "_jit_internal", "_library", "_logging", "_lowrank", "_meta_registrations", "_ops", "_prims", "_refs",
-    "_subclasses", "_utils", "_vmap_internals", "accelerator", "ao", "autograd.profiler", "autograd.profiler_util",
+    "_subclasses", "_utils", "_vmap_internals", "accelerator", "ao",
     "contrib", "cpu", "cuda.comm", "cuda.graphs", "cuda.memory", "cuda.nccl", "cuda.nvtx", "cuda.profiler",
     "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx", "hub",
     "library", "monitor", "mps", "mtia", "nested", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
     "nn.quantizable", "nn.quantized", "nn.utils.fusion", "nn.utils.prune", "nn.utils.stateless", "onnx", "overrides",
-    "package", "profiler", "quantization", "sparse", "storage", "torch_version", "types",
-    "utils._python_dispatch", "utils._pytree", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
+    "package", "quantization", "sparse", "storage", "torch_version", "types",
+    "utils._mode_utils", "utils._python_dispatch", "utils._pytree", "utils.backend_registration", "utils.benchmark",
+    "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",
     "utils.data.distributed", "utils.data.graph", "utils.deterministic", "utils.file_baton", "utils.flop_counter",
     "utils.jit", "utils.mobile_optimizer", "utils.model_zoo", "utils.show_pickle", "utils.tensorboard",
-    "utils.throughput_benchmark", "xpu",
+    "utils.throughput_benchmark", "utils.weak", "xpu",
 ))
 
 

@@ -29,7 +29,11 @@ TORCH_VERSION = "2.13.0"
 # Where a module of torch has another place or name here.
 _RENAMED = {
     "torch": "whygrad",
+    "torch._C": "whygrad._C",
+    "torch._C._autograd": "whygrad._C._autograd",
+    "torch._C._functions": "whygrad._C._functions",
     "torch._tensor": "whygrad._tensor",
+    "torch.autograd._functions": "whygrad.autograd._functions",
     "torch.amp.autocast_mode": "whygrad.amp",
     "torch.amp.grad_scaler": "whygrad.amp",
     "torch.cuda.amp.autocast_mode": "whygrad.cuda.amp",

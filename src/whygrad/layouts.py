@@ -31,11 +31,12 @@ class memory_format(_Named):
 
 
 strided, sparse_coo = layout("strided"), layout("sparse_coo")
+compressed = [layout(f"sparse_{kind}") for kind in ("csr", "csc", "bsr", "bsc")]
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
 channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
 
 BY_NAME: dict[str, _Named] = {
-    x._name: x for x in (strided, sparse_coo, contiguous_format, preserve_format, channels_last, channels_last_3d)}
+    x._name: x for x in (strided, sparse_coo, *compressed, contiguous_format, preserve_format, channels_last, channels_last_3d)}
 
 
 def check_layout(function: str, wanted: Any) -> None:
