@@ -43,6 +43,7 @@ test: $(VENV)/.installed-test lint
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.examples
+	$(BIN)/python -m benchmarks.checkpointing
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
