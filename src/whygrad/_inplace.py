@@ -54,7 +54,7 @@ def run_inplace(row_name: str, target: Tensor, *inputs: Any, computes_in: Comput
             if dtype is not target.dtype:
                 promoted = [_with_own_gradient_dtype(x) for x in promoted]
     position = next(i for i, x in enumerate(inputs) if x is target)
-    return _perform(layout_of(row, kinds_of(inputs)), target, position, tuple(promoted), {**row.static_defaults, **statics})
+    return perform(layout_of(row, kinds_of(inputs)), target, position, tuple(promoted), {**row.static_defaults, **statics})
 
 
 def _fits_as_it_is(dtype: np.dtype, inputs: tuple[Any, ...]) -> bool:
@@ -89,15 +89,17 @@ def write(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ...]
     if layout.row.broadcasts:
         check_overlap(target._array, inputs)
         check_shape(target._array, inputs)
-    return _perform(layout, target, position, inputs, statics)
+    return perform(layout, target, position, inputs, statics)
 
 
-def _perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Tensor:
+def perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Tensor:
     """Compute, write, count the version up and rewrite the history."""
     row = layout.row
     array = target._array
     arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
     node = None
+    if special.on and modes.mutation is not None:
+        modes.mutation.before_write(target)
     if not special.on or (modes.grad and not modes.inference):
         recorded = list(arrays)
         promoted = inputs[position]
@@ -175,12 +177,15 @@ def rebase(target: Tensor, node: Node, position: int = 0) -> None:
         return
     base = view.base
     rebase(base, CopySlices(source(base), base._array, view.steps, node, position))
+    view.version = -1  # whatever it was: its way leads to the base as it is now
     grad_fn(target)
 
 
 def check_inplace(target: Tensor, inputs: tuple[Any, ...]) -> None:
     if type(target._counter) is InferenceCounter:
         if not modes.inference:
+            if modes.grad and target._lookup and target._view is None:
+                raise errors.leaf_inplace(target, view=False)
             raise RuntimeError(errors.INFERENCE_INPLACE)
         return
     if special.on and (not modes.grad or modes.inference):
@@ -251,7 +256,7 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
     check_inplace(target, (target,))
     if not constant:
         check_overlap(target._array, ())
-    return _perform(layout_of(TABLE["overwrite"], "t"), target, 0, (target,), {"values": values, "node": name})
+    return perform(layout_of(TABLE["overwrite"], "t"), target, 0, (target,), {"values": values, "node": name})
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -263,7 +268,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         src = wrap(np.asarray(src, dtypes.result_dtype([src]).numpy))
     if src is self:  # even if it is expanded
         check_inplace(self, (self,))
-        return _perform(layout_of(TABLE["copy"], "tt"), self, 0, (self, self), {})
+        return perform(layout_of(TABLE["copy"], "tt"), self, 0, (self, self), {})
     if src._array.dtype is not self._array.dtype and self._array.dtype.kind in "fcV":
         check_inplace(self, (self, src))  # before the cast looks at the history of `src`
     _, source_ = promote("copy", self, src, dtype=self.dtype)
@@ -279,7 +284,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         _, promoted = promote("fill", self, value, dtype=self.dtype)
         check_inplace(self, (self, promoted))
         check_overlap(self._array, ())  # with the value memory may be shared: that is read before it is overwritten
-        return _perform(layout_of(TABLE["fill"], "tt"), self, 0, (self, promoted), {})
+        return perform(layout_of(TABLE["fill"], "tt"), self, 0, (self, promoted), {})
     if not (type(value) is float and isinstance(self, Tensor) and self._array.dtype.kind == "f"
             and -65504 <= value <= 65504):
         from whygrad.functional.arguments import check_range, invalid_combination, is_number
@@ -307,6 +312,10 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     if modes.grad and (out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
+    if type(out._counter) is InferenceCounter and not modes.inference:
+        raise RuntimeError(errors.INFERENCE_INPLACE)
+    if special.on and modes.mutation is not None:
+        modes.mutation.before_write(out)
     check_overlap(out._array, inputs if name in TABLE and TABLE[name].broadcasts else ())
     if result.dtype is not out.dtype:
         from whygrad.functional.outs import check_out_dtype

@@ -118,7 +118,7 @@ def _check_batches(roots_of: tuple[Any, ...], batches: tuple[Any, ...]) -> None:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                 "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(g._array.shape[1:])} and "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(g._array.shape[2:])} and "
                 f"output[{i}] has a shape of {t.shape}. If you only want some tensors in `grad_output` to be "
                 "considered batched, consider using vmap.")
 
