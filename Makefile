@@ -45,6 +45,7 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks.ops
 	$(BIN)/python -m benchmarks.examples
 	$(BIN)/python -m benchmarks.recording
+	$(BIN)/python -m benchmarks.checkpointing
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from whygrad import errors, kernels
-from whygrad._row_source import apply_source, graph_source, raw_source
-from whygrad._tensor import InferenceCounter, Tensor, View, known_source, source, wrap
+from whygrad._row_source import apply_source, graph_source, raw_source, record_source
+from whygrad._tensor import InferenceCounter, Swapped, Tensor, View, known_source, source, wrap
 from whygrad.autograd.modes import modes, special, unusual
 from whygrad.autograd.node import Cast, Node, next_sequence_number, port_of
 from whygrad.backends import raw as raw_vocabulary
@@ -80,6 +80,8 @@ class Layout:
 
 _layouts: dict[tuple[str, str], Layout] = {}
 _compiled: dict[tuple[str, str], Callable[..., Any]] = {}
+# Told of every function in `_compiled` that is new (see _listening.py).
+on_compiled: Callable[[Callable[..., Any]], None] | None = None
 
 
 def layout_of(row: Row, kinds: str) -> Layout:
@@ -94,12 +96,11 @@ def compiled(row: Row, kinds: str) -> Callable[..., Any]:
     found = _compiled.get((row.name, kinds))
     if found is None:
         layout = layout_of(row, kinds)
-        if row.variadic or not layout.one_output:
-            def found(*inputs: Any, **statics: Any) -> Any:
-                return record(layout, inputs, {**row.static_defaults, **statics})
-        else:
-            found = compile_source(layout, row.name, apply_source(layout))
+        plain = not row.variadic and layout.one_output
+        found = compile_source(layout, row.name, apply_source(layout) if plain else record_source(layout))
         _compiled[row.name, kinds] = found
+        if on_compiled is not None:
+            on_compiled(found)
     return found
 
 
@@ -137,6 +138,8 @@ def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out
         outs = tuple([x if x.ndim < 2 or x.flags.c_contiguous else np.ascontiguousarray(x) for x in outs])
     results = _wrap_results(layout, inputs, statics, outs)
     node = make_node(layout, inputs, arrays, statics, outs, [t._counter for t in results])
+    if row.view and results and results[0]._view is None:
+        node = None  # a view of an inference tensor is no view, and has no history
     if node is None:
         causes = untracked_causes(row, inputs)
         for result in results:
@@ -349,7 +352,7 @@ def _scope(layout: Layout) -> dict[str, Any]:
         "ndarray": np.ndarray,
         "new": new, "next_sequence_number": next_sequence_number, "raw_xp": raw_vocabulary, "record": record,
         "row": row, "source": source, "special": special, "sum_to_shapes": sum_to_shapes, "Tensor": Tensor,
-        "tensor_xp": tensor_vocabulary, "open_saved": open_saved, "stale": errors.stale_saved, "lift": lift,
+        "tensor_xp": tensor_vocabulary, "open_saved": open_saved, "changed": changed, "stale": errors.stale_saved, "lift": lift,
         "lift_output": lift_output, "untracked_causes": untracked_causes, "unusual": unusual, "variadic_stale": variadic_stale,
         "raw_zeros": np.zeros, "tensor_zeros": _tensor_zeros,
     }
@@ -386,6 +389,15 @@ def open_saved(node: Node) -> tuple[Any, ...]:
     return values
 
 
+def changed(node: Node, name: str, value: Any, counter: Any, version: int) -> Any:
+    """A saved value whose version is not what it was: an error, unless its tensor was only given other `.data`."""
+    if int(counter[0]) != int(version):
+        raise errors.stale_saved(node, name, value, counter, version)
+    if name in type(node).layout.row.output_names or not isinstance(counter[0], Swapped):
+        return value
+    return counter[0].newest(value)
+
+
 def lift(array: Any, edge: Any, counter: Any) -> Any:
     """A saved argument as a Tensor again, with its place in the graph and its version. Numbers stay as they are."""
     if not isinstance(array, np.ndarray):
@@ -408,6 +420,6 @@ def lift_output(array: Any, node: Node, several: bool, index: int, counter: Any)
 def variadic_stale(counters: list[Any], versions: list[int]) -> int | None:
     """Index of the first saved argument that was changed since, if any."""
     for i, (counter, version) in enumerate(zip(counters, versions, strict=True)):
-        if counter[0] != version:
+        if counter[0] != version and int(counter[0]) != int(version):
             return i
     return None

@@ -101,6 +101,8 @@ def perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ..
     array = target._array
     arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
     node = None
+    if special.on and modes.mutation is not None:
+        modes.mutation.before_write(target)
     if not special.on or (modes.grad and not modes.inference):
         recorded = list(arrays)
         promoted = inputs[position]
@@ -178,12 +180,15 @@ def rebase(target: Tensor, node: Node, position: int = 0) -> None:
         return
     base = view.base
     rebase(base, CopySlices(source(base), base._array, view.steps, node, position))
+    view.version = -1  # whatever it was: its way leads to the base as it is now
     grad_fn(target)
 
 
 def check_inplace(target: Tensor, inputs: tuple[Any, ...]) -> None:
     if type(target._counter) is InferenceCounter:
         if not modes.inference:
+            if modes.grad and target._lookup and target._view is None:
+                raise errors.leaf_inplace(target, view=False)
             raise errors.noted(RuntimeError(errors.INFERENCE_INPLACE), "inference_tensor", target._counter.entered)
         return
     if special.on and (not modes.grad or modes.inference):
@@ -315,6 +320,10 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     if modes.grad and (out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
+    if type(out._counter) is InferenceCounter and not modes.inference:
+        raise RuntimeError(errors.INFERENCE_INPLACE)
+    if special.on and modes.mutation is not None:
+        modes.mutation.before_write(out)
     check_overlap(out._array, inputs if name in TABLE and TABLE[name].broadcasts else ())
     if result.dtype is not out.dtype:
         from whygrad.functional.outs import check_out_dtype

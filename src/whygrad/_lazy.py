@@ -43,6 +43,7 @@ _NAMES = {
                      "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
                     "checks"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "types"),
+    **dict.fromkeys(("_VF", "_unique", "_unique2"), "functional.private"),
     **dict.fromkeys((
         "are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
         "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
@@ -52,8 +53,8 @@ _NAMES = {
 }
 
 _MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "hub", "io", "jit",
-                      "library", "masked", "multiprocessing", "nn", "optim", "overrides", "signal", "special", "testing", "types",
-                      "utils", "version"})
+                      "library", "masked", "multiprocessing", "nn", "optim", "overrides", "profiler", "signal", "special",
+                      "testing", "types", "utils", "version"})
 # Classes that programs name in `isinstance` and annotations, and of which nothing here is an instance.
 _NAMEABLE = frozenset({"Event", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
 _RENAMED = {"serialization": "io", "__config__": "config"}

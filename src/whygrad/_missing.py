@@ -101,6 +101,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch._jit_internal": {"_copy_to_script_wrapper": unchanged, "is_scripting": False},
     "torch.onnx": {"is_in_onnx_export": False, "register_custom_op_symbolic": register},
     "torch.onnx.symbolic_helper": {"parse_args": register},
+    # There is nothing to configure: decorated functions stay as they are.
+    "torch._dynamo.config": {"patch": lambda function: function},
     "torch.cpu": {"is_available": True, "device_count": 1, "synchronize": None, "current_device": "cpu"},
 }
 
@@ -109,18 +111,17 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "_C", "_custom_ops", "_decomp", "_dispatch", "_dynamo", "_export", "_functorch", "_guards", "_higher_order_ops",
     "_inductor", "_jit_internal", "_library", "_logging", "_lowrank", "_meta_registrations", "_ops", "_prims", "_refs",
     "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "accelerator", "ao",
-    "autograd.functional", "autograd.profiler", "autograd.profiler_util",
     "contrib", "cpu", "cuda.comm", "cuda.graphs", "cuda.memory", "cuda.nccl", "cuda.nvtx", "cuda.profiler",
     "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx",
     "monitor", "mps", "mtia", "nested", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
     "nn.quantizable", "nn.quantized", "nn.utils.fusion", "onnx",
-    "package", "profiler", "quantization", "sparse", "storage", "torch_version",
-    "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
+    "package", "quantization", "sparse", "storage", "torch_version",
+    "utils._mode_utils", "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",
     "utils.data.distributed", "utils.data.graph", "utils.deterministic", "utils.file_baton", "utils.flop_counter",
     "utils.jit", "utils.mobile_optimizer", "utils.model_zoo", "utils.show_pickle", "utils.tensorboard",
-    "utils.throughput_benchmark", "xpu",
+    "utils.throughput_benchmark", "utils.weak", "xpu",
 ))
 
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from whygrad import dtypes, errors, layouts
+from whygrad._missing import TENSOR_NAMES
 from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd.node import row_node
+from whygrad.backends.numpy_layout import storage
 from whygrad.functional.arguments import fits
 from whygrad.functional.fresh import fresh
 from whygrad.functional.from_data import ONE_ELEMENT, warn_of_lost_gradient
@@ -73,6 +75,8 @@ def __int__(self: Tensor) -> int:
     if self._array.size != 1:
         raise ValueError(ONE_ELEMENT)
     value = METHODS["item"](self)
+    if isinstance(value, float):
+        return int(value)
     if not fits(value, dtypes.int64):
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return int(value.real) if isinstance(value, complex) else int(value)
@@ -94,6 +98,10 @@ def __index__(self: Tensor) -> int:
     if array.size != 1 or array.dtype.kind not in "iub":
         raise TypeError("only integer tensors of a single element can be converted to an index")
     return int(array.item())
+
+
+def __dir__(self: Tensor) -> list[str]:
+    return [name for name in object.__dir__(self) if name not in TENSOR_NAMES]
 
 
 def __len__(self: Tensor) -> int:
@@ -160,12 +168,22 @@ def rebuild(kind: type[Tensor], array: np.ndarray, requires_grad: bool, attribut
     return result
 
 
+def _copied_with_its_storage(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
+    """A copy; of an array that is part of a larger one, the same part of a copy of that, so that parts go on sharing memory."""
+    if array.base is None:
+        return copy.deepcopy(array, memo)
+    owner, start = storage(array)
+    if not owner.flags.forc:
+        return copy.deepcopy(array, memo)
+    return np.ndarray(array.shape, array.dtype, copy.deepcopy(owner, memo), start, array.strides)
+
+
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if not self.is_leaf:
         raise errors.noted(RuntimeError(DEEPCOPY_NON_LEAF), "deepcopy_non_leaf", self)
     if id(self) in memo:
         return memo[id(self)]  # type: ignore[no-any-return]
-    result = rebuild(type(self), copy.deepcopy(self._array, memo), self.requires_grad, {})
+    result = rebuild(type(self), _copied_with_its_storage(self._array, memo), self.requires_grad, {})
     memo[id(self)] = result
     if self._grad is not None:
         result._grad = copy.deepcopy(self._grad, memo)
@@ -182,6 +200,7 @@ def _get_grad_dtype(self: Tensor) -> dtypes.dtype | None:
 
 def _set_grad_dtype(self: Tensor, value: Any) -> None:
     if not self.is_leaf:
+        errors.warn_non_leaf_grad()  # torch looks at `.grad` first
         raise RuntimeError("grad_dtype can only be set on leaf tensors.")
     if value is not None and not isinstance(value, dtypes.dtype):
         raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
@@ -207,7 +226,7 @@ def _constant(value: Any) -> property:
 _FALSE = ("is_cuda", "is_sparse", "is_sparse_csr", "is_quantized", "is_meta", "is_mps", "is_mkldnn", "is_xpu",
           "is_nested", "is_vulkan", "is_ipu", "is_maia", "is_mtia", "is_xla")
 
-_METHODS = [__repr__, __format__, __bool__, __int__, __float__, __complex__, __index__, __len__, __iter__, __reversed__,
+_METHODS = [__repr__, __format__, __dir__, __bool__, __int__, __float__, __complex__, __index__, __len__, __iter__, __reversed__,
             __contains__, __array__, __array_wrap__, __dlpack__, __dlpack_device__, __reduce_ex__, __deepcopy__]
 
 

@@ -59,13 +59,16 @@ def apply_source(layout: Layout) -> str:
     causes = tensors[0] + "._cause"
     for name in tensors[1:]:
         causes = f"merge({causes}, {name}._cause)"
-    lines += ["    if " + " and ".join(f"{name}_n is None" for name in differentiable) + ":",
+    # A view of an inference tensor is no view, and has no history.
+    untracked = "t._view is None" if row.view else " and ".join(f"{name}_n is None" for name in differentiable)
+    if row.view:
+        untracked += f" or {differentiable[0]}_n is None"
+    lines += [f"    if {untracked}:",
               f"        t._cause = {causes}" if len(differentiable) == len(tensors)
               else f"        t._cause = untracked_causes(row, {inputs_tuple})",
               "        return t",
               f"    node = new({_node_class_expression(layout)})",
-              # A view of an inference tensor is no view.
-              "    if t._view is None: t._node = node\n    else: t._view.node = node" if row.view else "    t._node = node",
+              "    t._view.node = node" if row.view else "    t._node = node",
               "    t._cause = ()",
               "    node.edges = (" + "".join(f"{name}_n, " if name in differentiable else "None, "
                                              for name in row.inputs) + ")",
@@ -91,6 +94,12 @@ def _memory_order_lines(row: Row, tensors: list[str]) -> list[str]:
         usual = " and ".join(f"{name}_x.flags.c_contiguous" for name in tensors)
         return [f"    if out.ndim > 1 and not ({usual}): out = follow(out, ({', '.join(f'{name}_x' for name in tensors)},))"]
     return []
+
+
+def record_source(layout: Layout) -> str:
+    """The same for rows with several results or any number of arguments: they go the general way."""
+    return (f"def {layout.row.name}(*inputs, **statics):\n"
+            "    return record(layout, inputs, {**row.static_defaults, **statics})\n")
 
 
 def _node_class_expression(layout: Layout) -> str:
@@ -165,17 +174,17 @@ def _unpack_lines(layout: Layout) -> list[str]:
 
 
 def _check_lines(layout: Layout, rule: Rule, indent: str) -> list[str]:
-    """Raise if a saved value that this rule uses was changed in place since."""
+    """Raise if a saved value that this rule uses was changed in place since; take the new one if it was swapped."""
     lines = []
     for name in layout.saved:
         if name not in rule.names or name in layout.numbers:
             continue
         if layout.row.variadic and name in layout.row.inputs:
-            lines += [f"{indent}changed = variadic_stale({name}_c, {name}_v)",
-                      (f"{indent}if changed is not None: raise stale(node, '{name}', {name}[changed], {name}_c[changed], "
-                       f"{name}_v[changed], changed)")]
+            lines += [f"{indent}which = variadic_stale({name}_c, {name}_v)",
+                      (f"{indent}if which is not None: raise stale(node, '{name}', {name}[which], {name}_c[which], "
+                       f"{name}_v[which], which)")]
         else:
-            lines.append(f"{indent}if {name}_c[0] != {name}_v: raise stale(node, '{name}', {name}, {name}_c, {name}_v)")
+            lines.append(f"{indent}if {name}_c[0] != {name}_v: {name} = changed(node, '{name}', {name}, {name}_c, {name}_v)")
     return lines
 
 

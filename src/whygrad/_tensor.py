@@ -7,12 +7,13 @@ of `whygrad.functional`; `whygrad._methods` hangs them onto the class.
 from __future__ import annotations
 
 import weakref
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whygrad import dtypes, errors
-from whygrad.autograd.modes import modes
+from whygrad.autograd.modes import modes, special
 from whygrad.autograd.node import AccumulateGrad, DeadEnd, Node, extra, next_sequence_number, row_node, shown
 from whygrad.devices import CPU, device
 from whygrad.why import record as why
@@ -66,6 +67,36 @@ class InferenceCounter(list[int]):
         raise errors.noted(RuntimeError(errors.INFERENCE_SAVED), "inference_tensor", self.entered)
 
 
+class Swapped(int):
+    """A version that equals none but itself: since it was set, `x.data = other` has given a tensor other values.
+
+    Like torch's, a node that saved the tensor takes the values it has now; to find them it must notice first, and it does
+    when it compares versions. To users it is the number it always was. Weak references lead from old arrays to new ones.
+    """
+
+    newer: list[tuple[weakref.ref[np.ndarray], np.ndarray]]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    __hash__ = int.__hash__
+
+    def newest(self, array: Any) -> Any:
+        return next((new for old, new in self.newer if old() is array), array)
+
+
+def swapped(version: int, old: np.ndarray, new: np.ndarray) -> Swapped:
+    """The version of a tensor whose array was `old` until now."""
+    result = Swapped(version)
+    earlier = version.newer if isinstance(version, Swapped) else []
+    result.newer = [(ref, new if array is old else array) for ref, array in earlier if ref() is not None]
+    result.newer.append((weakref.ref(old), new))
+    return result
+
+
 class View:
     """What makes a tensor a view: its base, and the rows that lead from the base to it.
 
@@ -85,12 +116,20 @@ class View:
         self.requires_grad = False
         self.version = 0
 
+    def turn_back(self, turns: list[tuple[int, Any]]) -> None:
+        """The base has become another view of its memory: lead from there to what it was."""
+        for version, step in turns:
+            if version > self.version >= 0:
+                if step is None:
+                    raise NotImplementedError("a view of a tensor that has been changed by as_strided_()")
+                self.steps = (step, *self.steps)
+
 
 class Meta:
     """What only a few tensors have."""
 
     __slots__ = ("accumulator", "grad_dtype", "grad_log", "hooks", "post_accumulate_hooks", "reached_by",
-                 "retains_grad", "switched_at", "tangents", "watched", "watched_version")
+                 "retains_grad", "switched_at", "tangents", "turns", "watched", "watched_version")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Any] = {}
@@ -101,6 +140,8 @@ class Meta:
         # The last backward that delivered a gradient here.
         self.reached_by: Any = None
         self.grad_dtype: Any = ...
+        # The in-place views taken of this base (`t_()` ...): the version after each, and the step back.
+        self.turns: list[tuple[int, Any]] = []
         # For explanations: who wrote `.grad`, and where `requires_grad` was switched.
         self.grad_log: list[Any] = []
         self.switched_at: tuple[bool, why.Site] | None = None
@@ -165,13 +206,29 @@ class Tensor:
                                "integers_require_grad", self.dtype)
         set_requires_grad(self, value)
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool")
+
     @property
     def is_leaf(self) -> bool:
         return grad_fn(self) is None
 
     @property
     def grad_fn(self) -> Any:
-        return shown(row_node(grad_fn(self))[0])
+        node = row_node(grad_fn(self))[0]
+        if node is not None:
+            # For whoever asks the node next: it does not keep its result.
+            node.output = self._array.shape, self._array.dtype
+        return shown(node)
+
+    @property
+    def _grad_fn(self) -> Any:
+        return self.grad_fn
+
+    @_grad_fn.deleter
+    def _grad_fn(self) -> None:
+        raise RuntimeError("Deletion of _grad_fn not allowed. Detach tensor instead!")
 
     @property
     def output_nr(self) -> int:
@@ -200,8 +257,18 @@ class Tensor:
         """The hooks registered on this tensor."""
         node = grad_fn(self)
         if node is None:
-            return self._meta.hooks or None if self._meta is not None else None
-        return node.extra.tensor_hooks or None if node.extra is not None else None
+            hooks = None if self._meta is None else self._meta.hooks
+        else:
+            hooks = None if node.extra is None else node.extra.tensor_hooks
+        return hooks if hooks or type(hooks) is not dict else None
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: dict[int, Any]) -> None:
+        node = grad_fn(self)
+        if node is None:
+            self.meta.hooks = hooks
+        else:
+            extra(node).tensor_hooks = hooks
 
     @_backward_hooks.deleter
     def _backward_hooks(self) -> None:
@@ -215,8 +282,7 @@ class Tensor:
     def _version(self) -> int:
         if type(self._counter) is InferenceCounter:
             raise RuntimeError("Inference tensors do not track version counter.")
-        version: int = self._counter[0]
-        return version
+        return int(self._counter[0])
 
     @property
     def _base(self) -> Tensor | None:
@@ -240,7 +306,15 @@ class Tensor:
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and value._array.dtype.kind not in "fcV":
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        old = self._array
         self._array = value._array
+        # References: `old` and the argument. If there are more, it may have been saved for backward.
+        if (getrefcount(old) > 2 or old.shape != self._array.shape) and type(self._counter) is not InferenceCounter:
+            self._counter[0] = swapped(self._counter[0], old, self._array)
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @property
     def shape(self) -> Size:
@@ -289,15 +363,26 @@ def grad_fn(t: Tensor) -> Any:
     base = view.base
     if view.node is None and not base.requires_grad:
         return None
-    if view.version != t._counter[0]:
+    if view.version != t._counter[0] and int(view.version) != int(t._counter[0]):
         if view.creation:
             raise errors.forbidden_view_write(t, indirect=True)
-        old, view.node = view.node, AsStrided(source(base), view.steps)
+        if base._meta is not None and base._meta.turns:
+            view.turn_back(base._meta.turns)
+        old, view.node = view.node, history_of_view(view)
         if old is not None and old.extra is not None and old.extra.retained is not None:
             # retain_grad() follows the tensor to its newest value.
             extra(view.node).retained, old.extra.retained = old.extra.retained, None
         view.version = t._counter[0]
     return view.node
+
+
+def history_of_view(view: View) -> Any:
+    """A new node that leads from a view to its base as it is now."""
+    if special.replay_views:
+        from whygrad.autograd.views import replayed_history
+
+        return replayed_history(view)
+    return AsStrided(source(view.base), view.steps)
 
 
 def requires_grad(t: Tensor) -> bool:

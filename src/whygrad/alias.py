@@ -31,7 +31,11 @@ TORCH_VERSION = "2.13.0"
 _RENAMED = {
     "torch": "whygrad",
     "torch.__config__": "whygrad.config",
+    "torch._C": "whygrad._C",
+    "torch._C._autograd": "whygrad._C._autograd",
+    "torch._C._functions": "whygrad._C._functions",
     "torch._tensor": "whygrad._tensor",
+    "torch.autograd._functions": "whygrad.autograd._functions",
     "torch.amp.autocast_mode": "whygrad.amp",
     "torch.amp.grad_scaler": "whygrad.amp",
     "torch.cuda.amp.autocast_mode": "whygrad.cuda.amp",

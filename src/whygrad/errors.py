@@ -37,6 +37,9 @@ INFERENCE_INPLACE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
     "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.")
 
+DETACHED_SAVED = ("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
+                  "please use out-of-place `.detach()` instead")
+
 _CLARIFY = ("Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
             "both the view and the inplace either both inside the {block} block (if you don't want the inplace to be "
             "tracked) or both outside (if you want the inplace to be tracked).")

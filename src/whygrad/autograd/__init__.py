@@ -2,9 +2,10 @@
 
 Whoever reads: node.py (what the graph is made of), engine.py (the walk back), calls.py (backward and grad), then what
 is less common: function.py (with function_node.py and function_outputs.py), hooks.py, saved_hooks.py, views.py,
-grad_mode.py, anomaly.py, graph.py.
+grad_mode.py, anomaly.py, graph.py. Loaded when first asked for: functional.py, gradcheck.py, forward_ad.py, profiler.py.
 """
 
+from importlib import import_module
 from typing import Any
 
 from whygrad._absent import absent_from
@@ -14,11 +15,13 @@ from whygrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from whygrad.autograd.calls import backward, grad
 from whygrad.autograd.function import Function
 from whygrad.autograd.grad_mode import (
+    _force_original_view_tracking,
     _unsafe_preserve_version_counter,
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,
     is_multithreading_enabled,
+    is_view_replay_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
@@ -27,14 +30,31 @@ from whygrad.autograd.saved_hooks import SavedTensor
 from whygrad.autograd.variable import Variable
 
 __all__ = [
-    "Function", "SavedTensor", "Variable", "_unsafe_preserve_version_counter", "anomaly_mode", "backward",
+    "Function", "SavedTensor", "Variable", "_force_original_view_tracking", "_unsafe_preserve_version_counter", "anomaly_mode",
+    "backward",
     "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "function", "grad", "grad_mode", "graph",
-    "inference_mode", "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "inference_mode", "is_multithreading_enabled", "is_view_replay_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
     "set_multithreading_enabled", "variable",
 ]
 
 _whygrad_internal_ = True
-__getattr__ = absent_from("torch.autograd")
+_absent = absent_from("torch.autograd")
+
+# Modules, and names of modules, that are loaded when first asked for.
+_LATER = ("_functions", "forward_ad", "functional", "gradcheck", "profiler", "profiler_util")
+_LATER_FROM = {"_calculate_shape": "_functions", "_profiler_enabled": "profiler", "gradgradcheck": "gradcheck",
+               "kineto_available": "profiler"}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        if name in _LATER:
+            return import_module(f"whygrad.autograd.{name}")
+        if name in _LATER_FROM:
+            return getattr(import_module(f"whygrad.autograd.{_LATER_FROM[name]}"), name)
+    except ModuleNotFoundError as error:
+        raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}: {error}") from None
+    return _absent(name)
 
 
 def variable(*args: Any, **kwargs: Any) -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from whygrad import errors, kernels
-from whygrad._tensor import Tensor, grad_fn, wrap
+from whygrad._tensor import Swapped, Tensor, grad_fn, wrap
 from whygrad.autograd import hooks
 from whygrad.autograd.grad_mode import enforce_grad_layout_policy
 from whygrad.autograd.modes import modes, refresh, special
@@ -47,20 +47,29 @@ _backward_number = itertools.count(1).__next__
 class Backward:
     """One run, as the nodes it freed and the leaves it reached remember it."""
 
-    __slots__ = ("callbacks", "causes", "create_graph", "depth", "number", "root", "site", "targets")
+    __slots__ = ("callbacks", "causes", "create_graph", "depth", "keep", "limited", "node", "number", "only_captures",
+                 "root", "roots", "site", "targets")
 
-    def __init__(self, create_graph: bool, root: Target) -> None:
+    def __init__(self, create_graph: bool, root: Target, keep: bool = False, only_captures: bool = False) -> None:
         self.number = _backward_number()
         self.site = why.site()
         self.create_graph = create_graph
+        self.keep = keep
+        # True for `autograd.grad`: gradients are handed out, no leaf is written.
+        self.only_captures = only_captures
+        # True if only what leads to some inputs is walked, here or in a backward that waits for this one.
+        self.limited = only_captures
         # How many backwards in this one's thread wait for it: a hook or a custom backward may start another.
         self.depth = 0
         # Weak: to remember a backward must not keep its graph.
         self.root = weakref.ref(root)
         # Every gradient this pass computes without recording has this cause.
         self.causes = (why.Cause("no-create-graph", self.site),)
-        # While it runs: every node and leaf that it will reach.
+        # While it runs: where it began, every node and leaf that it will reach, and the one whose hooks or custom
+        # backward run now.
+        self.roots: list[Target] = []
         self.targets: dict[Target, int] = {}
+        self.node: Target = None
         # To be called at the end, if all goes well.
         self.callbacks: list[Callable[[], Any]] = []
 
@@ -104,12 +113,14 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
     False.
     """
     global _last
-    this = _last = Backward(create_graph, roots[0][0])
+    this = _last = Backward(create_graph, roots[0][0], keep, captures is not None and not deposit_captured)
     outer_mode = modes.grad
     outer_off = modes.off_name, modes.off_site
     outer = modes.running
+    this.limited = captures is not None
     if outer is not None:
         this.depth = outer.depth + 1
+        this.limited = this.limited or outer.limited
     modes.running = this
     if outer_mode != (create_graph and records):
         # Hooks and custom backwards run in this mode.
@@ -132,7 +143,7 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
     finally:
         restore(token)
         modes.running = outer
-        this.targets = {}
+        this.targets, this.roots, this.node = {}, [], None
         if modes.grad != outer_mode:
             modes.grad = outer_mode
             modes.off_name, modes.off_site = outer_off
@@ -172,14 +183,15 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
           deposit_captured: bool) -> None:
     create_graph = this.create_graph
     targets = list(dict.fromkeys(target for target, _ in roots))
-    dependencies = _count_dependencies(targets)
+    dependencies = count_dependencies(targets)
     if captures is not None:
         wanted = _leading_to(captures, dependencies)
         if len(roots) == 1 and targets[0] not in wanted:
             _pass_by(this, *roots[0])
         targets = [target for target in targets if target in wanted]
-        dependencies = _count_dependencies(targets, wanted)
+        dependencies = count_dependencies(targets, wanted)
     this.targets = dependencies
+    this.roots = targets
     pending: dict[Target, Any] = {}
     owned: set[Target] = set()
     for target, g in roots:
@@ -197,7 +209,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
     if not ready:
         return
     node = heappop(ready)[1]
-    ordinary = captures is None and not special.anomaly and why.watching is None
+    ordinary = captures is None and not special.anomaly and why.watching is None and not special.listening
     add, ndarray = add_into, np.ndarray
     while True:
         edges = node.edges
@@ -273,6 +285,7 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
     values.
     """
     create_graph = this.create_graph
+    this.node = node
     edges = node.edges
     runs = True
     if captures is not None:
@@ -281,6 +294,8 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
         if runs and node in captures:
             captures[node] = g
     if node.extra is not None:
+        if node.extra.detached:
+            _check_detached(this, node)
         g = hooks.on_output(node, g, create_graph)
     if not runs:
         assert captures is not None
@@ -308,7 +323,23 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
     return edges, grads
 
 
-def _count_dependencies(targets: list[Target], wanted: set[Target] | None = None) -> dict[Target, int]:
+def _check_detached(this: Backward, node: Node) -> None:
+    """Like torch, raise if the tensor that this node computed was saved by another node, and later detached in place.
+
+    torch keeps the tensor itself, which no longer knows where it comes from. Here nothing is amiss, but to go on would
+    hide a mistake that shows there. The nodes that saved it have run before this one.
+    """
+    for user in this.targets:
+        layout = getattr(type(user), "layout", None)
+        if isinstance(user, Tensor) or layout is None or layout.row.variadic or node not in user.edges:
+            continue
+        tracked = [name for name, edge in zip(layout.row.inputs, user.edges, strict=True) if edge is not None]
+        if any(edge is node and not set(layout.wanted_by.get(name, ())).isdisjoint(tracked)
+               for name, edge in zip(layout.row.inputs, user.edges, strict=True)):
+            raise RuntimeError(errors.DETACHED_SAVED)
+
+
+def count_dependencies(targets: list[Target], wanted: set[Target] | None = None) -> dict[Target, int]:
     """How many contributions each target will receive (besides what a root brings along)."""
     counts: dict[Target, int] = dict.fromkeys(targets, 0)
     stack = [target for target in targets if not isinstance(target, Tensor)]
@@ -358,6 +389,7 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
     """All contributions to a leaf are in. `references` are held by the engine; if there are more, `g` is somebody else's."""
     meta = leaf._meta
     if meta is not None and meta.hooks:
+        this.node = leaf
         g = hooks.on_leaf(leaf, g, this.create_graph)
         references = 0  # what a hook returns may be its own
     if captures is not None and leaf in captures:
@@ -409,7 +441,9 @@ def _deposit(leaf: Tensor, g: Any, this: Backward, references: int) -> None:
     if g.dtype is not dtype:
         g = cast_array(g, dtype)
     if g.shape != array.shape:
-        raise RuntimeError(f"internal error: gradient of shape {g.shape} for a leaf of shape {array.shape}")
+        if not isinstance(leaf._counter[0], Swapped):
+            raise RuntimeError(f"internal error: gradient of shape {g.shape} for a leaf of shape {array.shape}")
+        array = g  # since the forward, `leaf.data = ...` has changed the shape
     if array.dtype.kind == "c":
         g = np.conj(g)
     with _accumulating:

@@ -17,7 +17,7 @@ from whygrad._tensor import Tensor, source, wrap
 from whygrad.autograd.hooks import from_user, to_user
 from whygrad.autograd.modes import modes
 from whygrad.autograd.node import Node, NodeInterface, OutputMetadata, next_sequence_number
-from whygrad.autograd.saved_hooks import SavedTensor, save
+from whygrad.autograd.saved_hooks import SavedTensor, nothing_saved, save
 from whygrad.why import record as why
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class FunctionCtx:
 class BackwardCFunction(NodeInterface, FunctionCtx):
     """The ctx of one application; `<Class>Backward` is a subclass of it."""
 
-    __slots__ = ("__dict__", "__weakref__", "_node", "_saved", "needs_input_grad")
+    __slots__ = ("__dict__", "__weakref__", "_node", "_outputs", "_saved", "needs_input_grad")
 
     _forward_cls: ClassVar[Any]
     # What `forward` may set. `apply` takes it off again when it has acted on it.
@@ -79,6 +79,7 @@ class BackwardCFunction(NodeInterface, FunctionCtx):
     def __init__(self, node: CustomNode, needs_input_grad: tuple[bool, ...]) -> None:
         self._node = weakref.ref(node)
         self._saved: tuple[SavedTensor | None, ...] | None = ()
+        self._outputs: list[Any] = []
         self.needs_input_grad = needs_input_grad
 
     def _itself(self) -> CustomNode:
@@ -89,7 +90,7 @@ class BackwardCFunction(NodeInterface, FunctionCtx):
 
     @property
     def _input_metadata(self) -> tuple[OutputMetadata, ...]:
-        return tuple([OutputMetadata(*output[:2]) for output in self._itself().outputs if output is not None])
+        return tuple([OutputMetadata(*output[:2]) for output in self._outputs if output is not None])
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -100,6 +101,8 @@ class BackwardCFunction(NodeInterface, FunctionCtx):
                                    "set on the autograd.Function. Either access saved_tensors only once, or set "
                                    "clear_saved_tensors_on_access=False.")
             raise errors.graph_freed(self._itself())
+        if self._saved and self._node() is None:
+            raise RuntimeError(errors.BACKWARD_TWICE)  # the graph is gone, and with it what was saved
         tensors = tuple([None if saved is None else saved.unpack() for saved in self._saved])
         if self._forward_cls.clear_saved_tensors_on_access and self._saved:
             self._saved = None
@@ -116,7 +119,7 @@ class BackwardCFunction(NodeInterface, FunctionCtx):
     def _raw_saved_tensors(self) -> tuple[SavedTensor | None, ...]:
         if self._saved is None:
             raise errors.graph_freed(self._itself())
-        return self._saved
+        return tuple([nothing_saved(self._itself()) if saved is None else saved for saved in self._saved])
 
     def apply(self, *gradients: Any) -> Any:
         """Call the user's backward."""
@@ -134,12 +137,11 @@ class CustomNode(Node):
     `recorded`   False if nobody can want a gradient: then the node is only there for the ctx, and dies with `apply`
     """
 
-    __slots__ = ("arguments", "ctx", "inputs", "outputs", "ports", "recorded")
+    __slots__ = ("arguments", "ctx", "inputs", "ports", "recorded")
     # Missing gradients become zeros: backward runs in any case.
     takes_none = True
 
     ctx: BackwardCFunction
-    outputs: list[Any]
     ports: dict[int, Any]
 
     def __init__(self, function: type[Function], args: tuple[Any, ...]) -> None:
@@ -160,7 +162,6 @@ class CustomNode(Node):
         self.recorded = modes.grad and not modes.inference and True in needed
         self.edges = tuple(edges) if self.recorded else ()
         self.inputs, self.arguments = inputs, arguments
-        self.outputs = []
         self.ctx = function._backward_cls(self, tuple(needed))
         self.cuts = None if None not in edges else tuple([a._cause for a in args if isinstance(a, Tensor)])
         self.shapes = self.extra = None
@@ -169,6 +170,14 @@ class CustomNode(Node):
 
     def shown(self) -> NodeInterface:
         return self.ctx
+
+    @property
+    def outputs(self) -> list[Any]:
+        return self.ctx._outputs
+
+    @outputs.setter
+    def outputs(self, value: list[Any]) -> None:
+        self.ctx._outputs = value
 
     @property
     def saved(self) -> Any:
@@ -181,14 +190,14 @@ class CustomNode(Node):
     def save(self, results: tuple[Any, ...]) -> None:
         """Keep what was given to `save_for_backward`, now that the outputs are known."""
         kept: list[SavedTensor | None] = []
-        for i, t in enumerate(self.ctx.to_save or ()):
+        # Off the ctx first: if a pack hook raises, nothing must hold the outputs in a cycle.
+        for i, t in enumerate(self.ctx.__dict__.pop("to_save", None) or ()):
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type "
                                 f"{type(t).__name__}")
             output = next((k for k, result in enumerate(results) if result is t and self.outputs[k][2]), None)
             kept.append(None if t is None else save(t, self, output))
         self.ctx._saved = tuple(kept)
-        self.ctx.__dict__.pop("to_save", None)
 
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         return self._run(g, edges, False)
@@ -200,6 +209,8 @@ class CustomNode(Node):
         return len(self.outputs)
 
     def _run(self, g: Any, edges: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
+        if modes.running is not None:
+            modes.running.node = self
         seen = self._materialized(g) if g is None or type(g) is list else (to_user(g),)
         results = self.ctx.apply(*seen)
         if type(results) is not tuple:
@@ -230,6 +241,8 @@ class CustomNode(Node):
                 grads[position] = self._fitted(result, position, create_graph)
             elif self.extra is not None:  # hooks see all that was returned
                 grads[position] = from_user(result, create_graph)
+        if not create_graph and len(grads) > 1:
+            _part_leaves(grads, edges)
         return tuple(grads)
 
     def _materialized(self, g: Any) -> list[Any]:
@@ -268,6 +281,13 @@ class CustomNode(Node):
         if result._array.dtype != dtype:
             g = g.to(dtype) if create_graph else g.astype(dtype)
         return g
+
+
+def _part_leaves(grads: list[Any], edges: tuple[Any, ...]) -> None:
+    """If several leaves get the same array, all but the last get a copy; then each can keep what it gets."""
+    for i, g in enumerate(grads[:-1]):
+        if g is not None and isinstance(edges[i], Tensor) and any(g is later for later in grads[i + 1:]):
+            grads[i] = g.copy()
 
 
 def _wanted_dtype(t: Tensor) -> np.dtype | None:

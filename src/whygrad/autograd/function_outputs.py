@@ -108,12 +108,14 @@ class Outputs:
 
     def _rebase(self, t: Tensor, is_input: bool, place: Node) -> None:
         """The history of an input that was changed in place starts here."""
+        if is_input and t._view is not None and t._view.creation:
+            raise errors.forbidden_view_write(t)
         if t.requires_grad and grad_fn(t) is None:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if not is_input:
-            warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
-                          "mutated should be passed to ctx.mark_dirty().", UserWarning,
-                          stacklevel=errors.user_stacklevel())
+            if t._view is not None:
+                raise RuntimeError(NOT_AN_INPUT)
+            warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=errors.user_stacklevel())
         position = next((i for i, x in enumerate(self.tensors) if x is t), 0)
         if t._view is not None:
             if len(self.node.outputs) > 1:
@@ -129,9 +131,12 @@ class Outputs:
                 continue
             if several:
                 result._view.creation = "multi"
-            elif id(given) not in dirty and not self.ctx._is_pure_view:
-                result._view.creation = "custom"
+            elif id(given) not in dirty:
+                result._view.creation = "" if self.ctx._is_pure_view else "custom"
 
+
+NOT_AN_INPUT = ("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+                "passed to ctx.mark_dirty().")
 
 IN_PLACE_ON_VIEW = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "

@@ -14,7 +14,7 @@ from typing import Any
 
 from whygrad import errors
 from whygrad._tensor import Tensor
-from whygrad.autograd.modes import modes, refresh
+from whygrad.autograd.modes import modes, refresh, special
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -232,6 +232,32 @@ class _Policy(DecoratorContextManager):
 
 class set_multithreading_enabled(_Policy):
     """Kept for programs that ask: one backward walk never uses more than one Python thread."""
+
+
+class _force_original_view_tracking(DecoratorContextManager):
+    """On: a view whose base was written to finds back through its own ops, not through one AsStridedBackward0."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self.prev = special.replay_views
+        special.replay_views = mode
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        special.replay_views = self.prev
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        special.replay_views = self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        special.replay_views = self.prev
+
+    def clone(self) -> _force_original_view_tracking:
+        return type(self)(self.mode)
+
+
+def is_view_replay_enabled() -> bool:
+    return special.replay_views
 
 
 class enforce_grad_layout_policy(_Policy):

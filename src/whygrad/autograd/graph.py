@@ -13,12 +13,13 @@ from whygrad._absent import absent_from
 from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd import engine
 from whygrad.autograd.hooks import RemovableHandle, register_hook
-from whygrad.autograd.node import AccumulateGrad, NodeInterface, accumulator_of, extra, port_of, row_node, shown
+from whygrad.autograd.mutation import allow_mutation_on_saved_tensors
+from whygrad.autograd.node import AccumulateGrad, NodeInterface, accumulator_of, port_of, row_node, shown
 from whygrad.autograd.node import Node as GraphNode
 from whygrad.autograd.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
-__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
-           "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
+__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
+           "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
 
 _whygrad_internal_ = True
 __getattr__ = absent_from("torch.autograd.graph")
@@ -55,8 +56,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     node, number = row_node(target)
     if not isinstance(node, GraphNode):
         return GradientEdge(accumulator_of(tensor), 0)
-    if node.output_count() == 1 and type(node.shapes) is not list:
-        extra(node).outputs = [(tensor._array.shape, tensor._array.dtype)]
+    node.output = tensor._array.shape, tensor._array.dtype
     return GradientEdge(shown(node), number, None if target is shown(node) else target)
 
 

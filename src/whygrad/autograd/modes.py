@@ -18,6 +18,8 @@ class Modes(threading.local):
     # Innermost pair of saved_tensors_hooks, or the message of disable_saved_tensors_hooks.
     saved_hooks: tuple[Any, ...] = ()
     saved_hooks_disabled: str | None = None
+    # The context of allow_mutation_on_saved_tensors: wants to know of in-place writes beforehand.
+    mutation: Any = None
     # Where gradients were switched off, for explanations.
     off_site: Site | None = None
     off_name: str = ""
@@ -38,11 +40,15 @@ modes = Modes()
 class Special:
     """`on` while any thread is out of the ordinary: ops look at this one flag before they look at thread-locals."""
 
-    __slots__ = ("anomaly", "on", "threads")
+    __slots__ = ("anomaly", "listening", "on", "replay_views", "threads")
 
     def __init__(self) -> None:
         self.on = False
         self.anomaly = False
+        # Somebody wants to hear of every node of a backward: see _listening.py.
+        self.listening = False
+        # Views whose base was written to find back through their own ops: see _force_original_view_tracking.
+        self.replay_views = False
         self.threads: set[int] = set()
 
 

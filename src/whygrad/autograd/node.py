@@ -40,6 +40,11 @@ class NodeInterface:
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """Where the gradients go: (node, which of its outputs) for each argument; (None, 0) for one without history."""
         node = self._itself()
+        layout: Any = getattr(type(node), "layout", None)
+        if layout is not None and layout.row.name == "linear":
+            from whygrad.autograd.unfused import take_apart
+
+            take_apart(node)
         return tuple([_shown_end(node, edge) for edge in node.edges])
 
     @property
@@ -56,16 +61,15 @@ class NodeInterface:
     @property
     def _input_metadata(self) -> tuple[OutputMetadata, ...]:
         node = self._itself()
-        known = node.shapes if type(node.shapes) is list else None
-        if node.extra is not None and node.extra.outputs is not None:
-            known = node.extra.outputs
-        if known is None:
+        if type(node.shapes) is list:
+            return tuple([OutputMetadata(shape, dtype) for shape, dtype in node.shapes])
+        if not hasattr(node, "output"):
             raise NotImplementedError(f"{self.name()}._input_metadata: the shape of this node's output is not kept; it "
-                                      "is known after torch.autograd.graph.get_gradient_edge(tensor)")
-        return tuple([OutputMetadata(shape, dtype) for shape, dtype in known])
+                                      "is known of a node that was looked at as `tensor.grad_fn`")
+        return (OutputMetadata(*node.output),)
 
     def _sequence_nr(self) -> int:
-        return self._itself().seq
+        return int(self._itself().seq)
 
     def _set_sequence_nr(self, number: int) -> None:
         self._itself().seq = number
@@ -112,8 +116,8 @@ class Node(NodeInterface):
     `extra`   hooks and other rare things (see `NodeExtra`), or None
     """
 
-    __slots__ = ("__weakref__", "cuts", "edges", "extra", "freed", "lasti", "saved", "seq", "shapes", "site_code",
-                 "static")
+    __slots__ = ("__weakref__", "cuts", "edges", "extra", "freed", "lasti", "output", "saved", "seq", "shapes",
+                 "site_code", "static")
 
     # What users see in `next_functions`: invisible nodes are skipped.
     visible: ClassVar[bool] = True
@@ -136,6 +140,8 @@ class Node(NodeInterface):
     site_code: Any
     lasti: int
     freed: Any
+    # (shape, dtype) of the result, once somebody has looked at its `grad_fn`.
+    output: tuple[tuple[int, ...], np.dtype]
 
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         """Gradients of the arguments, on bare arrays. An edge that is None needs none."""
@@ -173,7 +179,7 @@ class Node(NodeInterface):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("_saved_", "_raw_saved_")):
-            from whygrad.autograd.saved_hooks import saved_attribute
+            from whygrad.autograd.saved_names import saved_attribute
 
             return saved_attribute(self, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
@@ -185,7 +191,7 @@ class Node(NodeInterface):
 class NodeExtra:
     """What only a few nodes have."""
 
-    __slots__ = ("accumulators", "metadata", "outputs", "post_hooks", "pre_hooks", "retained", "tensor_hooks")
+    __slots__ = ("accumulators", "detached", "metadata", "post_hooks", "pre_hooks", "retained", "tensor_hooks")
 
     def __init__(self) -> None:
         # Hooks are dicts id -> function, in order of registration. Tensor hooks see one output's gradient.
@@ -196,8 +202,8 @@ class NodeExtra:
         self.retained: Any = None
         # The user's dict; anomaly mode keeps the forward traceback there.
         self.metadata: dict[Any, Any] | None = None
-        # (shape, dtype) of the outputs, if somebody took a GradientEdge.
-        self.outputs: list[Any] | None = None
+        # True if the tensor that this node computed was taken out of the graph by detach_().
+        self.detached = False
         # AccumulateGrad nodes that were looked at from here: like torch's, they live at least as long as this node.
         self.accumulators: list[AccumulateGrad] = []
 

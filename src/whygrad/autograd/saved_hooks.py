@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -10,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from whygrad import errors
-from whygrad._tensor import InferenceCounter, Tensor, source, wrap
+from whygrad._tensor import InferenceCounter, Tensor, known_source, source, wrap
 from whygrad.autograd.modes import modes, refresh
-from whygrad.autograd.node import Cast, Node, port_of, row_node
+from whygrad.autograd.node import Cast, Node, extra, port_of, row_node
 
 _whygrad_internal_ = True
 
@@ -88,7 +89,7 @@ class SavedTensor:
     @property
     def data(self) -> Any:
         """What is kept: the tensor, or what the pack hook made of it."""
-        return self._packed if self._hooks is not None else self.unpack()
+        return self._packed if self._hooks is not None else self.shown()
 
     @property
     def unpack_hook(self) -> Any:
@@ -159,8 +160,20 @@ class SavedTensor:
             tensor._counter = self._counter
         return self._linked(tensor)
 
+    def shown(self) -> Any:
+        """The tensor for users who look at it: the very object that was saved, if it still exists.
+
+        A node keeps only the array; whose it is, the garbage collector knows.
+        """
+        if self._hooks is None and self._original is None and self._output is None and self._array is not None:
+            for t in gc.get_referrers(self._array):
+                if isinstance(t, Tensor) and t._array is self._array and known_source(t) is self._edge:
+                    self._check_version()
+                    return t
+        return self.unpack()
+
     def _check_version(self) -> None:
-        if self._counter is None or self._counter[0] == self._version:
+        if self._counter is None or int(self._counter[0]) == int(self._version):
             return
         node = self._node()
         producer, number = (node, self._output) if self._output is not None else row_node(
@@ -195,6 +208,29 @@ def _new(node: Node, array: Any, counter: Any, version: Any, edge: Any, output: 
     return saved
 
 
+def nothing_saved(node: Node) -> SavedTensor:
+    return _new(node, None, None, None, None, None)
+
+
+class _Nobody(Node):
+    """Owns a saved tensor that belongs to no node of the graph."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.saved = (None,)
+
+
+def save_alone(tensor: Tensor, is_output: bool) -> SavedTensor:
+    """Save a tensor as a node would."""
+    owner = _Nobody()
+    saved = save(tensor, owner, None)
+    saved._node = lambda: owner  # type: ignore[assignment]
+    if is_output:
+        saved._original = None
+    return saved
+
+
 def save(tensor: Tensor, node: Node, output: int | None) -> SavedTensor:
     """Save a tensor for a custom Function; `output` says which of the node's outputs it is."""
     if type(tensor._counter) is InferenceCounter:
@@ -221,6 +257,10 @@ class Packed:
         self.parts = parts
 
     def unpack(self, node: Node) -> tuple[Any, ...]:
+        if modes.running is not None:
+            modes.running.node = node
+        from whygrad.autograd.saved_names import hook_order
+
         flat: list[Any] = [None] * (3 * len(self.parts))
         for k in hook_order(node):
             flat[3 * k:3 * k + 3] = _plain(self.parts[k])
@@ -239,16 +279,10 @@ def _plain(part: Any) -> tuple[Any, Any, Any]:
     return value, counter, version
 
 
-def hook_order(node: Node) -> list[int]:
-    """The order in which torch packs and unpacks: arguments by their name, then results."""
-    layout = type(node).layout  # type: ignore[attr-defined]
-    results = layout.row.output_names
-    return sorted(range(len(layout.saved)),
-                  key=lambda k: (layout.saved[k] in results, torch_name(layout.row, layout.saved[k])))
-
-
 def pack(node: Node, inputs: tuple[Any, ...], results: list[Tensor]) -> None:
     """Put everything that a row saved behind the innermost pair of hooks."""
+    from whygrad.autograd.saved_names import hook_order
+
     hooks = modes.saved_hooks[-1]
     tensors = [t for t in (*results, *inputs) if isinstance(t, Tensor)]
     packed = as_saved_tensors(node)
@@ -260,6 +294,7 @@ def pack(node: Node, inputs: tuple[Any, ...], results: list[Tensor]) -> None:
                 found = next((t for t in tensors if t._array is array), None)
                 saved.pack(saved.unpack() if found is None else found, *hooks)
     node.saved = packed
+    extra(node)  # an unpack hook may register a hook on the node, so the engine must look again after it ran
 
 
 def as_saved_tensors(node: Node) -> Packed:
@@ -279,49 +314,3 @@ def as_saved_tensors(node: Node) -> Packed:
             part = _new(node, value, counter, version, node.edges[layout.row.inputs.index(name)], None)
         parts.append(part if isinstance(value, (np.ndarray, tuple)) else (value, counter, version))
     return Packed(parts)
-
-
-# What torch calls the values that our rows name otherwise, for `_saved_<name>`.
-_TORCH_NAMES = {"a": "self", "x": "self", "b": "other", "out": "result", "out0": "result0", "out1": "result1",
-                "axis": "dim", "keepdims": "keepdim"}
-_TORCH_NAMES_OF_ROWS = {"pow": {"b": "exponent"}, "mm": {"b": "mat2"}, "bmm": {"b": "mat2"}, "cat": {"xs": "tensors"},
-                        "stack": {"xs": "tensors"}}
-
-
-def torch_name(row: Any, name: str) -> str:
-    if name.endswith("_shape"):
-        return torch_name(row, name.removesuffix("_shape")) + "_sym_sizes"
-    return _TORCH_NAMES_OF_ROWS.get(row.name, {}).get(name) or _TORCH_NAMES.get(name, name)
-
-
-def saved_attribute(node: Node, attribute: str) -> Any:
-    """`node._saved_self` and `node._raw_saved_self`, under torch's names."""
-    layout: Any = getattr(type(node), "layout", None)
-    raw = attribute.startswith("_raw_")
-    wanted = attribute.removeprefix("_raw").removeprefix("_saved_")
-    for k, name in enumerate(layout.static if layout is not None and not raw else ()):
-        if torch_name(layout.row, name) == wanted:
-            return node.static[k]
-    for name in (*layout.row.inputs, *layout.row.output_names) if layout is not None else ():
-        if torch_name(layout.row, name) == wanted:
-            return _saved_value(node, layout.saved.index(name) if name in layout.saved else None, raw, wanted)
-    raise AttributeError(f"'{type(node).__name__}' object has no attribute '{attribute}'")
-
-
-def _saved_value(node: Node, k: int | None, raw: bool, torch_name: str) -> Any:
-    if node.saved is None:
-        raise errors.graph_freed(node)
-    if k is None or not node.saved:
-        return _new(node, None, None, None, None, None) if raw else None
-    packed = as_saved_tensors(node)
-    if raw:
-        node.saved = packed
-    part = packed.parts[k]
-    if isinstance(part, list):
-        return tuple(part) if raw else tuple([saved.unpack() for saved in part])
-    if isinstance(part, SavedTensor):
-        return part if raw else part.unpack()
-    if raw:
-        return _new(node, None, None, None, None, None)
-    # torch wraps the number of a binary operation into a tensor, but keeps an exponent as it is.
-    return wrap(np.asarray(part[0])) if torch_name == "other" and part[0] is not None else part[0]

@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 
 from whygrad import backends, errors
-from whygrad._tensor import Tensor
+from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.node import Node, next_sequence_number
 
 _whygrad_internal_ = True
 
 # A step is (row, statics, which of several outputs or None, shape it was applied to).
 Steps = tuple[tuple[Any, dict[str, Any], int | None, tuple[int, ...]], ...]
+
+
+# Views between complex and real numbers.
+CROSSING = frozenset({"imag", "real", "view_as_complex", "view_as_real"})
 
 
 def replay(x: Any, steps: Steps, vocabulary: Any) -> Any:
@@ -23,6 +27,14 @@ def replay(x: Any, steps: Steps, vocabulary: Any) -> Any:
         if index is not None:
             x = x[index]
     return x
+
+
+def replayed_history(view: Any) -> Any:
+    """The node of the same view, taken anew of the base as it is now."""
+    from whygrad.autograd.grad_mode import enable_grad
+
+    with enable_grad():
+        return replay(view.base, view.steps, backends.tensor)._view.node
 
 
 def gradient_of_steps(steps: Steps, g: Any, vocabulary: Any) -> Any:
@@ -42,7 +54,6 @@ def _among_zeros(row: Any, statics: dict[str, Any], index: int, shape: tuple[int
     outputs = getattr(backends.raw, row.name)(np.broadcast_to(np.zeros((), np.bool_), shape), **statics)
     zeros: list[Any] = [np.zeros(x.shape, g._array.dtype if isinstance(g, Tensor) else g.dtype) for x in outputs]
     if isinstance(g, Tensor):
-        from whygrad._tensor import wrap
         zeros = [wrap(x) for x in zeros]
     zeros[index] = g
     return zeros
@@ -54,7 +65,7 @@ class CopySlices(Node):
     `write` is the node of the write itself. Its gradient replaces the slice in the base's gradient; the rest passes.
     """
 
-    __slots__ = ("position", "steps", "strides", "write")
+    __slots__ = ("crosses", "position", "steps", "strides", "write")
 
     def __init__(self, base_edge: Any, base: np.ndarray, steps: Steps, write: Node, position: int) -> None:
         self.edges = (base_edge, *write.edges[:position], *write.edges[position + 1:])
@@ -66,6 +77,8 @@ class CopySlices(Node):
         self.strides = None if base.flags.c_contiguous else base.strides
         self.write: Node | None = write
         self.position = position
+        # True if the view shows a complex base as real numbers, or the other way round.
+        self.crosses = any(row.name in CROSSING for row, _, _, _ in steps)
 
     @property
     def saved(self) -> Any:
@@ -85,23 +98,34 @@ class CopySlices(Node):
         if self.write is None:
             raise errors.graph_freed(self)
         result = laid_out_as(g, self.strides)
+        # Inside the graph complex gradients are conjugated; shown as two real numbers they must not be.
+        turn = np.conj if self.crosses else _same
+        result = turn(result)
         part = replay(result, self.steps, backends.raw)
-        grads = self.write.raw(part.copy(), self._write_edges(edges))
+        grads = self.write.raw(turn(part.copy()), self._write_edges(edges))
         old = grads[self.position]
         if edges[0] is not None:
-            part[...] = 0 if old is None else old
-        return (result, *grads[:self.position], *grads[self.position + 1:])
+            part[...] = 0 if old is None else turn(old)
+        return (turn(result), *grads[:self.position], *grads[self.position + 1:])
 
     def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.write is None:
             raise errors.graph_freed(self)
-        result = g.clone()
+        from whygrad._inplace import copy_
+
+        turn = backends.tensor.conj if self.crosses else _same
+        g = turn(g)
+        result = copy_(wrap(laid_out_as(g._array, self.strides)), g)
         part = replay(result, self.steps, backends.tensor)
-        grads = self.write.graph(part.clone(), self._write_edges(edges))
+        grads = self.write.graph(turn(part.clone()), self._write_edges(edges))
         old = grads[self.position]
         if edges[0] is not None:
-            part.copy_(old) if old is not None else part.zero_()
-        return (result, *grads[:self.position], *grads[self.position + 1:])
+            part.copy_(turn(old)) if old is not None else part.zero_()
+        return (turn(result), *grads[:self.position], *grads[self.position + 1:])
+
+
+def _same(x: Any) -> Any:
+    return x
 
 
 def laid_out_as(g: np.ndarray, strides: tuple[int, ...] | None) -> np.ndarray:

@@ -270,6 +270,8 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     else:
         POW.check(dtype)
         a, b = promote("pow", a, b, dtype=dtype)
+        if not isinstance(a, Tensor) and dtype.is_complex:
+            a = complex(a)  # its logarithm is
         result = apply(TABLE["pow"], a, b) if isinstance(a, Tensor) else apply(TABLE["pow_of_number"], b, base=a)
     return with_out("pow", result, out, input, exponent)
 

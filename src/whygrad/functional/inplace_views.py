@@ -5,12 +5,14 @@ from __future__ import annotations
 from sys import getrefcount
 from typing import Any
 
+from whygrad import errors
 from whygrad._inplace import bump, check_inplace, rebase
-from whygrad._tensor import Tensor
+from whygrad._tensor import InferenceCounter, Tensor
 from whygrad.autograd.modes import modes, special
 from whygrad.functional import memory, shape
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.run import METHODS
+from whygrad.ops.table import TABLE
 
 _whygrad_internal_ = True
 
@@ -38,21 +40,34 @@ def _become(self: Tensor, result: Tensor) -> Tensor:
         self._view = made
         bump(self)
         made.version = self._counter[0]
+        if node is None:  # not recorded: it finds its way back when it is asked for it
+            made.node, made.version = ours.node, -1
         return self
-    # If others look at the version (views of the tensor, or nodes that saved it), they stay valid: no value changed.
-    # References: the tensor's, the result's, and the argument of getrefcount.
-    if getrefcount(self._counter) <= 3:
-        bump(self)
+    bump(self)
+    # References: the tensor's, the result's, and the argument of getrefcount. If there are more, it may have views: they
+    # led to it as it was, and must turn back first.
+    if made is not None and getrefcount(self._counter) > 3:
+        self.meta.turns.append((self._counter[0], _back(made.steps[-1], self._array.shape)))
     if node is not None:
         rebase(self, node)
     return self
+
+
+def _back(step: Any, shape: tuple[int, ...]) -> Any:
+    """The step that undoes a step, from a tensor of this shape; None if there is none."""
+    row, statics, _, before = step
+    if row.name in ("t", "transpose"):
+        return row, statics, None, shape
+    return (TABLE["view"], {"shape": before}, None, shape) if row.name in ("squeeze", "unsqueeze") else None
 
 
 def _inplace_view(name: str) -> None:
     of = getattr(memory if name == "as_strided" else shape, name)
 
     def inplace(self: Any, *args: Any, **kwargs: Any) -> Tensor:
-        check_inplace(read_tensor(f"{name}_", self), (self,))
+        if type(read_tensor(f"{name}_", self)._counter) is InferenceCounter and not modes.inference:
+            raise RuntimeError(errors.INFERENCE_INPLACE)
+        check_inplace(self, (self,))
         if name == "t":
             shape.check_at_most_2d("t_", self)
         return _become(self, of(self, *args, **kwargs))

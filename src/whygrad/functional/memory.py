@@ -9,6 +9,7 @@ import numpy as np
 
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor
+from whygrad.autograd.modes import modes
 from whygrad.backends.numpy_layout import address, storage
 from whygrad.functional.arguments import read_int, read_sizes, read_tensor
 from whygrad.functional.run import METHODS, public, rows
@@ -142,7 +143,7 @@ def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Te
 
 
 def _resize(self: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if self.requires_grad:
+    if self.requires_grad and not modes.inference:
         raise RuntimeError("cannot resize variables that require grad")
     if shape and min(shape) < 0:
         raise RuntimeError("numel: integer multiplication overflow")

@@ -10,6 +10,7 @@ from whygrad._apply import apply
 from whygrad._inplace import check_inplace, run_inplace, with_out
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import read_tensor, wrong_type
+from whygrad.functional.fresh import warn_once
 from whygrad.functional.gathering import (
     INDEX_DTYPES,
     _element_index,
@@ -102,6 +103,7 @@ def _index_reduce_arguments(self: Any, dim: Any, index: Any, source: Any, reduce
 def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True,
                  out: Any = None) -> Tensor:
     """The slices of `source` that fall on one slice combined: "prod", "mean", "amax" or "amin"."""
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     read_tensor("index_reduce", input)
     inputs, statics = _index_reduce_arguments(input, dim, index, source, reduce, include_self)
     return with_out("index_reduce", apply(TABLE["scatter_reduce"], input, *inputs, **statics), out, input, source)

@@ -1,53 +1,332 @@
-"""torch.utils.checkpoint. Results and gradients are torch's; memory is not saved, for nothing is computed twice."""
+"""torch.utils.checkpoint: do not keep what backward needs, compute it again when it is asked for.
+
+The plain variant runs the function under saved_tensors_hooks: of each saved value only a `_Holder` is kept. The first
+holder that backward opens runs the function again, under hooks that hand every value to the holder of the same place;
+when the last one is filled the recomputation stops. The re-entrant variant is a custom Function whose backward runs the
+function again and a backward of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import contextlib
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, Self
 
+import whygrad
+from whygrad import errors
 from whygrad._tensor import Tensor
-from whygrad.autograd.modes import modes, refresh
-from whygrad.functional.fresh import warn
-from whygrad.why import record as why
+from whygrad.autograd import Function, calls
+from whygrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
+from whygrad.autograd.modes import modes
+from whygrad.autograd.saved_hooks import SavedTensor, save_alone, saved_tensors_hooks
+from whygrad.random import fork_rng, get_rng_state, set_rng_state
+from whygrad.utils import checkpoint_texts as texts
+
+__all__ = ["CheckpointError", "CheckpointFunction", "GraphExecGroup", "check_backward_validity", "checkpoint",
+           "checkpoint_sequential", "detach_variable", "noop_context_fn", "set_checkpoint_debug_enabled",
+           "set_checkpoint_early_stop"]
 
 _whygrad_internal_ = True
 
-_CHOOSE = ("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
-           "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but "
-           "if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for "
-           "more details on the differences between the two variants.")
+Contexts = tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractContextManager[Any]]
 
 
-def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, context_fn: Any = None,
-               determinism_check: str = "default", debug: bool = False, early_stop: bool = True,
-               preserve_rng_state: bool = True, **kwargs: Any) -> Any:
-    """`function(*args, **kwargs)`."""
+class CheckpointError(RuntimeError):
+    """The recomputation did not do what the original did."""
+
+
+class _StopRecomputation(Exception):
+    """Everything that backward needs is there again."""
+
+
+class _Setting:
+    """A switch that overrules the argument of `checkpoint` while its context is entered."""
+
+    def __init__(self) -> None:
+        self.value: bool | None = None
+
+    @contextlib.contextmanager
+    def __call__(self, value: bool | None) -> Generator[None, None, None]:
+        outer, self.value = self.value, value
+        try:
+            yield
+        finally:
+            self.value = outer
+
+    def or_else(self, argument: bool) -> bool:
+        return argument if self.value is None else self.value
+
+
+set_checkpoint_early_stop = _Setting()
+set_checkpoint_debug_enabled = _Setting()
+
+
+def noop_context_fn() -> Contexts:
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+               context_fn: Callable[[], Contexts] = noop_context_fn, determinism_check: str = "default",
+               debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:
+    """`function(*args, **kwargs)`, of which nothing is kept for backward but the arguments."""
     if use_reentrant is None:
-        warn(_CHOOSE)
-    if use_reentrant is not False and kwargs:
-        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    if use_reentrant is not False and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-        return _without_history(function, args)
-    return function(*args, **kwargs)
+        warnings.warn(texts.CHOOSE, stacklevel=errors.user_stacklevel())
+        use_reentrant = True
+    preserve_rng_state = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn or debug is not False:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    on_error = None
+    if set_checkpoint_debug_enabled.or_else(debug):
+        if context_fn is not noop_context_fn:
+            raise ValueError("debug=True is incompatible with non-default context_fn")
+        from whygrad.utils.checkpoint_logs import Logs
 
-
-def _without_history(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """The reentrant variant is a custom Function of `args`: if none of these requires grad, neither does the result."""
-    warn("None of the inputs have requires_grad=True. Gradients will be None")
-    outer = modes.grad, modes.off_name, modes.off_site
-    modes.grad, modes.off_name, modes.off_site = False, "checkpoint(use_reentrant=True)", why.site()
-    refresh()
-    try:
-        return function(*args)
-    finally:
-        modes.grad, modes.off_name, modes.off_site = outer
-        refresh()
+        logs = Logs()
+        context_fn, on_error = logs.contexts, logs.explain
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of {['default', 'none']}, but got {determinism_check}")
+    in_forward, in_recomputation = context_fn()
+    again = _Again(function, kwargs, preserve_rng_state, in_recomputation)
+    if not is_grad_enabled():
+        return function(*args, **kwargs)
+    frame = _Frame(again, args, set_checkpoint_early_stop.or_else(early_stop), determinism_check == "default", on_error)
+    finished = False
+    with _KeepHolders(frame), in_forward:
+        result = function(*args, **kwargs)
+        finished = True
+    if not finished:
+        raise RuntimeError(texts.SUPPRESSED)
+    frame.forward_completed = True
+    return result
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,
                           **kwargs: Any) -> Any:
-    """The functions (or the children of a Sequential) one after the other."""
-    children: Sequence[Any] = list(functions.children()) if hasattr(functions, "children") else list(functions)
-    for function in children:
-        input = function(input)
-    return input
+    """The functions (or the children of a Sequential) one after the other; all segments but the last are checkpointed."""
+    if use_reentrant is None:
+        warnings.warn(texts.CHOOSE_SEQUENTIAL, stacklevel=errors.user_stacklevel())
+        use_reentrant = True
+    preserve_rng_state = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if isinstance(functions, whygrad.nn.Sequential):
+        functions = list(functions.children())
+
+    def run(part: Any) -> Callable[[Any], Any]:
+        def forward(x: Any) -> Any:
+            for function in part:
+                x = function(x)
+            return x
+
+        return forward
+
+    size = len(functions) // segments
+    done = size * (segments - 1)
+    for start in range(0, done, size or 1):
+        input = checkpoint(run(functions[start:start + size]), input, use_reentrant=use_reentrant,
+                           preserve_rng_state=preserve_rng_state)
+    return run(functions[done:])(input)
+
+
+class _Again:
+    """Runs a function as it ran the first time: with the same random numbers and the same autocast."""
+
+    def __init__(self, function: Callable[..., Any], kwargs: dict[str, Any], preserve_rng_state: bool,
+                 context: contextlib.AbstractContextManager[Any]) -> None:
+        self.function, self.kwargs, self.context = function, kwargs, context
+        self.rng_state = get_rng_state() if preserve_rng_state else None
+        self.autocast = (whygrad.get_autocast_dtype("cpu") if whygrad.is_autocast_enabled("cpu") else None)
+
+    def __call__(self, *args: Any) -> Any:
+        with fork_rng(devices=[], enabled=self.rng_state is not None), self._autocast(), self.context:
+            if self.rng_state is not None:
+                set_rng_state(self.rng_state)
+            return self.function(*args, **self.kwargs)
+
+    def _autocast(self) -> contextlib.AbstractContextManager[Any]:
+        if self.autocast is None:
+            return contextlib.nullcontext()
+        return whygrad.autocast("cpu", dtype=self.autocast)  # type: ignore[no-any-return]
+
+
+class GraphExecGroup:
+    """Inside, several backward calls share one recomputation; no two of them may need the same value."""
+
+    _current = threading.local()
+
+    def __enter__(self) -> Self:
+        if self._get_current_group() is not None:
+            raise RuntimeError(f"GraphExecGroup contexts cannot be nested. Already inside group {self._get_current_group()}")
+        self._current.group = self
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._current.group = None
+
+    @classmethod
+    def _get_current_group(cls) -> GraphExecGroup | None:
+        return getattr(cls._current, "group", None)
+
+
+class _Holder:
+    """Stands in the graph for one saved value. `values` are the recomputed ones, by backward; each is given out once."""
+
+    __slots__ = ("__weakref__", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[Any, Any] = {}
+
+
+_GIVEN_OUT = object()
+
+
+class _Frame:
+    """One call of `checkpoint`: how to run it again, and who waits for which value.
+
+    The graph owns the holders and, through its hooks, the frame; the frame knows the holders weakly.
+    """
+
+    def __init__(self, again: _Again, args: tuple[Any, ...], early_stop: bool, checks: bool,
+                 on_error: Callable[[CheckpointError], None] | None) -> None:
+        self.again = again
+        # Through the outer hooks: nested in another checkpoint the arguments are recomputed too.
+        self.args = [save_alone(x, False) if isinstance(x, Tensor) else x for x in args]
+        self.early_stop = early_stop
+        self.checks = checks
+        self.on_error = on_error
+        self.holders: list[weakref.ref[_Holder]] = []
+        self.metadata: list[Any] = []
+        self.saved_again: dict[Any, list[Any]] = {}
+        self.forward_completed = False
+        self.may_differ = False
+
+    def describe(self, x: Tensor) -> Any:
+        return {"shape": x.shape, "dtype": x.dtype, "device": x.device} if self.checks else None
+
+    def recompute(self, backward: Any) -> None:
+        """Fill the holders for one backward."""
+        found: list[Any] = []
+        args = [x.unpack() if isinstance(x, SavedTensor) else x for x in self.args]
+        with contextlib.suppress(_StopRecomputation), _FillHolders(self, backward, found), enable_grad():
+            self.again(*args)
+        self.saved_again[backward] = found
+        if not self.may_differ:
+            self._check(found)
+
+    def _check(self, found: list[Any]) -> None:
+        if len(found) != len(self.holders):
+            raise CheckpointError(texts.DIFFERENT_NUMBER.format(before=len(self.holders), now=len(found)) + texts.TIP)
+        different = [texts.AT_POSITION.format(i=i, before=self.metadata[i], now=now) for i, now in enumerate(found)
+                     if self.holders[i]() is not None and now != self.metadata[i]]
+        if different:
+            raise CheckpointError(texts.DIFFERENT_METADATA.format(tensors="".join(different)) + texts.TIP)
+
+
+class _KeepHolders(saved_tensors_hooks):
+    """While the function runs: keep a holder in place of each saved value."""
+
+    def __init__(self, frame: _Frame) -> None:
+        def pack(x: Tensor) -> _Holder:
+            holder = _Holder()
+            frame.holders.append(weakref.ref(holder))
+            frame.metadata.append(frame.describe(x))
+            return holder
+
+        def unpack(holder: _Holder) -> Tensor:
+            try:
+                return _open(frame, holder)
+            except CheckpointError as error:
+                if frame.on_error is not None:
+                    frame.on_error(error)
+                raise
+
+        super().__init__(pack, unpack)
+
+
+def _open(frame: _Frame, holder: _Holder) -> Any:
+    backward: Any = GraphExecGroup._get_current_group()
+    shared = backward is not None
+    if backward is None:
+        # Outside of any backward (somebody reads `grad_fn._saved_self`) every look is a recomputation of its own.
+        backward = object() if modes.running is None else modes.running.number
+    if backward not in frame.saved_again:
+        frame.recompute(backward)
+    value = holder.values[backward]
+    if value is _GIVEN_OUT:
+        raise CheckpointError(texts.OPENED_TWICE.format(extra=texts.OVERLAP if shared else ""))
+    holder.values[backward] = _GIVEN_OUT
+    return value
+
+
+class _FillHolders(saved_tensors_hooks):
+    """While it runs again: give each saved value to the holder of its place."""
+
+    def __init__(self, frame: _Frame, backward: Any, found: list[Any]) -> None:
+        def pack(x: Tensor) -> Tensor:
+            x = x.detach() if x.requires_grad else x  # type: ignore[attr-defined]
+            i = len(found)
+            found.append(frame.describe(x))
+            if i >= len(frame.holders):
+                if not frame.forward_completed:
+                    frame.may_differ = True  # the forward is still running: there is nothing to compare with
+                    return x
+                raise CheckpointError(texts.TOO_MANY + texts.TIP)
+            holder = frame.holders[i]()
+            if holder is not None:
+                holder.values[backward] = x
+            if frame.early_stop and len(found) == len(frame.holders):
+                raise _StopRecomputation
+            return x
+
+        super().__init__(pack, lambda x: x)
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same values as leaves of a graph of their own."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple([x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs])  # type: ignore[attr-defined]
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None",
+                      stacklevel=errors.user_stacklevel())
+
+
+class CheckpointFunction(Function):
+    """The re-entrant variant."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        check_backward_validity(args)
+        ctx.again = _Again(run_function, {}, preserve_rng_state, contextlib.nullcontext())
+        ctx.others = [None if isinstance(x, Tensor) else x for x in args]
+        ctx.positions = [i for i, x in enumerate(args) if isinstance(x, Tensor)]
+        ctx.save_for_backward(*[args[i] for i in ctx.positions])
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if modes.running.limited:
+            raise RuntimeError(texts.ONLY_BACKWARD)
+        inputs = list(ctx.others)
+        for i, x in zip(ctx.positions, ctx.saved_tensors, strict=True):
+            inputs[i] = x
+        detached = detach_variable(tuple(inputs))
+        with enable_grad():
+            outputs = ctx.again(*detached)
+        outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+        pairs = [(out, g) for out, g in zip(outputs, grads, strict=True) if isinstance(out, Tensor) and out.requires_grad]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        calls.backward([out for out, _ in pairs], [g for _, g in pairs])
+        return (None, None, *[x.grad if isinstance(x, Tensor) else None for x in detached])

@@ -130,7 +130,7 @@ _PLAIN_NAMES = {"log_sigmoid": "logsigmoid", "vector_norm": "norm", "norm_along"
 
 def row_name(node: Node) -> str:
     """The op's name as a user knows it."""
-    return _name_of_class(type(node))
+    return str(_name_of_class(type(node)))  # type: ignore[arg-type]
 
 
 @functools.cache

@@ -1,0 +1,68 @@
+"""checkpoint(debug=True): which ops ran the first time and which the second, and where in the program."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+from typing import Any, NoReturn
+
+from whygrad import _listening
+from whygrad._tensor import Tensor
+from whygrad.utils import checkpoint_texts as texts
+from whygrad.why.record import user_frame
+
+_whygrad_internal_ = True
+
+
+class _Log:
+    """The ops of one run: a line and a place for each."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.places: list[str] = []
+
+    def begin(self, name: str, inputs: tuple[Any, ...]) -> tuple[str, str]:
+        frame = user_frame()
+        place = f"{frame.f_code.co_filename}:{frame.f_lineno}:{frame.f_code.co_name}"
+        return f"torch.ops.{name.replace('::', '.')}({', '.join(map(_shown, inputs))})", place
+
+    def end(self, token: tuple[str, str], result: Any) -> None:
+        self.lines.append(f"{_shown(result)} = {token[0]}")
+        self.places.append(token[1])
+
+    @contextlib.contextmanager
+    def running(self) -> Generator[None, None, None]:
+        self.lines, self.places = [], []
+        _listening.start(self)
+        try:
+            yield
+        finally:
+            _listening.stop(self)
+
+    def traces(self, label: str) -> str:
+        count = len(self.lines)
+        return "".join([f"{line}   ({i} of {count} in {label})\n\n{place}\n\n\n"
+                        for i, (line, place) in enumerate(zip(self.lines, self.places, strict=True), 1)])
+
+
+def _shown(x: Any) -> str:
+    if isinstance(x, Tensor):
+        return f"{str(x.dtype).removeprefix('torch.')}{list(x.shape)}"
+    return f"({', '.join(map(_shown, x))})" if isinstance(x, (tuple, list)) else repr(x)
+
+
+class Logs:
+    """The context_fn and the error handler of one checkpoint."""
+
+    def __init__(self) -> None:
+        self.forward, self.recomputation = _Log(), _Log()
+
+    def contexts(self) -> tuple[Any, Any]:
+        return self.forward.running(), self.recomputation.running()
+
+    def explain(self, error: Exception) -> NoReturn:
+        from whygrad.utils.checkpoint import CheckpointError
+
+        raise CheckpointError(texts.LOGS.format(
+            forward_traces=self.forward.traces("original"), recompute_traces=self.recomputation.traces("recompute"),
+            forward_ops="\n".join(self.forward.lines), recompute_ops="\n".join(self.recomputation.lines))) from error

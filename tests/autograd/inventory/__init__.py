@@ -1,0 +1,47 @@
+"""What PyTorch's autograd guarantees, one file for each capability, each statement run on torch and on whygrad.
+
+A program is a function of the module. It returns what shows; `told` turns an error into its class and first line, so that
+one program can go through many. The two modules must return the same and warn of the same.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from parity import collect, parity, same
+
+__all__ = ["collect", "leaf", "names", "no_collector", "parity", "same", "told"]
+
+
+def told(call: Callable[[], Any]) -> Any:
+    """Class and first line of the error that a call raises, or "fine"."""
+    try:
+        call()
+    except Exception as error:
+        return type(error).__name__, str(error).split("\n")[0]
+    return "fine"
+
+
+def leaf(T: Any, *values: float, dtype: str = "float32") -> Any:
+    return T.tensor(list(values) or [1.0, 2.0, 3.0], dtype=getattr(T, dtype), requires_grad=True)
+
+
+def names(node: Any) -> str:
+    """The graph behind a node, by the names of its nodes."""
+    if node is None:
+        return "None"
+    return f"{type(node).__name__}({', '.join([names(following) for following, _ in node.next_functions])})"
+
+
+@contextmanager
+def no_collector() -> Iterator[None]:
+    """What dies inside dies by itself."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

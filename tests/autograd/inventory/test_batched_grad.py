@@ -1,0 +1,63 @@
+"""Batched gradients."""
+
+from __future__ import annotations
+
+from inventory import collect, leaf, parity, same, told
+
+PROGRAMS = []
+program = collect(PROGRAMS)
+
+
+@program
+def one_result_for_each_gradient(T):
+    x = T.ones(2, 2, requires_grad=True)
+    starts = T.arange(3.0).expand(2, 2, 3).transpose(0, 2)
+    out = x.clone()
+    return [T.autograd.grad(out, x, starts, is_grads_batched=True),
+            T.autograd.grad(x.sum(), x, T.arange(3.0), is_grads_batched=True),
+            T.autograd.grad([x * 2, x.sum()], {"a": x}, [starts, T.arange(3.0)], is_grads_batched=True)]
+
+
+@program
+def shapes_that_do_not_fit(T):
+    x = T.ones(2, 2, requires_grad=True)
+    return [told(lambda: T.autograd.grad(x.clone(), x, T.ones(2, 2), is_grads_batched=True)),
+            told(lambda: T.autograd.grad(x.sum(), x, T.ones(2, 1), is_grads_batched=True)),
+            told(lambda: T.autograd.grad(x.sum(), x, T.ones(()), is_grads_batched=True))[0]]
+
+
+@program
+def through_several_ops(T):
+    x, y = leaf(T), leaf(T, 4, 5, 6)
+    out = (x * y).softmax(0) @ T.arange(9.0).reshape(3, 3)
+    return T.autograd.grad(out, (x, y), T.eye(3), is_grads_batched=True)
+
+
+@program
+def recorded(T):
+    x = leaf(T)
+    (g,) = T.autograd.grad(x**3, x, T.eye(3), is_grads_batched=True, create_graph=True)
+    return g.detach(), T.autograd.grad(g.sum(), x)
+
+
+@program
+def what_a_function_says_of_vmap(T):
+    class Square(T.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x**2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2 * ctx.saved_tensors[0]
+
+    return Square.generate_vmap_rule, callable(Square.vmap)
+
+
+@parity(PROGRAMS)
+def test_program(program):
+    same(program)
