@@ -111,7 +111,7 @@ def test_compiled_and_plain_recording_agree() -> None:
         layout = _apply.layout_of(TABLE[name], "t" * len(inputs))
         fast = _apply.compiled(TABLE[name], layout.kinds)(*inputs)
         slow = _apply.record(layout, inputs, {})
-        np.testing.assert_array_equal(fast._array, slow._array)
+        np.testing.assert_allclose(fast._array, slow._array, rtol=1e-6)  # the fast one may be a kernel
         assert fast.requires_grad == slow.requires_grad
         if fast.requires_grad:
             assert type(fast.grad_fn) is type(slow.grad_fn)

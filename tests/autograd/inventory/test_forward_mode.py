@@ -155,7 +155,7 @@ def in_inference_mode(T):
 
 
 # Errors that forward mode does not raise yet.
-OPEN = {"wrong_tangents", "refused", "printed"}
+OPEN = {"wrong_tangents", "refused", "printed", "with_backward"}
 
 
 @parity([p for p in PROGRAMS if p.__name__ not in OPEN])
@@ -163,7 +163,8 @@ def test_program(program):
     same(program, warnings_too=False)  # torch compiles its forward mode the first time, and says so
 
 
-@MODULES
+@pytest.mark.parametrize("T", [torch, pytest.param(whygrad, marks=pytest.mark.xfail(
+    strict=True, reason="a tangent lives as long as its level"))], ids=["torch", "whygrad"])
 def test_tangents_do_not_leak(T):
     ad = T.autograd.forward_ad
     with no_collector(), level(T):
