@@ -13,6 +13,7 @@ import sys
 import tempfile
 import traceback
 import warnings
+from pathlib import Path
 from typing import Any
 
 
@@ -30,8 +31,8 @@ def in_whygrad(path: str, answers: str) -> int:
 def child(run: Any, path: str, folder: str) -> None:
     for number, name in ((1, "stdout"), (2, "stderr")):
         os.dup2(os.open(f"{folder}/{name}", os.O_CREAT | os.O_WRONLY), number)
-    sys.stdout = open(1, "w", closefd=False)
-    sys.stderr = open(2, "w", closefd=False)
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
     warnings.simplefilter("ignore")
     code = 1
     try:
@@ -53,10 +54,10 @@ def serve(run: Any) -> None:
             if process == 0:
                 child(run, line.strip(), folder)
             _, status = os.waitpid(process, 0)
-            answers = f"{folder}/answers"
-            print(json.dumps({"stdout": open(f"{folder}/stdout").read(), "stderr": open(f"{folder}/stderr").read(),
-                              "code": os.waitstatus_to_exitcode(status),
-                              "answers": json.load(open(answers)) if os.path.exists(answers) else None}), flush=True)
+            found = Path(folder)
+            answers = json.loads((found / "answers").read_text()) if (found / "answers").exists() else None
+            print(json.dumps({"stdout": (found / "stdout").read_text(), "stderr": (found / "stderr").read_text(),
+                              "code": os.waitstatus_to_exitcode(status), "answers": answers}), flush=True)
 
 
 if __name__ == "__main__":

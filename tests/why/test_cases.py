@@ -101,9 +101,9 @@ def test_there_are_cases_of_every_category() -> None:
     assert found.count("ok") >= 20
 
 
-CATEGORIES = (
+CATEGORIES = str.split(
     "non-leaf-no-retain never-required-grad frozen stale-grad-after-freeze grad-mode-off detach value-copied-out "
     "non-differentiable-op unused-in-loss leaf-replaced parameter-rewrapped loss-requires-grad-patch grad-accumulated "
     "grad-cleared not-in-optimizer graph-freed non-scalar-backward gradient-shape-mismatch leaf-inplace inplace-saved-tensor "
     "silent-data-edit custom-backward no-create-graph hook-modified missing-detach broadcast-loss zero-local-derivative "
-    "zero-factor nan-derivative").split()
+    "zero-factor nan-derivative")

@@ -103,7 +103,8 @@ class Answer:
 
         last = last_backward()
         self.explanation.read = self.place
-        self.explanation.backward = None if last is None else place(last.site)
+        if self.explanation.backward is None:  # an answer that had to wait knows it already
+            self.explanation.backward = None if last is None else place(last.site)
 
     def to_dict(self) -> dict[str, Any]:
         """As `--json` writes it."""

@@ -133,8 +133,8 @@ def row_name(node: Node) -> str:
     return _name_of_class(type(node))
 
 
-@functools.lru_cache(maxsize=None)
-def _name_of_class(kind: type[Node]) -> str:
+@functools.cache
+def _name_of_class(kind: Any) -> str:
     layout = getattr(kind, "layout", None)
     if layout is None:
         return kind.__name__.partition("Backward")[0]
