@@ -97,8 +97,16 @@ def run(arguments: list[str]) -> int | None:
     session = Session(json_file=options.json, html_file=options.html, only=options.only, live=options.live, quiet=options.quiet)
     try:
         execute(program)
-    finally:
-        found = session.finish()
+    except Exception as error:
+        # Its own report first, as Python would give it; then the answers.
+        sys.excepthook(type(error), error, error.__traceback__)
+        session.finish()
+        return 1
+    except BaseException:
+        session.finish()
+        raise
+    session.wait_for_threads()
+    found = session.finish()
     return 3 if options.strict and found else None
 
 

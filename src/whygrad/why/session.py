@@ -6,7 +6,10 @@ import fnmatch
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn
 
 from whygrad.why import terminal
 from whygrad.why.answers import Answer
@@ -26,6 +29,10 @@ class Session:
         self.live = live and not quiet
         self.watch = self._make_watch()
         self.watch.start()
+        self._process = os.getpid()
+        self._finished = False
+        self._exit = os._exit
+        os._exit = self._finish_and_exit
 
     def _make_watch(self) -> Watch:
         tell = self._tell if self.live else None
@@ -45,8 +52,23 @@ class Session:
         if self.wanted(answer):
             terminal.tell_one(answer)
 
+    def _finish_and_exit(self, status: int) -> NoReturn:
+        """`os._exit` leaves without a word; the answers are told all the same."""
+        self.finish()
+        self._exit(status)
+
+    def wait_for_threads(self) -> None:
+        """A program has ended when its threads have."""
+        for thread in threading.enumerate():
+            if not thread.daemon and thread is not threading.current_thread():
+                thread.join()
+
     def finish(self) -> int:
-        """Print and write the answers; give how many there are."""
+        """Print and write the answers; give how many there are. Once only, and not in a forked child."""
+        if self._finished or os.getpid() != self._process:
+            return 0
+        self._finished = True
+        os._exit = self._exit
         ending = sys.exc_info()[1]
         answers = [answer for answer in self.watch.stop() if self.wanted(answer)]
         if self.json_file is not None:
@@ -59,7 +81,8 @@ class Session:
         if not self.quiet:
             terminal.tell_failures(self.watch.failures)
         if answers and not self.quiet and not self.live:
-            sys.stdout.flush()
+            with suppress(*terminal.UNUSABLE):
+                sys.stdout.flush()
             terminal.tell_all(answers)
         return len(answers)
 
