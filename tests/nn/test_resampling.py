@@ -232,3 +232,23 @@ F.fold(o(2, 16, 0), (4, 4), 2, stride=2)
 @pytest.mark.parametrize("expression", ERRORS)
 def test_outcome(expression: str) -> None:
     same_outcome(expression)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("size", [(5, 7), (13, 28), (64, 31)])
+def test_identity_hits_pixels_from_the_same_side(dtype: type, align_corners: bool, size: tuple[int, int]) -> None:
+    """A spatial transformer begins with the identity, where the derivative by the grid jumps: rounding decides."""
+    image = np.random.default_rng(0).standard_normal((1, 2, *size)).astype(dtype)
+
+    def gradients(lib: Any, F: Any) -> Any:
+        theta = lib.tensor([[[1.0, 0, 0], [0, 1, 0]]], dtype=getattr(lib, dtype.__name__), requires_grad=True)
+        grid = F.affine_grid(theta, (1, 2, *size), align_corners=align_corners)
+        grid.retain_grad()
+        F.grid_sample(lib.from_numpy(image), grid, align_corners=align_corners).sum().backward()
+        return grid.detach(), grid.grad, theta.grad
+
+    theirs, ours = gradients(torch, torch.nn.functional), gradients(whygrad, whygrad.nn.functional)
+    np.testing.assert_array_equal(theirs[0].numpy(), ours[0].numpy())
+    for a, b in zip(theirs[1:], ours[1:], strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-3)

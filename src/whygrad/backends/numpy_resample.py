@@ -219,7 +219,11 @@ def polynomial(coefficients: tuple[float, ...], x: np.ndarray, order: int) -> An
 def axis_taps(grid: np.ndarray, size: int, order: int, sampling: Sampling) -> list[AxisTap]:
     """The grid's coordinates go from -1 to 1. `order` is that of the derivative by the coordinate."""
     scale = grid.dtype.type((size - 1) / 2 if sampling.align_corners else size / 2)
-    position = (grid + 1) * scale if sampling.align_corners else ((grid + 1) * size - 1) / 2
+    if sampling.align_corners:
+        position = (grid + 1) * scale
+    else:  # rounded once, as by torch's fused multiply-add: the derivative jumps where a position is a whole number
+        wide = np.float64 if grid.dtype == np.float32 else np.longdouble
+        position = ((grid + 1).astype(wide) * scale - wide(0.5)).astype(grid.dtype)
     slope: Any = 1
     if sampling.mode != "bicubic":
         position, slope = padded_position(position, size, sampling)
@@ -281,13 +285,23 @@ def grid_sampler_backward(y: Any, grid: Any, *, shape: Shape, order: Shape, samp
     return result.reshape(shape)
 
 
+def _from_minus_one(n: int, dtype: Any) -> np.ndarray:
+    """From -1 to 1, rounded as torch rounds: the identity must hit pixels from the same side, for its derivative jumps there."""
+    if n < 2:
+        return np.zeros(n, dtype)
+    wide = np.float64 if dtype == np.float32 else np.longdouble
+    step = wide(dtype.type(2) / dtype.type(n - 1))
+    index = np.arange(n)
+    return np.where(index < n // 2, -1 + step * index, 1 - step * (n - 1 - index)).astype(dtype)
+
+
 @lru_cache(maxsize=64)
 def base_grid(size: Shape, align_corners: bool, dtype: Any) -> np.ndarray:
     """The coordinates of all pixels and a column of ones, last axis first: (pixels, dims + 1)."""
     axes = []
     for n in size:
-        line = np.linspace(-1, 1, n, dtype=dtype) if n > 1 else np.zeros(n, dtype)
-        axes.append(line if align_corners else line * dtype.type((n - 1) / n))
+        line = _from_minus_one(n, dtype)
+        axes.append(line if align_corners else line * dtype.type(n - 1) / dtype.type(n))
     coordinates = [line.ravel() for line in np.meshgrid(*axes, indexing="ij")]
     return np.stack([*coordinates[::-1], np.ones_like(coordinates[0])], axis=1)
 
