@@ -41,4 +41,4 @@ def agree(expression: Callable[[Any], Any], rtol: float = 1e-7) -> None:
         assert tuple(a.shape) == tuple(b.shape)
         assert str(a.dtype) == str(b.dtype).replace("whygrad", "torch")
         assert a.requires_grad == b.requires_grad
-        np.testing.assert_allclose(b.detach().numpy(), a.detach().resolve_conj().numpy(), rtol=rtol, atol=rtol)
+        np.testing.assert_allclose(b.detach().numpy(), a.detach().resolve_conj().numpy(force=True), rtol=rtol, atol=rtol)
