@@ -52,7 +52,7 @@ _NAMES = {
         "set_num_interop_threads", "set_num_threads", "set_warn_always", "use_deterministic_algorithms"), "_switches"),
 }
 
-_MODULES = frozenset({"alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "hub", "io", "jit",
+_MODULES = frozenset({"_C", "alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "hub", "io", "jit",
                       "library", "masked", "multiprocessing", "nn", "optim", "overrides", "profiler", "signal", "special",
                       "testing", "types", "utils", "version"})
 # Classes that programs name in `isinstance` and annotations, and of which nothing here is an instance.
