@@ -295,6 +295,13 @@ def test_packages_can_be_imported_that_speak_to_torch_s_compilers() -> None:
         from torch.jit.annotations import BroadcastingList2
         from torch.distributed import rpc
         from torch._C import DisableTorchFunctionSubclass
+        from torch.utils.data.dataloader import _BaseDataLoaderIter
+        import torch.utils._python_dispatch, torch.nn.modules.module
+        class Own(torch.Tensor):
+            __torch_function__ = torch._C._disabled_torch_function_impl
+        class Other(torch.Tensor):
+            @classmethod
+            def __torch_dispatch__(cls, func, types, args=(), kwargs=None): ...
         @torch.library.register_fake("package::op")
         def fake(x: BroadcastingList2[int]) -> torch.SymInt: ...
         @torch.fx.wrap

@@ -14,11 +14,13 @@ from whygrad import overrides
 
 
 def test_a_subclass_cannot_take_over_in_silence() -> None:
+    class Loud(whygrad.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return None
+
     with pytest.raises(NotImplementedError, match=r"Loud.__torch_function__ is not available in whygrad"):
-        class Loud(whygrad.Tensor):
-            @classmethod
-            def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                return None
+        Loud([1.0])
 
     class Quiet(whygrad.Tensor):
         pass

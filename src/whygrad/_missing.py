@@ -92,8 +92,6 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch.mps": {"is_available": False, "device_count": 0},
     "torch.mtia": {"is_available": False, "device_count": 0},
     "torch.accelerator": {"is_available": False, "device_count": 0, "current_accelerator": None},
-    "torch._C": {"_get_tracing_state": None, "_log_api_usage_once": None, "_are_functorch_transforms_active": False,
-                 "DispatchKeySet": lambda *keys: frozenset(keys)},
     "torch._dynamo": {"allow_in_graph": unchanged, "assume_constant_result": unchanged, "disable": decorate,
                       "graph_break": None, "is_compiling": False, "mark_dynamic": None,
                       "mark_static_address": None, "reset": None},
@@ -170,7 +168,7 @@ def absent(module: str, name: str, frame: FrameType | None) -> Any:
     from whygrad._reasons import told
 
     full_name = f"{module}.{name}"
-    if name.startswith("_"):
+    if name.startswith("_") and not is_missing_module(full_name) and not is_import_from(frame):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     if module != "torch" or is_missing_module(full_name):
         from whygrad.alias import load_module

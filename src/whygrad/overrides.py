@@ -1,7 +1,7 @@
 """torch.overrides: the questions programs ask before they let a class of their own take over a function.
 
-In whygrad nobody can take over: a Tensor subclass that defines `__torch_function__` is refused when it is made, so that
-it is never passed over in silence.
+In whygrad nobody can take over: a Tensor subclass that defines `__torch_function__` can be defined, as packages do when
+they are imported, and has no instances: so it is never passed over in silence.
 """
 
 from __future__ import annotations
@@ -87,7 +87,14 @@ def refuse_overrides(kind: type) -> None:
 
     for name in ("__torch_function__", "__torch_dispatch__"):
         if name in vars(kind) and not isinstance(vars(kind)[name], Missing):
-            raise NotImplementedError(REFUSAL.format(f"{kind.__name__}.{name}"))
+            kind.__new__ = _refusal(f"{kind.__name__}.{name}")  # type: ignore[method-assign]
+
+
+def _refusal(name: str) -> Any:
+    def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(REFUSAL.format(name))
+
+    return staticmethod(__new__)
 
 
 __all__ = ["BaseTorchFunctionMode", "DisableTorchFunctionSubclass", "TorchFunctionMode", "handle_torch_function",

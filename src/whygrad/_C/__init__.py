@@ -6,6 +6,7 @@ import weakref
 from typing import Any
 
 from whygrad._C import _autograd, _functions
+from whygrad._missing import missing
 from whygrad._tensor import Tensor
 from whygrad.autograd import inspection
 from whygrad.autograd.grad_mode import _set_grad, is_grad_enabled, is_inference_mode_enabled
@@ -21,6 +22,13 @@ _whygrad_internal_ = True
 
 has_lapack = True
 has_mkl = False
+
+
+def __getattr__(name: str) -> Any:
+    """Whatever else torch has there can be named, and raises when it is used."""
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch._C' has no attribute {name!r}")
+    return missing(f"torch._C.{name}")
 
 
 class _WeakTensorRef:
