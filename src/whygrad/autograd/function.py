@@ -67,8 +67,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise errors.noted(NotImplementedError("You must implement either the backward or vjp method for your custom "
-                                               "autograd.Function to use it with backward mode AD."), "custom_without_backward",
-                           type(ctx).__name__.removesuffix("Backward"))
+                                               "autograd.Function to use it with backward mode AD."),
+                           "custom_without_backward", ctx)
 
     vjp = backward
 

@@ -109,12 +109,12 @@ def _check(hook: Any, old: Any, new: Any) -> None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     name = getattr(hook, "__name__", "<unknown>")
     if not isinstance(new, Tensor):
-        raise errors.noted(TypeError(f"expected Variable, but hook returned '{type(new).__name__}'"), "hook_returned", name)
+        raise errors.noted(TypeError(f"expected Variable, but hook returned '{type(new).__name__}'"), "hook_returned", hook)
     if new._array.dtype != old._array.dtype:
         raise errors.noted(RuntimeError(f"hook '{name}' has changed the type of value (was {old.dtype.tensor_type} got "
-                                        f"{new.dtype.tensor_type})"), "hook_returned", name)
+                                        f"{new.dtype.tensor_type})"), "hook_returned", hook)
     if new._array.shape != old._array.shape:
-        raise errors.noted(RuntimeError(f"hook '{name}' has changed the size of value"), "hook_returned", name)
+        raise errors.noted(RuntimeError(f"hook '{name}' has changed the size of value"), "hook_returned", hook)
 
 
 def _check_tuple(hook: Any, old: tuple[Any, ...], new: Any) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from whygrad.why.places import source_lines
-from whygrad.why.source import called, names_in, statement_at, statements, targets_of, value_of
+from whygrad.why.source import called, names_in, statement_at, statements, targets_of, text_of, value_of
 
 _whygrad_internal_ = True
 
@@ -20,7 +19,7 @@ _COLLECTING = ("append", "extend", "add", "insert", "update", "appendleft", "cop
 
 def reaches(file: str, line: int, names: set[str]) -> bool:
     """True if what the statement in `line` computes may find its way into one of `names`."""
-    return bool(_tainted("".join(source_lines(file)), file, line) & names)
+    return bool(_tainted(text_of(file), file, line) & names)
 
 
 @lru_cache(maxsize=256)

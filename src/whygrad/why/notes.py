@@ -105,9 +105,9 @@ def inplace_saved(node: Any, written_at: Site | None) -> Note:
 
 def gradient_shape(given: tuple[int, ...], shape: tuple[int, ...]) -> Note:
     return "gradient-shape-mismatch", (
-        f"why: the gradient has shape {list(given)}, but it is never broadcast: it must have exactly the shape {list(shape)} of "
-        f"the tensor that backward() is called on. Fix: pass a gradient of shape {list(shape)}, such as torch.ones_like of that "
-        "tensor."), (record.site(),)
+        f"why: the gradient handed over {at(record.site())} has shape {list(given)}, but it is never broadcast: it must have "
+        f"exactly the shape {list(shape)} of the tensor that backward() is called on. Fix: pass a gradient of shape "
+        f"{list(shape)}, such as torch.ones_like of that tensor."), (record.site(),)
 
 
 def leaf_inplace(view: bool) -> Note:
@@ -152,9 +152,9 @@ def empty_parameter_list() -> Note:
 def numpy_of_tracked(t: Any) -> Note:
     made = _made(t)
     return "value-copied-out", (
-        f"why: NumPy cannot carry gradients, and this tensor, computed {at(made)}, is part of a graph: what numpy() gives would "
-        "lose its history silently. Fix: for plotting or printing call tensor.detach().numpy(); where the gradient is needed, "
-        "use torch functions instead of NumPy's."), (record.site(), made)
+        f"why: NumPy, asked for {at(record.site())}, cannot carry gradients, and this tensor, computed {at(made)}, is part of a "
+        "graph: what numpy() gives would lose its history silently. Fix: for plotting or printing call tensor.detach().numpy(); "
+        "where the gradient is needed, use torch functions instead of NumPy's."), (record.site(), made)
 
 
 def integers_require_grad(dtype: Any = None) -> Note:
@@ -194,10 +194,12 @@ def custom_returns(node: Any, what: str) -> Note:
             *where, node.site)
 
 
-def custom_without_backward(name: str) -> Note:
+def custom_without_backward(ctx: Any) -> Note:
+    name = type(ctx).__name__.removesuffix("Backward")
+    applied = ctx._itself().site
     return "custom-backward", (
-        f"why: {name} was applied, but has no backward: backward() cannot go through it. Fix: define a static backward(ctx, "
-        "*grad_outputs) that returns one gradient for each argument of forward."), (record.site(),)
+        f"why: {name} was applied {at(applied)}, but has no backward: the pass back cannot go through it. Fix: define a static "
+        "backward(ctx, *grad_outputs) that returns one gradient for each argument of forward."), (applied, record.site())
 
 
 def once_differentiable(site: Site | None) -> Note:
@@ -207,10 +209,13 @@ def once_differentiable(site: Site | None) -> Note:
         "or do not ask for a second derivative."), (site,)
 
 
-def hook_returned(name: str) -> Note:
+def hook_returned(hook: Any) -> Note:
+    code = getattr(hook, "__code__", None)
+    defined = None if code is None else (code, 0)
     return "hook-modified", (
-        f"why: the hook `{name}` gave back something that cannot take the place of the gradient it was given: it must return "
-        "None, or a tensor of the same shape and dtype. Fix: return nothing from a hook that only looks."), (record.site(),)
+        f"why: the hook `{getattr(hook, '__name__', type(hook).__name__)}`, defined {at(defined)} and called by the backward "
+        f"{at(record.site())}, gave back something that cannot take the place of the gradient it was given: it must return None, "
+        "or a tensor of the same shape and dtype. Fix: return nothing from a hook that only looks."), (defined, record.site())
 
 
 def inference_tensor(origin: Site | None) -> Note:

@@ -11,9 +11,21 @@ from whygrad.why.places import Place, source_lines
 _whygrad_internal_ = True
 
 
+# file -> (its lines, the same in one piece): joining them for every question would take its time.
+_texts: dict[str, tuple[list[str], str]] = {}
+
+
+def text_of(file: str) -> str:
+    lines = source_lines(file)
+    known = _texts.get(file)
+    if known is None or known[0] is not lines:
+        known = _texts[file] = lines, "".join(lines)
+    return known[1]
+
+
 def tree(file: str) -> ast.Module | None:
     """The syntax tree of a source file; None if there is no text, or none that parses."""
-    return _parsed("".join(source_lines(file)))
+    return _parsed(text_of(file))
 
 
 @lru_cache(maxsize=64)
@@ -33,7 +45,7 @@ def expression(text: str) -> ast.expr | None:
 
 def statement_at(file: str, line: int) -> ast.stmt | None:
     """The innermost statement that covers a line."""
-    return _statement_at("".join(source_lines(file)), line)
+    return _statement_at(text_of(file), line)
 
 
 @lru_cache(maxsize=1024)

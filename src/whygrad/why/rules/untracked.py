@@ -48,6 +48,9 @@ def from_causes(q: Question, causes: tuple[Cause, ...], headline: str, symptom: 
                 text, fix, found = _several_created(causes)
             else:
                 found = own_assignment(q, found) + found
+        elif cause.kind in ("detach", "grad-mode-off") and symptom == "none":
+            text += " So its requires_grad is False, and it gets no gradient of its own."
+            fix += " If its own gradient is wanted, call .requires_grad_() on it before the forward."
         elif cause.kind == "frozen":
             extra, more = _misspelt_switch(q)
             text, found = text + extra, found + more
