@@ -115,7 +115,10 @@ class CopySlices(Node):
 
         turn = backends.tensor.conj if self.crosses else _same
         g = turn(g)
-        result = copy_(wrap(laid_out_as(g._array, self.strides)), g)
+        if type(g._array) is np.ndarray:
+            result = copy_(wrap(laid_out_as(g._array, self.strides)), g)
+        else:
+            result = _batch_laid_out_as(g, self.strides)
         part = replay(result, self.steps, backends.tensor)
         grads = self.write.graph(turn(part.clone()), self._write_edges(edges))
         old = grads[self.position]
@@ -126,6 +129,15 @@ class CopySlices(Node):
 
 def _same(x: Any) -> Any:
     return x
+
+
+def _batch_laid_out_as(g: Tensor, strides: tuple[int, ...] | None) -> Any:
+    """`laid_out_as` for a tensor that stands for a batch."""
+    xp = backends.tensor
+    if strides is None:
+        return xp.clone(g, order="C")
+    order = tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))
+    return xp.permute(xp.clone(xp.permute(g, axes=order), order="C"), axes=tuple(np.argsort(order).tolist()))
 
 
 def laid_out_as(g: np.ndarray, strides: tuple[int, ...] | None) -> np.ndarray:

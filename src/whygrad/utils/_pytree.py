@@ -21,7 +21,7 @@ class NodeDef(NamedTuple):
     unflatten_fn: Callable[[Iterable[Any], Any], Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TreeSpec:
     """The shape of a nest without its leaves."""
 
@@ -53,15 +53,20 @@ class TreeSpec:
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         return tree_unflatten(leaves, self)
 
+    def __repr__(self, indent: int = 0) -> str:
+        if self.is_leaf():
+            return "*"
+        children = f",\n{' ' * (indent + 2)}".join([child.__repr__(indent + 2) for child in self.children_specs])
+        name = "namedtuple" if self.type is namedtuple else self.type.__name__
+        context = self.context.__name__ if name == "namedtuple" else self.context
+        return f"TreeSpec({name}, {context}, [{children}])"
+
 
 class LeafSpec(TreeSpec):
     """The shape of a single leaf."""
 
     def __init__(self) -> None:
         super().__init__(None, None, [])
-
-    def __repr__(self) -> str:
-        return "*"
 
 
 def treespec_leaf() -> TreeSpec:
