@@ -36,6 +36,7 @@ DTYPES = {"f4": FLOAT32, "f8": FLOAT64, "?": BOOL, "i8": INT64}
 
 # How many calls ran compiled, and how many went on to NumPy or to the compiler. Written by the code itself.
 counted = (ctypes.c_int64 * 2)()
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(counted))  # also after this module is gone
 
 
 @cache

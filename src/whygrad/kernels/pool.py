@@ -46,6 +46,7 @@ class Shared:
 
     def __init__(self) -> None:
         self._memory = ctypes.create_string_buffer(SIZE + LINE)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._memory))  # workers look at it until the process ends
         self.address = -(-ctypes.addressof(self._memory) // LINE) * LINE
 
     def clear(self) -> None:
