@@ -300,7 +300,9 @@ def _openblas() -> Any:
 def pool() -> Pool:
     made = Pool()
     made.set_threads(_threads_wanted())
-    made.serve_blas()
+    # OpenBLAS's jobs wait for one another. Until its use of this pool has been tried for longer, it has to be asked for.
+    if os.environ.get("WHYGRAD_BLAS_POOL") == "1":
+        made.serve_blas()
     memory.install()
     return made
 
