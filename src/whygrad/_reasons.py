@@ -33,7 +33,7 @@ _PATTERNS = {
         backends.* *validate_*_device *data_ptr""",
     "whygrad has no symbolic shapes: sizes are plain ints, and Python's own functions work on them": "Sym* sym_*",
     "whygrad computes in one process; use DataLoader workers, or torch.multiprocessing, for more": """
-        distributed* *SyncBatchNorm nn.parallel* utils.data.distributed* utils.data.DistributedSampler *is_distributed
+        distributed* nn.parallel* *is_distributed
         futures futures.* Future""",
     "use torch.autograd.grad with create_graph=True, in a loop over rows": """
         vmap func func.* autograd.functional* autograd.forward_ad* autograd.grad*check* autograd.NestedIOFunction""",

@@ -208,3 +208,27 @@ def test_gradients_flow_through_a_batch() -> None:
         return x.grad
 
     assert_same(program(torch), program(whygrad))
+
+
+@pytest.mark.parametrize("count", [1, 10, 12])
+@pytest.mark.parametrize("replicas", [1, 3, 4])
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("drop_last", [True, False])
+def test_distributed_sampler(count: int, replicas: int, shuffle: bool, drop_last: bool) -> None:
+    def orders(lib: Any, data: Any) -> Any:
+        found = []
+        for rank in range(replicas):
+            sampler = data.distributed.DistributedSampler(range(count), replicas, rank, shuffle, 3, drop_last)
+            for epoch in (0, 1):
+                sampler.set_epoch(epoch)
+                found.append((len(sampler), list(sampler)))
+        return found
+
+    both(orders)
+
+
+def test_distributed_sampler_refuses() -> None:
+    both(lambda lib, data: data.DistributedSampler(range(3), 2, 2))
+    both(lambda lib, data: data.DistributedSampler(range(3), 2, -1))
+    with pytest.raises(RuntimeError, match="Requires distributed package"):
+        whygrad.utils.data.DistributedSampler(range(3))

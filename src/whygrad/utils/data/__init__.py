@@ -13,6 +13,7 @@ from whygrad.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
+from whygrad.utils.data.distributed import DistributedSampler
 from whygrad.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -26,7 +27,7 @@ from whygrad.utils.data.worker import get_worker_info
 __getattr__ = absent_from("torch.utils.data")
 
 __all__ = [
-    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler",
-    "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
+    "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
     "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]
