@@ -314,9 +314,9 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     if not isinstance(out, Tensor):
         from whygrad.functional.arguments import wrong_type
         raise wrong_type(name, "out", None, "Tensor", out)
-    if type(result._array) is not np.ndarray:
-        raise RuntimeError(f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view "
-                           "ops.")
+    if special.on and modes.levels:
+        from whygrad.autograd.levels import refuse_out
+        refuse_out(name, result, out)
     if modes.grad and (out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")

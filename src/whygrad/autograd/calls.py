@@ -121,8 +121,9 @@ def _under_transforms(roots_of: tuple[Any, ...], gradients: list[Any], inputs: t
 
     targets = _targets(inputs)
     for level in modes.levels:
-        for tangent in getattr(level, "given", ()):
-            if not set(targets).isdisjoint(_reachable(tangent)):
+        for reference in getattr(level, "given", ()):
+            tangent = reference()
+            if tangent is not None and any(level.holds(t) for t in roots_of) and not set(targets).isdisjoint(_reachable(tangent)):
                 raise NotImplementedError("autograd.grad of a dual tensor whose tangent depends on the input itself")
     for i, t in enumerate(roots_of):
         if not isinstance(t, Tensor) or not t.requires_grad:

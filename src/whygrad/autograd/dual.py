@@ -32,7 +32,7 @@ class DualLevel(Level):
         # Who has a tangent of this level, to take it off in the end.
         self.holders: list[weakref.ref[Tensor]] = []
         # The tangents that users gave, if they have a history.
-        self.given: list[Tensor] = []
+        self.given: list[weakref.ref[Tensor]] = []
         # By id, tensors whose tangent may lie in the memory of another's, although they do not.
         self.borrowers: set[int] = set()
 
@@ -131,6 +131,10 @@ class DualLevel(Level):
             t = reference()
             if t is not None and t._view is not None and t._view.base is base and t._meta is not None and t._meta.tangents:
                 t._meta.tangents.pop(self, None)
+
+    def no_out(self, name: str) -> Exception:
+        return NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= "
+                                   "function")
 
     def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
         from whygrad.func.custom import apply_dual

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, NamedTuple
 
 from whygrad._apply import apply
@@ -75,8 +76,10 @@ def attach_tangent(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
     if level.tangent(tensor) is not None:
         raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is "
                            "not supported.")
+    if level.tangent(tangent) is not None:
+        raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level0 is not supported.")
     if tangent.requires_grad:
-        level.given.append(tangent)
+        level.given.append(weakref.ref(tangent))
     dual: Tensor = _below(level, apply, TABLE["alias"], tensor)
     level.attach(dual, _below(level, tangent_like, dual, tangent))
     return dual

@@ -71,6 +71,8 @@ class BackwardCFunction(NodeInterface, FunctionCtx):
     saved_for_forward: Any = None
     dirty_tensors: Any = None
     non_differentiable: Any = None
+    # Which outputs were marked as dirty, and which as without a derivative.
+    _marks: Any = None
     materialize_grads = True
     _materialize_non_diff_grads = True
     _is_pure_view = False

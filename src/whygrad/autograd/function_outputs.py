@@ -47,6 +47,8 @@ class Outputs:
         self._forbid_writing_views(raw, results, dirty)
         if node.recorded:
             node.save(results)
+        # For forward mode, which checks what `jvp` returns.
+        ctx._marks = [id(t) in dirty for t in raw], [id(t) in fixed for t in raw]
         for name in ("to_save", "dirty_tensors", "non_differentiable"):
             ctx.__dict__.pop(name, None)
         return results

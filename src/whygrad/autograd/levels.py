@@ -39,6 +39,10 @@ class Level:
         """Apply a custom Function."""
         raise NotImplementedError
 
+    def no_out(self, name: str) -> Exception:
+        """Why a function cannot write into `out=` what this level holds."""
+        raise NotImplementedError
+
 
 @contextmanager
 def entered(level: Level) -> Iterator[None]:
@@ -99,3 +103,10 @@ def interpret_write(row: Row, target: Tensor, position: int, inputs: tuple[Any, 
         return with_levels((), perform, layout_of(row, kinds), target, position, inputs, statics)  # type: ignore[no-any-return]
     with_levels(levels[:place], levels[place].write, row, target, position, inputs, statics)
     return target
+
+
+def refuse_out(name: str, result: Tensor, out: Tensor) -> None:
+    """`out=` is not for transforms."""
+    place = concerned((result, out))
+    if place is not None:
+        raise modes.levels[place].no_out(name)

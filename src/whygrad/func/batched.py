@@ -156,6 +156,10 @@ class BatchLevel(Level):
 
         write(self, row, target, position, inputs, statics)
 
+    def no_out(self, name: str) -> Exception:
+        return RuntimeError(f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or "
+                            "view ops.")
+
     def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
         from whygrad.func.custom import apply_batched
 

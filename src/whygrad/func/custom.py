@@ -22,6 +22,10 @@ _whygrad_internal_ = True
 MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 
 
+NOT_IN_PLACE = ("An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
+                "input inplace, then the jvp function must modify the corresponding gradient inplace.")
+
+
 class VmapInfo(NamedTuple):
     """What a Function's `vmap` gets to know of the transform."""
 
@@ -67,10 +71,37 @@ def apply_dual(level: DualLevel, function: type[Function], args: tuple[Any, ...]
     if len(changes) != len(outs):
         raise RuntimeError(f"{function.__name__}.jvp returned an incorrect number of tangents (expected {len(outs)}, got "
                            f"{len(changes)})")
-    for out, change in zip(outs, changes, strict=True):
-        if change is not None and isinstance(out, Tensor):
-            level.attach(out, change)
+    dirty, fixed = getattr(ctx, "_marks", None) or ((False,) * len(outs),) * 2
+    for i, (out, change) in enumerate(zip(outs, changes, strict=True)):
+        if change is None:
+            continue
+        if fixed[i] or not isinstance(out, Tensor) or out._array.dtype.kind not in "fcV":
+            raise RuntimeError(f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is "
+                               "not a differentiable Tensor.You should return None at that position instead.")
+        _check_memory(out, change, dirty[i], args, given)
+        level.attach(out, change)
     return results
+
+
+def _check_memory(out: Tensor, change: Tensor, is_dirty: bool, args: tuple[Any, ...], tangents: list[Any]) -> None:
+    """What the forward writes in place or gives as a view, the jvp must do to the tangent as well."""
+    if is_dirty:
+        if not any(change is t for t in tangents):
+            raise RuntimeError(NOT_IN_PLACE)
+        return
+    position = None if out._view is None else next(
+        (i for i, a in enumerate(args) if isinstance(a, Tensor) and _base_of(a) is _base_of(out)), None)
+    if position is None:
+        return
+    if change._view is None:
+        raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
+                           "view.")
+    if tangents[position] is not None and _base_of(change) is not _base_of(tangents[position]):
+        raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the given grad input.")
+
+
+def _base_of(t: Tensor) -> Tensor:
+    return t if t._view is None else t._view.base
 
 
 def _with_ctx(function: type[Function], args: tuple[Any, ...], needs_input_grad: tuple[bool, ...]) -> tuple[Any, Any]:

@@ -57,7 +57,7 @@ class TreeSpec:
         if self.is_leaf():
             return "*"
         children = f",\n{' ' * (indent + 2)}".join([child.__repr__(indent + 2) for child in self.children_specs])
-        name = "namedtuple" if self.type is namedtuple else self.type.__name__  # noqa: PYI024
+        name: str = self.type.__name__
         context = self.context.__name__ if name == "namedtuple" else self.context
         return f"TreeSpec({name}, {context}, [{children}])"
 

@@ -133,16 +133,6 @@ def checked(T):
             for fast in (True, False)]
 
 
-# Errors that forward mode does not raise yet.
-OPEN = {"views_must_stay_views", "inputs_returned_as_they_are", "in_place_must_be_in_place", "outputs_without_tangent"}
-
-
-@parity([p for p in PROGRAMS if p.__name__ not in OPEN])
+@parity(PROGRAMS)
 def test_program(program):
     same(program, warnings_too=False)  # torch compiles its forward mode the first time, and says so
-
-
-@pytest.mark.xfail(strict=False, reason="errors that forward mode does not raise yet")
-@parity([p for p in PROGRAMS if p.__name__ in OPEN])
-def test_open_program(program):
-    same(program, warnings_too=False)

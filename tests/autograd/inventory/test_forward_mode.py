@@ -154,17 +154,12 @@ def in_inference_mode(T):
             return dual._is_view(), x
 
 
-# Errors that forward mode does not raise yet.
-OPEN = {"wrong_tangents", "refused", "printed", "with_backward"}
-
-
-@parity([p for p in PROGRAMS if p.__name__ not in OPEN])
+@parity(PROGRAMS)
 def test_program(program):
     same(program, warnings_too=False)  # torch compiles its forward mode the first time, and says so
 
 
-@pytest.mark.parametrize("T", [torch, pytest.param(whygrad, marks=pytest.mark.xfail(
-    strict=True, reason="a tangent lives as long as its level"))], ids=["torch", "whygrad"])
+@MODULES
 def test_tangents_do_not_leak(T):
     ad = T.autograd.forward_ad
     with no_collector(), level(T):
@@ -176,9 +171,3 @@ def test_tangents_do_not_leak(T):
         assert ref() is not None
         del dual
         assert ref() is None
-
-
-@pytest.mark.xfail(strict=False, reason="errors that forward mode does not raise yet")
-@parity([p for p in PROGRAMS if p.__name__ in OPEN])
-def test_open_program(program):
-    same(program, warnings_too=False)

@@ -207,7 +207,7 @@ RULES = {
                      "binary_cross_entropy_with_logits", "group_norm", "weight_norm_interface", "pdist",
                      "both_triangles", "scaled_dot_product_flash_attention_for_cpu",
                      "scaled_dot_product_flash_attention_for_cpu_backward", "recurrent_layer", "mkldnn_rnn_layer",
-                     "pad_sequence", "cross", "diagonal_copy", "dist", "lu_solve"), defined),
+                     "pad_sequence", "cross", "diagonal_copy", "dist", "lu_solve", "ormqr"), defined),
     "block_diag": by(_block_diag), "solve_ex": solve, "qr": qr,
     "sum_all": by(lambda xp, x: xp.sum(x, axis=None, keepdims=False)),
     "mean_all": by(lambda xp, x: xp.mean(x, axis=None, keepdims=False)),
