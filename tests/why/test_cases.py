@@ -94,6 +94,17 @@ def test_case(program: Path, servers: tuple[Server, Server]) -> None:
     assert {a["category"] for a in done["answers"]} <= set(truth.categories), shown
 
 
+QUIET = ("autoencoder_conv", "custom_function", "gan", "maml", "mlp_classifier", "normalizing_flow", "reinforce", "siamese",
+         "vae_frozen_encoder", "wgan_gp")
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_no_alarm_in_the_examples(name: str, servers: tuple[Server, Server]) -> None:
+    done = servers[1].run(Path(__file__).parents[2] / "examples" / f"{name}.py")
+    assert done["code"] == 0, done["stderr"]
+    assert done["answers"] == [], done["answers"]
+
+
 def test_there_are_cases_of_every_category() -> None:
     found = [truth_of(program).categories[0] for program in CASES]
     for category in CATEGORIES:

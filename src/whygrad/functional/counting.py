@@ -8,7 +8,7 @@ import numpy as np
 
 from whygrad import dtypes, return_types
 from whygrad._apply import apply
-from whygrad._tensor import Tensor, wrap
+from whygrad._tensor import Tensor, cut, wrap
 from whygrad.backends import numpy_counting
 from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_number, read_tensor
 from whygrad.functional.c_names import c_name
@@ -110,7 +110,9 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Any =
     places = np.floor((x._array.reshape(-1).astype(np.float64) - low) * (bins / (high - low)))
     inside = (x._array.reshape(-1) >= low) & (x._array.reshape(-1) <= high)
     places = np.minimum(places[inside].astype(np.int64), bins - 1)
-    return with_out("histc", wrap(np.bincount(places, minlength=bins).astype(dtype)), out, input)
+    result = wrap(np.bincount(places, minlength=bins).astype(dtype))
+    result._cause = cut(input, "non-differentiable-op", "counts do not change by small steps")
+    return with_out("histc", result, out, input)
 
 
 def _edges(x: Tensor, bins: list[Any], range: Any) -> tuple[Any, ...]:
@@ -205,6 +207,7 @@ def _search(name: str, sequence: Any, values: Any, out_int32: bool, right: bool,
     dtype = result_dtype(sequence, x if isinstance(values, Tensor) else values).numpy
     found = numpy_counting.searchsorted(sequence._array.astype(dtype), x._array.astype(dtype), right=right)
     result = wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+    result._cause = cut(x, "non-differentiable-op", "positions are integers")
     if isinstance(out, Tensor) and out.dtype is not result.dtype:
         wanted = "Int" if out_int32 else "Long"
         raise RuntimeError(f"torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from whygrad._tensor import Tensor
@@ -12,6 +12,9 @@ from whygrad.why.places import Place
 from whygrad.why.source import expression, subject_of
 
 _whygrad_internal_ = True
+
+# In a list or an object of the program so many items are looked at.
+MOST_ITEMS = 200
 
 
 class Owner(NamedTuple):
@@ -33,16 +36,40 @@ def variables(frame: FrameType | None) -> dict[str, Any]:
 
 def owner_of(t: Tensor, scope: dict[str, Any]) -> Owner | None:
     """The outermost module in `scope` that has the tensor inside."""
-    from whygrad.nn.module import Module
-
     found: Owner | None = None
-    for name, value in list(scope.items()):
-        if not isinstance(value, Module) or name.startswith("_"):
-            continue
+    for name, value in _modules_in(scope):
         here = _within(name, value, t)
-        if here is not None and (found is None or here.path.count(".") > found.path.count(".")):
+        if here is not None and (found is None or len(here.path) - len(here.name) > len(found.path) - len(found.name)):
             found = here
     return found
+
+
+def _modules_in(scope: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Modules that the program can name: variables, and what is in its lists, dicts and plain objects."""
+    from whygrad.nn.module import Module
+
+    for name, value in list(scope.items()):
+        if name.startswith("_") or isinstance(value, (type, ModuleType, Tensor)):
+            continue
+        if isinstance(value, Module):
+            yield name, value
+            continue
+        inside = getattr(value, "__dict__", {})
+        items = ([*_flat(name, value)] if isinstance(value, (dict, list, tuple)) else
+                 [(f"{name}.{key}", item) for key, item in inside.items()] if isinstance(inside, dict) else [])
+        yield from ((path, item) for path, item in items[:MOST_ITEMS] if isinstance(item, Module))
+
+
+def parts_leading_to(owner: Owner) -> Iterator[tuple[str, Any]]:
+    """The module itself and those inside it that hold the tensor, outermost first, with their names."""
+    name, module = owner.name, owner.module
+    yield name, module
+    for part in owner.path.removeprefix(f"{owner.name}.").split(".")[:-1]:
+        module = getattr(module, "_modules", {}).get(part)
+        if module is None:
+            return
+        name = f"{name}.{part}"
+        yield name, module
 
 
 def _within(name: str, module: Any, t: Tensor) -> Owner | None:

@@ -9,7 +9,7 @@ from whygrad._tensor import Tensor
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.flow import leaves_from
-from whygrad.why.names import Owner, unregistered
+from whygrad.why.names import Owner, parts_leading_to, unregistered
 from whygrad.why.places import Place, place_of_line, places
 from whygrad.why.question import Question
 from whygrad.why.record import Site
@@ -139,10 +139,15 @@ def _meeting_point(trace: Any, t: Tensor, own: set[Any]) -> Site | None:
 
 def _is_left_alone(q: Question, owner: Owner | None) -> bool:
     """A whole network that no optimizer holds, and that looks like a teacher, a target network or an average."""
-    if owner is None or not owner.registered or any(q.watch.holders(p) for p in owner.module.parameters()):
+    if owner is None or not owner.registered:
         return False
-    copied = owner.module in q.watch.loaded or any(cause.kind == "parameter-rewrapped" for cause in q.t._cause)
-    return copied or not owner.module.training or bool(_CONSTANT.search(owner.name))
+    alone = next(((name, part) for name, part in parts_leading_to(owner)
+                  if not any(q.watch.holders(p) for p in part.parameters())), None)
+    if alone is None:
+        return False
+    name, part = alone
+    copied = part in q.watch.loaded or any(cause.kind == "parameter-rewrapped" for cause in q.t._cause)
+    return copied or not part.training or bool(_CONSTANT.search(name))
 
 
 def not_in_optimizer(q: Question) -> Doubtful | None:
