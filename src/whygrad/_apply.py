@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -80,7 +81,8 @@ class Layout:
 
 _layouts: dict[tuple[str, str], Layout] = {}
 _compiled: dict[tuple[str, str], Callable[..., Any]] = {}
-# Told of every function in `_compiled` that is new (see _listening.py).
+# Every function that was ever in `_compiled`, as long as somebody uses it; and who is told of new ones (see _listening.py).
+applying: weakref.WeakSet[Any] = weakref.WeakSet()
 on_compiled: Callable[[Callable[..., Any]], None] | None = None
 
 
@@ -99,6 +101,7 @@ def compiled(row: Row, kinds: str) -> Callable[..., Any]:
         plain = not row.variadic and layout.one_output
         found = compile_source(layout, row.name, apply_source(layout) if plain else record_source(layout))
         _compiled[row.name, kinds] = found
+        applying.add(found)
         if on_compiled is not None:
             on_compiled(found)
     return found

@@ -37,7 +37,7 @@ def start(listener: Listener) -> None:
         _listeners.append(listener)
         if len(_listeners) > 1:
             return
-        for function in list(_apply._compiled.values()):
+        for function in list(_apply.applying):
             _open(function)
         _apply.on_compiled = _open
         _inplace.perform = _told_perform
@@ -51,7 +51,7 @@ def stop(listener: Listener) -> None:
         if _listeners:
             return
         _apply.on_compiled = None
-        for function in list(_apply._compiled.values()):
+        for function in list(_apply.applying):
             function.__code__ = function.__globals__["_listened"].__code__  # type: ignore[attr-defined]
         _inplace.perform, engine._run_watched, engine._finish_leaf = _perform, _run_node, _finish_leaf
         special.listening = False

@@ -67,12 +67,12 @@ def test_chrome_trace(tmp_path):
 
 def test_nothing_is_left_when_it_is_off():
     work()
-    before = {key: function.__code__ for key, function in _apply._compiled.items()}
+    before = {function: function.__code__ for function in _apply.applying}
     functions = _inplace.perform, engine._run_watched, engine._finish_leaf
     with profile():
         work()
-        assert all(function.__code__ is not before[key] for key, function in _apply._compiled.items() if key in before)
-    assert all(_apply._compiled[key].__code__ is code for key, code in before.items())
+        assert all(function.__code__ is not code for function, code in before.items())
+    assert all(function.__code__ is code for function, code in before.items())
     assert (_inplace.perform, engine._run_watched, engine._finish_leaf) == functions
 
 
