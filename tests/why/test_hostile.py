@@ -86,7 +86,7 @@ def test_output_into_a_closed_pipe(tmp_path: Path) -> None:
 
 def test_threads(tmp_path: Path) -> None:
     done = run(tmp_path, """
-        import threading, time
+        import sys, threading, time
         import torch
 
         def work(n):
@@ -95,7 +95,7 @@ def test_threads(tmp_path: Path) -> None:
             y.sum().backward()
             time.sleep(0.2)
             assert y.grad is None and y.is_leaf is False
-            print(y.grad)
+            sys.stdout.write(f"{y.grad}\\n")  # one write: the lines of `print` may interleave
 
         for i in range(4):
             threading.Thread(target=work, args=(i,)).start()
