@@ -335,3 +335,16 @@ def test_files_of_torch_nn() -> None:
         assert torch.nn.modules.container.Sequential is torch.nn.Sequential is torch.nn.modules.Sequential
         assert issubclass(torch.nn.BatchNorm2d, torch.nn.modules.batchnorm._BatchNorm)
     """)
+
+
+def test_arguments_of_to() -> None:
+    out = run("""
+        import torch
+        parse = torch._C._nn._parse_to
+        print(parse("cpu"), parse(torch.float64), parse(torch.ones(1)), parse("cpu", torch.half, True), sep="\\n")
+        print(parse(device="cpu", dtype=None), parse(memory_format=torch.channels_last), torch._C._nn.gelu(torch.zeros(1)))
+    """)
+    assert out.splitlines() == [
+        "(device(type='cpu'), None, False, None)", "(None, torch.float64, False, None)",
+        "(device(type='cpu'), torch.float32, False, None)", "(device(type='cpu'), torch.float16, True, None)",
+        "(device(type='cpu'), None, False, None) (None, None, False, torch.channels_last) tensor([0.])"]

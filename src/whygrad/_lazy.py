@@ -56,7 +56,7 @@ _MODULES = frozenset({"_C", "alias", "amp", "autograd", "compiler", "cuda", "dis
                       "library", "masked", "multiprocessing", "nn", "optim", "overrides", "profiler", "signal", "special",
                       "testing", "types", "utils", "version"})
 # Classes that programs name in `isinstance` and annotations, and of which nothing here is an instance.
-_NAMEABLE = frozenset({"Event", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
+_NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
 _RENAMED = {"serialization": "io", "__config__": "config"}
 
 

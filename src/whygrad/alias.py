@@ -34,6 +34,7 @@ _RENAMED = {
     "torch._C": "whygrad._C",
     "torch._C._autograd": "whygrad._C._autograd",
     "torch._C._functions": "whygrad._C._functions",
+    "torch._C._nn": "whygrad._C._nn",
     "torch._tensor": "whygrad._tensor",
     "torch.autograd._functions": "whygrad.autograd._functions",
     "torch.amp.autocast_mode": "whygrad.amp",

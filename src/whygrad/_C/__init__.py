@@ -28,6 +28,10 @@ def __getattr__(name: str) -> Any:
     """Whatever else torch has there can be named, and raises when it is used."""
     if name.startswith("__"):
         raise AttributeError(f"module 'torch._C' has no attribute {name!r}")
+    if name == "_nn":
+        from importlib import import_module
+
+        return import_module("whygrad._C._nn")
     return missing(f"torch._C.{name}")
 
 

@@ -190,9 +190,7 @@ def _trusting_unpickler(pickle_module: Any, described: bytes, storages: Storages
             if module == "torch" or module.startswith("torch."):
                 from whygrad.alias import resolve
 
-                # Some functions of torch.nn.functional are torch's C functions, and are pickled as such.
-                found = "whygrad.nn.functional" if module == "torch._C._nn" else resolve(module)
-                return getattr(import_module(found), name)
+                return getattr(import_module(resolve(module)), name)
             return super().find_class(module, name)
 
         def persistent_load(self, persistent_id: Any) -> Any:

@@ -14,7 +14,7 @@ from whygrad.autograd.profiler import record_function
 from whygrad.autograd.profiler_util import EventList
 from whygrad.profiler import itt
 
-__all__ = ["ProfilerAction", "ProfilerActivity", "itt", "profile", "record_function", "schedule", "supported_activities",
+__all__ = ["ProfilerAction", "ProfilerActivity", "itt", "kineto_available", "profile", "record_function", "schedule", "supported_activities",
            "tensorboard_trace_handler"]
 
 _whygrad_internal_ = True
@@ -37,6 +37,11 @@ class ProfilerAction(enum.Enum):
 
 def supported_activities() -> set[ProfilerActivity]:
     return {ProfilerActivity.CPU}
+
+
+def kineto_available() -> bool:
+    """torch's profiler of devices is not here."""
+    return False
 
 
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0) -> Callable[[int], ProfilerAction]:

@@ -147,14 +147,18 @@ def is_namedtuple(x: Any) -> bool:
     return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
 
 
+def _get_node_type(tree: Any) -> Any:
+    """Under which type `tree` would be registered."""
+    kind = type(tree)
+    return namedtuple if kind not in SUPPORTED_NODES and is_namedtuple(kind) else kind  # noqa: PYI024
+
+
 def _node_of(tree: Any, is_leaf: Callable[[Any], bool] | None) -> Any:
     """Under which type `tree` is registered; None for a leaf."""
     if is_leaf is not None and is_leaf(tree):
         return None
-    kind = type(tree)
-    if kind in SUPPORTED_NODES:
-        return kind
-    return namedtuple if is_namedtuple(kind) else None  # noqa: PYI024
+    kind = _get_node_type(tree)
+    return kind if kind in SUPPORTED_NODES else None
 
 
 def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
