@@ -38,6 +38,12 @@ def enter_dual_level() -> int:
     return 0
 
 
+def __getattr__(name: str) -> Any:
+    if name == "_current_level":  # torch's module has it as a variable: -1 outside of any level
+        return len(_entered) - 1
+    raise AttributeError(f"module 'torch.autograd.forward_ad' has no attribute {name!r}")
+
+
 def exit_dual_level(*, level: int | None = None) -> None:
     """End the level: all its tangents are gone."""
     current = len(_entered) - 1
