@@ -100,7 +100,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch.onnx": {"is_in_onnx_export": False, "register_custom_op_symbolic": register},
     "torch.onnx.symbolic_helper": {"parse_args": register},
     # There is nothing to configure: decorated functions stay as they are.
-    "torch._dynamo.config": {"patch": lambda function: function},
+    "torch._dynamo.config": {"patch": decorate},
     "torch.cpu": {"is_available": True, "device_count": 1, "synchronize": None, "current_device": "cpu"},
 }
 

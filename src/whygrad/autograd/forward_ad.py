@@ -38,6 +38,12 @@ def enter_dual_level() -> int:
     return 0
 
 
+def __getattr__(name: str) -> Any:
+    if name == "_current_level":  # torch's module has it as a variable: -1 outside of any level
+        return len(_entered) - 1
+    raise AttributeError(f"module 'torch.autograd.forward_ad' has no attribute {name!r}")
+
+
 def exit_dual_level(*, level: int | None = None) -> None:
     """End the level: all its tangents are gone."""
     current = len(_entered) - 1
@@ -103,7 +109,11 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if current is None or (level is not None and level < 0):
         return UnpackedDualTensor(tensor, None)
     tangent = current.tangent(tensor)
-    return UnpackedDualTensor(_below(current, apply, TABLE["alias"], tensor), tangent)
+    primal = _below(current, apply, TABLE["alias"], tensor)
+    if primal._view is not None and current.holds(primal._view.base):
+        # A view of what moves would move along: the primal keeps the memory and the history, but is no view.
+        primal._node, primal._view, primal._lookup = primal._view.node, None, False
+    return UnpackedDualTensor(primal, tangent)
 
 
 class dual_level(DecoratorContextManager):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 import whygrad
@@ -200,9 +202,53 @@ def grad_outputs_may_be_given(T):
                                      [T.ones(3)])]
 
 
+@program
+def in_forward_mode(T):
+    ad = T.autograd.forward_ad
+
+    def wrong(x, y):
+        if ad._current_level >= 0:
+            primal, tangent = ad.unpack_dual(y)
+            y = ad.make_dual(primal, tangent * 1.1)
+        return x + y, y
+
+    seen = []
+    for first, second in ((T.float64, T.float64), (T.complex128, T.float64), (T.complex128, T.complex128)):
+        x, y = [T.full((2,), 0.3, dtype=dtype).requires_grad_() for dtype in (first, second)]
+        seen += both_modes(lambda fast: [told(lambda: T.autograd.gradcheck(f, (x, y), check_forward_ad=True, fast_mode=fast))
+                                         for f in (lambda x, y: (x + y, y), wrong)])
+    return seen, T.autograd.gradgradcheck(lambda x: x.sin(), double(T), check_fwd_over_rev=True)
+
+
+@program
+def in_one_mode_only(T):
+    class Fails(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, forward, backward):
+            ctx.fails = forward, backward
+            return x * 2
+
+        @staticmethod
+        def vjp(ctx, g):
+            if ctx.fails[1]:
+                raise RuntimeError("FAIL BWD")
+            return 2 * g, None, None
+
+        @staticmethod
+        def jvp(ctx, t, *rest):
+            if ctx.fails[0]:
+                raise RuntimeError("FAIL FWD")
+            return 2 * t
+
+    flags = (True, False)
+    return [told(lambda: T.autograd.gradcheck(Fails.apply, (double(T), bad_forward, bad_backward), check_forward_ad=forward,
+                                              check_backward_ad=backward, check_undefined_grad=backward, fast_mode=fast))
+            for forward, backward, bad_forward, bad_backward, fast in product(flags, repeat=5)]
+
+
 @parity(PROGRAMS)
 def test_program(program):
-    same(program)
+    same(program, warnings_too=program not in (in_forward_mode, in_one_mode_only))  # torch compiles its forward mode first
 
 
 def test_the_worst_entry_is_named():
