@@ -14,8 +14,8 @@ from whygrad.autograd.profiler import record_function
 from whygrad.autograd.profiler_util import EventList
 from whygrad.profiler import itt
 
-__all__ = ["ProfilerAction", "ProfilerActivity", "itt", "kineto_available", "profile", "record_function", "schedule", "supported_activities",
-           "tensorboard_trace_handler"]
+__all__ = ["ProfilerAction", "ProfilerActivity", "itt", "kineto_available", "profile", "record_function", "schedule",
+           "supported_activities", "tensorboard_trace_handler"]
 
 _whygrad_internal_ = True
 
