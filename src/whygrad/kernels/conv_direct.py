@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from whygrad.kernels.conv_plan import (
     ALONE_WORK,
     Axis,
+    ByPanels,
     accumulators,
     elements,
     lay_out,
+    of_images,
     offsets,
     register_block,
     step_of,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged, workspace
+from whygrad.kernels.stages import ALONE, Stage, Task, staged, workspace
 from whygrad.kernels.tiles import copy_row, pack_image, smaller, spread_products
 from whygrad.kernels.values import F32, I64, Value
 
@@ -25,51 +28,17 @@ _whygrad_internal_ = True
 IMAGE, WEIGHT, BIAS, WORKSPACE, RESULT = range(5)
 
 
-class Direct(NamedTuple):
-    """The plan's fields. Weights are laid out in panels: for each block of filters its biases, then its weights by tap."""
+@dataclass(kw_only=True)
+class Direct(ByPanels):
+    """A panel is a block's biases, then its weights by tap."""
 
-    each: int
-    shared: int
-    panels: int
-    panels_alone: int
-    units: int
-    units_alone: int
-    images: int
-    block: int
-    bands: int
-    band_rows: int
-    out_rows: int
-    out_columns: int
-    groups: int
-    channels: int  # of one group
-    filters: int
-    blocks: int  # of filters
     products: int  # to sum up: channels * taps
     taps: int
-    height: int
-    width: int
-    stride_down: int
-    stride_across: int
-    top: int
-    left: int
-    rows: int
-    pitch: int
-    image: int
-    plane: int
-    vectors: int
-    row_step: int
-    image_step: int
-    results: int  # where in the workspace they begin
-    weight_filter: int  # strides of the weight
-    weight_channel: int
-    weight_group: int
     result_first: int  # where in a channel of the result, and how far apart
     result_row: int
     result_column: int
     result_plane: int
-    element_table: int
-    offset_table: int
-    position_table: int
+    position_table: int = 0
 
 
 class Weights(NamedTuple):
@@ -101,33 +70,27 @@ def direct(count: int, groups: int, channels: int, filters: int, down: Axis, acr
     blocks = -(-filters // together)
     panel = together * (1 + products)
     packed = channels * layout.plane * down.stride * across.stride
-    units = -(-count // layout.block) * layout.bands
-    tables = [elements(down, across, weights.width), offsets(layout, channels, down, across), layout.positions]
-    starts = [len(Direct._fields)]
-    for table in tables[:-1]:
-        starts.append(starts[-1] + len(table))
-    alone = work * count < ALONE_WORK or units == 1
-    fields = Direct(
+    images = of_images(count, groups, channels, filters, layout, down, across)
+    alone = work * count < ALONE_WORK or images["units"] == 1
+    plan = Direct(
+        **images,
         # Vectors may read beyond the last plane: what is there does not matter, if there is something.
         each=-(-(packed + together * layout.block * layout.image_step + layout.pitch + 4 * lanes) // lanes) * lanes,
         shared=-(-groups * blocks * panel // lanes) * lanes,
         panels=groups * blocks, panels_alone=ALONE if alone or groups * blocks * panel < 16384 else 0,
-        units=units, units_alone=ALONE if alone else 0,
-        images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=down.out,
-        out_columns=across.out, groups=groups, channels=channels, filters=filters, blocks=blocks, products=products, taps=taps,
-        height=down.size, width=across.size, stride_down=down.stride, stride_across=across.stride, top=layout.top,
-        left=layout.left, rows=layout.rows, pitch=layout.pitch, image=layout.image, plane=layout.plane, vectors=layout.vectors,
-        row_step=layout.row_step, image_step=layout.image_step, results=packed,
+        units_alone=ALONE if alone else 0, blocks=blocks, products=products, taps=taps, results=packed,
         weight_filter=weights.filter, weight_channel=weights.channel, weight_group=weights.group,
         result_first=down.first * across.full + across.first, result_row=down.apart * across.full, result_column=across.apart,
-        result_plane=down.full * across.full, element_table=starts[0], offset_table=starts[1], position_table=starts[2])
-    return Planned(plan_array(fields, tables), compiled(together, vectors, step_of(across.stride), across.apart == 1))
+        result_plane=down.full * across.full)
+    array = plan.array(element_table=elements(down, across, weights.width),
+                       offset_table=offsets(layout, channels, down, across), position_table=layout.positions)
+    return Planned(array, compiled(together, vectors, step_of(across.stride), across.apart == 1))
 
 
 @lru_cache(maxsize=64)
 def compiled(together: int, vectors: int, step: int, dense: bool) -> Any:
     def write(module: Any, name: str) -> list[Stage]:
-        panels, units = Task(module, f"{name}_panels", Direct._fields), Task(module, f"{name}_units", Direct._fields)
+        panels, units = (Task(module, f"{name}_{part}", Direct) for part in ("panels", "units"))
         write_panels(panels, together)
         _write_units(units, together, vectors, step, dense)
         return [Stage(panels, "panels", "panels_alone"), Stage(units, "units", "units_alone")]

@@ -7,9 +7,11 @@ with a stride is several of them, one for each place that pixels of the result c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from whygrad.kernels.host import host
+from whygrad.kernels.stages import Plan
 
 _whygrad_internal_ = True
 
@@ -74,6 +76,72 @@ class Layout(NamedTuple):
     positions: tuple[int, ...]  # where in a plane each vector begins
     top: int  # the first pixel that any tap meets
     left: int
+
+
+@dataclass(kw_only=True)
+class OfImages(Plan):
+    """What every plan of a convolution has: the images and their layout, and what is done with them."""
+
+    groups: int
+    channels: int  # of one group
+    filters: int
+    images: int
+    block: int
+    bands: int
+    band_rows: int
+    out_rows: int
+    out_columns: int
+    height: int
+    width: int
+    stride_down: int
+    stride_across: int
+    top: int
+    left: int
+    rows: int
+    pitch: int
+    image: int
+    plane: int
+    vectors: int
+    row_step: int
+    image_step: int
+    units: int
+    offset_table: int = 0
+
+
+@dataclass(kw_only=True)
+class ByPanels(OfImages):
+    """Two stages: the weights are laid out in panels, each of a block of filters, then come the units of images."""
+
+    panels: int
+    panels_alone: int
+    units_alone: int
+    blocks: int  # of filters
+    weight_filter: int  # strides of the weight
+    weight_channel: int
+    weight_group: int
+    results: int  # where in the workspace they begin
+    element_table: int = 0
+
+
+@dataclass(kw_only=True)
+class ByChunks(OfImages):
+    """Two stages: units are summed up in chunks, then the sums of all chunks are added up."""
+
+    chunks: int
+    chunks_alone: int
+    chunk_units: int
+    sums: int  # rows to be added up in the end
+    sums_alone: int
+    padded_filters: int  # to whole blocks
+    gradients: int  # where in the workspace they begin
+
+
+def of_images(count: int, groups: int, channels: int, filters: int, layout: Layout, down: Axis, across: Axis) -> dict[str, int]:
+    """The fields of `OfImages`."""
+    layout_fields = {name: getattr(layout, name) for name in Layout._fields if name in OfImages.names()}
+    return {"groups": groups, "channels": channels, "filters": filters, "images": count, **layout_fields, "out_rows": down.out,
+            "out_columns": across.out, "height": down.size, "width": across.size, "stride_down": down.stride,
+            "stride_across": across.stride, "units": -(-count // layout.block) * layout.bands}
 
 
 def reach(axis: Axis) -> tuple[int, int]:

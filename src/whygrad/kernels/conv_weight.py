@@ -7,13 +7,14 @@ on the shape alone; they are added up in order, so threads make no difference.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from whygrad.kernels.conv_direct import Planned, Unit, pack_channel
-from whygrad.kernels.conv_plan import ALONE_WORK, Axis, accumulators, chunks_of, lay_out, offsets, step_of
+from whygrad.kernels.conv_plan import ALONE_WORK, Axis, ByChunks, accumulators, chunks_of, lay_out, of_images, offsets, step_of
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged
+from whygrad.kernels.stages import ALONE, Stage, Task, staged
 from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, smaller, store_some
 from whygrad.kernels.values import F32, I64, Value
 
@@ -24,45 +25,13 @@ IMAGE, GRADIENT, UNUSED, WORKSPACE, RESULT = range(5)
 CHUNK_FLOATS, CHUNKS = 1 << 20, 16
 
 
-class WeightGradient(NamedTuple):
-    """The plan's fields, those of images as in `Direct`. The sums of a chunk are a matrix (filters, products)."""
+@dataclass(kw_only=True)
+class WeightGradient(ByChunks):
+    """The sums of a chunk are a matrix (filters, products)."""
 
-    each: int
-    shared: int
-    chunks: int
-    chunks_alone: int
-    sums: int  # rows to be added up in the end
-    sums_alone: int
-    chunk_units: int
-    units: int
-    images: int
-    block: int
-    bands: int
-    band_rows: int
-    out_rows: int
-    out_columns: int
-    groups: int
-    channels: int
-    filters: int
     products: int
-    padded_filters: int  # to whole blocks
     padded_products: int
-    height: int
-    width: int
-    stride_down: int
-    stride_across: int
-    top: int
-    left: int
-    rows: int
-    pitch: int
-    image: int
-    plane: int
-    vectors: int
-    row_step: int
-    image_step: int
-    gradients: int  # where in the workspace they begin
-    offset_table: int
-    position_table: int
+    position_table: int = 0
 
 
 def blocks(filters: int, products: int) -> tuple[int, int]:
@@ -87,33 +56,27 @@ def weight_gradient(count: int, groups: int, channels: int, filters: int, down: 
     work = groups * filters * products * down.out * across.out
     # To add up lanes takes its time, so it should be done seldom.
     layout = lay_out(count, channels, down, across, work, times=4)
-    units = -(-count // layout.block) * layout.bands
+    images = of_images(count, groups, channels, filters, layout, down, across)
     size = groups * padded_filters * padded_products
-    chunks, chunk_units = chunks_of(units, min(CHUNKS, CHUNK_FLOATS // size))
+    chunks, chunk_units = chunks_of(images["units"], min(CHUNKS, CHUNK_FLOATS // size))
     packed = channels * layout.plane * down.stride * across.stride
-    tables = [offsets(layout, channels, down, across), layout.positions]
-    tables[0] = [*tables[0], *[0] * (padded_products - products)]
     alone = work * count < ALONE_WORK
-    fields = WeightGradient(
+    plan = WeightGradient(
+        **images,
         each=-(-(packed + padded_filters * layout.block * layout.image_step + layout.pitch + 4 * lanes) // lanes) * lanes,
         shared=-(-chunks * size // lanes) * lanes,
         chunks=chunks, chunks_alone=ALONE if alone or chunks == 1 else 0,
         sums=groups * filters, sums_alone=ALONE if chunks * size < 65536 else 0,
-        chunk_units=chunk_units, units=units,
-        images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=down.out,
-        out_columns=across.out, groups=groups, channels=channels, filters=filters, products=products,
-        padded_filters=padded_filters, padded_products=padded_products, height=down.size, width=across.size,
-        stride_down=down.stride, stride_across=across.stride, top=layout.top, left=layout.left, rows=layout.rows,
-        pitch=layout.pitch, image=layout.image, plane=layout.plane, vectors=layout.vectors, row_step=layout.row_step,
-        image_step=layout.image_step, gradients=packed, offset_table=len(WeightGradient._fields),
-        position_table=len(WeightGradient._fields) + len(tables[0]))
-    return Planned(plan_array(fields, tables), compiled(a, b, step_of(across.stride)))
+        chunk_units=chunk_units, products=products, padded_filters=padded_filters, padded_products=padded_products,
+        gradients=packed)
+    places = [*offsets(layout, channels, down, across), *[0] * (padded_products - products)]
+    return Planned(plan.array(offset_table=places, position_table=layout.positions), compiled(a, b, step_of(across.stride)))
 
 
 @lru_cache(maxsize=64)
 def compiled(a: int, b: int, step: int) -> Any:
     def write(module: Any, name: str) -> list[Stage]:
-        chunks, sums = (Task(module, f"{name}_{part}", WeightGradient._fields) for part in ("chunks", "sums"))
+        chunks, sums = (Task(module, f"{name}_{part}", WeightGradient) for part in ("chunks", "sums"))
         _write_chunks(chunks, a, b, step)
         write_sums(sums)
         return [Stage(chunks, "chunks", "chunks_alone"), Stage(sums, "sums", "sums_alone")]

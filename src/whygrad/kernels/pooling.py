@@ -23,7 +23,7 @@ from whygrad.kernels.pooling_code import (
     spread_uneven_means,
     uneven_means,
 )
-from whygrad.kernels.stages import ALONE, plan_array, workspace
+from whygrad.kernels.stages import ALONE, workspace
 from whygrad.ops.pool import Adaptive, Sliding
 
 _whygrad_internal_ = True
@@ -60,9 +60,13 @@ def evenly(axis: Axis) -> Sliding | None:
     return Sliding(axis.size, axis.size // axis.out, axis.size // axis.out, 0, 1, axis.out)
 
 
-def window_fields(down: Sliding, across: Sliding, planes: int, by_one: int, room: int = 0) -> Windows:
-    return Windows(room, 0, planes, by_one, down.size, across.size, down.kernel, across.kernel, down.stride, across.stride,
-                   down.padding, across.padding, down.dilation, across.dilation, down.out, across.out)
+def windows(down: Sliding, across: Sliding, planes: int, by_one: int, room: int = 0) -> Any:
+    plan = Windows(
+        each=room, shared=0, planes=planes, alone=by_one, height=down.size, width=across.size, out_rows=down.out,
+        out_columns=across.out, kernel_down=down.kernel, kernel_across=across.kernel, stride_down=down.stride,
+        stride_across=across.stride, padding_down=down.padding, padding_across=across.padding, dilation_down=down.dilation,
+        dilation_across=across.dilation)
+    return plan.array()
 
 
 class MaximaPlan(NamedTuple):
@@ -78,8 +82,8 @@ def maxima_plan(shape: Shape, axes: tuple[Axis, ...], with_places: bool) -> Maxi
         return None
     planes = math.prod(shape[:-len(axes)])
     result = (*shape[:-len(axes)], *[axis.out for axis in axes])
-    fields = window_fields(down, across, planes, alone(math.prod(shape)))
-    return MaximaPlan(plan_array(fields), result, maxima(across.stride if across.stride <= 2 else 0, with_places))
+    plan = windows(down, across, planes, alone(math.prod(shape)))
+    return MaximaPlan(plan, result, maxima(across.stride if across.stride <= 2 else 0, with_places))
 
 
 def max_pool(numpy: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,9 +116,9 @@ def pool_scatter(numpy: Callable[..., Any]) -> Callable[..., Any]:
         if not suits(x, min(dims, 2)) or places.dtype is not host.INT64 or not math.prod(shape):
             return declined(numpy, x, places, shape=shape, kind=kind)
         planes, pixels = math.prod(shape[:-dims]), math.prod(shape[-dims:])
-        plan = plan_array(Places(0, 0, planes, alone(planes * pixels), pixels, x.size // planes))
+        plan = Places(each=0, shared=0, planes=planes, alone=alone(planes * pixels), pixels=pixels, places=x.size // planes)
         wrong = np.zeros(1, np.int64)
-        result = scatter()(plan, in_one_piece(x), in_one_piece(places), wrong, np.empty(shape, np.float32))
+        result = scatter()(plan.array(), in_one_piece(x), in_one_piece(places), wrong, np.empty(shape, np.float32))
         # A place outside the image: NumPy says so.
         return declined(numpy, x, places, shape=shape, kind=kind) if wrong[0] else result
 
@@ -139,14 +143,12 @@ def means_plan(before: Shape, axes: tuple[Axis, ...], count_pad: bool, divisor: 
     even_down, even_across = evenly(down), evenly(across)
     if even_down is not None and even_across is not None and even_across.stride <= 2:
         room = rounded(down.out * across.out) if backward else 0
-        plan = plan_array(window_fields(even_down, even_across, planes, by_one, room))
+        plan = windows(even_down, even_across, planes, by_one, room)
         run = (spread_means if backward else means)(even_across.stride)
     else:
-        first = len(Bounds._fields)
-        fields = Bounds(rounded(across.size), 0, planes, by_one, down.size, across.size, down.out, across.out, first,
-                        first + 2 * down.out)
         tables = [bounds(axis) for axis in both]
-        plan = plan_array(fields, tables)
+        plan = Bounds(each=rounded(across.size), shared=0, planes=planes, alone=by_one, height=down.size, width=across.size,
+                      out_rows=down.out, out_columns=across.out).array(row_bounds=tables[0], column_bounds=tables[1])
         run = spread_uneven_means(all(map(are_apart, tables, [axis.size for axis in both]))) if backward else uneven_means()
     return MeansPlan(plan, shape, by, run)
 

@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import Stage, Task, staged
+from whygrad.kernels.stages import Plan, Stage, Task, staged
 from whygrad.kernels.tiles import evens, interleaved, lane_numbers, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I32, I64, Value
 
 _whygrad_internal_ = True
 
 
-class Windows(NamedTuple):
-    each: int
-    shared: int
+@dataclass(kw_only=True)
+class OfPlanes(Plan):
     planes: int
     alone: int
+
+
+@dataclass(kw_only=True)
+class Places(OfPlanes):
+    pixels: int
+    places: int  # in a plane
+
+
+@dataclass(kw_only=True)
+class OfWindows(OfPlanes):
     height: int
     width: int
+    out_rows: int
+    out_columns: int
+
+
+@dataclass(kw_only=True)
+class Windows(OfWindows):
     kernel_down: int
     kernel_across: int
     stride_down: int
@@ -30,35 +46,17 @@ class Windows(NamedTuple):
     padding_across: int
     dilation_down: int
     dilation_across: int
-    out_rows: int
-    out_columns: int
 
 
-class Places(NamedTuple):
-    each: int
-    shared: int
-    planes: int
-    alone: int
-    pixels: int
-    places: int  # in a plane
+@dataclass(kw_only=True)
+class Bounds(OfWindows):
+    row_bounds: int = 0  # tables: first and last element of each window
+    column_bounds: int = 0
 
 
-class Bounds(NamedTuple):
-    each: int
-    shared: int
-    planes: int
-    alone: int
-    height: int
-    width: int
-    out_rows: int
-    out_columns: int
-    row_bounds: int  # tables: first and last element of each window
-    column_bounds: int
-
-
-def _one_task(name: str, arrays: str, fields: tuple[str, ...], write: Callable[[Task], None]) -> Any:
+def _one_task(name: str, arrays: str, plan: type[Plan], write: Callable[[Task], None]) -> Any:
     def stages(module: Any, symbol: str) -> list[Stage]:
-        task = Task(module, f"{symbol}_planes", fields)
+        task = Task(module, f"{symbol}_planes", plan)
         write(task)
         task.end()
         return [Stage(task, "planes", "alone")]
@@ -69,7 +67,7 @@ def _one_task(name: str, arrays: str, fields: tuple[str, ...], write: Callable[[
 @cache
 def maxima(step: int, with_places: bool) -> Any:
     """`step`: the distance of windows, if it is 1 or 2, else 0. Arrays: images, places if wanted, maxima."""
-    return _one_task(f"max_pool {step} {with_places}", "fif" if with_places else "ff", Windows._fields,
+    return _one_task(f"max_pool {step} {with_places}", "fif" if with_places else "ff", Windows,
                      lambda f: _write_maxima(f, step, with_places))
 
 
@@ -123,7 +121,7 @@ def _neighbours(f: Task, line: Value, x: Value, width: Value, step: int) -> tupl
 @cache
 def scatter() -> Any:
     """Arrays: numbers, their places, a flag for a place outside, images."""
-    return _one_task("pool_scatter", "fiif", Places._fields, _write_scatter)
+    return _one_task("pool_scatter", "fiif", Places, _write_scatter)
 
 
 def _write_scatter(f: Task) -> None:
@@ -155,7 +153,7 @@ def _each_vector(f: Task, count: Value, body: Callable[[Value, Value], None]) ->
 @cache
 def means(step: int) -> Any:
     """As `maxima`. Arrays: images, what to divide each sum by, means."""
-    return _one_task(f"avg_pool {step}", "fff", Windows._fields, lambda f: _write_means(f, step))
+    return _one_task(f"avg_pool {step}", "fff", Windows, lambda f: _write_means(f, step))
 
 
 def _write_means(f: Task, step: int) -> None:
@@ -178,7 +176,7 @@ def _write_means(f: Task, step: int) -> None:
 def spread_means(step: int) -> Any:
     """The way back: each pixel is the sum of the shares of all windows that have it. Arrays: gradients, what to divide each
     by, workspace, images."""
-    return _one_task(f"avg_pool_backward {step}", "ffwf", Windows._fields, lambda f: _write_spread_means(f, step))
+    return _one_task(f"avg_pool_backward {step}", "ffwf", Windows, lambda f: _write_spread_means(f, step))
 
 
 def _write_spread_means(f: Task, step: int) -> None:
@@ -218,7 +216,7 @@ def _divide(f: Task, source: Value, by: Value, target: Value, count: Value) -> N
 @cache
 def uneven_means() -> Any:
     """For windows of any kind. Arrays: images, what to divide each sum by, workspace, means."""
-    return _one_task("avg_pool of any windows", "ffwf", Bounds._fields, _write_uneven_means)
+    return _one_task("avg_pool of any windows", "ffwf", Bounds, _write_uneven_means)
 
 
 def _write_uneven_means(f: Task) -> None:
@@ -253,7 +251,7 @@ def _bounds(f: Task, table: Value, number: Value) -> tuple[Value, Value]:
 @cache
 def spread_uneven_means(apart: bool) -> Any:
     """`apart`: each pixel lies in exactly one window. Arrays: gradients, what to divide each by, workspace, images."""
-    return _one_task(f"avg_pool_backward of any windows {apart}", "ffwf", Bounds._fields,
+    return _one_task(f"avg_pool_backward of any windows {apart}", "ffwf", Bounds,
                      lambda f: _write_spread_uneven_means(f, apart))
 
 

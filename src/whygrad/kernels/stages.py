@@ -1,15 +1,15 @@
 """Kernels that are more than one loop: stages that follow each other, each cut into units for all threads.
 
-What a stage does is laid down in a plan, an array of int64: first numbers with names (the fields of a NamedTuple), then
-tables. The first two are the floats of workspace that each thread needs, and those that all share. So one compiled
-function serves all shapes, and what belongs to a shape is worked out once, in Python. A stage's result must not depend on
-which thread does which unit.
+What a stage does is laid down in a `Plan`, in the end an array of int64: first numbers with names, then tables. So one
+compiled function serves all shapes, and what belongs to a shape is worked out once, in Python. A stage's result must not
+depend on which thread does which unit.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,32 @@ IN_USE, PLAN, ARRAYS = 0, 1, 2
 ALONE = 1 << 40
 
 
-class Task(Function):
-    """A stage being written: it does the units from `low` up to `high`."""
+@dataclass(kw_only=True)
+class Plan:
+    each: int  # floats of workspace that each thread needs
+    shared: int  # and those that all share
 
-    def __init__(self, module: Any, name: str, fields: Sequence[str]) -> None:
+    @classmethod
+    def names(cls) -> list[str]:
+        return [field.name for field in fields(cls)]
+
+    def array(self, **tables: Sequence[int]) -> Any:
+        """`tables` by the names of the fields that say where in the plan they begin."""
+        numbers: dict[str, int] = dict(vars(self))
+        rest: list[int] = []
+        for name, table in tables.items():
+            numbers[name] = len(numbers) + len(rest)
+            rest += table
+        return np.array([*numbers.values(), *rest], np.int64)
+
+
+class Task(Function):
+    """A stage being written, by the names of its plan: it does the units from `low` up to `high`."""
+
+    def __init__(self, module: Any, name: str, plan: type[Plan]) -> None:
         super().__init__(module, name, VOID, [POINTER, I64, I64], internal=True)
         self.slots, self.low, self.high = self.arguments
-        self._fields = {field: i for i, field in enumerate(fields)}
+        self.places = {field: i for i, field in enumerate(plan.names())}
         self.plan = self.load(POINTER, self.slots, PLAN)
         self._read: dict[str, Value] = {}
         self._part: Any = None
@@ -44,7 +63,7 @@ class Task(Function):
         found = self._read.get(name)
         if found is None:
             with self.b.goto_entry_block():  # known everywhere
-                found = self._read[name] = self.load(I64, self.plan, self._fields[name])
+                found = self._read[name] = self.load(I64, self.plan, self.places[name])
         return found
 
     def fields(self, names: str) -> list[Value]:
@@ -89,8 +108,8 @@ class Stage:
 
     def __init__(self, task: Task, units: str, alone_below: str) -> None:
         self.task = task
-        self.units = task._fields[units]
-        self.alone_below = task._fields[alone_below]
+        self.units = task.places[units]
+        self.alone_below = task.places[alone_below]
 
 
 def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[Stage]]) -> Callable[..., Any]:
@@ -155,7 +174,3 @@ def workspace(plan: Any) -> Any:
         skip = -fresh.ctypes.data % (4 * host().lanes) // 4
         found = _local.memory = fresh[skip:skip + size]
     return found
-
-
-def plan_array(fields: Sequence[int], tables: Sequence[Any] = ()) -> Any:
-    return np.concatenate([np.array(fields, np.int64), *[np.asarray(table, np.int64).ravel() for table in tables]])

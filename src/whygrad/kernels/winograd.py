@@ -11,15 +11,27 @@ finite, the caller computes everything by definition.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from whygrad.kernels.conv_direct import BIAS, IMAGE, WEIGHT, WORKSPACE, Unit, Weights, direct, pack_channel
-from whygrad.kernels.conv_plan import ALONE_WORK, Axis, Tap, accumulators, elements, lay_out, offsets, register_block
+from whygrad.kernels.conv_plan import (
+    ALONE_WORK,
+    Axis,
+    ByPanels,
+    Tap,
+    accumulators,
+    elements,
+    lay_out,
+    of_images,
+    offsets,
+    register_block,
+)
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged, workspace
+from whygrad.kernels.stages import ALONE, Stage, Task, staged, workspace
 from whygrad.kernels.tiles import copy_row, interleaved, smaller, spread_products
 from whygrad.kernels.values import F32, I64, Value
 
@@ -55,46 +67,15 @@ def both_sides(matrix: Sequence[Sequence[float]], values: Sequence[Sequence[Valu
     return [[combination(row, line) for row in matrix] for line in zip(*columns, strict=True)]
 
 
-class Winograd(NamedTuple):
-    """The plan's fields; those with the names of `Direct`'s are the same, for tiles instead of pixels."""
+@dataclass(kw_only=True)
+class Winograd(ByPanels):
+    """Its pixels out are tiles."""
 
-    each: int
-    shared: int
-    panels: int
-    panels_alone: int
-    units: int
-    units_alone: int
-    images: int
-    block: int
-    bands: int
-    band_rows: int
-    out_rows: int
-    out_columns: int
-    groups: int
-    channels: int
-    filters: int
-    blocks: int
-    height: int
-    width: int
-    stride_down: int
-    stride_across: int
-    top: int
-    left: int
-    rows: int
-    pitch: int
-    image: int
-    plane: int
     tiles: int  # of a unit, to whole vectors and one more
-    patches: int  # where in the workspace transformed patches, products and results begin
+    patches: int  # where in the workspace transformed patches and products begin
     products: int
-    results: int
-    weight_filter: int
-    weight_channel: int
-    weight_group: int
     result_rows: int  # of pixels
     result_columns: int
-    element_table: int
-    offset_table: int
 
 
 class Planned(NamedTuple):
@@ -153,28 +134,24 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
     patches = PLACES * channels * tiles
     products = PLACES * together * vectors * lanes
     results = 4 * filters * tiles
-    units = -(-count // layout.block) * layout.bands
-    tables = [elements(down, across, weights.width), offsets(layout, 1, tiles_down, tiles_across)]
-    start = len(Winograd._fields)
-    alone = work * count < ALONE_WORK or units == 1
-    fields = Winograd(
+    images = of_images(count, groups, channels, filters, layout, tiles_down, tiles_across)
+    alone = work * count < ALONE_WORK or images["units"] == 1
+    plan = Winograd(
+        **images,
         each=packed + patches + products + results, shared=-(-groups * blocks * panel // lanes) * lanes,
-        panels=groups * blocks, panels_alone=ALONE if alone else 0, units=units, units_alone=ALONE if alone else 0,
-        images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=tiles_down.out,
-        out_columns=tiles_across.out, groups=groups, channels=channels, filters=filters, blocks=blocks,
-        height=down.size, width=across.size, stride_down=2, stride_across=2, top=layout.top, left=layout.left,
-        rows=layout.rows, pitch=layout.pitch, image=layout.image, plane=layout.plane, tiles=tiles, patches=packed,
-        products=packed + patches,
-        results=packed + patches + products, weight_filter=weights.filter, weight_channel=weights.channel,
-        weight_group=weights.group, result_rows=down.out, result_columns=across.out,
-        element_table=start, offset_table=start + 9)
-    return Planned(plan_array(fields, tables), compiled(together, vectors), by_definition)
+        panels=groups * blocks, panels_alone=ALONE if alone else 0, units_alone=ALONE if alone else 0,
+        blocks=blocks, tiles=tiles, patches=packed, products=packed + patches, results=packed + patches + products,
+        weight_filter=weights.filter, weight_channel=weights.channel, weight_group=weights.group,
+        result_rows=down.out, result_columns=across.out)
+    array = plan.array(element_table=elements(down, across, weights.width),
+                       offset_table=offsets(layout, 1, tiles_down, tiles_across))
+    return Planned(array, compiled(together, vectors), by_definition)
 
 
 @lru_cache(maxsize=64)
 def compiled(together: int, vectors: int) -> Any:
     def write(module: Any, name: str) -> list[Stage]:
-        panels, units = Task(module, f"{name}_panels", Winograd._fields), Task(module, f"{name}_units", Winograd._fields)
+        panels, units = (Task(module, f"{name}_{part}", Winograd) for part in ("panels", "units"))
         _write_panels(panels, together)
         _write_units(units, together, vectors)
         return [Stage(panels, "panels", "panels_alone"), Stage(units, "units", "units_alone")]

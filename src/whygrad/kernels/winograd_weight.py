@@ -7,14 +7,15 @@ when they are packed. Chunks are as in conv_weight.py, and what is not finite is
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from whygrad.kernels.conv_direct import Unit, pack_channel
-from whygrad.kernels.conv_plan import ALONE_WORK, Axis, accumulators, chunks_of, lay_out, offsets
+from whygrad.kernels.conv_plan import ALONE_WORK, Axis, ByChunks, accumulators, chunks_of, lay_out, of_images, offsets
 from whygrad.kernels.conv_weight import GRADIENT, IMAGE, WORKSPACE, weight_gradient
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged
+from whygrad.kernels.stages import ALONE, Stage, Task, staged
 from whygrad.kernels.tiles import lanes_within, load_some, smaller, transposed
 from whygrad.kernels.values import F32, Value
 from whygrad.kernels.winograd import (
@@ -34,46 +35,17 @@ from whygrad.kernels.winograd import (
 _whygrad_internal_ = True
 
 
-class WinogradWeight(NamedTuple):
-    """The plan's fields, of images as in `Winograd`. The sums of a chunk are [group][place][channel][filter]."""
+@dataclass(kw_only=True)
+class WinogradWeight(ByChunks):
+    """Its pixels out are tiles. The sums of a chunk are [group][place][channel][filter]."""
 
-    each: int
-    shared: int
-    chunks: int
-    chunks_alone: int
-    sums: int
-    sums_alone: int
-    chunk_units: int
-    units: int
-    images: int
-    block: int
-    bands: int
-    band_rows: int
-    out_rows: int
-    out_columns: int
-    groups: int
-    channels: int
-    filters: int
     padded_channels: int
-    padded_filters: int
-    height: int
-    width: int
-    stride_down: int
-    stride_across: int
-    top: int
-    left: int
-    rows: int
-    pitch: int
-    image: int
-    plane: int
     tiles: int  # of a unit, to whole vectors and one more
     patches: int  # where in the workspace they begin
-    gradients: int
     transformed: int
     unit_tiles: int
     gradient_rows: int  # of pixels
     gradient_columns: int
-    offset_table: int
 
 
 def blocks(channels: int, filter_vectors: int) -> tuple[int, int]:
@@ -98,28 +70,24 @@ def winograd_weight(count: int, groups: int, channels: int, filters: int, down: 
     work = groups * filters * channels * tiles_down.out * tiles_across.out * PLACES
     layout = lay_out(count, channels, tiles_down, tiles_across, work,
                      dense=tiles_at_a_time(channels + padded_filters))
-    units = -(-count // layout.block) * layout.bands
+    images = of_images(count, groups, channels, filters, layout, tiles_down, tiles_across)
     size = groups * PLACES * padded_channels * padded_filters
-    chunks, chunk_units = chunks_of(units, 8 if size <= 1 << 18 else 4 if size <= 1 << 20 else 2)
+    chunks, chunk_units = chunks_of(images["units"], 8 if size <= 1 << 18 else 4 if size <= 1 << 20 else 2)
     packed = -(-(channels * layout.plane * 4 + layout.pitch + 2 * lanes) // lanes) * lanes
     unit_tiles = layout.block * layout.image_step
     tiles = room_for(unit_tiles)
     patches = PLACES * padded_channels * tiles
     gradients = (layout.block * layout.band_rows * 4 * tiles_across.out + lanes) * padded_filters
     alone = work * count < ALONE_WORK or chunks == 1
-    fields = WinogradWeight(
+    plan = WinogradWeight(
+        **images,
         each=packed + patches + gradients + PLACES * unit_tiles * padded_filters, shared=chunks * size,
         chunks=chunks, chunks_alone=ALONE if alone else 0, sums=groups * channels, sums_alone=ALONE if alone else 0,
-        chunk_units=chunk_units, units=units,
-        images=count, block=layout.block, bands=layout.bands, band_rows=layout.band_rows, out_rows=tiles_down.out,
-        out_columns=tiles_across.out, groups=groups, channels=channels, filters=filters, padded_channels=padded_channels,
-        padded_filters=padded_filters, height=down.size, width=across.size, stride_down=2, stride_across=2, top=layout.top,
-        left=layout.left, rows=layout.rows, pitch=layout.pitch, image=layout.image, plane=layout.plane, tiles=tiles,
+        chunk_units=chunk_units, padded_channels=padded_channels, padded_filters=padded_filters, tiles=tiles,
         patches=packed, gradients=packed + patches, transformed=packed + patches + gradients, unit_tiles=unit_tiles,
-        gradient_rows=down.out, gradient_columns=across.out,
-        offset_table=len(WinogradWeight._fields))
-    plan = plan_array(fields, [offsets(layout, 1, tiles_down, tiles_across)])
-    return Planned(plan, compiled(a, b, padded_filters == filters), by_definition)
+        gradient_rows=down.out, gradient_columns=across.out)
+    array = plan.array(offset_table=offsets(layout, 1, tiles_down, tiles_across))
+    return Planned(array, compiled(a, b, padded_filters == filters), by_definition)
 
 
 @lru_cache(maxsize=64)
@@ -127,7 +95,7 @@ def compiled(a: int, b: int, whole: bool) -> Any:
     """`whole`: the filters are whole vectors."""
 
     def write(module: Any, name: str) -> list[Stage]:
-        chunks, sums = (Task(module, f"{name}_{part}", WinogradWeight._fields) for part in ("chunks", "sums"))
+        chunks, sums = (Task(module, f"{name}_{part}", WinogradWeight) for part in ("chunks", "sums"))
         _write_chunks(chunks, a, b, whole)
         _write_sums(sums)
         return [Stage(chunks, "chunks", "chunks_alone"), Stage(sums, "sums", "sums_alone")]
