@@ -13,13 +13,13 @@ import linecache
 import sys
 import weakref
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from whygrad import errors, kernels
-from whygrad._row_source import apply_source, graph_source, raw_source, record_source
+from whygrad._row_source import apply_source, graph_source, node_source, raw_source, record_source
 from whygrad._tensor import InferenceCounter, Swapped, Tensor, View, known_source, source, wrap
 from whygrad.autograd.modes import modes, special, unusual
 from whygrad.autograd.node import Cast, Node, next_sequence_number, port_of
@@ -73,6 +73,11 @@ class Layout:
                        "graph": compile_source(self, "graph", graph_source(self))}
             found = self.classes[name] = type(name, (Node,), members)
         return found
+
+    @cached_property
+    def write(self) -> Callable[..., Node | None]:
+        """Records a write: `make_node` for these arguments, where nothing is unusual."""
+        return compile_source(self, "write", node_source(self))
 
     def node_name(self, statics: dict[str, Any]) -> str:
         node = self.row.node

@@ -109,7 +109,10 @@ def perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ..
         if row.inputs[position] in layout.saved:
             # The rule wants the old value, and it is about to be overwritten.
             recorded[position] = arrays[position].copy()
-        node = make_node(layout, inputs, recorded, statics, (array,), [target._counter])
+        if special.on or layout.row.variadic:
+            node = make_node(layout, inputs, recorded, statics, (array,), [target._counter])
+        else:
+            node = layout.write(inputs, recorded, statics, target, array)
         if node is not None and node.saved:
             _fix_versions(layout, node, position, copied=recorded[position] is not promoted._array)
     forward = layout.forward
@@ -122,7 +125,7 @@ def perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ..
         if getattr(value, "dtype", array.dtype) != array.dtype:
             value = cast_values(np.asarray(value), array.dtype)
         array[...] = value
-    bump(target)
+    bump(target, node)
     if node is not None:
         rebase(target, node, position)
         if node.saved and modes.saved_hooks:
@@ -148,12 +151,12 @@ def _fix_versions(layout: Layout, node: Node, position: int, copied: bool) -> No
     node.saved = tuple(saved)
 
 
-def bump(target: Tensor) -> None:
-    """Count one in-place write, and remember where it was."""
+def bump(target: Tensor, node: Node | None = None) -> None:
+    """Count one in-place write, and remember where it was; its node knows that already."""
     if type(target._counter) is not InferenceCounter:
         counter = _written(target)
         counter[0] += 1
-        counter[1] = why.site()
+        counter[1] = why.site() if node is None else node.site
 
 
 def _written(target: Tensor) -> list[Any]:
@@ -193,7 +196,10 @@ def check_inplace(target: Tensor, inputs: tuple[Any, ...]) -> None:
         return
     if special.on and (not modes.grad or modes.inference):
         return
-    if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
+    for x in inputs:
+        if isinstance(x, Tensor) and x.requires_grad:
+            break
+    else:
         return
     if type(target._array) is not np.ndarray:  # it stands for a batch, which is looked at when it is written to
         return
@@ -223,7 +229,8 @@ def check_shape(array: np.ndarray, inputs: tuple[Any, ...]) -> None:
 
 def is_expanded(array: np.ndarray) -> bool:
     """True if several elements lie in one place."""
-    return array.size > 1 and any(stride == 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True))
+    return (0 in array.strides and array.size > 1
+            and any(stride == 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True)))
 
 
 def check_overlap(array: np.ndarray, inputs: tuple[Any, ...], *, may_be_expanded: bool = False) -> None:
@@ -274,10 +281,11 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if src is self:  # even if it is expanded
         check_inplace(self, (self,))
         return perform(layout_of(TABLE["copy"], "tt"), self, 0, (self, self), {})
-    if src._array.dtype is not self._array.dtype and self._array.dtype.kind in "fcV":
-        check_inplace(self, (self, src))  # before the cast looks at the history of `src`
-    _, source_ = promote("copy", self, src, dtype=self.dtype)
-    return write(layout_of(TABLE["copy"], "tt"), self, 0, (self, source_), {})
+    if src._array.dtype is not self._array.dtype:
+        if self._array.dtype.kind in "fcV":
+            check_inplace(self, (self, src))  # before the cast looks at the history of `src`
+        _, src = promote("copy", self, src, dtype=self.dtype)
+    return write(layout_of(TABLE["copy"], "tt"), self, 0, (self, src), {})
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:

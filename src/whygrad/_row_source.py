@@ -40,11 +40,9 @@ def apply_source(layout: Layout) -> str:
         lines += [f"    out = forward({call})"]
     lines += ["    if type(out) is not ndarray: out = asarray(out)",
               *_memory_order_lines(row, tensors),
-              f"    if busy: return record(layout, {inputs_tuple}, {statics_dict}, out)"]
-    for name in differentiable:
-        lines += [f"    {name}_n = {name}._node",
-                  f"    if {name}_n is None and {name}._lookup: {name}_n = source({name})"]
-    lines += ["    t = new(Tensor)",
+              f"    if busy: return record(layout, {inputs_tuple}, {statics_dict}, out)",
+              *_edge_lines(differentiable),
+              "    t = new(Tensor)",
               "    t._array = out",
               "    t._node = t._grad = t._view = t._meta = None"]
     if row.view:
@@ -67,23 +65,54 @@ def apply_source(layout: Layout) -> str:
               f"        t._cause = {causes}" if len(differentiable) == len(tensors)
               else f"        t._cause = untracked_causes(row, {inputs_tuple})",
               "        return t",
-              f"    node = new({_node_class_expression(layout)})",
+              *_node_lines(layout, tensors, differentiable, array),
               "    t._view.node = node" if row.view else "    t._node = node",
               "    t._cause = ()",
-              "    node.edges = (" + "".join(f"{name}_n, " if name in differentiable else "None, "
-                                             for name in row.inputs) + ")",
-              *_saved_lines(layout, array, differentiable),
-              "    node.shapes = " + _shapes_expression(row, tensors, array),
-              *_cuts_lines(row, tensors, differentiable),
-              "    node.seq = next_sequence_number()",
-              "    node.extra = None",
-              # Whoever calls a compiled row is one of us: the user's frame is further out.
-              "    frame = getframe(2)",
-              "    while '_whygrad_internal_' in frame.f_globals and frame.f_back is not None: frame = frame.f_back",
-              "    node.site_code = frame.f_code",
-              "    node.lasti = frame.f_lasti",
               "    return t"]
     return "\n".join(lines) + "\n"
+
+
+def node_source(layout: Layout) -> str:
+    """Text of the function that records a write into the tensor `t`, whose array is `out`: `make_node`, unrolled."""
+    row = layout.row
+    tensors = [name for name, kind in zip(row.inputs, layout.kinds, strict=True) if kind == "t"]
+    array = {name: f"{name}_x" if name in tensors else name for name in row.inputs}
+    differentiable = [name for name in tensors if name in layout.rules]
+    lines = ["def write(inputs, arrays, statics, t, out):",
+             f"    {', '.join(row.inputs)}, = inputs",
+             f"    {', '.join(array.values())}, = arrays",
+             *[f"    {name} = statics['{name}']" for name in row.statics],
+             *_edge_lines(differentiable)]
+    if not differentiable:
+        return "\n".join([*lines, "    return None"]) + "\n"
+    lines += [f"    if {' and '.join(f'{name}_n is None' for name in differentiable)}: return None",
+              *_node_lines(layout, tensors, differentiable, array),
+              "    return node"]
+    return "\n".join(lines) + "\n"
+
+
+def _edge_lines(differentiable: list[str]) -> list[str]:
+    lines = []
+    for name in differentiable:
+        lines += [f"    {name}_n = {name}._node",
+                  f"    if {name}_n is None and {name}._lookup: {name}_n = source({name})"]
+    return lines
+
+
+def _node_lines(layout: Layout, tensors: list[str], differentiable: list[str], array: dict[str, str]) -> list[str]:
+    row = layout.row
+    return [f"    node = new({_node_class_expression(layout)})",
+            "    node.edges = (" + "".join(f"{name}_n, " if name in differentiable else "None, " for name in row.inputs) + ")",
+            *_saved_lines(layout, array, differentiable),
+            "    node.shapes = " + _shapes_expression(row, tensors, array),
+            *_cuts_lines(row, tensors, differentiable),
+            "    node.seq = next_sequence_number()",
+            "    node.extra = None",
+            # Whoever calls a compiled row is one of us: the user's frame is further out.
+            "    frame = getframe(2)",
+            "    while '_whygrad_internal_' in frame.f_globals and frame.f_back is not None: frame = frame.f_back",
+            "    node.site_code = frame.f_code",
+            "    node.lasti = frame.f_lasti"]
 
 
 def _memory_order_lines(row: Row, tensors: list[str]) -> list[str]:

@@ -78,7 +78,7 @@ class CopySlices(Node):
         self.write: Node | None = write
         self.position = position
         # True if the view shows a complex base as real numbers, or the other way round.
-        self.crosses = any(row.name in CROSSING for row, _, _, _ in steps)
+        self.crosses = bool([row for row, _, _, _ in steps if row.name in CROSSING])
 
     @property
     def saved(self) -> Any:
