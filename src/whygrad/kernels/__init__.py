@@ -33,9 +33,9 @@ def warm(name: str, numpy: Callable[..., Any], function: Callable[..., Any], tak
     """Stands for `numpy` until `function`, a forward or a rule, is compiled."""
 
     def traced(*symbols: Any, **statics: Any) -> Any:
-        from whygrad.kernels.trace import vocabulary
+        from whygrad.kernels.trace import as_traced, vocabulary
 
-        return function(vocabulary, *symbols, **statics) if takes_vocabulary else function(*symbols, **statics)
+        return as_traced(function)(vocabulary, *symbols, **statics) if takes_vocabulary else function(*symbols, **statics)
 
     return Warm(name, numpy, traced)
 

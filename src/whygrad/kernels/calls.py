@@ -7,7 +7,8 @@ A call goes straight from the interpreter into the code (METH_FASTCALL), without
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -19,6 +20,7 @@ _whygrad_internal_ = True
 
 METH_FASTCALL_WITH_KEYWORDS = 0x80 | 0x02
 NULL = ir.Constant(POINTER, None)
+TASK = ir.FunctionType(VOID, [POINTER, I64, I64]).as_pointer()  # task(slots, low, high)
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -31,23 +33,43 @@ _new_function = ctypes.pythonapi.PyCFunction_NewEx
 _new_function.restype, _new_function.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
 
 
-def python_function(name: str, address: int, fallback: tuple[Callable[..., Any], Callable[..., Any]]) -> Callable[..., Any]:
-    """`fallback` is what to call for other kinds of arguments, and for other shapes."""
+# By name of the function: how many calls ran compiled, and how many went on to a fallback. Written by the code itself.
+counters: dict[str, Any] = {}
+
+
+def python_function(name: str, address: int, fallback: tuple[Callable[..., Any], Callable[..., Any]],
+                    words: Sequence[int] = ()) -> Callable[..., Any]:
+    """`fallback` is what to call for other kinds of arguments, and for other shapes; `words` is what the entry wants to know."""
     definition = _MethodDefinition(name.encode(), address, METH_FASTCALL_WITH_KEYWORDS, None)
+    counter = counters.get(name)
+    if counter is None:
+        counter = counters[name] = (ctypes.c_int64 * 2)()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(counter))  # also after this module is gone
     _kept.append(definition)
-    function: Callable[..., Any] = _new_function(ctypes.addressof(definition), fallback, None)
+    known = struct.pack(f"{1 + len(words)}q", ctypes.addressof(counter), *words)
+    function: Callable[..., Any] = _new_function(ctypes.addressof(definition), (*fallback, known), None)
     return function
 
 
 class Entry:
-    """The function that Python calls: object *entry(fallbacks, arguments, count, keyword names)."""
+    """The function that Python calls: object *entry((fallbacks, words), arguments, count, keyword names)."""
 
-    def __init__(self, module: Any, name: str, count: int) -> None:
+    def __init__(self, module: Any, name: str, count: int | None) -> None:
+        """`count` of arguments; None if it is in the words."""
         self.f = f = Function(module, name, POINTER, [POINTER, POINTER, I64, POINTER])
-        fallbacks, self.arguments, self.count, self.keywords = f.arguments
-        self._other_kind, self._other_shape = (self._exit(fallbacks, i) for i in range(2))
-        self.require(self.count.equals(count))
+        known, self.arguments, self.count, self.keywords = f.arguments
+        self._words = f.load(POINTER, known, host.TUPLE_ITEMS // 8 + 2)
+        self._other_kind, self._other_shape = (self._exit(known, i) for i in range(2))
+        if count is not None:
+            self.require(self.count.equals(count))
         self.require(Value(f, f.b.icmp_unsigned("==", self.keywords.v, NULL)))
+
+    def pointer_to_words(self) -> Value:
+        return self.f.pointer(I64, self._words, host.BYTES_DATA // 8 + 1)
+
+    def word(self, place: int | Value, element: Any = I64) -> Value:
+        """One of the words that came with the function."""
+        return self.f.load(element, self._words, place + (host.BYTES_DATA // 8 + 1))
 
     def _exit(self, fallbacks: Value, number: int) -> Any:
         f = self.f
@@ -60,8 +82,8 @@ class Entry:
         return block
 
     def _count(self, which: int) -> None:
-        counted = self.object("whygrad_counted")
-        self.f.store(self.f.load(I64, counted, which) + 1, counted, which)
+        for counted in (self.object("whygrad_counted"), self.word(-1, POINTER)):
+            self.f.store(self.f.load(I64, counted, which) + 1, counted, which)
 
     def require(self, condition: Value) -> None:
         """Go on only if arguments are of the right kind."""
@@ -76,7 +98,7 @@ class Entry:
         self.f.b.cbranch(condition.v, block, otherwise)
         self.f.b.position_at_end(block)
 
-    def argument(self, i: int) -> Value:
+    def argument(self, i: int | Value) -> Value:
         return self.f.load(POINTER, self.arguments, i)
 
     def same(self, a: Value, symbol: str) -> Value:
@@ -122,13 +144,14 @@ class Entry:
             differs.set(differs.get() | (f.load(I64, a.shape, axis) ^ f.load(I64, b.shape, axis)))
         self.require_shape(differs.get().equals(0))
 
-    def new_array(self, code: str, ndim: Value, shape: Value) -> Value:
-        """A fresh ndarray; on failure NumPy's error is passed on."""
+    def new_array(self, dtype: str | Value, ndim: Value, shape: Value, strides: Value | None = None) -> Value:
+        """A fresh ndarray; on failure NumPy's error is passed on. Strides must make it dense."""
         f = self.f
-        dtype = self.object(f"numpy_dtype_{code}".replace("?", "bool"))
+        if isinstance(dtype, str):
+            dtype = self.object(f"numpy_dtype_{dtype}".replace("?", "bool"))
         f.call("Py_IncRef", VOID, dtype)  # the new array takes a reference
-        made = f.call("numpy_new_from_descr", POINTER, self.object("numpy_array_type"), dtype, ndim, shape, NULL, NULL,
-                      f.constant(0, I32), NULL)
+        made = f.call("numpy_new_from_descr", POINTER, self.object("numpy_array_type"), dtype, ndim, shape,
+                      NULL if strides is None else strides, NULL, f.constant(0, I32), NULL)
         with f.b.if_then(f.b.icmp_unsigned("==", made.v, NULL), likely=False):
             f.b.ret(NULL)
         return made
@@ -143,14 +166,16 @@ class Entry:
         return place
 
     def run(self, task: Any, slots: Value, n: Value, alone_below: int | Value, grain: int) -> None:
-        """Do range(n), with all threads and without Python's lock if it is much."""
+        """Do range(n), with all threads and without Python's lock if it is much. `task`: a function, or its address."""
         f = self.f
+        address = task if isinstance(task, Value) else Value(f, f.b.bitcast(task, POINTER))
         with f.b.if_else((n < n.like(alone_below)).v) as (little, much):
             with little:
-                f.b.call(task, [slots.v, ir.Constant(I64, 0), n.v])
+                known = f.b.bitcast(task.v, TASK) if isinstance(task, Value) else task
+                f.b.call(known, [slots.v, ir.Constant(I64, 0), n.v])
             with much:
                 state = f.call("PyEval_SaveThread", POINTER)
-                f.call("whygrad_run_parallel", VOID, f.b.bitcast(task, POINTER), slots, n, f.integer(grain), f.integer(0))
+                f.call("whygrad_run_parallel", VOID, address, slots, n, f.integer(grain), f.integer(0))
                 f.call("PyEval_RestoreThread", VOID, state)
 
     def give(self, result: Value) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 
-from whygrad.kernels.values import F32, I32, Function, Value
+from llvmlite import ir
+
+from whygrad.kernels.values import F32, F64, I32, Function, Value
 
 _whygrad_internal_ = True
 
@@ -27,17 +29,45 @@ ERF_NEAR = [-0.00059872355, 0.004992981929, -0.026766905281, 0.112818386839, -0.
 ERF_FAR = [-1.123126136556e-05, 3.228034368089e-04, -3.642457433537e-03, 2.376205978629e-02, -1.062368742815e-01,
            -6.351513183021e-01, -1.286484898132e-01]
 ERF_SPLIT = 0.9277
+# Phi(-t) * exp(t**2 / 2) for t >= 0, in powers of u = 1 / (1 + NORMAL_STEP * t); no constant term. Exactly 1/2 at 0.
+NORMAL = [0.022870939225, -0.083941020072, 0.071355558932, 0.01860470511, 0.055100049824, 0.091174602509, 0.101190820336,
+          0.111954495311, 0.111689850688]
+NORMAL_STEP = 0.28
+# (sin(r) / r - 1) / r**2 and (cos(r) - 1 + r**2 / 2) / r**4 in powers of r**2 for |r| <= pi/4
+SIN = [2.716603057e-06, -0.0001983915051, 0.008333328794, -0.1666666664]
+COS = [-2.719141851e-07, 2.479928248e-05, -0.001388888281, 0.04166666661]
+HALF_PI = (1.5707963267948966, 6.123233995736766e-17)  # in two float64 numbers
 
 
 def exp(f: Function, x: Value) -> Value:
-    bounded = f.choose(x < -104.0, -104.0, f.choose(x > 89.0, 89.0, x))
+    r, n = _reduced(f, x, -104.0)
+    return _scaled(f, f.fma(f.polynomial(r, EXP), r * r, r) + 1.0, n)
+
+
+def expm1(f: Function, x: Value) -> Value:
+    r, n = _reduced(f, x, -20.0)
+    grown = f.fma(f.polynomial(r, EXP), r * r, r)
+    half = _power_of_two(n.to(I32) - 1)  # 2**128 is no float32
+    result = f.fma(grown, half, half - 0.5) * 2.0
+    return f.choose(x.equals(0.0), x, f.choose(n.equals(0.0), grown, result))
+
+
+def _reduced(f: Function, x: Value, lowest: float) -> tuple[Value, Value]:
+    """(r, n) with x = r + n * ln 2, of numbers so large that exp overflows the bound, NaN stays in r."""
+    bounded = f.choose(x < lowest, lowest, f.choose(x > 89.0, 89.0, x))
     n = f.intrinsic("rint", bounded * (1 / math.log(2)))
-    r = f.fma(n, -LN2_LOW, f.fma(n, -LN2_HIGH, bounded))
-    grown = f.fma(f.polynomial(r, EXP), r * r, r) + 1.0
+    return f.fma(n, -LN2_LOW, f.fma(n, -LN2_HIGH, bounded)), n
+
+
+def _scaled(f: Function, x: Value, n: Value) -> Value:
+    """x * 2**n, rounded once, for n from -150 to 129."""
+    if x.lanes == 16 and x.kind.element == F32:  # AVX-512 has it as an instruction
+        every, nearest = ir.Constant(ir.IntType(16), -1), ir.Constant(I32, 4)
+        return f.call("llvm.x86.avx512.mask.scalef.ps.512", x.kind, x, n, x, every, nearest)
     power = n.to(I32)
     half = power >> 1
     # In two steps: 2**128 is no float32, and a denormal result must be rounded once.
-    return grown * _power_of_two(half) * _power_of_two(power - half)
+    return x * _power_of_two(half) * _power_of_two(power - half)
 
 
 def _power_of_two(n: Value) -> Value:
@@ -56,6 +86,13 @@ def log(f: Function, x: Value) -> Value:
     result = f.fma(e, LN2_HIGH, f.fma(t * t, -0.5, rest) + t)
     result = f.choose(x.equals(math.inf), math.inf, f.choose(x.equals(0.0), -math.inf, result))
     return f.choose(x >= 0.0, result, x.like(math.nan))
+
+
+def log1p(f: Function, x: Value) -> Value:
+    """log(1 + x), and what was lost when 1 was added."""
+    grown = x + 1.0
+    lost = f.choose(grown.equals(0.0), 0.0, (x - (grown - 1.0)) / grown)
+    return f.choose(x.equals(0.0) | x.equals(math.inf), x, log(f, grown) + lost)
 
 
 def tanh(f: Function, x: Value) -> Value:
@@ -77,3 +114,51 @@ def erf(f: Function, x: Value) -> Value:
     bounded = f.choose(size > 4.0, 4.0, size)
     far = f.intrinsic("copysign", 1.0 - exp(f, f.fma(f.polynomial(bounded, ERF_FAR), bounded, -bounded)), x)
     return f.choose(size > ERF_SPLIT, far, near)
+
+
+def normal_cdf(f: Function, x: Value) -> Value:
+    """The probability that a normal variable is below x. Small ones are accurate, too."""
+    below = _normal_tail(f, x)[0]
+    return f.choose(x > 0.0, 1.0 - below, below)
+
+
+def gelu_slope(f: Function, x: Value) -> Value:
+    """The derivative of x * normal_cdf(x)."""
+    below, bell = _normal_tail(f, x)
+    return f.fma(x * (1 / math.sqrt(2 * math.pi)), bell, f.choose(x > 0.0, 1.0 - below, below))
+
+
+def _normal_tail(f: Function, x: Value) -> tuple[Value, Value]:
+    """(Phi(-|x|), exp(-x**2 / 2))"""
+    bell = exp(f, x * x * -0.5)
+    u = 1.0 / f.fma(f.intrinsic("fabs", x), NORMAL_STEP, 1.0)
+    return f.polynomial(u, NORMAL) * u * bell, bell
+
+
+def sin(f: Function, x: Value) -> Value:
+    return f.choose(x.equals(0.0), x, _wave(f, x, 0, "sin"))  # -0 is kept
+
+
+def cos(f: Function, x: Value) -> Value:
+    return _wave(f, x, 1, "cos")
+
+
+def _wave(f: Function, x: Value, quarters: int, exactly: str) -> Value:
+    """sin(x + quarters * pi / 2). Turns are taken off in float64; what has too many for that is left to C's own function."""
+    wide = x.to(F64)
+    n = f.intrinsic("rint", wide * (2 / math.pi))
+    r = f.fma(n, -HALF_PI[1], f.fma(n, -HALF_PI[0], wide)).to(F32)
+    turn = (n - f.intrinsic("floor", n * 0.25) * 4.0).to(I32) + quarters
+    square = r * r
+    by_sin = f.fma(f.polynomial(square, SIN) * square, r, r)
+    by_cos = f.fma(f.polynomial(square, COS) * square, square, f.fma(square, -0.5, 1.0))
+    size = f.choose((turn & 1).equals(0), by_sin, by_cos)
+    result = f.variable(f.choose((turn & 2).equals(0), size, -size))
+    many = f.intrinsic("fabs", x) > 2.0 ** 45
+    with f.when(f.any(many)):
+        exact = result.get()
+        for lane in range(x.lanes):
+            value = f.call(exactly, F64, x.lane(lane).to(F64)).to(F32)
+            exact = f.with_lane(exact, lane, f.choose(many.lane(lane), value, exact.lane(lane)))
+        result.set(exact)
+    return result.get()

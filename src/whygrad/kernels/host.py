@@ -23,9 +23,9 @@ class Unavailable(Exception):
 
 # Bytes from the start of an object to what kernels read (CPython with its global lock, 64 bits).
 TYPE, DATA, NDIM, SHAPE, STRIDES, DTYPE, FLAGS = 8, 16, 24, 32, 40, 56, 64
-TUPLE_ITEMS = 24
+TUPLE_ITEMS, BYTES_DATA = 24, 32
 OWNS_DATA = 0x4
-CONTIGUOUS_AND_ALIGNED, WRITEABLE = 0x1 | 0x100, 0x400
+CONTIGUOUS_AND_ALIGNED, ALIGNED, WRITEABLE = 0x1 | 0x100, 0x100, 0x400
 
 # Places in NumPy's table of C functions; they never move.
 ARRAY_TYPE, NEW_FROM_DESCR, SET_HANDLER = 2, 94, 304
@@ -66,6 +66,7 @@ def check_layout() -> None:
     strides = (ctypes.c_int64 * 3).from_address(read(array, STRIDES))
     as_expected = (
         numpy_functions()[ARRAY_TYPE] == id(np.ndarray) == read(array, TYPE)
+        and read(b"12345678", BYTES_DATA) == int.from_bytes(b"12345678", "little")
         and read(pair, TUPLE_ITEMS) == id(array) and read(pair, TUPLE_ITEMS + 8) == id(whole)
         and read(array, DATA) == array.ctypes.data
         and read(array, NDIM, ctypes.c_int32) == 3

@@ -9,7 +9,9 @@ from typing import Any
 _whygrad_internal_ = True
 
 # Written for float32 alone; in float64 NumPy's own are used.
-SINGLE_ONLY = frozenset({"exp", "log", "tanh", "sigmoid", "erf", "expm1", "log1p"})
+SINGLE_ONLY = frozenset({"exp", "log", "tanh", "sigmoid", "erf", "expm1", "log1p", "sin", "cos", "normal_cdf", "gelu_slope"})
+# Those of many instructions.
+HEAVY = SINGLE_ONLY
 
 
 def _intrinsic(name: str) -> Callable[..., Any]:
@@ -62,7 +64,7 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "sgn": _sign,
     "isnan": lambda f, x: x.differs(x),
     "isfinite": lambda f, x: f.intrinsic("fabs", x) < math.inf,
-    **{name: _function(name) for name in ("exp", "log", "tanh", "sigmoid", "erf")},
+    **{name: _function(name) for name in SINGLE_ONLY},
 }
 
 

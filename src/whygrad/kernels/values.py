@@ -7,21 +7,23 @@ same numbers as NumPy; `fma` is written where it is wanted.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from llvmlite import ir
 
 _whygrad_internal_ = True
 
-F32, F64 = ir.FloatType(), ir.DoubleType()
-I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+F16, F32, F64 = ir.HalfType(), ir.FloatType(), ir.DoubleType()
+I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+FLOATS = (F16, F32, F64)
 POINTER = I8.as_pointer()
 VOID = ir.VoidType()
 
 # How an element of each NumPy dtype lies in memory.
 ELEMENT = {"f4": F32, "f8": F64, "?": I8, "i8": I64}
+CODES = {F16: "f16", F32: "f32", F64: "f64", I8: "i8", I16: "i16", I32: "i32", I64: "i64"}
 
 
 def vector(element: Any, lanes: int) -> Any:
@@ -44,6 +46,17 @@ def rounded(number: float) -> float:
         return float("inf") if number > 0 else float("-inf")
 
 
+class Some(int):
+    """A number of lanes of which only some are in use, as at the end of a row: `mask` says which."""
+
+    mask: Value
+
+    def __new__(cls, lanes: int, mask: Value) -> Self:
+        made = super().__new__(cls, lanes)
+        made.mask = mask
+        return made
+
+
 class Value:
     """A number, or a vector of numbers, of a function being built."""
 
@@ -63,7 +76,7 @@ class Value:
 
     @property
     def is_float(self) -> bool:
-        return element_of(self.v.type) in (F32, F64)
+        return element_of(self.v.type) in FLOATS
 
     def like(self, other: Any) -> Value:
         """A Python number as a value of this one's kind."""
@@ -158,15 +171,19 @@ class Value:
         old, kind, b = element_of(self.v.type), vector(element, self.lanes), self.f.b
         if old == element:
             return self
-        if self.is_float and element in (F32, F64):
-            return Value(self.f, b.fpext(self.v, kind) if element == F64 else b.fptrunc(self.v, kind))
+        if self.is_float and element in FLOATS:
+            return Value(self.f, (b.fpext if FLOATS.index(element) > FLOATS.index(old) else b.fptrunc)(self.v, kind))
         if self.is_float:
             return Value(self.f, b.fptosi(self.v, kind))
-        if element in (F32, F64):
+        if element in FLOATS:
             return Value(self.f, (b.uitofp if old == I1 else b.sitofp)(self.v, kind))
         if old == I1:
             return Value(self.f, b.zext(self.v, kind))
         return Value(self.f, b.sext(self.v, kind) if old.width < element.width else b.trunc(self.v, kind))
+
+    def as_integer(self) -> Value:
+        """An address as a number."""
+        return Value(self.f, self.f.b.ptrtoint(self.v, I64))
 
     def spread(self, lanes: int) -> Value:
         """One number in all lanes."""
@@ -230,11 +247,21 @@ class Function:
         return Value(self, self.b.bitcast(self.b.gep(typed, [self._index(index)]), POINTER))
 
     def load(self, element: Any, base: Value, index: Any = 0, lanes: int = 1) -> Value:
+        """Lanes that are not in use are 0."""
+        if isinstance(lanes, Some):
+            kind = vector(element, lanes)
+            return self.call(f"llvm.masked.load.v{lanes:d}{CODES[element]}.p0", kind, self.pointer(element, base, index),
+                             self.constant(_alignment(element), I32), lanes.mask, ir.Constant(kind, None))
         place = self.b.bitcast(self.pointer(element, base, index).v, vector(element, lanes).as_pointer())
         return Value(self, self.b.load(place, align=_alignment(element)))
 
-    def store(self, value: Value, base: Value, index: Any = 0) -> None:
+    def store(self, value: Value, base: Value, index: Any = 0, lanes: int = 1) -> None:
+        """`lanes` need be said only if not all are in use."""
         element = element_of(value.v.type)
+        if isinstance(lanes, Some):
+            self.call(f"llvm.masked.store.v{lanes:d}{CODES[element]}.p0", VOID, value, self.pointer(element, base, index),
+                      self.constant(_alignment(element), I32), lanes.mask)
+            return
         place = self.b.bitcast(self.pointer(element, base, index).v, value.v.type.as_pointer())
         self.b.store(value.v, place, align=_alignment(element))
 
@@ -256,6 +283,27 @@ class Function:
         self.b.position_at_end(after)
 
     @contextmanager
+    def repeat_while(self, condition: Callable[[], Value]) -> Iterator[None]:
+        top, body, after = (self.function.append_basic_block(name) for name in ("top", "body", "after"))
+        self.b.branch(top)
+        self.b.position_at_end(top)
+        self.b.cbranch(condition().v, body, after)
+        self.b.position_at_end(body)
+        yield
+        self.b.branch(top)
+        self.b.position_at_end(after)
+
+    def rest(self, start: Value, stop: Value, lanes: int, body: Callable[[Value, int], None]) -> None:
+        """`body(i, width)` for what is left from start to stop: fewer elements than lanes."""
+        if lanes < 8:  # processors without masks
+            with self.loop(start, stop) as i:
+                body(i, 1)
+            return
+        with self.when(start < stop):
+            count = Value(self, ir.Constant(ir.VectorType(I32, lanes), list(range(lanes))))
+            body(start, Some(lanes, count < (stop - start).to(I32).spread(lanes)))
+
+    @contextmanager
     def when(self, condition: Value) -> Iterator[None]:
         with self.b.if_then(condition.v):
             yield
@@ -263,6 +311,16 @@ class Function:
     def choose(self, condition: Value, a: Any, b: Any) -> Value:
         model = a if isinstance(a, Value) else b
         return Value(self, self.b.select(condition.v, model.like(a).v, model.like(b).v))
+
+    def smaller(self, a: Value, b: Any) -> Value:
+        """Of two integers."""
+        return self.choose(a < b, a, b)
+
+    def larger(self, a: Value, b: Any) -> Value:
+        return self.choose(a > b, a, b)
+
+    def magnitude(self, a: Value) -> Value:
+        return self.choose(a < 0, -a, a)
 
     def variable(self, start: Value) -> Variable:
         return Variable(self, start)
@@ -282,7 +340,7 @@ class Function:
         """llvm.<name> for the type of its first argument."""
         kind = arguments[0].v.type
         element = element_of(kind)
-        code = {F32: "f32", F64: "f64", I32: "i32", I64: "i64"}[element]
+        code = CODES[element]
         suffix = f"v{kind.count}{code}" if isinstance(kind, ir.VectorType) else code
         return self.call(f"llvm.{name}.{suffix}", kind, *arguments)
 
@@ -321,9 +379,17 @@ class Function:
             x = combine(*halves)
         return x
 
+    def any(self, mask: Value) -> Value:
+        if mask.lanes == 1:
+            return mask
+        return self.call(f"llvm.vector.reduce.or.v{mask.lanes}i1", I1, mask)
+
+    def with_lane(self, x: Value, i: int, value: Value) -> Value:
+        return value if x.lanes == 1 else Value(self, self.b.insert_element(x.v, value.v, ir.Constant(I32, i)))
+
     def shuffle(self, a: Value, b: Value, places: list[int]) -> Value:
         return Value(self, self.b.shuffle_vector(a.v, b.v, ir.Constant(ir.VectorType(I32, len(places)), places)))
 
 
 def _alignment(element: Any) -> int:
-    return {F64: 8, I64: 8, I8: 1, I1: 1}.get(element, 4)
+    return {F64: 8, I64: 8, F16: 2, I16: 2, I8: 1, I1: 1}.get(element, 4)

@@ -7,7 +7,6 @@ every scope that holds it; there is no further indirection. A script of a few sm
 from __future__ import annotations
 
 import contextlib
-import operator
 import os
 import threading
 import warnings
@@ -84,11 +83,10 @@ class Warm(Standing):
         """What to do with arguments for which the compiled function in our place was not made."""
         return self._compiled_for(args, statics, self.placed)
 
-    def _retry(self, *args: Any, **statics: Any) -> Any:
-        return self._compiled_for(args, statics, None)
-
     def _compiled_for(self, args: tuple[Any, ...], statics: dict[str, Any], declined: Callable[..., Any] | None) -> Any:
         kinds, code = kinds_of(args[:-1] if self.into else args)
+        if "a" in kinds:
+            kinds = kinds.replace("s", "a")  # a number may stand for an array
         constants = tuple([x for x, kind in zip(args, kinds, strict=False) if kind == "c"])
         key = kinds, code, constants, tuple(statics.items())
         try:
@@ -118,43 +116,14 @@ class Warm(Standing):
             variable = kinds.replace("c", "")
             with contextlib.suppress(Untraceable):
                 formula = trace(_given(self.trace, kinds, constants, statics), *inputs(variable))
-                # What it was not made for, or has other shapes, comes back here; in the end it is NumPy's.
-                again = _given(self._retry, kinds, constants, statics)
-                other_shape = numpy if self.into else _Spread(again, numpy)
-                compiled = compile_formula(self.name, formula, variable, (self._declined if first else numpy, other_shape), code,
-                                           self.into)
+                # What it was not made for comes back here; in the end it is NumPy's.
+                fallback = self._declined if first else numpy, numpy
+                compiled = compile_formula(self.name, formula, variable, fallback, code, self.into)
         counts["numpy" if compiled is None else "native"] += 1
         if first:
             self.placed = compiled
             self.replace(compiled or self.numpy)
         return compiled or numpy
-
-
-class _Spread:
-    """For arguments of different shapes: a large array with one number, spread over its shape, is an array with a number."""
-
-    def __init__(self, again: Callable[..., Any], numpy: Callable[..., Any]) -> None:
-        self.again = again
-        self.numpy = numpy
-
-    def __call__(self, *args: Any) -> Any:
-        shape: Any = None
-        for x in args:
-            if type(x) is np.ndarray and x.size >= LARGE and x.flags.c_contiguous:
-                shape = x.shape
-                break
-        if shape is None:
-            return self.numpy(*args)
-        numbers = [x.item(0) if type(x) is np.ndarray and x.dtype.kind == "f" and _one_number(x, shape) else x for x in args]
-        # At least one array must stay: it is what gives the result its dtype.
-        if all(map(operator.is_, numbers, args)) or not any(type(x) is np.ndarray and x.dtype.kind == "f" for x in numbers):
-            return self.numpy(*args)
-        return self.again(*numbers)
-
-
-def _one_number(x: np.ndarray, shape: tuple[int, ...]) -> bool:
-    """Is it one number, that broadcasts to `shape` without making it larger?"""
-    return (x.size == 1 and x.ndim <= len(shape)) or (x.size > 0 and x.shape == shape and not any(x.strides))
 
 
 def _given(function: Callable[..., Any], kinds: str, constants: tuple[Any, ...], statics: dict[str, Any]) -> Callable[..., Any]:

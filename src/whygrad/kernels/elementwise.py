@@ -1,0 +1,453 @@
+"""The way into all elementwise kernels: one function reads the arguments, broadcasts and allocates for every formula.
+
+A formula (see pointwise.py) is a loop over elements that lie one after the other. Here arrays of any layout are brought
+before it: axes that can be walked as one are joined, the rest is walked row by row, in the order in which torch lays out
+the result. A row of an argument is passed as it lies; or, if it is one number, as a short piece filled with it, which the
+formula reads again and again; or, if it lies scattered, as a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from llvmlite import ir
+
+from whygrad.kernels import host
+from whygrad.kernels.calls import NULL, TASK, Entry, data_of, python_function
+from whygrad.kernels.code import address_of
+from whygrad.kernels.pool import pool
+from whygrad.kernels.values import F32, F64, I8, I16, I32, I64, POINTER, VOID, Function, Value
+
+_whygrad_internal_ = True
+
+MOST = 16  # arguments
+AXES = 8
+# Elements of a piece that is filled with one number: as many as a formula reads in one turn.
+FILLED = 64
+# Elements of a scattered row that are copied at a time.
+COPIED = 256
+# The two fastest axes are walked as one row if the first is shorter than this.
+SHORT = 32
+BUFFER = COPIED * 8  # bytes
+
+# The words that come with a function; three for each argument follow: its kind, dtype, and size in bytes.
+FORMULA, COUNT, DOUBLE, RESULT, OUT_DTYPE, OUT_SIZE, ALONE_BELOW, KINDS = range(8)
+# Where the result goes: into the arguments, into a new array, into one that is given as a last argument.
+IN_PLACE, NEW, GIVEN = range(3)
+# Kinds of arguments: an array or a number, a boolean array, None, a number that is float32 whatever the arrays are.
+ANY, MASK, NOTHING, NUMBER = range(4)
+WRITTEN = 8  # added to a kind: an array that is written to
+
+# The slots of a formula: where each argument lies, the result last, and whether it moves on (-1) or stays (0).
+OUT = MOST
+STEPS = OUT + 1
+# What the walk over rows has besides. Axes are counted from the fastest one: the first, or the first two, make a row of
+# length ROW, and the others begin with OUTER.
+RUN = STEPS + MOST
+OPERANDS, NDIM, LIMIT, TOTAL, ROW, OUTER, SHAPE = range(RUN + 1, RUN + 8)
+SIZES = SHAPE + AXES
+HOW = SIZES + MOST + 1
+STRIDES = HOW + MOST
+SLOTS = STRIDES + (MOST + 1) * AXES
+# How a row of an argument is passed.
+STRAIGHT, ONE, COPY = range(3)
+
+
+def elementwise_function(name: str, formula: int, arguments: list[tuple[int, Any]], out: Any, fallback: Any, *, result: int = NEW,
+                         alone_below: int = 0) -> Callable[..., Any]:
+    """A Python function that applies the formula at an address.
+
+    `arguments` are kinds and dtypes, `out` is the dtype of the result. What does not fit goes to `fallback`, of which the
+    first is for other kinds of arguments and the second for other shapes.
+    """
+    words = [formula, len(arguments), any(dtype is host.FLOAT64 for _, dtype in arguments), result, id(out) if out else 0,
+             out.itemsize if out else 0, alone_below]
+    for kind, dtype in arguments:
+        words += [kind, id(dtype) if dtype is not None else 0, 4 if dtype is None else dtype.itemsize]
+    return python_function(name, _entry(), fallback, words)
+
+
+@cache
+def _entry() -> int:
+    pool()
+    return address_of("elementwise", _write_entry)
+
+
+def _write_entry(module: Any, name: str) -> None:
+    prepare = _write_prepare(module, f"{name}_prepare")
+    walk = _write_walk(module, f"{name}_walk")
+    entry = Entry(module, name, None)
+    f = entry.f
+    count, result = entry.word(COUNT), entry.word(RESULT)
+    given = result.equals(GIVEN)
+    entry.require(entry.count.equals(count + given.to(I64)))
+    slots, pieces = _local(f, SLOTS), _local(f, MOST * FILLED)
+    first = f.variable(Value(f, NULL))
+    plain, numeric = f.variable(f.integer(1)), f.variable(f.integer(0))
+
+    with f.loop(0, count) as k:
+        argument = entry.argument(k)
+        kind = entry.word(k * 3 + KINDS)
+        is_array = entry.same(f.load(POINTER, argument, host.TYPE // 8), "numpy_array_type")
+        with f.b.if_else(is_array.v) as (array, other):
+            with array:
+                entry.require(_same(f, f.load(POINTER, argument, host.DTYPE // 8), entry.word(k * 3 + KINDS + 1, POINTER)))
+                wanted = f.choose(kind >= WRITTEN, f.constant(host.ALIGNED | host.WRITEABLE, I32), f.constant(host.ALIGNED, I32))
+                flags = f.load(I32, argument, host.FLAGS // 4)
+                entry.require_shape((flags & wanted).equals(wanted))
+                f.store(data_of(f, argument), slots, k)
+                f.store(f.integer(-1), slots, k + STEPS)
+                numeric.set(numeric.get() | (kind & 7).equals(ANY).to(I64))
+                with f.b.if_else(_same(f, first.get(), Value(f, NULL)).v) as (is_first, is_next):
+                    with is_first:
+                        first.set(argument)
+                    with is_next:
+                        plain.set(plain.get() & _same_shape(f, first.get(), argument))
+                plain.set(plain.get() & (flags & 1).to(I64))
+            with other:
+                is_none = entry.same(argument, "_Py_NoneStruct")
+                with f.b.if_else(is_none.v) as (nothing, number):
+                    with nothing:
+                        entry.require(kind.equals(NOTHING))
+                    with number:
+                        entry.require(kind.equals(ANY) | kind.equals(NUMBER))
+                        value = entry.number(argument)
+                        piece = f.pointer(F64, pieces, k * FILLED)
+                        with f.b.if_else((entry.word(DOUBLE).differs(0) & kind.equals(ANY)).v) as (double, single):
+                            with double:
+                                _fill(f, value, piece)
+                            with single:
+                                _fill(f, value.to(F32), piece)
+                        f.store(piece, slots, k)
+                        f.store(f.integer(0), slots, k + STEPS)
+    # An array of numbers must be there: it is what gives the result its dtype.
+    entry.require(numeric.get().differs(0))
+
+    formula = entry.word(FORMULA, POINTER)
+    alone_below = entry.word(ALONE_BELOW)
+    with f.b.if_then(plain.get().differs(0).v):
+        n = _size(f, first.get())
+        with f.b.if_then(result.equals(IN_PLACE).v):
+            entry.run(formula, slots, n, alone_below, FILLED)
+            nothing = entry.object("_Py_NoneStruct")
+            f.call("Py_IncRef", VOID, nothing)
+            entry.give(nothing)
+        made = f.variable(Value(f, NULL))
+        with f.b.if_else(given.v) as (old, fresh):
+            with old:
+                made.set(_given(entry, count, first.get(), n, slots))
+            with fresh:
+                made.set(entry.new_array(entry.word(OUT_DTYPE, POINTER), _ndim(f, first.get()), _shape(f, first.get())))
+        f.store(data_of(f, made.get()), slots, OUT)
+        entry.run(formula, slots, n, alone_below, FILLED)
+        entry.give(made.get())
+    entry.require_shape(result.equals(NEW))
+    shape, strides, ndim = _local(f, AXES), _local(f, AXES), _local(f, 1)
+    failed = f.b.call(prepare, [v.v for v in (entry.pointer_to_words(), entry.arguments, slots, shape, strides, ndim)])
+    entry.require_shape(Value(f, failed).equals(0))
+    n = f.load(I64, slots, TOTAL)
+    # NumPy's own strides where they are the same.
+    usual = f.load(I64, strides).equals(-1) | n.equals(0)
+    broadcast = entry.new_array(entry.word(OUT_DTYPE, POINTER), f.load(I64, ndim).to(I32), shape,
+                                Value(f, f.b.select(usual.v, NULL, strides.v)))
+    f.store(data_of(f, broadcast), slots, OUT)
+    f.store(formula, slots, RUN)
+    entry.run(walk, slots, n, alone_below, FILLED)
+    entry.give(broadcast)
+
+
+def _given(entry: Entry, count: Value, first: Value, n: Value, slots: Value) -> Value:
+    """The array to write to. It may be one of the arguments, but not a part of one."""
+    f = entry.f
+    given = entry.argument(count)
+    entry.require(entry.same(f.load(POINTER, given, host.TYPE // 8), "numpy_array_type"))
+    entry.require(_same(f, f.load(POINTER, given, host.DTYPE // 8), entry.word(OUT_DTYPE, POINTER)))
+    wanted = host.CONTIGUOUS_AND_ALIGNED | host.WRITEABLE
+    entry.require_shape((f.load(I32, given, host.FLAGS // 4) & wanted).equals(wanted))
+    entry.require_shape(_same_shape(f, first, given).differs(0))
+    start = data_of(f, given).as_integer()
+    stop = start + n * entry.word(OUT_SIZE)
+    with f.loop(0, count) as k:
+        place = f.load(I64, slots, k)
+        length = n * entry.word(k * 3 + KINDS + 2)
+        apart = (place + length <= start) | (place >= stop) | f.load(I64, slots, k + STEPS).equals(0)
+        entry.require_shape(apart | place.equals(start))
+    f.call("Py_IncRef", VOID, given)
+    return given
+
+
+def _write_prepare(module: Any, name: str) -> Any:
+    """prepare(words, arguments, slots, shape, strides, ndim): broadcast, and lay out the walk; 0 if it can be done.
+
+    The result's shape is written, and its strides, of which the first is -1 if they are the usual ones.
+    """
+    f = Function(module, name, I64, [POINTER] * 6, internal=True)
+    words, arguments, slots, shape, out_strides, out_ndim = f.arguments
+    numpy_type = Value(f, module.globals.get("numpy_array_type") or ir.GlobalVariable(module, I8, "numpy_array_type"))
+    count = f.load(I64, words, COUNT)
+    strides, order = _local(f, (MOST + 1) * AXES), _local(f, AXES)
+
+    def arrays(body: Callable[[Value, Value], None]) -> None:
+        with f.loop(0, count) as k:
+            argument = f.load(POINTER, arguments, k)
+            with f.when(_same(f, f.load(POINTER, argument, host.TYPE // 8), numpy_type)):
+                body(k, argument)
+
+    def operands() -> Any:
+        """The arguments, then the result."""
+        return f.loop(0, count + 1)
+
+    def number(i: Value) -> Value:
+        return f.choose(i.equals(count), f.integer(OUT), i)
+
+    def give_up_if(condition: Value) -> None:
+        with f.b.if_then(condition.v, likely=False):
+            f.b.ret(ir.Constant(I64, 1))
+
+    most = f.variable(f.integer(0))
+    arrays(lambda k, x: most.set(f.larger(most.get(), _ndim(f, x).to(I64))))
+    ndim = most.get()
+    give_up_if(ndim > AXES)
+    f.store(ndim, out_ndim)
+    with f.loop(0, ndim) as axis:
+        f.store(f.integer(1), shape, axis)
+    differ = f.variable(f.constant(0, ir.IntType(1)))
+
+    def broadcast(k: Value, x: Value) -> None:
+        own = _ndim(f, x).to(I64)
+        with f.loop(0, own) as axis:
+            length, so_far = f.load(I64, _shape(f, x), axis), f.load(I64, shape, ndim - own + axis)
+            differ.set(differ.get() | (length.differs(1) & so_far.differs(1) & length.differs(so_far)))
+            f.store(f.choose(so_far.equals(1), length, so_far), shape, ndim - own + axis)
+
+    arrays(broadcast)
+    give_up_if(differ.get())
+    with operands() as i:
+        with f.loop(0, ndim) as axis:
+            f.store(f.integer(0), strides, number(i) * AXES + axis)
+        f.store(f.load(I64, words, f.choose(i.equals(count), f.integer(OUT_SIZE), i * 3 + (KINDS + 2))), slots, number(i) + SIZES)
+
+    def take_strides(k: Value, x: Value) -> None:
+        own = _ndim(f, x).to(I64)
+        with f.loop(0, own) as axis:
+            expanded = f.load(I64, _shape(f, x), axis).equals(1) & f.load(I64, shape, ndim - own + axis).differs(1)
+            stride = f.load(I64, f.load(POINTER, x, host.STRIDES // 8), axis)
+            f.store(f.choose(expanded, 0, stride), strides, k * AXES + ndim - own + axis)
+
+    arrays(take_strides)
+    _sort_axes(f, count, ndim, shape, strides, order)
+
+    usual = f.variable(f.constant(1, ir.IntType(1)))
+    step = f.variable(f.load(I64, words, OUT_SIZE))
+    last = f.variable(f.integer(-1))
+    with f.loop(0, ndim) as i:
+        axis = f.load(I64, order, ndim - 1 - i)
+        length = f.load(I64, shape, axis)
+        usual.set(usual.get() & axis.equals(ndim - 1 - i))
+        f.store(step.get(), strides, axis + OUT * AXES)
+        f.store(step.get(), out_strides, axis)
+        step.set(step.get() * length)
+        with f.when(length.differs(1)):
+            joins = f.variable(last.get() >= 0)
+            before = f.load(I64, slots, last.get() + SHAPE)
+            with operands() as j:
+                moved = f.load(I64, slots, number(j) * AXES + last.get() + STRIDES) * before
+                joins.set(joins.get() & moved.equals(f.load(I64, strides, number(j) * AXES + axis)))
+            with f.b.if_else(joins.get().v) as (join, add):
+                with join:
+                    f.store(before * length, slots, last.get() + SHAPE)
+                with add:
+                    last.add(f.integer(1))
+                    f.store(length, slots, last.get() + SHAPE)
+                    with operands() as j:
+                        f.store(f.load(I64, strides, number(j) * AXES + axis), slots, number(j) * AXES + last.get() + STRIDES)
+    with f.when(last.get() < 0):  # one element
+        last.set(f.integer(0))
+        f.store(f.integer(1), slots, SHAPE)
+        with operands() as j:
+            f.store(f.load(I64, slots, number(j) + SIZES), slots, number(j) * AXES + STRIDES)
+    with f.when(usual.get()):
+        f.store(f.integer(-1), out_strides)
+
+    total, limit = f.variable(f.integer(1)), f.variable(f.integer(1 << 62))
+    with f.loop(0, last.get() + 1) as axis:
+        total.set(total.get() * f.load(I64, slots, axis + SHAPE))
+    length = f.load(I64, slots, SHAPE)
+    both = (length < SHORT) & (last.get() > 0)
+    with f.loop(0, count) as k:
+        first, second = f.load(I64, slots, k * AXES + STRIDES), f.load(I64, slots, k * AXES + STRIDES + 1)
+        straight = first.equals(f.load(I64, slots, k + SIZES)) & (~both | second.equals(first * length))
+        one = first.equals(0) & (~both | second.equals(0))
+        f.store(f.choose(straight, f.integer(STRAIGHT), f.choose(one, f.integer(ONE), COPY)), slots, k + HOW)
+        limit.set(f.choose(straight | one, limit.get(), COPIED))
+    row = f.choose(both, length * f.load(I64, slots, SHAPE + 1), length)
+    for place, value in ((TOTAL, total.get()), (LIMIT, limit.get()), (NDIM, last.get() + 1), (OPERANDS, count), (ROW, row),
+                         (OUTER, both.to(I64) + 1)):
+        f.store(value, slots, place)
+    f.b.ret(ir.Constant(I64, 0))
+    return f.function
+
+
+def _sort_axes(f: Function, count: Value, ndim: Value, shape: Value, strides: Value, order: Value) -> None:
+    """The axes from the slowest to the fastest: torch's way, told in backends/memory_order.py."""
+    with f.loop(0, ndim) as axis:
+        f.store(axis, order, axis)
+    with f.loop(1, ndim) as turn:
+        start = ndim - 1 - turn
+        place, going = f.variable(start), f.variable(f.integer(1))
+        with f.loop(start + 1, ndim) as other, f.when(going.get().differs(0)):
+            inner, outer = f.load(I64, order, other), f.load(I64, order, place.get())
+            verdict = f.variable(f.integer(0))
+            with f.loop(0, count) as k, f.when(verdict.get().equals(0)):
+                small, large = (f.magnitude(f.load(I64, strides, k * AXES + axis)) for axis in (inner, outer))
+                by_stride = (small > large).to(I64) - (small < large).to(I64)
+                by_length = (f.load(I64, shape, inner) > f.load(I64, shape, outer)).to(I64)
+                verdict.set(f.choose(small.equals(0) | large.equals(0), 0, f.choose(small.equals(large), by_length, by_stride)))
+            going.set((verdict.get() >= 0).to(I64))
+            with f.when(verdict.get() > 0):
+                f.store(outer, order, other)
+                f.store(inner, order, place.get())
+                place.set(other)
+
+
+def _write_walk(module: Any, name: str) -> Any:
+    """walk(slots, low, high): the elements from low to high, in the order of the result, row by row."""
+    f = Function(module, name, VOID, [POINTER, I64, I64], internal=True)
+    slots, low, high = f.arguments
+    with f.when(low >= high):
+        f.b.ret_void()
+    count, ndim, outer, row, limit = (f.load(I64, slots, place) for place in (OPERANDS, NDIM, OUTER, ROW, LIMIT))
+    length = f.load(I64, slots, SHAPE)
+    formula = f.b.bitcast(f.load(POINTER, slots, RUN).v, TASK)
+    mine, places, filled, at = (_local(f, n) for n in (RUN, MOST + 1, MOST + 1, AXES))
+    buffers = _local(f, MOST * BUFFER // 8)
+
+    def number(i: Value) -> Value:
+        return f.choose(i.equals(count), f.integer(OUT), i)
+
+    def stride(operand: Any, axis: Any) -> Value:
+        return f.load(I64, slots, operand * AXES + axis + STRIDES)
+
+    def move(axis: Value, steps: Value) -> None:
+        """The start of the row."""
+        with f.loop(0, count + 1) as i:
+            operand = number(i)
+            f.store(f.load(I64, places, operand) + stride(operand, axis) * steps, places, operand)
+
+    with f.loop(0, count + 1) as i:
+        f.store(f.load(I64, slots, number(i)), places, number(i))
+        f.store(f.integer(0), filled, i)
+    here, rest = f.variable(low % row), f.variable(low // row)
+    with f.loop(outer, ndim) as axis:
+        size = f.load(I64, slots, axis + SHAPE)
+        f.store(rest.get() % size, at, axis)
+        move(axis, rest.get() % size)
+        rest.set(rest.get() // size)
+
+    done = f.variable(low)
+    with f.repeat_while(lambda: done.get() < high):
+        n = f.smaller(f.smaller(row - here.get(), high - done.get()), limit)
+        turns, column = here.get() // length, here.get() % length
+        with f.loop(0, count) as k:
+            how, size = f.load(I64, slots, k + HOW), f.load(I64, slots, k + SIZES)
+            start = f.load(POINTER, places, k)
+            with f.when(how.equals(STRAIGHT)):
+                f.store(f.pointer(I8, start, here.get() * size), mine, k)
+                f.store(f.integer(-1), mine, k + STEPS)
+            with f.when(how.differs(STRAIGHT)):
+                buffer = f.pointer(I8, buffers, k * BUFFER)
+                f.store(buffer, mine, k)
+                f.store(how.equals(ONE).to(I64) - 1, mine, k + STEPS)
+                with f.when(how.equals(ONE) & start.as_integer().differs(f.load(I64, filled, k))):
+                    f.store(start, filled, k)
+                    _by_size(f, size, lambda kind, s, b: _fill(f, f.load(kind, s), b), start, buffer)
+                with f.when(how.equals(COPY)):
+                    step, jump = stride(k, 0), f.choose(outer.equals(1), 0, stride(k, 1))
+                    source = f.pointer(I8, start, column * step + turns * jump)
+                    _by_size(f, size, lambda kind, *a: _gather(f, kind, *a), source, step, jump - step * length, length, column,
+                             buffer, n)
+        f.store(f.pointer(I8, f.load(POINTER, places, OUT), here.get() * f.load(I64, slots, OUT + SIZES)), mine, OUT)
+        f.b.call(formula, [mine.v, ir.Constant(I64, 0), n.v])
+        done.add(n)
+        here.add(n)
+        with f.when(here.get().equals(row)):
+            here.set(f.integer(0))
+            turning, going = f.variable(outer), f.variable(f.integer(1))
+            with f.repeat_while(lambda: (turning.get() < ndim) & going.get().differs(0)):
+                axis = turning.get()
+                move(axis, f.integer(1))
+                reached, size = f.load(I64, at, axis) + 1, f.load(I64, slots, axis + SHAPE)
+                going.set(reached.equals(size).to(I64))
+                f.store(f.choose(reached.equals(size), 0, reached), at, axis)
+                with f.when(going.get().differs(0)):
+                    move(axis, -size)
+                    turning.add(f.integer(1))
+    f.b.ret_void()
+    return f.function
+
+
+def _by_size(f: Function, size: Value, body: Callable[..., None], *arguments: Any) -> None:
+    """`body(kind, ...)` for the integer that has so many bytes."""
+    for bytes_, kind in ((1, I8), (2, I16), (4, I32), (8, I64)):
+        with f.when(size.equals(bytes_)):
+            body(kind, *arguments)
+
+
+def _fill(f: Function, value: Value, piece: Value) -> None:
+    """FILLED times the same."""
+    bytes_ = {I8: 1, I16: 2, I32: 4, F32: 4, I64: 8, F64: 8}[value.kind]
+    wide = value.spread(64 // bytes_)
+    for i in range(FILLED * bytes_ // 64):
+        f.store(wide, piece, i * (64 // bytes_))
+
+
+def _gather(f: Function, kind: Any, source: Value, step: Value, back: Value, length: Value, column: Value, buffer: Value,
+            n: Value) -> None:
+    """Copy n elements, `step` bytes apart; after `length` of them go `back` to the start of the next line."""
+    place, left, copied = f.variable(source), f.variable(length - column), f.variable(f.integer(0))
+    with f.repeat_while(lambda: copied.get() < n):
+        stop = f.smaller(copied.get() + left.get(), n)
+        begin = f.variable(place.get())
+        with f.loop(copied.get(), stop) as i:
+            f.store(f.load(kind, begin.get()), buffer, i)
+            begin.set(f.pointer(I8, begin.get(), step))
+        place.set(f.pointer(I8, begin.get(), back))
+        copied.set(stop)
+        left.set(length)
+
+
+def _local(f: Function, words: int) -> Value:
+    """Memory in the function's frame, of so many words, that starts with a cache line."""
+    with f.b.goto_entry_block():
+        place = f.b.alloca(I64, words)
+        place.align = 64
+        return Value(f, f.b.bitcast(place, POINTER))
+
+
+def _same(f: Function, a: Value, b: Value) -> Value:
+    return Value(f, f.b.icmp_unsigned("==", a.v, b.v))
+
+
+def _ndim(f: Function, array: Value) -> Value:
+    return f.load(I32, array, host.NDIM // 4)
+
+
+def _shape(f: Function, array: Value) -> Value:
+    return f.load(POINTER, array, host.SHAPE // 8)
+
+
+def _size(f: Function, array: Value) -> Value:
+    n = f.variable(f.integer(1))
+    with f.loop(0, _ndim(f, array).to(I64)) as axis:
+        n.set(n.get() * f.load(I64, _shape(f, array), axis))
+    return n.get()
+
+
+def _same_shape(f: Function, a: Value, b: Value) -> Value:
+    """1 if it is so, else 0."""
+    same = f.variable(_ndim(f, a).equals(_ndim(f, b)).to(I64))
+    with f.loop(0, _ndim(f, a).to(I64) * same.get()) as axis:
+        same.set(same.get() & f.load(I64, _shape(f, a), axis).equals(f.load(I64, _shape(f, b), axis)).to(I64))
+    return same.get()
