@@ -18,6 +18,8 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("layer_norm", "layer_norm_input", "layer_norm_weight", "channel_moments", "batch_norm", "batch_norm_input",
                      "batch_norm_weight"), "normalize"),
     **dict.fromkeys(("recurrent_layer", "mkldnn_rnn_layer", "recurrent_layer_backward"), "recurrent"),
+    **dict.fromkeys(("embedding", "embedding_backward", "index", "index_backward", "index_select", "index_select_backward"),
+                    "indexing"),
     **dict.fromkeys(("sum", "sum_all", "mean", "mean_all", "sum_to"), "reduce"),
     **dict.fromkeys(("convolution", "convolution_transpose", "convolution_weight"), "conv"),
     **dict.fromkeys(("avg_pool", "avg_pool_backward", "max_pool", "max_pool_values", "pool_scatter"), "pooling"),
