@@ -64,9 +64,9 @@ CALLS = {
     "mkldnn_rnn_layer": [((normal(6, 3, 4 * size), normal(3, 2 * size), normal(4 * size, size), normal(4 * size)),
                           {"cell": "lstm", "sizes": (), "reverse": reverse, "biased": True})
                          for size in (5, 16) for reverse in (False, True)],
-    "lstm_layer_backward": [((normal(6, 3, size), normal(3, 2 * size), normal(4 * size, size),
-                              rng.uniform(0.1, 0.9, (18, 5 * size)).astype("f4"), normal(18, 2 * size)), {"reverse": reverse})
-                            for size in (5, 16) for reverse in (False, True)],
+    "recurrent_layer_backward": [((normal(6, 3, size), normal(3, 2 * size), normal(4 * size, size),
+                                   rng.uniform(0.1, 0.9, (18, 5 * size)).astype("f4"), normal(18, 2 * size)),
+                                  {"cell": "lstm", "reverse": reverse}) for size in (5, 16) for reverse in (False, True)],
 }
 CASES = [(name, i) for name in CALLS for i in range(len(CALLS[name]))]
 

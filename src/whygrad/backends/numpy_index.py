@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad import kernels
 from whygrad.backends.memory_order import copy_of, empty_in_order
 
 _whygrad_internal_ = True
@@ -141,6 +142,8 @@ def index_backward(x: Any, index: Any, *, shape: Shape, axes: tuple[int, ...]) -
 @changed_copy
 def index_put(x: Any, values: Any, index: Any, *, axes: tuple[int, ...], accumulate: bool) -> None:
     if accumulate:
+        if axes == (0,) and np.shape(values) == index.shape + x.shape[1:] and kernels.add_rows(x, index, values):
+            return
         combine_at(x, open_subscript(x.shape, index, axes), values, np.add)
     elif is_flat(index, axes) and x.flags.c_contiguous:
         merged(x, axes)[(slice(None),) * axes[0] + (index,)] = values
@@ -211,6 +214,8 @@ def index_select_backward(x: Any, index: Any, *, shape: Shape, axis: int) -> Any
 def index_add(x: Any, index: Any, source: Any, *, axis: int, alpha: Any = 1) -> None:
     values = source if alpha == 1 else source * alpha
     x, values = (a.reshape(1) if not a.ndim else a for a in (x, values))
+    if axis == 0 and kernels.add_rows(x, index.reshape(-1), values):
+        return
     combine_at(x, open_subscript(x.shape, index.reshape(-1), (axis,)), values, np.add)
 
 

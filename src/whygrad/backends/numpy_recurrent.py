@@ -43,8 +43,12 @@ def mkldnn_rnn_layer(pre: Any, initial: Any, hidden: Any, *bias: Any, cell: str,
     return outputs, np.concatenate((h, c), 1), activations.reshape(rows, 5 * size), befores.reshape(rows, 2 * size)
 
 
-def lstm_layer_backward(g_outputs: Any, g_last: Any, hidden: Any, activations: Any, befores: Any, *, reverse: bool) -> Any:
-    """The gradients of an LSTM layer's input, initial state, hidden weight and bias."""
+def recurrent_layer_backward(g_outputs: Any, g_last: Any, hidden: Any, activations: Any, befores: Any, *, cell: str,
+                             reverse: bool) -> Any:
+    """The way back through a layer of one batch size: gradients of what the input adds, of the products with the hidden
+    weight (rows of all steps), and of the initial state. None if the definition has to do."""
+    if cell != "lstm" or g_outputs.dtype.itemsize < 4:
+        return None
     steps, batch, size = g_outputs.shape
     take, keep, new, show, bounded = activations.reshape(steps, batch, 5, size).transpose(2, 0, 1, 3)
     c = befores[:, size:].reshape(steps, batch, size)
@@ -61,7 +65,7 @@ def lstm_layer_backward(g_outputs: Any, g_last: Any, hidden: Any, activations: A
         np.multiply(g_h, to_show[t], out=g_gates[t, :, 3 * size:])
         g_h, g_c = g_gates[t].dot(hidden), g_c * keep[t]
     flat = g_gates.reshape(steps * batch, 4 * size)
-    return g_gates, np.concatenate((g_h, g_c), 1), flat.T.dot(befores[:, :size]), np.add.reduce(flat, 0)
+    return flat, flat, np.concatenate((g_h, g_c), 1)
 
 
 def _present(shape: tuple[int, ...], sizes: tuple[int, ...]) -> Any:

@@ -16,7 +16,7 @@ from whygrad.kernels.words import WORDS
 
 _whygrad_internal_ = True
 
-__all__ = ["Standing", "enabled", "is_hot", "make_step", "stats", "warm", "warm_into", "word"]
+__all__ = ["Standing", "add_rows", "enabled", "is_hot", "make_step", "stats", "warm", "warm_into", "word"]
 
 enabled = os.environ.get("WHYGRAD_KERNELS", "1") != "0"
 
@@ -66,6 +66,15 @@ def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int) 
     from whygrad.kernels.steps import make_step as make
 
     return make(update, numbers, count)
+
+
+def add_rows(target: Any, index: Any, rows: Any) -> bool:
+    """`target[index[i]] += rows[i]` for all i, if that is much and of the kind kernels are for; else False."""
+    if target.dtype != "f4" or not is_hot(rows.size):
+        return False
+    from whygrad.kernels.indexing import add_rows
+
+    return add_rows(rows, index, target.shape, into=target) is not None
 
 
 def stats() -> dict[str, Any]:

@@ -201,6 +201,13 @@ def layer(xp, pre, initial, *arrays, cell, sizes, reverse, biased):
 
 def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased):
     weights = weights_of(*xs[2:], biased=biased)
+    in_one_piece = None if sizes or weights.project is not None else getattr(xp, "recurrent_layer_backward", None)
+    walked = in_one_piece and in_one_piece(g[0], g[1], weights.hidden, out2, out3, cell=cell, reverse=reverse)
+    if walked:
+        g_pre, g_linear, g_initial = walked
+        h = columns(xp, out3, weights.hidden.shape[1])[0]
+        gradients = [xp.reshape(g_pre, shape=xs[0].shape), g_initial, xp.mm(xp.t(g_linear), h)]
+        return [*gradients, xp.sum(g_linear, axis=(0,))] if biased else gradients
     acts, before = xp.kept((out2, out3), lambda: layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse,
                                                        biased=biased)[2:])
     _, slopes_of, step_back, finish = CELLS[cell]
@@ -248,18 +255,10 @@ def recurrent_layer(xp, *xs, cell, sizes, reverse, biased):
     return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
 
 
-def mkldnn_rnn_layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased):
-    in_one_piece = getattr(xp, "lstm_layer_backward", None)
-    if in_one_piece is None:
-        return layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased)
-    gradients = in_one_piece(g[0], g[1], xs[2], out2, out3, reverse=reverse)
-    return list(gradients[:3 + biased])
-
-
 # What torch runs for an LSTM of float32. Its backward looks at the output again: nobody may write into it until then.
 @op(outputs=("h", "last", KEPT, KEPT),
     xs=lambda xp, g, xs, out0, out2, out3, cell, sizes, reverse, biased:
-    mkldnn_rnn_layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased))
+    layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased))
 def mkldnn_rnn_layer(xp, *xs, cell, sizes, reverse, biased):
     return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
 

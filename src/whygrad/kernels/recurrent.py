@@ -1,0 +1,87 @@
+"""Recurrent layers of float32 as kernels: all steps of a layer in one call, forward and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from whygrad.kernels import recurrent_code as code
+from whygrad.kernels.cells import CELLS
+from whygrad.kernels.conv import declined, in_one_piece
+from whygrad.kernels.host import FLOAT32, host
+from whygrad.kernels.pool import pool
+from whygrad.kernels.stages import ALONE, plan_array, workspace
+
+_whygrad_internal_ = True
+
+# Multiplications below which one thread does all.
+ALONE_WORK = 1 << 18
+# A thread takes its sequences in two portions if each has at least so many.
+PORTION = 24
+
+
+def _suits(*arrays: Any) -> bool:
+    return all(type(x) is np.ndarray and x.dtype is FLOAT32 and x.size for x in arrays)
+
+
+@lru_cache(maxsize=256)
+def _plan(steps: int, batch: int, size: int, gates: int, panels: int, backwards: bool, threads: int) -> Any:
+    """`backwards` is the order of the walk."""
+    work = steps * batch * gates * size * size
+    together = -(-batch // threads)
+    if together >= 2 * PORTION:
+        together = -(-together // 2)
+    alone = ALONE if work < ALONE_WORK else 0
+    rounded = -(-size // host().lanes) * host().lanes
+    return plan_array(code.Plan(
+        each=0, shared=rounded * rounded * gates, panels=panels, panels_alone=alone or (ALONE if size < 64 else 0),
+        units=-(-batch // together), units_alone=alone, steps=steps, batch=batch, size=size, together=together,
+        first=steps - 1 if backwards else 0, onward=-1 if backwards else 1))
+
+
+def recurrent_layer(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def run(pre: Any, initial: Any, hidden: Any, *rest: Any, cell: str, sizes: Any, reverse: bool, biased: bool) -> Any:
+        made = CELLS[cell]
+        if sizes or len(rest) != biased or not _suits(pre, initial, hidden, *rest) or pre.ndim != 3:
+            return declined(numpy, pre, initial, hidden, *rest, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
+        steps, batch, size = pre.shape[0], pre.shape[1], hidden.shape[1]
+        vectors = -(-size // host().lanes)
+        blocks = code.panel_blocks(vectors, made.gates)
+        plan = _plan(steps, batch, size, made.gates, vectors // blocks, reverse, pool().threads())
+        outputs, activations, befores = (np.empty((steps, batch, width * size), FLOAT32)
+                                         for width in (1, made.activations, made.states))
+        befores[-1 if reverse else 0] = initial
+        last = np.empty((batch, made.states * size), FLOAT32)
+        code.forward(cell, blocks, size % host().lanes != 0, biased)(
+            plan, in_one_piece(pre), in_one_piece(hidden), in_one_piece(rest[0]) if biased else None, workspace(plan), outputs,
+            activations, befores, last)
+        rows = steps * batch
+        return outputs, last, activations.reshape(rows, -1), befores.reshape(rows, -1)
+
+    return run
+
+
+mkldnn_rnn_layer = recurrent_layer
+
+
+def recurrent_layer_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def run(g_outputs: Any, g_last: Any, hidden: Any, activations: Any, befores: Any, *, cell: str, reverse: bool) -> Any:
+        if not _suits(g_outputs, g_last, hidden, activations, befores):
+            return declined(numpy, g_outputs, g_last, hidden, activations, befores, cell=cell, reverse=reverse)
+        made = CELLS[cell]
+        steps, batch, size = g_outputs.shape
+        vectors = -(-size // host().lanes)
+        blocks = code.panel_blocks(vectors, 1)
+        plan = _plan(steps, batch, size, made.gates, vectors // blocks, not reverse, pool().threads())
+        g_linear = np.empty((steps * batch, made.gates * size), FLOAT32)
+        g_pre = np.empty_like(g_linear) if made.added < made.gates else None
+        g_state = np.array(g_last, order="C")
+        code.backward(cell, blocks, size % host().lanes != 0)(
+            plan, in_one_piece(g_outputs), in_one_piece(hidden), in_one_piece(activations), in_one_piece(befores),
+            workspace(plan), g_pre, g_linear, g_state)
+        return g_linear if g_pre is None else g_pre, g_linear, g_state
+
+    return run

@@ -1,0 +1,295 @@
+"""A recurrent layer over all steps of a sequence, and back: each thread takes some sequences of the batch through all of it,
+so that nobody waits for anybody between two steps.
+
+The hidden weight is laid out once, in panels: for each number k that is summed over, the vectors that are multiplied with
+it. A panel is met by several sequences at a time, whose sums stay in registers. A sequence's numbers are added up in the
+same order whoever its neighbours are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from whygrad.kernels.cells import CELLS
+from whygrad.kernels.host import host
+from whygrad.kernels.stages import Stage, Task, staged
+from whygrad.kernels.tiles import lanes_within, load_some, smaller, store_some, transposed
+from whygrad.kernels.values import F32, POINTER, Value
+
+_whygrad_internal_ = True
+
+
+class Plan(NamedTuple):
+    each: int
+    shared: int
+    panels: int
+    panels_alone: int
+    units: int
+    units_alone: int
+    steps: int
+    batch: int
+    size: int
+    together: int  # sequences in a unit
+    first: int  # the step to begin with, and from there to the next
+    onward: int
+
+
+def heights() -> tuple[int, ...]:
+    """How many sequences are multiplied with a panel at a time: as many as there are, the largest first."""
+    return (6, 4, 2, 1) if host().lanes == 16 else (3, 1)
+
+
+def panel_blocks(blocks: int, gates: int) -> int:
+    """Of so many vectors of hidden numbers, how many share a panel: about four vectors with all their gates."""
+    return max(n for n in range(1, max(1, 4 // gates) + 1) if blocks % n == 0)
+
+
+class Vectors:
+    """Reads and writes vectors of `size` numbers; of the last one, if it is `ragged`, only what there is."""
+
+    def __init__(self, f: Task, ragged: bool) -> None:
+        self.f = f
+        self.size = f.field("size")
+        self.ragged = ragged
+        self.lanes = host().lanes
+
+    def load(self, base: Value, place: Value, j: Value) -> Value:
+        """The vector at `base[place + j]`, j being the number of its first element among `size`."""
+        if self.ragged:
+            return load_some(self.f, base, place + j, lanes_within(self.f, j, self.size, self.lanes))
+        return self.f.load(F32, base, place + j, self.lanes)
+
+    def store(self, value: Value, base: Value, place: Value, j: Value) -> None:
+        if self.ragged:
+            store_some(self.f, value, base, place + j, lanes_within(self.f, j, self.size, self.lanes))
+        else:
+            self.f.store(value, base, place + j)
+
+
+def _products(f: Task, rows: list[Value], panel: Value, count: Value, start: list[list[Value]]) -> list[list[Value]]:
+    """start + the sum over k of rows[r][k] * (vector v of the panel for k), for all r and v."""
+    lanes, width = host().lanes, len(start[0])
+    sums = [[f.variable(value) for value in row] for row in start]
+    with f.loop(0, count) as k:
+        vectors = [f.load(F32, panel, k * (width * lanes) + v * lanes, lanes) for v in range(width)]
+        for row, totals in zip(rows, sums, strict=True):
+            factor = f.load(F32, row, k).spread(lanes)
+            for vector, total in zip(vectors, totals, strict=True):
+                total.set(f.fma(factor, vector, total.get()))
+    return [[total.get() for total in row] for row in sums]
+
+
+def _in_tiles(f: Task, count: Value, tile: Callable[[Value, int], None]) -> None:
+    """`tile(first, height)` for all of range(count)."""
+    done = f.integer(0)
+    for height in heights():
+        until = done + (count - done) // height * height
+        with f.loop(done, until, height) as first:
+            tile(first, height)
+        done = until
+
+
+def _each_step(f: Task, visit: Callable[[Value, Value, Value, Value], None]) -> None:
+    """`visit(first sequence, number of sequences, step, which one it is in the order of the walk)`."""
+    steps, batch, together = f.fields("steps batch together")
+    with f.loop(f.low, f.high) as unit:
+        first = unit * together
+        count = smaller(f, batch - first, together)
+        with f.loop(0, steps) as walked:
+            visit(first, count, f.field("first") + walked * f.field("onward"), walked)
+    f.end()
+
+
+PRE, HIDDEN, BIAS, WORKSPACE, OUTPUTS, ACTIVATIONS, BEFORES, LAST = range(8)
+
+
+@lru_cache(maxsize=256)
+def forward(cell: str, blocks: int, ragged: bool, biased: bool) -> Callable[..., Any]:
+    """run(plan, pre, hidden, bias, workspace, outputs, activations, befores, last). The first of `befores` is given.
+
+    `blocks` is the number of a panel's vectors for each gate.
+    """
+
+    def write(module: Any, name: str) -> list[Stage]:
+        pack = Task(module, f"{name}_pack", Plan._fields)
+        _write_panels(pack, CELLS[cell].gates, blocks)
+        steps = Task(module, f"{name}_steps", Plan._fields)
+        _write_forward(steps, cell, blocks, ragged, biased)
+        return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
+
+    return staged("recurrent_layer", f"recurrent {cell} {blocks} {ragged} {biased}", "ffowffff", write)
+
+
+def _rounded(f: Task, n: Value) -> Value:
+    lanes = host().lanes
+    return (n + (lanes - 1)) // lanes * lanes
+
+
+def _write_panels(f: Task, gates: int, blocks: int) -> None:
+    """For each k, `blocks` times the gates' vectors: the weight turned, a square of lanes x lanes at a time."""
+    lanes, width = host().lanes, gates * blocks
+    size = f.field("size")
+    height = _rounded(f, size)
+    with f.loop(f.low, f.high) as number, f.loop(0, blocks) as block, f.loop(0, gates) as gate:
+        target = f.pointer(F32, f.array(WORKSPACE), number * height * (width * lanes) + (block * gates + gate) * lanes)
+        j = (number * blocks + block) * lanes
+        with f.loop(0, size, lanes) as k:
+            within = lanes_within(f, k, size, lanes)
+            square = []
+            for lane in range(lanes):
+                there = j + lane < size
+                mask = within & Value(f, f.b.select(there.v, _all(f, True).v, _all(f, False).v))
+                square.append(load_some(f, f.array(HIDDEN), (gate * size + f.choose(there, j + lane, 0)) * size + k, mask))
+            for lane, row in enumerate(transposed(f, square)):
+                f.store(row, target, (k + lane) * (width * lanes))
+    f.end()
+
+
+def _all(f: Task, yes: bool) -> Value:
+    return f.constant(yes, ir.IntType(1), host().lanes)
+
+
+def _write_forward(f: Task, name: str, blocks: int, ragged: bool, biased: bool) -> None:
+    cell, lanes = CELLS[name], host().lanes
+    gates, width = cell.gates, cell.gates * blocks
+    size, batch, panels = f.fields("size batch panels")
+    vectors = Vectors(f, ragged)
+    height = _rounded(f, size)
+    scratch = _scratch(f, heights()[0] * width * lanes)
+
+    def visit(first: Value, count: Value, step: Value, walked: Value) -> None:
+        before = f.pointer(F32, f.array(BEFORES), (step * batch + first) * (cell.states * size))
+        following = f.pointer(F32, f.array(BEFORES), ((step + f.field("onward")) * batch + first) * (cell.states * size))
+        is_last = walked.equals(f.field("steps") - 1)
+        after = Value(f, f.b.select(is_last.v, f.pointer(F32, f.array(LAST), first * (cell.states * size)).v, following.v))
+        pre = f.pointer(F32, f.array(PRE), (step * batch + first) * (gates * size))
+        activations = f.pointer(F32, f.array(ACTIVATIONS), (step * batch + first) * (cell.activations * size))
+        outputs = f.pointer(F32, f.array(OUTPUTS), (step * batch + first) * size)
+        with f.loop(0, panels) as number:
+            panel = f.pointer(F32, f.array(WORKSPACE), number * height * (width * lanes))
+
+            def tile(row: Value, rows: int) -> None:
+                start = [[begin(row + r, block, gate) for block in range(blocks) for gate in range(gates)] for r in range(rows)]
+                states = [f.pointer(F32, before, (row + r) * (cell.states * size)) for r in range(rows)]
+                for i, totals in enumerate(_products(f, states, panel, size, start)):
+                    for v, total in enumerate(totals):
+                        f.store(total, scratch, (i * width + v) * lanes)
+                with f.loop(0, rows) as r, f.loop(0, blocks) as block:
+                    finish(row + r, (number * blocks + block) * lanes, (r * blocks + block) * (gates * lanes))
+
+            def begin(row: Value, block: int, gate: int) -> Value:
+                j = (number * blocks + block) * lanes
+                value = vectors.load(f.array(BIAS), size * gate, j) if biased else f.zeros(F32, lanes)
+                return value + vectors.load(pre, (row * gates + gate) * size, j) if gate < cell.added else value
+
+            def finish(row: Value, j: Value, sums: Value) -> None:
+                totals = [f.load(F32, scratch, sums + gate * lanes, lanes) for gate in range(gates)]
+                of_input = vectors.load(pre, (row * gates + gates - 1) * size, j)
+                states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
+                made = cell.forward(f, totals, of_input, states)
+                for i, value in enumerate(made.activations):
+                    vectors.store(value, activations, (row * cell.activations + i) * size, j)
+                for i, value in enumerate(made.state):
+                    vectors.store(value, after, (row * cell.states + i) * size, j)
+                vectors.store(made.state[0], outputs, row * size, j)
+
+            _in_tiles(f, count, tile)
+
+    _each_step(f, visit)
+
+
+def _scratch(f: Task, floats: int) -> Value:
+    with f.b.goto_entry_block():
+        place = f.b.alloca(F32, floats)
+        place.align = 64
+        return Value(f, f.b.bitcast(place, POINTER))
+
+
+G_OUTPUTS, _, B_ACTIVATIONS, B_BEFORES, B_WORKSPACE, G_PRE, G_LINEAR, G_STATE = range(8)
+
+
+@lru_cache(maxsize=256)
+def backward(cell: str, blocks: int, ragged: bool) -> Callable[..., Any]:
+    """run(plan, g_outputs, hidden, activations, befores, workspace, g_pre, g_linear, g_state).
+
+    `g_state` begins as the gradient of the last state and ends as that of the first one; `g_pre` is None where it is the
+    same as `g_linear`. `blocks` is the number of a panel's vectors.
+    """
+
+    def write(module: Any, name: str) -> list[Stage]:
+        pack = Task(module, f"{name}_pack", Plan._fields)
+        _write_column_panels(pack, CELLS[cell].gates, blocks, ragged)
+        steps = Task(module, f"{name}_steps", Plan._fields)
+        _write_backward(steps, cell, blocks, ragged)
+        return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
+
+    return staged("recurrent_layer_backward", f"recurrent back {cell} {blocks} {ragged}", "ffffwoff", write)
+
+
+def _write_column_panels(f: Task, gates: int, blocks: int, ragged: bool) -> None:
+    """For each k, `blocks` neighbouring vectors of row k of the weight."""
+    lanes = host().lanes
+    size = f.field("size")
+    vectors = Vectors(f, ragged)
+    with f.loop(f.low, f.high) as number:
+        target = f.pointer(F32, f.array(B_WORKSPACE), number * size * (gates * blocks * lanes))
+        with f.loop(0, size * gates) as k:
+            for block in range(blocks):
+                value = vectors.load(f.array(HIDDEN), k * size, (number * blocks + block) * lanes)
+                f.store(value, target, (k * blocks + block) * lanes)
+    f.end()
+
+
+def _write_backward(f: Task, name: str, blocks: int, ragged: bool) -> None:
+    cell, lanes = CELLS[name], host().lanes
+    gates = cell.gates
+    size, batch, panels = f.fields("size batch panels")
+    vectors = Vectors(f, ragged)
+
+    def visit(first: Value, count: Value, step: Value, walked: Value) -> None:
+        def of_step(array: int, width: int) -> Value:
+            return f.pointer(F32, f.array(array), (step * batch + first) * (size * width))
+
+        g_outputs, g_linear, before = of_step(G_OUTPUTS, 1), of_step(G_LINEAR, gates), of_step(B_BEFORES, cell.states)
+        activations = of_step(B_ACTIVATIONS, cell.activations)
+        g_state = f.pointer(F32, f.array(G_STATE), first * (cell.states * size))
+
+        def at(row: Value, j: Value) -> Any:
+            g = [vectors.load(g_state, (row * cell.states + i) * size, j) for i in range(cell.states)]
+            g[0] = g[0] + vectors.load(g_outputs, row * size, j)
+            kept = [vectors.load(activations, (row * cell.activations + i) * size, j) for i in range(cell.activations)]
+            states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
+            return cell.backward(f, g, kept, states)
+
+        with f.loop(0, count) as row, f.loop(0, size, lanes) as j:
+            made = at(row, j)
+            for gate, value in enumerate(made.linear):
+                vectors.store(value, g_linear, (row * gates + gate) * size, j)
+            if made.new is not None:
+                g_pre = of_step(G_PRE, gates)
+                for gate, value in enumerate([*made.linear[:-1], made.new]):
+                    vectors.store(value, g_pre, (row * gates + gate) * size, j)
+            if made.memory is not None:
+                vectors.store(made.memory, g_state, (row * cell.states + 1) * size, j)
+            vectors.store(f.zeros(F32, lanes) if made.carried is None else made.carried, g_state, row * cell.states * size, j)
+
+        with f.loop(0, panels) as number:
+            panel = f.pointer(F32, f.array(B_WORKSPACE), number * size * (gates * blocks * lanes))
+
+            def tile(row: Value, rows: int) -> None:
+                places = [(row + r) * cell.states * size for r in range(rows)]
+                columns = [(number * blocks + block) * lanes for block in range(blocks)]
+                start = [[vectors.load(g_state, place, j) for j in columns] for place in places]
+                gradients = [f.pointer(F32, g_linear, (row + r) * (gates * size)) for r in range(rows)]
+                sums = _products(f, gradients, panel, size * gates, start)
+                for place, totals in zip(places, sums, strict=True):
+                    for j, total in zip(columns, totals, strict=True):
+                        vectors.store(total, g_state, place, j)
+
+            _in_tiles(f, count, tile)
+
+    _each_step(f, visit)
