@@ -17,6 +17,8 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("softmax", "softmax_backward", "log_softmax", "log_softmax_backward"), "softmax"),
     **dict.fromkeys(("layer_norm", "layer_norm_input", "layer_norm_weight", "channel_moments", "batch_norm", "batch_norm_input",
                      "batch_norm_weight"), "normalize"),
+    **dict.fromkeys(("scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_flash_attention_for_cpu_backward"),
+                    "attention"),
     **dict.fromkeys(("mkldnn_rnn_layer", "lstm_layer_backward"), "lstm"),
     **dict.fromkeys(("sum", "sum_all", "mean", "mean_all", "sum_to"), "reduce"),
     **dict.fromkeys(("convolution", "convolution_transpose", "convolution_weight"), "conv"),
