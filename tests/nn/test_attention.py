@@ -350,15 +350,19 @@ def test_choice_of_kernel(backends: str, dims: int) -> None:
 
 
 @pytest.mark.parametrize("masks", [(), (BOOLS,), (NUMBERS, BOOLS)])
-def test_kernel_and_definition_agree(masks: tuple[np.ndarray, ...]) -> None:
+@pytest.mark.parametrize("heads", [4, 2])
+@pytest.mark.parametrize("causal", [False, True])
+def test_kernel_and_definition_agree(masks: tuple[np.ndarray, ...], heads: int, causal: bool) -> None:
     from whygrad.backends import raw
     from whygrad.ops import TABLE
 
     name = "scaled_dot_product_flash_attention_for_cpu"
-    out, weights = getattr(raw, name)(Q, K, V, *masks, scale=0.4)
-    for a, b in zip((out, weights), TABLE[name].forward(raw, Q, K, V, *masks, scale=0.4), strict=True):
+    statics = {"scale": 0.4, "causal": causal}
+    k, v = K[:, :heads], V[:, :heads]
+    out, sums = getattr(raw, name)(Q, k, v, *masks, **statics)
+    for a, b in zip((out, sums), TABLE[name].forward(raw, Q, k, v, *masks, **statics), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
-    arguments = (f(*out.shape), Q, K, V, weights)
+    arguments = (f(*out.shape), Q, k, v, out, sums, *masks)
     back = f"{name}_backward"
-    for a, b in zip(getattr(raw, back)(*arguments, scale=0.4), TABLE[back].forward(raw, *arguments, scale=0.4), strict=True):
+    for a, b in zip(getattr(raw, back)(*arguments, **statics), TABLE[back].forward(raw, *arguments, **statics), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

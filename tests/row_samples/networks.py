@@ -146,15 +146,16 @@ SAMPLES |= {
 
 # attention and recurrent layers
 
-QKV = real(1, 2, 2, 3), real(1, 2, 3, 3, seed=1), real(1, 2, 3, 2, seed=2)
-ATTENTION = {"scale": 0.6, "second_fails": RuntimeError}
+QKV = real(1, 2, 2, 3), real(1, 2, 3, 3, seed=1), real(1, 2, 3, 3, seed=2)
+ATTENTION = {"scale": 0.6, "causal": False, "second_fails": RuntimeError}
 SAMPLES |= {
     "safe_softmax": [case(real(2, 3), axis=(1,)), case(some([-math.inf, -math.inf], [1.0, -math.inf]), axis=(1,))],
     "scaled_dot_product_flash_attention_for_cpu": [
         case(*QKV, **ATTENTION), case(*QKV, Constant(real(2, 3)), **ATTENTION),
-        case(*QKV, mask([1, 0, 1], [0, 0, 0]), **ATTENTION)],
+        case(*QKV, mask([1, 0, 1], [0, 0, 0]), **ATTENTION), case(*QKV, **{**ATTENTION, "causal": True})],
     "scaled_dot_product_flash_attention_for_cpu_backward": [
-        case(real(1, 2, 2, 2), *QKV, Constant(real(1, 2, 2, 3, low=0.1, high=0.9)), scale=0.6, fails=RuntimeError)],
+        case(real(1, 2, 2, 3), *QKV, real(1, 2, 2, 3, seed=3), Constant(real(1, 2, 2, low=1, high=2)), scale=0.6, causal=False,
+             fails=RuntimeError)],
 }
 
 

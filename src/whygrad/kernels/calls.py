@@ -109,14 +109,15 @@ class Entry:
         found = self.f.module.globals.get(symbol) or ir.GlobalVariable(self.f.module, I8, symbol)
         return Value(self.f, found)
 
-    def array(self, value: Value, code: str, writeable: bool = False) -> Array:
-        """Require an ndarray of this dtype, in one piece."""
+    def array(self, value: Value, code: str, writeable: bool = False, in_one_piece: bool = True) -> Array:
+        """Require an ndarray of this dtype, in one piece if its strides are not the caller's business."""
         f = self.f
         self.require(self.same(f.load(POINTER, value, host.TYPE // 8), "numpy_array_type"))
         self.require(self.same(f.load(POINTER, value, host.DTYPE // 8), f"numpy_dtype_{code}".replace("?", "bool")))
-        flags = f.load(I32, value, host.FLAGS // 4)
-        wanted = host.CONTIGUOUS_AND_ALIGNED | (host.WRITEABLE if writeable else 0)
-        self.require_shape((flags & wanted).equals(wanted))
+        wanted = (host.CONTIGUOUS_AND_ALIGNED if in_one_piece else 0) | (host.WRITEABLE if writeable else 0)
+        if wanted:
+            flags = f.load(I32, value, host.FLAGS // 4)
+            self.require_shape((flags & wanted).equals(wanted))
         return Array(f, value)
 
     def number(self, value: Value) -> Value:

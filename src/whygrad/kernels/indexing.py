@@ -7,14 +7,15 @@ has time takes a row of the table and its list. So the sum is the same whoever d
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from whygrad.kernels.conv import declined, in_one_piece
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import ALONE, Stage, Task, plan_array, staged
+from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import copy_row, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I64, Value
 
@@ -27,9 +28,8 @@ WORTH_IT = 8192
 SHORTEST = 8
 
 
-class Plan(NamedTuple):
-    each: int
-    shared: int
+@dataclass(kw_only=True)
+class RowsPlan(Plan):
     numbers: int  # of rows
     numbers_alone: int
     rows: int  # of the table
@@ -42,8 +42,10 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _plan(count: int, rows: int, width: int, apart: int) -> Any:
-    return plan_array(Plan(0, 0, count, ALONE if count * width < ALONE_BELOW else 0, rows,
-                           ALONE if max(count, rows) * width < ALONE_BELOW else 0, 1, ALONE, width, apart))
+    return RowsPlan(
+        each=0, shared=0, numbers=count, numbers_alone=ALONE if count * width < ALONE_BELOW else 0, rows=rows,
+        rows_alone=ALONE if max(count, rows) * width < ALONE_BELOW else 0, one=1, one_alone=ALONE, width=width, apart=apart,
+    ).array()
 
 
 @cache
@@ -51,7 +53,7 @@ def _take() -> Callable[..., Any]:
     """run(plan, table, index, missing, result): `missing` becomes 1 if there is a number that no row has."""
 
     def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_task", Plan._fields)
+        f = Task(module, f"{name}_task", RowsPlan)
         table, index, missing, result = (f.array(i) for i in range(4))
         width, rows = f.fields("width rows")
         with f.loop(f.low, f.high) as i:
@@ -74,7 +76,7 @@ def _add(fresh: bool) -> Callable[..., Any]:
     to zeros if it is `fresh`. `first` and `following` are for the lists."""
 
     def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_lists", Plan._fields)
+        f = Task(module, f"{name}_lists", RowsPlan)
         index, missing, first, following = (f.array(i) for i in range(4))
         count, rows = f.fields("numbers rows")
         with f.loop(0, rows) as row:
@@ -90,7 +92,7 @@ def _add(fresh: bool) -> Callable[..., Any]:
                 with lost:
                     f.store(f.integer(1), missing)
         f.end()
-        sums = Task(module, f"{name}_sums", Plan._fields)
+        sums = Task(module, f"{name}_sums", RowsPlan)
         _write_sums(sums, fresh)
         return [Stage(f, "one", "one_alone"), Stage(sums, "rows", "rows_alone")]
 

@@ -13,7 +13,7 @@ from whygrad.kernels.cells import CELLS
 from whygrad.kernels.conv import declined, in_one_piece
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.pool import pool
-from whygrad.kernels.stages import ALONE, plan_array, workspace
+from whygrad.kernels.stages import ALONE, workspace
 
 _whygrad_internal_ = True
 
@@ -36,10 +36,10 @@ def _plan(steps: int, batch: int, size: int, gates: int, panels: int, backwards:
         together = -(-together // 2)
     alone = ALONE if work < ALONE_WORK else 0
     rounded = -(-size // host().lanes) * host().lanes
-    return plan_array(code.Plan(
+    return code.StepsPlan(
         each=0, shared=rounded * rounded * gates, panels=panels, panels_alone=alone or (ALONE if size < 64 else 0),
         units=-(-batch // together), units_alone=alone, steps=steps, batch=batch, size=size, together=together,
-        first=steps - 1 if backwards else 0, onward=-1 if backwards else 1))
+        first=steps - 1 if backwards else 0, onward=-1 if backwards else 1).array()
 
 
 def recurrent_layer(numpy: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,23 +9,23 @@ same order whoever its neighbours are.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import ir
 
 from whygrad.kernels.cells import CELLS
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import Stage, Task, staged
+from whygrad.kernels.stages import Plan, Stage, Task, staged
 from whygrad.kernels.tiles import lanes_within, load_some, smaller, store_some, transposed
 from whygrad.kernels.values import F32, POINTER, Value
 
 _whygrad_internal_ = True
 
 
-class Plan(NamedTuple):
-    each: int
-    shared: int
+@dataclass(kw_only=True)
+class StepsPlan(Plan):
     panels: int
     panels_alone: int
     units: int
@@ -115,9 +115,9 @@ def forward(cell: str, blocks: int, ragged: bool, biased: bool) -> Callable[...,
     """
 
     def write(module: Any, name: str) -> list[Stage]:
-        pack = Task(module, f"{name}_pack", Plan._fields)
+        pack = Task(module, f"{name}_pack", StepsPlan)
         _write_panels(pack, CELLS[cell].gates, blocks)
-        steps = Task(module, f"{name}_steps", Plan._fields)
+        steps = Task(module, f"{name}_steps", StepsPlan)
         _write_forward(steps, cell, blocks, ragged, biased)
         return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
 
@@ -221,9 +221,9 @@ def backward(cell: str, blocks: int, ragged: bool) -> Callable[..., Any]:
     """
 
     def write(module: Any, name: str) -> list[Stage]:
-        pack = Task(module, f"{name}_pack", Plan._fields)
+        pack = Task(module, f"{name}_pack", StepsPlan)
         _write_column_panels(pack, CELLS[cell].gates, blocks, ragged)
-        steps = Task(module, f"{name}_steps", Plan._fields)
+        steps = Task(module, f"{name}_steps", StepsPlan)
         _write_backward(steps, cell, blocks, ragged)
         return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
 

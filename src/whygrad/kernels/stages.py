@@ -115,7 +115,8 @@ class Stage:
 def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[Stage]]) -> Callable[..., Any]:
     """A callable run(plan, *arrays) that does the stages which `write(module, name)` gives, and returns its last array.
 
-    `arrays` has a letter for each: "f" float32, "i" int64, "o" float32 or None, "w" the workspace.
+    `arrays` has a letter for each: "f" float32, "v" the same with any strides, "i" int64, "o" float32 or None, "w" the
+    workspace.
     """
 
     def build(module: Any, symbol: str) -> None:
@@ -146,7 +147,7 @@ def _write_entry(module: Any, name: str, arrays: str, stages: list[Stage]) -> No
                 given.set(entry.array(argument, "f4").data)
             values.append(given.get())
             continue
-        array = entry.array(argument, "i8" if letter == "i" else "f4")
+        array = entry.array(argument, "i8" if letter == "i" else "f4", in_one_piece=letter != "v")
         values.append(array.data)
         if letter == "w":
             # Another thread may have changed the number of threads since the workspace was made.

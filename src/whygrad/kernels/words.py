@@ -20,6 +20,8 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("recurrent_layer", "mkldnn_rnn_layer", "recurrent_layer_backward"), "recurrent"),
     **dict.fromkeys(("embedding", "embedding_backward", "index", "index_backward", "index_select", "index_select_backward"),
                     "indexing"),
+    **dict.fromkeys(("scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_flash_attention_for_cpu_backward"),
+                    "attention"),
     **dict.fromkeys(("sum", "sum_all", "mean", "mean_all", "sum_to"), "reduce"),
     **dict.fromkeys(("convolution", "convolution_transpose", "convolution_weight"), "conv"),
     **dict.fromkeys(("avg_pool", "avg_pool_backward", "max_pool", "max_pool_values", "pool_scatter"), "pooling"),

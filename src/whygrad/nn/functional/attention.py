@@ -40,15 +40,14 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
     itself and what comes before. With `enable_gqa`, several heads of the query share one of key and value.
     """
     _check_attention(query, key, value, attn_mask)
-    if enable_gqa:
-        key, value = [_shared_heads(query, x) for x in (key, value)]
     if scale is None:
         scale = 1.0 / math.sqrt(query._array.shape[-1]) if query._array.shape[-1] else 1.0
-    if kernels.fused and _fits_one_kernel(query, key, value, attn_mask, dropout_p):
-        masks = [] if attn_mask is None else [attn_mask.detach()]
-        if is_causal:
-            masks.append(_lower_triangle(query, key))
-        return apply(TABLE["scaled_dot_product_flash_attention_for_cpu"], query, key, value, *masks, scale=scale)[0]
+    if kernels.fused and _fits_one_kernel(query, key, value, attn_mask, dropout_p, enable_gqa):
+        masks = () if attn_mask is None else (attn_mask.detach(),)
+        return apply(TABLE["scaled_dot_product_flash_attention_for_cpu"], query, key, value, *masks, scale=scale,
+                     causal=is_causal)[0]
+    if enable_gqa:
+        key, value = [_shared_heads(query, x) for x in (key, value)]
     if not kernels.composed:
         raise RuntimeError("No available kernel.  Aborting execution." if kernels.fused else
                            "No viable backend for scaled_dot_product_attention was found. This is likely due to turning "
@@ -84,15 +83,16 @@ def _shared_heads(query: Any, x: Any) -> Any:
     return x if heads == own else x.repeat_interleave(heads // own, -3)
 
 
-def _fits_one_kernel(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float) -> bool:
+def _fits_one_kernel(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, enable_gqa: bool) -> bool:
     """Whether torch has a kernel for all of it."""
     q, k, v = query._array, key._array, value._array
     if not q.ndim == k.ndim == v.ndim == 4 or dropout_p or q.dtype.kind not in "fV":
         return False
-    if not (q.shape[:2] == k.shape[:2] == v.shape[:2] and q.shape[3] == k.shape[3] == v.shape[3]
-            and k.shape[2] == v.shape[2]):
+    if k.shape != v.shape or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
         return False
-    if not (q.size and k.size) or any(x.strides[3] != x.itemsize for x in (q, k, v)):
+    if not (q.size and k.size) or any([x.strides[3] != x.itemsize for x in (q, k, v)]):
+        return False
+    if q.shape[1] != k.shape[1] and (not enable_gqa or q.shape[1] % k.shape[1]):
         return False
     if attn_mask is None:
         return True
