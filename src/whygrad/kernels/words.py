@@ -19,6 +19,7 @@ WORDS: dict[str, str] = {
                      "batch_norm_weight"), "normalize"),
     **dict.fromkeys(("mkldnn_rnn_layer", "lstm_layer_backward"), "lstm"),
     **dict.fromkeys(("sum", "sum_all", "mean", "mean_all", "sum_to"), "reduce"),
+    **dict.fromkeys(("mm", "bmm", "matmul", "matmul_folded", "linear", "linear_folded", "addmm", "contract"), "gemm"),
     **dict.fromkeys(("convolution", "convolution_transpose", "convolution_weight"), "conv"),
     **dict.fromkeys(("avg_pool", "avg_pool_backward", "max_pool", "max_pool_values", "pool_scatter"), "pooling"),
 }
