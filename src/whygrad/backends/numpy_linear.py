@@ -96,14 +96,14 @@ def _plan(a: tuple[int, ...], b: tuple[int, ...], out: tuple[int, ...]) -> Plan:
                 tuple([result.index(label) for label in out]), len(batch), len(rows), len(inner))
 
 
-def contract(a: Any, b: Any, *, a_labels: Any, b_labels: Any, out_labels: Any) -> Any:
+def contract(a: Any, b: Any, *, a_labels: Any, b_labels: Any, out_labels: Any, product: Any = _product) -> Any:
     plan = _plan(a_labels, b_labels, out_labels)
     a, b = a.transpose(plan.a_axes), b.transpose(plan.b_axes)
     batch = a.shape[:plan.batch]
     rows, columns = a.shape[plan.batch:plan.batch + plan.rows], b.shape[plan.batch + plan.inner:]
     if plan.inner:
         inner = math.prod(b.shape[plan.batch:plan.batch + plan.inner])
-        out = _product(a.reshape(*batch, math.prod(rows), inner), b.reshape(*batch, inner, math.prod(columns)))
+        out = product(a.reshape(*batch, math.prod(rows), inner), b.reshape(*batch, inner, math.prod(columns)))
         out = out.reshape(batch + rows + columns)
     else:
         out = np.multiply(a.reshape(a.shape + (1,) * len(columns)), b.reshape(batch + (1,) * len(rows) + columns))

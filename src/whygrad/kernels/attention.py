@@ -277,7 +277,7 @@ def _plan(shape: tuple[int, ...], kv: tuple[int, ...], strides: tuple[tuple[int,
 
 
 def _suit(*arrays: Any) -> bool:
-    return all([x.dtype is FLOAT32 for x in arrays])
+    return all(x.dtype is FLOAT32 for x in arrays)
 
 
 def scaled_dot_product_flash_attention_for_cpu(numpy: Callable[..., Any]) -> Callable[..., Any]:

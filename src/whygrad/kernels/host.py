@@ -25,7 +25,8 @@ class Unavailable(Exception):
 TYPE, DATA, NDIM, SHAPE, STRIDES, DTYPE, FLAGS = 8, 16, 24, 32, 40, 56, 64
 TUPLE_ITEMS, BYTES_DATA = 24, 32
 OWNS_DATA = 0x4
-CONTIGUOUS_AND_ALIGNED, ALIGNED, WRITEABLE = 0x1 | 0x100, 0x100, 0x400
+ALIGNED, WRITEABLE = 0x100, 0x400
+CONTIGUOUS_AND_ALIGNED = 0x1 | ALIGNED
 
 # Places in NumPy's table of C functions; they never move.
 ARRAY_TYPE, NEW_FROM_DESCR, SET_HANDLER = 2, 94, 304
@@ -98,6 +99,8 @@ class Host:
         self.data_layout = str(self.target.target_data)
         # float32 numbers in one register.
         self.lanes = 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
+        # Vector registers.
+        self.registers = 32 if features.get("avx512f") or self.triple.startswith(("aarch64", "arm64")) else 16
         for name, address in {
             "whygrad_counted": ctypes.addressof(counted), "numpy_array_type": id(np.ndarray),
             "numpy_new_from_descr": numpy_functions()[NEW_FROM_DESCR],

@@ -23,6 +23,7 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_flash_attention_for_cpu_backward"),
                     "attention"),
     **dict.fromkeys(("sum", "sum_all", "mean", "mean_all", "sum_to"), "reduce"),
+    **dict.fromkeys(("mm", "bmm", "matmul", "matmul_folded", "linear", "linear_folded", "addmm", "contract"), "gemm"),
     **dict.fromkeys(("convolution", "convolution_transpose", "convolution_weight"), "conv"),
     **dict.fromkeys(("avg_pool", "avg_pool_backward", "max_pool", "max_pool_values", "pool_scatter"), "pooling"),
 }

@@ -90,7 +90,7 @@ def _fits_one_kernel(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p
         return False
     if k.shape != v.shape or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
         return False
-    if not (q.size and k.size) or any([x.strides[3] != x.itemsize for x in (q, k, v)]):
+    if not (q.size and k.size) or any(x.strides[3] != x.itemsize for x in (q, k, v)):
         return False
     if q.shape[1] != k.shape[1] and (not enable_gqa or q.shape[1] % k.shape[1]):
         return False
