@@ -113,9 +113,9 @@ def _write_forward(module: Any, name: str) -> list[Stage]:
         v, v_row = f.place(2, sample, head // group)
         out, out_row = f.place(3, sample, head)
         f.turn(f.pointer(F32, q, first * q_row), q_row, rows, depth, q_turned, width, width, f.scale)
-        for half in (0, lanes):
-            f.store(f.constant(-math.inf, F32, lanes), highest, half)
-            f.store(f.zeros(F32, lanes), total, half)
+        for vector in (0, lanes):
+            f.store(f.constant(-math.inf, F32, lanes), highest, vector)
+            f.store(f.zeros(F32, lanes), total, vector)
         seen = f.choose(f.causal, smaller(f, keys, first + width), keys)
         with f.loop(0, seen, KEYS) as key:
             count = smaller(f, seen - key, f.integer(KEYS))
