@@ -19,7 +19,7 @@ import numpy as np
 from whygrad.backends.memory_order import empty_like
 from whygrad.kernels.functions import EXP, LN2_HIGH, LN2_LOW, log
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.panels import panel_width, write_product, write_turn
+from whygrad.kernels.panels import functions, panel_width
 from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged, workspace
 from whygrad.kernels.tiles import lane_numbers, lanes_within, load_some, smaller, store_some
 from whygrad.kernels.values import F32, F64, I32, I64, VOID, Function, Value
@@ -50,7 +50,7 @@ class AttentionPlan(Plan):
 
 
 class Attention(Task):
-    """What both directions need: places of arrays, and the two functions that panels are made with."""
+    """What both directions need: places of arrays, and the functions that work on panels."""
 
     def __init__(self, module: Any, name: str) -> None:
         super().__init__(module, f"{name}_task", AttentionPlan)
@@ -58,9 +58,7 @@ class Attention(Task):
         self.width = panel_width()
         self.scale = self.field("scale").bits_as(F64).to(F32)
         self.causal = self.field("causal").differs(0)
-        self._name = name
-        write_product(module, f"{name}_product", False)
-        write_turn(module, f"{name}_turn")
+        self._functions = functions()
 
     def place(self, number: int, sample: Value, head: Value) -> tuple[Value, Value]:
         """Where a head of an array begins, and how far apart its rows are."""
@@ -77,7 +75,7 @@ class Attention(Task):
         self._call("turn", *arguments)
 
     def _call(self, which: str, *arguments: Any) -> None:
-        self.call(f"{self._name}_{which}", VOID, *[x if isinstance(x, Value) else self.integer(x) for x in arguments])
+        self.call(self._functions[which], VOID, *[x if isinstance(x, Value) else self.integer(x) for x in arguments])
 
 
 def _exp(f: Function, x: Value) -> Value:
@@ -179,7 +177,6 @@ def _write_backward(module: Any, name: str) -> list[Stage]:
     f = Attention(module, name)
     lanes, width = f.lanes, f.width
     heads, group, queries, keys, depth = f.fields("heads group queries keys depth")
-    write_product(module, f"{name}_product_some", True)
     panel = depth * width
     k_turned = f.workspace(9)
     v_turned, g_k, g_v, weights = (f.pointer(F32, k_turned, panel * i) for i in range(1, 5))
@@ -221,7 +218,7 @@ def _write_backward(module: Any, name: str) -> list[Stage]:
                     f.product(depth, some, g, 1, g_row, weights, g_v, 1)
                     f.product(depth, some, q, 1, q_row, slopes, g_k, 1)
                     with f.loop(0, depth, width) as column:
-                        f._call("product_some", some, count, slopes, width, 1, f.pointer(F32, here, column), k_row,
+                        f._call("partial_product", some, count, slopes, width, 1, f.pointer(F32, here, column), k_row,
                                 f.pointer(F32, g_q, column), g_q_row, key, depth - column)
             for number, turned in ((6, g_k), (7, g_v)):
                 target, target_row = f.place(number, sample, shared)
@@ -281,6 +278,7 @@ def _suit(*arrays: Any) -> bool:
 
 
 def scaled_dot_product_flash_attention_for_cpu(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    functions()
     kernel = staged("attention", "attention", "vvvvfw", _write_forward)
 
     def run(q: Any, k: Any, v: Any, *masks: Any, scale: float, causal: bool) -> Any:
@@ -297,6 +295,7 @@ def scaled_dot_product_flash_attention_for_cpu(numpy: Callable[..., Any]) -> Cal
 
 
 def scaled_dot_product_flash_attention_for_cpu_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    functions()
     kernel = staged("attention_backward", "attention backward", "vvvvvvvvfw", _write_backward)
 
     def run(grad: Any, q: Any, k: Any, v: Any, out: Any, logarithms: Any, *masks: Any, scale: float, causal: bool) -> Any:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import hashlib
 import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,15 @@ def address_of(key: str, build: Callable[[Any, str], None]) -> int:
         return found
 
 
+def function_for_all(key: str, build: Callable[[Any, str], None]) -> str:
+    """The name under which the code of other kernels can call the function that `build(module, name)` writes."""
+    from llvmlite import binding
+
+    address = address_of(key, build)
+    binding.add_symbol(_names[key], address)
+    return _names[key]
+
+
 def address_beside(key: str, suffix: str) -> int:
     """The address of another function that the builder of `key` wrote, called `name + suffix`."""
     return int(_engine().get_function_address(_names[key] + suffix))
@@ -51,7 +61,8 @@ def _load(key: str, build: Callable[[Any, str], None]) -> int:
     path = cache_folder() / f"{digest}.o"
     code = _read(path)
     if code is None:
-        code = _compile(name, build)
+        with _without_collector():
+            code = _compile(name, build)
         counts["compiled"] += 1
         _write(path, code)
     else:
@@ -63,6 +74,18 @@ def _load(key: str, build: Callable[[Any, str], None]) -> int:
     if not found:
         raise RuntimeError(f"internal error: no code for {key}")
     return found
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Code is written with many small objects, none of which is garbage yet."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def _compile(name: str, build: Callable[[Any, str], None]) -> bytes:

@@ -1,12 +1,13 @@
 """Panels: matrices in a workspace whose rows are two vectors wide. Products with them, and transposing into and out of them.
 
-Both are functions of machine code that a kernel calls; what differs between calls (sizes, strides) are arguments.
+These are functions of machine code, compiled once, that kernels call; what differs between calls (sizes, strides) are arguments.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from whygrad.kernels.code import function_for_all
 from whygrad.kernels.host import host
 from whygrad.kernels.tiles import lanes_within, load_some, smaller, store_some, transposed
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
@@ -18,14 +19,21 @@ def panel_width() -> int:
     return 2 * host().lanes
 
 
-def write_product(module: Any, name: str, partial: bool) -> None:
+def functions() -> dict[str, str]:
+    """What they are called. To be asked for before a kernel that calls them is loaded."""
+    return {"product": function_for_all("panel product", lambda module, name: _write_product(module, name, False)),
+            "partial_product": function_for_all("panel partial product", lambda module, name: _write_product(module, name, True)),
+            "turn": function_for_all("panel turn", _write_turn)}
+
+
+def _write_product(module: Any, name: str, partial: bool) -> None:
     """product(m, k, a, a_row, a_step, b, b_row, c, c_row, keep, columns): c = a @ b, or c += a @ b if `keep`.
 
     `a` is m by k numbers, `a_row` apart down and `a_step` apart across; `b` is k rows of a panel, `c` m rows of one. If
     `partial`, only the first `columns` of `b` and `c` are there.
     """
     lanes = host().lanes
-    f = Function(module, name, VOID, [I64, I64, POINTER, I64, I64, POINTER, I64, POINTER, I64, I64, I64], internal=True)
+    f = Function(module, name, VOID, [I64, I64, POINTER, I64, I64, POINTER, I64, POINTER, I64, I64, I64])
     m, k, a, a_row, a_step, b, b_row, c, c_row, keep, columns = f.arguments
     halves = [0, lanes]
     masks = [lanes_within(f, f.integer(half), columns, lanes) for half in halves] if partial else []
@@ -68,13 +76,13 @@ def write_product(module: Any, name: str, partial: bool) -> None:
     f.b.ret_void()
 
 
-def write_turn(module: Any, name: str) -> None:
+def _write_turn(module: Any, name: str) -> None:
     """turn(source, source_row, rows, columns, target, target_row, count, factor): the transpose, times `factor`.
 
     `source` has `rows` rows of `columns` numbers, `target` gets `columns` rows of `count`: those beyond `rows` repeat the last.
     """
-    lanes = host().lanes
-    f = Function(module, name, VOID, [POINTER, I64, I64, I64, POINTER, I64, I64, F32], internal=True)
+    lanes = min(host().lanes, 8)  # squares of 16 take as long, and much longer to compile
+    f = Function(module, name, VOID, [POINTER, I64, I64, I64, POINTER, I64, I64, F32])
     source, source_row, rows, columns, target, target_row, count, factor = f.arguments
     wide = factor.spread(lanes)
     with f.loop(0, count, lanes) as i, f.loop(0, columns, lanes) as j:

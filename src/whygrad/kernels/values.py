@@ -57,6 +57,14 @@ class Some(int):
         return made
 
 
+class _Splat(ir.FormattedConstant):  # type: ignore[misc]
+    """A vector of the same number, written as one: programs are text before they are compiled."""
+
+    def __init__(self, scalar: Any, lanes: int) -> None:
+        self.type = ir.VectorType(scalar.type, int(lanes))
+        self.constant = f"splat ({scalar.type} {scalar.get_reference()})"
+
+
 class Value:
     """A number, or a vector of numbers, of a function being built."""
 
@@ -192,7 +200,7 @@ class Value:
         kind = ir.VectorType(self.v.type, lanes)
         undefined = ir.Constant(kind, ir.Undefined)
         first = self.f.b.insert_element(undefined, self.v, ir.Constant(I32, 0))
-        return Value(self.f, self.f.b.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)))
+        return Value(self.f, self.f.b.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, lanes), None)))
 
     def lane(self, i: int) -> Value:
         return self if self.lanes == 1 else Value(self.f, self.f.b.extract_element(self.v, ir.Constant(I32, i)))
@@ -233,7 +241,9 @@ class Function:
     def constant(self, number: Any, element: Any, lanes: int = 1) -> Value:
         convert: Any = {F32: rounded, F64: float}.get(element, int)
         scalar = ir.Constant(element, convert(number))
-        return Value(self, scalar if lanes == 1 else ir.Constant(ir.VectorType(element, lanes), [scalar] * lanes))
+        if lanes > 1:
+            scalar = _Splat(scalar, lanes)
+        return Value(self, scalar)
 
     def integer(self, number: int) -> Value:
         return self.constant(number, I64)
@@ -243,17 +253,18 @@ class Function:
 
     def pointer(self, element: Any, base: Value, index: Any = 0) -> Value:
         """The address of element `index` of an array of `element` that starts at `base`."""
-        typed = self.b.bitcast(base.v, element.as_pointer())
-        return Value(self, self.b.bitcast(self.b.gep(typed, [self._index(index)]), POINTER))
+        if isinstance(index, int) and not index:
+            return base
+        return Value(self, self.b.gep(base.v, [self._index(index)], source_etype=element))
 
     def load(self, element: Any, base: Value, index: Any = 0, lanes: int = 1) -> Value:
         """Lanes that are not in use are 0."""
+        place = self.pointer(element, base, index)
         if isinstance(lanes, Some):
             kind = vector(element, lanes)
-            return self.call(f"llvm.masked.load.v{lanes:d}{CODES[element]}.p0", kind, self.pointer(element, base, index),
+            return self.call(f"llvm.masked.load.v{lanes:d}{CODES[element]}.p0", kind, place,
                              self.constant(_alignment(element), I32), lanes.mask, ir.Constant(kind, None))
-        place = self.b.bitcast(self.pointer(element, base, index).v, vector(element, lanes).as_pointer())
-        return Value(self, self.b.load(place, align=_alignment(element)))
+        return Value(self, self.b.load(place.v, align=_alignment(element), typ=vector(element, lanes)))
 
     def store(self, value: Value, base: Value, index: Any = 0, lanes: int = 1) -> None:
         """`lanes` need be said only if not all are in use."""
