@@ -1,31 +1,124 @@
 """The kernel reader of optimizers: their `update`, written with `+=` for arrays, as one pass over a parameter and its buffers.
 
-The numbers of a step (learning rate, bias corrections ...) change, its formula does not: `update` is traced anew for
-each step, which costs as much as a few small operations, and the numbers in it become arguments of the same kernel.
+The numbers of a step (learning rate, bias corrections ...) change, its formula does not. So `update` runs on marks that do no
+more than write down what is done, which costs as much as a few small operations. What they wrote, without the numbers, says
+which kernel it is; the numbers become its arguments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 from whygrad.kernels.pointwise import compile_update
-from whygrad.kernels.trace import Cell, Number, Symbol, Untraceable, apply
+from whygrad.kernels.trace import Number, Symbol, Untraceable, apply
 
 _whygrad_internal_ = True
 
 
-def _word(name: str) -> Callable[..., Symbol]:
-    return lambda *arguments: apply(name, *arguments)
+class Tape:
+    """What was done: words, each with the places of its arguments. Places below 0 are numbers, in order from -1 down."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.done: list[Any] = []
+        self.numbers: list[float] = []
+
+    def add(self, word: str, *arguments: Any) -> int:
+        """Write down an operation; gives the place of its result."""
+        places = []
+        for argument in arguments:
+            if isinstance(argument, Mark):
+                places.append(argument.place)
+            elif isinstance(argument, Number):
+                self.numbers.append(float(argument))
+                places.append(-len(self.numbers))
+            else:
+                raise Untraceable(f"{word} of a {type(argument).__name__}")
+        self.done.append((word, *places))
+        return self.count + len(self.done) - 1
+
+    def symbols(self) -> list[Symbol]:
+        """The results, as formulas."""
+        found = [Symbol("input", (i,)) for i in range(self.count)]
+        for word, *places in self.done:
+            found.append(apply(word, *[found[i] if i >= 0 else Symbol("input", (self.count - i - 1,)) for i in places]))
+        return found
 
 
-def _clip(x: Any, low: Any, high: Any) -> Symbol:
-    return apply("minimum", apply("maximum", x, low), high)
+class Mark:
+    """A result."""
+
+    __slots__ = ("place", "tape")
+
+    def __init__(self, tape: Tape, place: int) -> None:
+        self.tape = tape
+        self.place = place
+
+    def __bool__(self) -> bool:
+        raise Untraceable("a branch on a value")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __neg__(self) -> Mark:
+        return Mark(self.tape, self.tape.add("neg", self))
+
+    def __pow__(self, exponent: Any) -> Mark:
+        if exponent != 2:
+            raise Untraceable(f"the power {exponent}")
+        return Mark(self.tape, self.tape.add("mul", self, self))
 
 
-VOCABULARY = SimpleNamespace(**{name: _word(name) for name in ("sqrt", "abs", "sign", "maximum", "where")}, clip=_clip,
-                             detach=lambda x: apply("add", x, 0.0) if isinstance(x, Cell) else x)
+class Cell(Mark):
+    """An array that may be written to."""
+
+    __slots__ = ()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if key is not ...:
+            raise Untraceable("a part of an array is written")
+        self.place = value.place if isinstance(value, Mark) else self.tape.add("add", value, 0.0)
+
+
+def _operator(word: str, swapped: bool) -> Callable[[Any, Any], Mark]:
+    def operator(self: Mark, other: Any) -> Mark:
+        return Mark(self.tape, self.tape.add(word, other, self) if swapped else self.tape.add(word, self, other))
+
+    return operator
+
+
+def _in_place(word: str) -> Callable[[Any, Any], Any]:
+    def operator(self: Cell, other: Any) -> Self:  # type: ignore[misc]
+        self.place = self.tape.add(word, self, other)
+        return self
+
+    return operator
+
+
+for _sign, _word in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div"}.items():
+    setattr(Mark, f"__{_sign}__", _operator(_word, swapped=False))
+    setattr(Mark, f"__r{_sign}__", _operator(_word, swapped=True))
+    setattr(Cell, f"__i{_sign}__", _in_place(_word))
+for _word in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Mark, f"__{_word}__", _operator(_word, swapped=False))
+
+
+def _function(name: str) -> Callable[..., Mark]:
+    def function(*arguments: Any) -> Mark:
+        tape = next(x for x in arguments if isinstance(x, Mark)).tape
+        return Mark(tape, tape.add(name, *arguments))
+
+    return function
+
+
+_maximum, _minimum = _function("maximum"), _function("minimum")
+
+VOCABULARY = SimpleNamespace(**{name: _function(name) for name in ("sqrt", "abs", "sign", "maximum", "where")},
+                             clip=lambda x, low, high: _minimum(_maximum(x, low), high),
+                             detach=lambda x: Mark(x.tape, x.place))
+
+_functions: dict[Any, Callable[..., Any]] = {}
 
 
 class Step:
@@ -33,25 +126,18 @@ class Step:
 
     def __init__(self, update: Callable[..., None], numbers: dict[str, Any], count: int) -> None:
         """`update(xp, numbers, p, g, *buffers)`, for `count` arrays in all."""
-        cells = [Cell(i) for i in range(count)]
+        tape = Tape(count)
+        cells = [Cell(tape, i) for i in range(count)]
         update(VOCABULARY, numbers, *cells)
-        self.values: list[float] = []
-        self._slots: dict[str, Symbol] = {}
-        self._count = count
-        written = [(i, self._with_slots(cell.value)) for i, cell in enumerate(cells) if cell.value.word != "input"]
-        self.function = compile_update(written, "a" * count + "s" * len(self.values))
-
-    def _with_slots(self, formula: Any) -> Any:
-        if isinstance(formula, Number):
-            value = float(formula)
-            found = self._slots.get(repr(value))
-            if found is None:
-                found = self._slots[repr(value)] = Symbol("input", (self._count + len(self.values),))
-                self.values.append(value)
-            return found
-        if formula.word == "input":
-            return formula
-        return Symbol(formula.word, tuple([self._with_slots(a) for a in formula.arguments]), formula.is_mask)
+        self.values = tape.numbers
+        places = [cell.place for cell in cells]
+        key = count, tuple(tape.done), tuple(places)
+        found = _functions.get(key)
+        if found is None:
+            symbols = tape.symbols()
+            written = [(i, symbols[place]) for i, place in enumerate(places) if place != i]
+            found = _functions[key] = compile_update(written, "a" * count + "s" * len(self.values))
+        self.function = found
 
     def __call__(self, arrays: list[Any]) -> bool:
         """Change the arrays; False if they are not of the kind kernels are for, and nothing was done."""
@@ -64,5 +150,5 @@ def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int) 
         return Step(update, numbers, count)
     except Untraceable:
         return None
-    except Exception:  # what arrays can do and symbols cannot
+    except Exception:  # what arrays can do and marks cannot
         return None

@@ -26,6 +26,7 @@ _whygrad_internal_ = True
 
 # Elements of a block: few enough for the cache, and enough that NumPy reuses the memory of temporaries (from 256 KB).
 BLOCK = 131072
+FLOAT32 = np.dtype(np.float32)
 
 Numbers = dict[str, Any]
 
@@ -72,7 +73,7 @@ class Elementwise(Stepping):
     def advance(self, p: Tensor, state: dict[str, Any], numbers: Numbers) -> Numbers:
         """Count the step; the numbers for `update`, with those that depend on the state of this parameter."""
         step = state["step"]._array
-        step += 1
+        step.fill(float(step) + 1)  # a quarter of the time of `step += 1`
         return {**numbers, "step": float(step)}
 
     @staticmethod
@@ -138,7 +139,7 @@ class Compiled:
 
     def __call__(self, update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
         arrays = [p._array, grad._array, *[b._array for b in buffers]]
-        if arrays[0].dtype != np.float32 or not kernels.is_hot(arrays[0].size):
+        if arrays[0].dtype is not FLOAT32 or not kernels.is_hot(arrays[0].size):
             on_arrays(update, p, grad, numbers, buffers)
             return
         if self.numbers != numbers:
