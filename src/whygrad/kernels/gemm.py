@@ -127,8 +127,8 @@ def _room(f: Function, count: int) -> Value:
 
 
 def _worth_it(m: Value, n: Value, depth: Value, work: Value) -> Value:
-    """Is it quicker than NumPy's way? Not if most lanes of the last vector would be idle, nor for vectors."""
-    lanes_used = n * 4 >= vectors_of(n) * (3 * host.host().lanes)
+    """Is it quicker than NumPy's way? Not if many lanes would be idle, nor for vectors."""
+    lanes_used = n * 8 >= vectors_of(n) * (5 * host.host().lanes)
     few_rows = (m < 4) & (work <= 4 * TINY) & lanes_used
     matrices = (m >= 4) & (n >= 8) & (lanes_used | (work >= THREADED_BLAS))
     return (depth >= 2) & (work > 0) & ((work <= TINY) | few_rows | matrices)
