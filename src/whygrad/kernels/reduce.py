@@ -57,7 +57,7 @@ class Sums:
             found = self.channels(x)
         else:
             return None
-        return None if found is None else found.reshape(shape)
+        return found if found is None or found.shape == shape else found.reshape(shape)  # a view would be copied later
 
     def _all(self, flat: Any) -> Any:
         whole = len(flat) // PIECE * PIECE

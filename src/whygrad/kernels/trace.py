@@ -8,7 +8,7 @@ be traced, and stays with NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 from whygrad.kernels.machine import PRIMITIVES
 from whygrad.ops import TABLE
@@ -75,37 +75,6 @@ for _sign, _word in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div",
     if _sign in ("add", "sub", "mul", "truediv"):
         setattr(Symbol, f"__r{_sign}__", _operator(_word, swapped=True))
 
-class Cell(Symbol):
-    """An array that is written to: its value so far."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, number: int) -> None:
-        super().__init__("cell", (number,))
-        self.value = Symbol("input", (number,))
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if key is not ...:
-            raise Untraceable("a part of an array is written")
-        self.value = value if isinstance(value, Symbol) and not isinstance(value, Cell) else apply("add", value, 0.0)
-
-    def __iadd__(self, other: Any) -> Self:
-        self.value = apply("add", self, other)
-        return self
-
-    def __isub__(self, other: Any) -> Self:
-        self.value = apply("sub", self, other)
-        return self
-
-    def __imul__(self, other: Any) -> Self:
-        self.value = apply("mul", self, other)
-        return self
-
-    def __itruediv__(self, other: Any) -> Self:
-        self.value = apply("div", self, other)
-        return self
-
-
 MASKS = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not", "isnan", "isfinite"})
 
 
@@ -113,7 +82,6 @@ def apply(word: str, *arguments: Any) -> Symbol:
     for argument in arguments:
         if not isinstance(argument, (Symbol, *Number)):
             raise Untraceable(f"{word} of a {type(argument).__name__}")
-    arguments = tuple([a.value if isinstance(a, Cell) else a for a in arguments])
     if word in ("logical_and", "logical_or", "logical_not") and not all(isinstance(a, Symbol) and a.is_mask for a in arguments):
         raise Untraceable(f"{word} of numbers")
     if word == "where" and not (isinstance(arguments[0], Symbol) and arguments[0].is_mask):
