@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from whygrad import kernels
+
 Array = NDArray[Any]
 Shape = int | Sequence[int]
 
@@ -63,9 +65,15 @@ _C_NAMES = {
 class Stream:
     """One random stream: what a `torch.Generator` on the CPU is."""
 
+    _address = 0  # of the generator's state in memory, once a kernel wants it
+
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits = np.random.MT19937()
         self.seed(seed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has a state of its own, elsewhere."""
+        return {name: value for name, value in vars(self).items() if name != "_address"}
 
     def seed(self, seed: int) -> None:
         """Start over. Negative seeds count down from 2**64; the engine uses the low 32 bits."""
@@ -114,20 +122,38 @@ class Stream:
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """`count` 32-bit words, each in a uint64."""
-        return self._bits.random_raw(count)
+        drawn = self._drawn("words", count, np.int64, 0, 0, 0)
+        return self._bits.random_raw(count) if drawn is None else drawn.view(np.uint64)
 
     def double_words(self, count: int) -> NDArray[np.uint64]:
         """`count` 64-bit words: two 32-bit ones each, the high half first."""
         pairs = self.words(2 * count)
         return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
 
+    def _drawn(self, name: str, count: int, dtype: DTypeLike, *numbers: float) -> Array | None:
+        """By a kernel, if there is one for it (see kernels/random.py)."""
+        draw = kernels.drawing(name, count)
+        if draw is None:
+            return None
+        if not self._address:
+            self._address = self._bits.ctypes.state_address
+        out = np.empty(count, dtype)
+        draw(self._address, out, *numbers)
+        return out
+
     def singles(self, count: int) -> NDArray[np.float32]:
         """`count` single units."""
+        drawn = self._drawn("singles", count, np.float32, 0, 1, 0)
+        if drawn is not None:
+            return drawn
         kept = self.words(count) & np.uint64(2**24 - 1)
         return kept.astype(np.float32) * np.float32(2.0**-24)
 
     def doubles(self, count: int) -> NDArray[np.float64]:
         """`count` double units."""
+        drawn = self._drawn("doubles", count, np.float64, 0, 1, 0)
+        if drawn is not None:
+            return drawn
         kept = self.double_words(count) & np.uint64(2**53 - 1)
         return kept.astype(np.float64) * 2.0**-53
 
@@ -146,11 +172,17 @@ class Stream:
         dtype, shape = np.dtype(dtype), _as_shape(shape)
         if dtype.kind == "c":
             return _as_complex(self.uniform((*shape, 2), _part(dtype), low, high))
-        _check_uniform(dtype, low, high)
+        if (low, high) != (0, 1):
+            _check_uniform(dtype, low, high)
         double = dtype == np.float64
-        unit: Array = self.doubles(math.prod(shape)) if double else self.singles(math.prod(shape))
         work = np.float64 if double else np.float32
         start, stop = work(low), work(high)
+        count = math.prod(shape)
+        if dtype.type is work:
+            drawn = self._drawn("doubles" if double else "singles", count, work, float(start), float(stop), 0)
+            if drawn is not None:
+                return drawn.reshape(shape)
+        unit: Array = self.doubles(count) if double else self.singles(count)
         out = _fma(unit, stop - start, start).astype(dtype, copy=False)
         if out.dtype.itemsize == 2 or (low, high) != (0, 1):
             # Rounding can reach the open end of the range. torch gives the closed end instead.
@@ -193,19 +225,23 @@ class Stream:
         out += mean
         return out
 
-    def _normal(self) -> float:
+    def _normal(self, draw: Callable[[], float] | None = None) -> float:
         """One of a pair; the other one waits."""
         if self._cached is not None:
             value, self._cached = self._cached, None
             return value
-        angle, unit = 2.0 * math.pi * self._double(), self._double()
+        draw = draw or self._double
+        angle, unit = 2.0 * math.pi * draw(), draw()
         radius = math.sqrt(-2.0 * math.log1p(-unit))
         self._cached = radius * math.sin(angle)
         return radius * math.cos(angle)
 
     def _few_normals(self, count: int) -> NDArray[np.float64]:
         """As `_normal_pairs`; for few numbers Python is quicker than NumPy."""
-        return np.array([self._normal() for _ in range(count)])
+        pairs = (count - (self._cached is not None) + 1) // 2
+        units = self._drawn("doubles", 2 * pairs, np.float64, 0, 1, 0)
+        draw = None if units is None else iter(units.tolist()).__next__
+        return np.array([self._normal(draw) for _ in range(count)])
 
     def _normal_pairs(self, count: int) -> NDArray[np.float64]:
         """Two double units give two normals; the second of an odd count waits for the next call."""
@@ -225,6 +261,14 @@ class Stream:
     def _normal_blocks(self, count: int, dtype: np.dtype[Any], mean: float, std: float) -> Array:
         """Blocks of 16 units, eight radii and then eight angles. A rest redraws the last 16 elements."""
         rest = count % _LARGE
+        turn = kernels.drawing("normals", count) if dtype == np.float32 else None
+        if turn is not None:
+            out = self.singles(count)
+            turn(out[: count - rest], mean, std)
+            if rest:
+                out[-_LARGE:] = self.singles(_LARGE)
+                turn(out[-_LARGE:], mean, std)
+            return out
         # The wider types have drawn units for the rest too, before they redraw it.
         skipped = rest if dtype.itemsize > 2 else 0
         total = count if not rest else count - rest + skipped + _LARGE
@@ -280,6 +324,9 @@ class Stream:
         low, high = _integer_bounds(dtype, low, high)
         span = high - low
         if span < _WIDE_RANGE:
+            drawn = self._drawn("integers", count, np.int64, low, span, 1 / span)
+            if drawn is not None:
+                return _narrow(drawn, dtype).reshape(shape)
             # NumPy divides uint32 by a scalar with vector instructions, and has none for remainders.
             words = self.words(count).astype(np.uint32)
             words -= words // np.uint32(span) * np.uint32(span)
@@ -303,19 +350,32 @@ class Stream:
         places = np.arange(count)
         if count < 2:
             return places.astype(dtype)
+        swap = kernels.drawing("swaps", count)
+        if swap is not None:
+            swap(places, self.words(count - 1).view(np.int64))
+            return places.astype(dtype, copy=False)
         left = (count - places[:-1]).astype(np.uint64)
         partner = places.copy()
         partner[:-1] += (self.words(count - 1) % left).view(np.int64)
         return _swap_forward(partner).astype(dtype)
 
-    def bernoulli(self, p: Array | float, shape: Shape | None = None, dtype: DTypeLike = np.bool_) -> Array:
-        """1 with probability p. A number p or a float64 array: double units; other arrays: single units."""
+    def bernoulli(
+        self, p: Array | float, shape: Shape | None = None, dtype: DTypeLike = np.bool_, one: float = 1.0
+    ) -> Array:
+        """1 (or `one`, for a number p) with probability p. A number or a float64 array: double units; other
+        arrays: single units."""
         shape = np.shape(p) if shape is None else _as_shape(shape)
         count = math.prod(shape)
         if not isinstance(p, np.ndarray):
             if not 0 <= p <= 1:
                 raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-            return (self.doubles(count) < p).astype(dtype, copy=False).reshape(shape)
+            name = {"float32": "hits", "bool": "masks"}.get(np.dtype(dtype).name)
+            drawn = self._drawn(name, count, dtype, math.ceil(p * 2.0**53), float(one), 0) if name else None
+            if drawn is None:
+                drawn = (self.doubles(count) < p).astype(dtype, copy=False)
+                if one != 1:
+                    drawn *= drawn.dtype.type(one)
+            return drawn.reshape(shape)
         if not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError(
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be "
@@ -599,7 +659,7 @@ def _singles(*numbers: float) -> tuple[float, ...]:
     return tuple(np.array(numbers, np.float32).tolist())
 
 
-_LOG = _singles(
+LOGARITHM = _singles(
     7.0376836292e-2,
     -1.1514610310e-1,
     1.1676998740e-1,
@@ -610,8 +670,8 @@ _LOG = _singles(
     -2.4999993993e-1,
     3.3333331174e-1,
 )
-_COS = _singles(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-_SIN = _singles(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+COSINE = _singles(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+SINE = _singles(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 
 
 def _log_single(x: Array) -> Array:
@@ -620,7 +680,7 @@ def _log_single(x: Array) -> Array:
     e = (exponent - low).astype(np.float32)
     x = np.where(low, fraction + fraction, fraction) - np.float32(1)
     square = x * x
-    y = (_polynomial(x, _LOG) * x).astype(np.float64) * square
+    y = (_polynomial(x, LOGARITHM) * x).astype(np.float64) * square
     y = (y + e * np.float32(-2.12194440e-4)).astype(np.float32)  # the low part of log 2, then the high one
     result: Array = x + (y - square * np.float32(0.5)) + e * np.float32(0.693359375)
     return result
@@ -634,8 +694,8 @@ def _sincos_single(x: Array) -> tuple[Array, Array]:
     x = (y.astype(np.float64) * float(np.float32(-3.77489497744594108e-8)) + x).astype(np.float32)
     square = x * x
     wide = square.astype(np.float64)
-    near_one = (_polynomial(square, _COS) * square * wide - wide * 0.5).astype(np.float32) + np.float32(1)
-    near_zero = ((_polynomial(square, _SIN) * square).astype(np.float64) * x + x).astype(np.float32)
+    near_one = (_polynomial(square, COSINE) * square * wide - wide * 0.5).astype(np.float32) + np.float32(1)
+    near_zero = ((_polynomial(square, SINE) * square).astype(np.float64) * x + x).astype(np.float32)
     upright = octant & 2 == 0
     sine, cosine = np.where(upright, near_zero, near_one), np.where(upright, near_one, near_zero)
     sine.view(np.int32)[...] ^= (octant & 4) << 29  # moves the 4 to the sign bit

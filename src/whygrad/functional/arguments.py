@@ -108,6 +108,13 @@ def invalid_combination(function: str, *values: Any, **named: Any) -> TypeError:
 def read_size(function: str, given: tuple[Any, ...], size: Any = None, position: int = 1,
               argument: str = "size") -> tuple[int, ...]:
     """The sizes out of `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
+    if size is None and given:
+        plain = given[0] if len(given) == 1 and type(given[0]) is tuple else given
+        for n in plain:
+            if type(n) is not int or not -INT64_LIMIT <= n < INT64_LIMIT:
+                break
+        else:
+            return plain
     if size is not None:
         if given:
             raise TypeError(f"{called_as(function).name}() got multiple values for argument '{argument}'")

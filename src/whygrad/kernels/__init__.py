@@ -16,7 +16,7 @@ from whygrad.kernels.words import WORDS
 
 _whygrad_internal_ = True
 
-__all__ = ["Standing", "add_rows", "enabled", "is_hot", "make_step", "stats", "warm", "warm_into", "word"]
+__all__ = ["Standing", "add_rows", "drawing", "enabled", "is_hot", "make_step", "stats", "warm", "warm_into", "word"]
 
 enabled = os.environ.get("WHYGRAD_KERNELS", "1") != "0"
 
@@ -70,11 +70,26 @@ def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int) 
 
 def add_rows(target: Any, index: Any, rows: Any) -> bool:
     """`target[index[i]] += rows[i]` for all i, if that is much and of the kind kernels are for; else False."""
-    if target.dtype != "f4" or not is_hot(rows.size):
+    if not enabled or target.dtype != "f4" or not is_hot(rows.size):
         return False
     from whygrad.kernels.indexing import add_rows
 
     return add_rows(rows, index, target.shape, into=target) is not None
+
+
+def drawing(name: str, count: int) -> Callable[..., Any] | None:
+    """What draws so many random numbers (see random.py), if it shall be a kernel."""
+    found = _drawing.get(name)
+    if found is None and enabled and is_hot(count):
+        from whygrad.kernels import random
+
+        if random.state_is_known():
+            made = {"normals": random.normals, "swaps": random.swaps}.get(name)
+            found = _drawing[name] = made() if made else random.drawing(name)
+    return found
+
+
+_drawing: dict[str, Callable[..., Any]] = {}
 
 
 def stats() -> dict[str, Any]:

@@ -31,18 +31,18 @@ def _check_probability(p: float) -> None:
 
 
 @made_under_transforms("random_by_element")
-def _noise(input: Any, p: float, by_channel: bool, change: Callable[[np.ndarray], Any]) -> Any:
-    """What `change` makes of 1 for what is kept and 0 for what is dropped, in the input's dtype: a tensor, or a tuple."""
-    changed = change(_kept(input, p, by_channel))
+def _noise(input: Any, p: float, by_channel: bool, change: Callable[[np.ndarray], Any], one: float = 1.0) -> Any:
+    """What `change` makes of `one` for what is kept and 0 for what is dropped, in the input's dtype: a tensor, or a tuple."""
+    changed = change(_kept(input, p, by_channel, one))
     return tuple(map(wrap, changed)) if isinstance(changed, tuple) else wrap(changed)
 
 
-def _kept(input: Any, p: float, by_channel: bool) -> np.ndarray:
+def _kept(input: Any, p: float, by_channel: bool, one: float) -> np.ndarray:
     array = input._array
     bernoulli = default_generator.stream.bernoulli
     if by_channel:
-        return bernoulli(1 - p, array.shape[:2] + (1,) * (array.ndim - 2), array.dtype)
-    return in_memory_order(array, lambda shape: bernoulli(1 - p, shape, array.dtype))
+        return bernoulli(1 - p, array.shape[:2] + (1,) * (array.ndim - 2), array.dtype, one)
+    return in_memory_order(array, lambda shape: bernoulli(1 - p, shape, array.dtype, one))
 
 
 def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool = False) -> Any:
@@ -54,7 +54,8 @@ def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool 
     if p == 1:
         noise = wrap(np.zeros((), input._array.dtype))
     else:
-        noise = _noise(input, p, by_channel, lambda kept: kept / kept.dtype.type(1 - p))
+        kind = input._array.dtype.type
+        noise = _noise(input, p, by_channel, lambda kept: kept, kind(1) / kind(1 - p))
     return run_inplace("mul", input, input, noise) if inplace else run("mul", input, noise)
 
 
