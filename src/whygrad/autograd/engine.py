@@ -11,6 +11,7 @@ The same loop serves both readers: bare arrays (`raw`), and Tensors when the gra
 from __future__ import annotations
 
 import itertools
+import operator
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -37,9 +38,11 @@ Target = Any  # Node | Tensor: where an edge leads
 # Two backward passes may reach one leaf at the same time.
 _accumulating = threading.Lock()
 
+add: Any = np.add
 add_into: Any = np.add  # (a, b, out)
 if kernels.enabled:
     kernels.warm_into("add", np.add).put(globals(), "add_into")
+    kernels.warm("add", np.add, operator.add, takes_vocabulary=False).put(globals(), "add")
 
 _backward_number = itertools.count(1).__next__
 
@@ -210,7 +213,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
         return
     node = heappop(ready)[1]
     ordinary = captures is None and not special.anomaly and why.watching is None and not special.listening
-    add, ndarray = add_into, np.ndarray
+    add_to, ndarray = add_into, np.ndarray
     while True:
         edges = node.edges
         g = pending.pop(node, None)
@@ -232,7 +235,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
                     pending[target] = gradient
                 elif target in owned:
                     buffer = pending[target]
-                    add(buffer, gradient, buffer)
+                    add_to(buffer, gradient, buffer)
                     buffer = None
                 else:
                     pending[target] = _combine(pending[target], gradient, target, owned, create_graph)
@@ -378,7 +381,7 @@ def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_grap
         for index, g in new.items():
             old[index] = g if index not in old else old[index] + g
         return old
-    total = old + new
+    total = old + new if create_graph else add(old, new)
     if not create_graph and type(total) is np.ndarray:
         owned.add(target)
     return total

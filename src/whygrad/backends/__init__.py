@@ -64,6 +64,11 @@ class RawVocabulary:
         """By-products of a forward that its rule uses: here as they are, on Tensors made again, with their history."""
         return values
 
+    def joined(self, *gradients: Any, axis: int) -> Any:
+        """`cat` for those who only read the result: no copy if the parts lie end to end in memory."""
+        whole = numpy_layout.lying_end_to_end(gradients, axis)
+        return self.cat(*gradients, axis=axis) if whole is None else whole
+
     def __getattr__(self, name: str) -> Any:
         for family in FAMILIES:
             found = getattr(family, name, None)
@@ -86,6 +91,9 @@ class TensorVocabulary:
 
     def kept(self, values: Any, again: Any) -> Any:
         return again()
+
+    def joined(self, *gradients: Any, axis: int) -> Any:
+        return self.cat(*gradients, axis=axis)
 
     def reshape(self, x: Any, *, shape: tuple[int, ...]) -> Any:
         """A view or a copy, as the strides allow: two different rows."""

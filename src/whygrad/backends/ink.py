@@ -139,6 +139,9 @@ class Pen:
     def kept(self, values: Any, again: Any) -> Any:
         return values
 
+    def joined(self, *gradients: Any, axis: Any) -> Any:
+        return self.cat(*gradients, axis=axis)
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in TABLE:
             raise AttributeError(f"no row is called '{name}'")

@@ -233,6 +233,22 @@ def cat(*xs: Any, axis: int) -> Any:
         return np.concatenate([x for x in xs if x.shape != (0,)], axis)
 
 
+def lying_end_to_end(parts: Any, axis: int) -> Any:
+    """The array of which these are the consecutive parts along `axis`, or None if they do not lie in memory like that."""
+    first = parts[0]
+    if first.base is None:
+        return None
+    strides, place, length = first.strides, first.__array_interface__["data"][0], 0
+    others = (*first.shape[:axis], *first.shape[axis + 1:])
+    for x in parts:
+        if (x.base is not first.base or x.strides != strides or x.dtype != first.dtype
+                or x.__array_interface__["data"][0] != place + length * strides[axis]
+                or (*x.shape[:axis], *x.shape[axis + 1:]) != others):
+            return None
+        length += x.shape[axis]
+    return numpy_as_strided(first, (*first.shape[:axis], length, *first.shape[axis + 1:]), strides)
+
+
 def stack(*xs: Any, axis: int) -> Any:
     return np.stack(xs, axis)
 

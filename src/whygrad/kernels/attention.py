@@ -294,6 +294,16 @@ def scaled_dot_product_flash_attention_for_cpu(numpy: Callable[..., Any]) -> Cal
     return run
 
 
+def _new_gradients(*arrays: Any) -> list[Any]:
+    """As torch has them: of one sample all heads of a row side by side. If the arrays are parts of one, as parts of one."""
+    q = arrays[0]
+    if q.base is not None and all(x.base is q.base and x.strides == q.strides for x in arrays):
+        samples, heads, rows, depth = q.shape
+        together = np.empty((samples, rows, len(arrays), heads, depth), FLOAT32)
+        return [together[:, :, i].transpose(0, 2, 1, 3) for i in range(len(arrays))]
+    return [np.empty((n, t, h, d), FLOAT32).transpose(0, 2, 1, 3) for n, h, t, d in (x.shape for x in arrays)]
+
+
 def scaled_dot_product_flash_attention_for_cpu_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
     functions()
     kernel = staged("attention_backward", "attention backward", "vvvvvvvvfw", _write_backward)
@@ -302,7 +312,7 @@ def scaled_dot_product_flash_attention_for_cpu_backward(numpy: Callable[..., Any
         if not masks and _suit(grad, q, k, v, out):
             if grad.strides[3] != 4:
                 grad = np.ascontiguousarray(grad)
-            gradients = [np.empty((n, t, h, d), FLOAT32).transpose(0, 2, 1, 3) for n, h, t, d in (q.shape, k.shape, v.shape)]
+            gradients = _new_gradients(q, k, v)
             arrays = (q, k, v, out, grad, *gradients)
             plan = _plan(q.shape, k.shape, tuple([x.strides for x in arrays]), scale, causal, True)
             if plan is not None:

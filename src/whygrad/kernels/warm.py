@@ -116,6 +116,8 @@ class Warm(Standing):
             variable = kinds.replace("c", "")
             with contextlib.suppress(Untraceable):
                 formula = trace(_given(self.trace, kinds, constants, statics), *inputs(variable))
+                if formula.word == "input":
+                    raise Untraceable("it gives its argument back, which costs nothing")
                 # What it was not made for comes back here; in the end it is NumPy's.
                 fallback = self._declined if first else numpy, numpy
                 compiled = compile_formula(self.name, formula, variable, fallback, code, self.into)

@@ -193,13 +193,13 @@ def stack(xp, *xs, axis):
 
 
 @view(outputs="list",
-      x=lambda xp, g, axis: xp.cat(*g, axis=axis))
+      x=lambda xp, g, axis: xp.joined(*g, axis=axis))
 def split(xp, x, *, sizes, axis):
     return xp.split(x, sizes=sizes, axis=axis)
 
 
 @view(outputs="list",
-      x=lambda xp, g, axis: xp.cat(*g, axis=axis))
+      x=lambda xp, g, axis: xp.joined(*g, axis=axis))
 def split_with_sizes(xp, x, *, sizes, axis):
     return xp.split(x, sizes=sizes, axis=axis)
 
@@ -210,7 +210,7 @@ def _unsafe(name):
         return xp.split(x, sizes=sizes, axis=axis)
 
     pieces.__name__ = name
-    op(linear="x", memory="own", outputs="list", x=lambda xp, g, axis: xp.cat(*g, axis=axis))(pieces)
+    op(linear="x", memory="own", outputs="list", x=lambda xp, g, axis: xp.joined(*g, axis=axis))(pieces)
 
 
 _unsafe("unsafe_split")
