@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 import torch
 
@@ -52,3 +53,19 @@ def test_strides(expression):
         assert tuple(theirs.shape) == tuple(ours.shape)
         strides = [(a, b) for n, a, b in zip(theirs.shape, theirs.stride(), ours.stride(), strict=True) if n > 1]
         assert all(a == b for a, b in strides), (recipes, theirs.stride(), ours.stride())
+
+
+def test_parts_that_lie_end_to_end() -> None:
+    """The gradient of `split` is put together without a copy if it can be."""
+    from whygrad.backends.numpy_layout import lying_end_to_end
+
+    whole = np.arange(60.0).reshape(2, 5, 6)
+    for axis, sizes in ((2, (1, 3, 2)), (1, (2, 3)), (0, (1, 1))):
+        parts = np.split(whole, np.cumsum(sizes)[:-1], axis)
+        found = lying_end_to_end(parts, axis)
+        assert np.shares_memory(found, whole)
+        np.testing.assert_array_equal(found, whole)
+        assert lying_end_to_end(parts[::-1], axis) is None
+        assert lying_end_to_end([parts[0], parts[1].copy()], axis) is None
+        assert lying_end_to_end([part.copy() for part in parts], axis) is None
+    assert lying_end_to_end(np.split(whole, 2, 2), 1) is None

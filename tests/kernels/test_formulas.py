@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whygrad import kernels
 from whygrad.backends import raw
 from whygrad.kernels.functions import ERF_SPLIT
 from whygrad.kernels.pointwise import compile_formula, inputs
@@ -182,3 +183,11 @@ def test_kinds(args, kinds):
 def test_what_is_not_one_pass_is_not_traced(function):
     with pytest.raises(Untraceable):
         trace(function, *inputs("a"))
+
+
+def test_what_is_passed_on_is_not_copied():
+    scope = {}
+    kernels.warm("same", lambda g: g, lambda g: g, takes_vocabulary=False).put(scope, "same")
+    x = np.zeros(100_000, np.float32)
+    assert scope["same"](x) is x
+    assert scope["same"](x) is x

@@ -89,6 +89,51 @@ def test_scaled_dot_product_attention(call: str) -> None:
     assert_same(*results, rtol=1e-4)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("heads", "rows", "depth"), [(4, 64, 32), (2, 150, 24), (3, 40, 8)])
+def test_parts_of_one_product(heads: int, rows: int, depth: int, causal: bool) -> None:
+    """As language models do it: large enough for kernels, arguments and gradients are parts of one array."""
+    start, slope = f(2, rows, 3 * heads * depth), f(2, rows, heads * depth)
+    results = []
+    for m in (torch, whygrad):
+        together = leaf(m, start)
+        parts = [x.view(2, rows, heads, depth).transpose(1, 2) for x in (together * 1).split(heads * depth, dim=2)]
+        y = m.nn.functional.scaled_dot_product_attention(*parts, is_causal=causal)
+        assert y.transpose(1, 2).is_contiguous()
+        out = y.transpose(1, 2).contiguous().view(2, rows, heads * depth)
+        of_parts = m.autograd.grad(out, parts, m.from_numpy(slope), retain_graph=True)
+        out.backward(m.from_numpy(slope))
+        again = together.grad.clone()
+        out = (together * together).split(heads * depth, dim=2)[0].sum()
+        out.backward()
+        results.append([y, y.stride(), of_parts, again, together.grad])
+    assert_same(*results, rtol=1e-4)
+
+
+@pytest.mark.parametrize("order", ["0, 1, 2, 3", "0, 2, 1, 3", "2, 0, 1, 3", "1, 0, 2, 3", "2, 1, 0, 3"])
+@pytest.mark.parametrize("rows", [3, 40])
+def test_result_lies_as_the_query_does(order: str, rows: int) -> None:
+    axes = eval(order)
+    arrays = [f(*[(2, 3, rows, 8)[axis] for axis in axes]) for _ in range(3)]
+
+    def run(m: Any) -> Any:
+        q, k, v = [m.from_numpy(x).permute([axes.index(i) for i in range(4)]).requires_grad_() for x in arrays]
+        y = m.nn.functional.scaled_dot_product_attention(q, k, v)
+        return [y, y.stride(), y.grad_fn.next_functions[1][1]]
+
+    assert_same(run(torch), run(whygrad), rtol=1e-4)
+
+
+def test_shared_heads_are_not_copied() -> None:
+    def run(m: Any) -> Any:
+        q, k, v = leaf(m, f4), leaf(m, K[:, :2]), leaf(m, V[:, :2])
+        y = m.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+        return [y, [type(node).__name__ for node, _ in y.grad_fn.next_functions], m.autograd.grad(loss_of(m, [y]), [q, k, v])]
+
+    f4 = f(2, 8, 40, 6)
+    assert_same(run(torch), run(whygrad), rtol=1e-4)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_short_floats(dtype: str) -> None:
     results = []
