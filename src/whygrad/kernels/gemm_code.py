@@ -10,14 +10,13 @@ number of C is the sum of the same products in the same order, however C is cut 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 
 from whygrad.kernels.host import host
 from whygrad.kernels.tiles import lanes_within, load_some, smaller, store_some, transposed
-from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
 
@@ -28,9 +27,6 @@ DEPTH = 384
 CHUNK = 12
 # With fewer rows to multiply, packing does not pay.
 PACK_FROM = 17
-# Columns of A that are so far apart fight for places in the cache: if A is transposed, STRIP rows at a time are copied.
-FAR_APART = 1024
-STRIP = 16
 
 # The arguments of the task. For each leading axis follow its length, and the strides of a and b along it.
 FIELDS = ("a", "b", "c", "d", "a_row", "a_inner", "b_inner", "b_column", "d_row", "m", "n", "depth", "block",
@@ -100,7 +96,6 @@ class _Product:
         self.pack = pack
         self.packed = _buffer(f, F32, DEPTH * CHUNK * host().lanes)
         self.table = _buffer(f, I64, 2 * CHUNK)
-        self.strip = _buffer(f, F32, DEPTH * STRIP)
 
     def write_chunk(self, a: Value, b: Value, c: Value, rows: tuple[Value, Value], left: Value, count: Value) -> None:
         """Some rows of C, and `count` vectors of its columns from `left` on."""
@@ -117,40 +112,21 @@ class _Product:
                 _call(f, self.pack, here, field["b_inner"], field["b_column"], steps, count, valid, self.table, self.packed)
             in_c = start > 0
             with_d = has_d & (start + field["block"] >= field["depth"])
-
-            def across(tiles: list[Any], row: Value, left_rows: Value, a_inner: Value) -> None:
-                """One tile after the other, of all panels."""
-                with f.loop(0, panels) as panel:
+            begin, last = rows
+            for height, tiles in self.tiles.items():  # what is left over by high tiles is done by lower ones
+                end = begin + (last - begin) // height * height
+                with f.loop(begin, end, height) as row, f.loop(0, panels) as panel:
                     v, wide = _part(count, panels, panel)
                     skip, column = v * lanes, (left + v) * lanes
-                    right = _either(f, as_it_lies, f.pointer(F32, here, skip), f.pointer(F32, self.packed, skip * steps))
-                    _call(f, _by_width(f, wide, tiles), left_rows, field["a_row"], a_inner, right,
+                    _call(f, _by_width(f, wide, tiles),
+                          f.pointer(F32, a, row * field["a_row"] + start * field["a_inner"]), field["a_row"], field["a_inner"],
+                          _either(f, as_it_lies, f.pointer(F32, here, skip), f.pointer(F32, self.packed, skip * steps)),
                           f.choose(as_it_lies, field["b_inner"], wide * lanes), steps,
                           f.pointer(F32, c, row * field["n"] + column), field["n"],
                           smaller(f, valid - (v + wide - 1) * lanes, f.integer(lanes)),
                           f.pointer(F32, field["d"], row * field["d_row"] + column), field["d_row"],
-                          in_c.to(I64) + with_d.to(I64), in_c.to(I64))
-
-            self._down(rows, f.pointer(F32, a, start * field["a_inner"]), steps, panels, across)
-
-    def _down(self, rows: tuple[Value, Value], a: Value, steps: Value, panels: Value, across: Callable[..., None]) -> None:
-        """All rows: in tiles of full height, then what is left in lower ones."""
-        f, a_row, a_inner = self.f, self.field["a_row"], self.field["a_inner"]
-        by_strips = a_row.equals(1) & (a_inner >= FAR_APART) & (panels > 1)
-        begin, last = rows
-        for height, tiles in self.tiles.items():
-            end = begin + (last - begin) // height * height
-            with f.loop(begin, end, height) as row:
-                here = f.pointer(F32, a, row * a_row)
-                if height == tile_rows():
-                    in_strip = (row - begin) % STRIP
-                    with f.when(by_strips & in_strip.equals(0)):
-                        self._copy_strip(here, steps, last - row)
-                    across(tiles, row, _either(f, by_strips, f.pointer(F32, self.strip, in_strip), here),
-                           f.choose(by_strips, STRIP, a_inner))
-                else:
-                    across(tiles, row, here, a_inner)
-            begin = end
+                          in_c.to(I64) + with_d.to(I64), in_c.to(I64), f.choose(panel.equals(0), field["a_row"] * height, 0))
+                begin = end
 
     def _lay_out(self, count: Value, panels: Value, steps: Value) -> None:
         """For each vector of columns: where it begins among the packed panels, and how far apart its rows are."""
@@ -160,22 +136,6 @@ class _Product:
             with f.loop(0, wide) as v:
                 f.store((first * steps + v) * lanes, self.table, (first + v) * 2)
                 f.store(wide * lanes, self.table, (first + v) * 2 + 1)
-
-    def _copy_strip(self, source: Value, steps: Value, rows: Value) -> None:
-        """Rows of A whose numbers are neighbours, or as many as there are."""
-        f, lanes = self.f, host().lanes
-
-        def copy(load: Callable[[Value, int], Value]) -> None:
-            with f.loop(0, steps) as k:
-                for first in range(0, STRIP, lanes):
-                    f.store(load(k * self.field["a_inner"] + first, first), self.strip, k * STRIP + first)
-
-        with f.b.if_else((rows >= STRIP).v) as (all_there, some_there):
-            with all_there:
-                copy(lambda at, first: f.load(F32, source, at, lanes))
-            with some_there:
-                masks = {first: lanes_within(f, f.integer(first), rows, lanes) for first in range(0, STRIP, lanes)}
-                copy(lambda at, first: load_some(f, source, at, masks[first]))
 
 
 def _call(f: Function, function: Any, *arguments: Value) -> None:
@@ -194,6 +154,11 @@ def _by_width(f: Function, wide: Value, functions: list[Any]) -> Any:
     return chosen
 
 
+def _prefetch(f: Function, base: Value, index: Value) -> None:
+    """Into the second level of the cache: columns that are far apart would push each other out of the first."""
+    f.call("llvm.prefetch.p0", VOID, f.pointer(F32, base, index), *[ir.Constant(I32, n) for n in (0, 2, 1)])
+
+
 def _buffer(f: Function, element: Any, count: int) -> Value:
     with f.b.goto_entry_block():
         place = f.b.alloca(ir.ArrayType(element, count))
@@ -202,17 +167,21 @@ def _buffer(f: Function, element: Any, count: int) -> Value:
 
 
 def _write_tile(module: Any, name: str, rows: int, vectors: int) -> Any:
-    """void tile(a, a_row, a_inner, b, b_step, steps, c, c_row, in_last, d, d_row, addends, in_c).
+    """void tile(a, a_row, a_inner, b, b_step, steps, c, c_row, in_last, d, d_row, addends, in_c, ahead).
 
-    The last vector has `in_last` numbers. What is added to the sums: nothing, C (if in_c) or D, or both.
+    The last vector has `in_last` numbers. What is added to the sums: nothing, C (if in_c) or D, or both. Meanwhile the rows of
+    A that are `ahead` come into the cache.
     """
     lanes = host().lanes
-    f = Function(module, name, VOID, [POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, I64],
+    f = Function(module, name, VOID, [POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, I64, I64],
                  internal=True)
-    a, a_row, a_inner, b, b_step, steps, c, c_row, in_last, d, d_row, addends, in_c = f.arguments
+    a, a_row, a_inner, b, b_step, steps, c, c_row, in_last, d, d_row, addends, in_c, ahead = f.arguments
     lefts = [f.pointer(F32, a, a_row * r) for r in range(rows)]
     sums = [[f.variable(f.zeros(F32, lanes)) for _ in range(vectors)] for _ in range(rows)]
+    rows_in_turn = f.choose(a_inner.equals(1), rows - 1, f.integer(0))
     with f.loop(0, steps) as k:
+        row = k & rows_in_turn
+        _prefetch(f, a, ahead + row * a_row + (k - row) * a_inner)
         right = [f.load(F32, b, k * b_step + v * lanes, lanes) for v in range(vectors)]
         for r in range(rows):
             left = f.load(F32, lefts[r], k * a_inner).spread(lanes)
