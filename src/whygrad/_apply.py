@@ -330,9 +330,9 @@ def sum_to_shapes(shapes: tuple[Any, ...], grads: tuple[Any, ...], vocabulary: A
                   for g, shape in zip(grads, shapes, strict=True)])
 
 
-def fill_missing(shapes: list[Any], grads: list[Any], zeros: Callable[..., Any]) -> list[Any]:
-    """Zeros for the outputs that received no gradient."""
-    return [zeros(shape, dtype) if g is None else g for g, (shape, dtype) in zip(grads, shapes, strict=True)]
+def fill_missing(shapes: list[Any], grads: list[Any], zeros: Callable[..., Any], never: tuple[int, ...]) -> list[Any]:
+    """Zeros for the outputs that received no gradient, except for those that `never` do."""
+    return [zeros(*shapes[i]) if g is None and i not in never else g for i, g in enumerate(grads)]
 
 
 def compile_source(layout: Layout, name: str, text: str) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from whygrad.ops.table import Row, Rule
+from whygrad.ops.table import NoGrad, Row, Rule
 
 if TYPE_CHECKING:
     from whygrad._apply import Layout
@@ -249,7 +249,8 @@ def _gradient_source(layout: Layout, reader: str, lift_lines: Callable[[Rule], l
     lines = [f"def {reader}(node, g, edges):", *_unpack_lines(layout)]
     if layout.several and not row.partial:
         zeros = "raw_zeros" if reader == "raw" else "tensor_zeros"
-        lines.append(f"    g = fill_missing(node.shapes, g, {zeros})")
+        never = () if row.outputs == "list" else tuple([i for i, out in enumerate(row.outputs) if isinstance(out, NoGrad)])
+        lines.append(f"    g = fill_missing(node.shapes, g, {zeros}, {never})")
     for position, name in enumerate(row.inputs):
         rule = layout.rules.get(name)
         if rule is None:

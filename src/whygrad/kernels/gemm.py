@@ -89,7 +89,8 @@ def _write(module: Any, name: str, form: Form) -> None:
         with f.loop(0, row_axis) as axis:
             f.store(a.length(axis), shape, axis)
             rows.set(rows.get() * a.length(axis))
-        m, out_ndim = rows.get(), a.ndim
+        # NumPy counts an axis of length 1 as in one piece whatever its stride.
+        m, a_row, out_ndim = rows.get(), f.choose(a.ndim.equals(2), a_row, a.length(inner_axis)), a.ndim
     else:
         entry.require_shape(a.ndim.equals(2) & b.ndim.equals(2))
         f.store(m, shape, 0)
