@@ -79,7 +79,7 @@ def test_detached_values_do_not_keep_the_graph(no_collector: None) -> None:
 
 
 def growth(run, warm: int, count: int) -> int:
-    """Bytes that `count` further calls leave behind."""
+    """Bytes that `count` further calls leave behind. The first ones are enough for rows to be compiled."""
     for _ in range(warm):
         run()
     gc.collect()
@@ -104,7 +104,7 @@ def test_a_training_loop_does_not_grow() -> None:
             w.sub_(w.grad, alpha=0.001)
         w.grad = None
 
-    assert growth(run, 100, 2000) < 10_000
+    assert growth(run, 400, 2000) < 10_000
 
 
 def test_a_chain_without_history_does_not_grow() -> None:
@@ -114,7 +114,7 @@ def test_a_chain_without_history_does_not_grow() -> None:
         with torch.no_grad():
             state["y"] = state["y"] * state["w"] + 0.0
 
-    assert growth(run, 100, 5000) < 10_000
+    assert growth(run, 400, 5000) < 10_000
 
 
 @pytest.mark.parametrize("length", [1_000_000])

@@ -123,6 +123,14 @@ def test_a_number_stands_for_an_array(number: float) -> None:
         np.testing.assert_array_equal(formula("as")(number, a), np.float32(number) * a)
 
 
+def test_none_beside_any_layout() -> None:
+    clamp = compile_formula("clamp", apply("maximum", *inputs("aan")[:2]), "aan", (refuse, refuse))
+    a = np.arange(12, dtype="f4").reshape(3, 4).T
+    np.testing.assert_array_equal(clamp(a, 5.0, None), np.maximum(a, 5))
+    with pytest.raises(Declined):
+        clamp(a, 5.0, 1.0)
+
+
 def test_what_is_declined() -> None:
     a = np.ones((3, 4), "f4")
     for wrong in ((a, np.ones((3, 5), "f4")), (a, a.astype("f8")), (1.0, 2.0), (a, None), (a, "a"), (a, True), (a,), (a, a, a),

@@ -111,6 +111,8 @@ def _write_entry(module: Any, name: str) -> None:
                 with f.b.if_else(is_none.v) as (nothing, number):
                     with nothing:
                         entry.require(kind.equals(NOTHING))
+                        f.store(pieces, slots, k)  # nobody reads it
+                        f.store(f.integer(0), slots, k + STEPS)
                     with number:
                         entry.require(kind.equals(ANY) | kind.equals(NUMBER))
                         value = entry.number(argument)

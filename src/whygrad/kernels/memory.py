@@ -30,7 +30,7 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(state))  # arrays are freed after th
 
 
 def _write(module: Any, name: str) -> None:
-    """One object with all four functions. `name` is malloc; the others are called after it."""
+    """One object with all functions. `name` is malloc; the others are called after it."""
     from llvmlite import ir
 
     from whygrad.kernels.values import I8, I32, I64, POINTER, VOID, Function, Value
@@ -79,16 +79,16 @@ def _write(module: Any, name: str) -> None:
     f.b.position_at_end(fresh)
     add(f, MISSES, 1)
     unlock()
-    place = f.variable(Value(f, null))
+    made_at = f.variable(Value(f, null))
     is_huge = rounded >= HUGE
-    failed = f.call("posix_memalign", I32, Value(f, place.place), f.choose(is_huge, f.integer(2 << 20), f.integer(LINE)),
+    failed = f.call("posix_memalign", I32, Value(f, made_at.place), f.choose(is_huge, f.integer(2 << 20), f.integer(LINE)),
                     rounded + LINE)
     with f.b.if_then(f.b.icmp_signed("!=", failed.v, ir.Constant(I32, 0)), likely=False):
         f.b.ret(null)
     with f.when(is_huge):
-        f.call("madvise", I32, place.get(), rounded + LINE, f.constant(14, I32))  # MADV_HUGEPAGE
-    f.store(number, place.get())
-    f.b.ret(f.pointer(I8, place.get(), LINE).v)
+        f.call("madvise", I32, made_at.get(), rounded + LINE, f.constant(14, I32))  # MADV_HUGEPAGE
+    f.store(number, made_at.get())
+    f.b.ret(f.pointer(I8, made_at.get(), LINE).v)
     allocate = f.function
 
     f = Function(module, f"{name}_free", VOID, [POINTER, POINTER, I64])
@@ -133,6 +133,19 @@ def _write(module: Any, name: str) -> None:
         f.call(f"{name}_free", VOID, context, block, f.integer(0))
     f.b.ret(made.v)
 
+    f = Function(module, f"{name}_empty", VOID, [])
+    unlock = locked(f)
+    with f.loop(LISTS, LISTS + CLASSES) as place:
+        head = f.variable(f.load(POINTER, kept(f), place))
+        f.store(Value(f, null), kept(f), place)
+        with f.repeat_while(lambda: Value(f, f.b.icmp_unsigned("!=", head.get().v, null))):
+            following = f.load(POINTER, head.get())
+            f.call("free", VOID, f.pointer(I8, head.get(), -LINE))
+            head.set(following)
+    f.store(f.integer(0), kept(f), KEPT)
+    unlock()
+    f.b.ret_void()
+
 
 class _Functions(ctypes.Structure):
     _fields_ = [("context", ctypes.c_void_p), ("malloc", ctypes.c_void_p), ("calloc", ctypes.c_void_p),
@@ -160,11 +173,24 @@ def _capsule() -> Any:
     return capsule, handler, name
 
 
+@cache
+def _empty() -> Any:
+    """The function that gives everything back, to be called with Python's lock held: it takes the allocator's own."""
+    os.register_at_fork(after_in_child=_unlock)
+    return ctypes.PYFUNCTYPE(None)(address_beside("allocator", "_empty"))
+
+
+def _unlock() -> None:
+    """In a forked child: whoever held the lock is not there."""
+    state[LOCK] = 0
+
+
 def install() -> bool:
     """Use it for the arrays that this thread makes from now on. Not while somebody traces allocations."""
     if sys.platform != "linux" or tracemalloc.is_tracing() or os.environ.get("WHYGRAD_ALLOCATOR") == "0":
         return False
     capsule = _capsule()[0]
+    _empty()
     state[MOST] = _most()
     ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(numpy_functions()[SET_HANDLER])(capsule)
     return True
@@ -177,21 +203,8 @@ def _most() -> int:
 
 def empty_cache() -> None:
     """Give what is kept back to the system."""
-    if not state[MOST]:
-        return
-    most, state[MOST] = state[MOST], -1
-    free = ctypes.CDLL(None).free
-    free.argtypes = [ctypes.c_void_p]
-    try:
-        for number in range(CLASSES):
-            block, state[LISTS + number] = state[LISTS + number], 0
-            while block:
-                following = ctypes.c_int64.from_address(block).value
-                free(block - LINE)
-                block = following
-        state[KEPT] = 0
-    finally:
-        state[MOST] = most
+    if state[MOST]:
+        _empty()()
 
 
 def memory_stats() -> dict[str, int]:

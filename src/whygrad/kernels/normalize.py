@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy import ascontiguousarray
 
 from whygrad.kernels.channels import Channel, channel_kernel
 from whygrad.kernels.columns import column_kernel
-from whygrad.kernels.rowwise import Row, row_kernel
+from whygrad.kernels.rowwise import Row, row_kernel, row_or_number
 from whygrad.kernels.values import F32, Value
 
 _whygrad_internal_ = True
@@ -52,9 +53,9 @@ def layer_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
                     value = value * row.load(weights[0], j, w)
                 if len(weights) > 1:
                     value = value + row.load(weights[1], j, w)
-                f.store(value, y, j)
+                f.store(value, y, j, w)
 
-            row.each(write, unroll=2)
+            row.each(write, unroll=2, masks=True)
 
         return row_kernel("layer_norm", kinds, "y", body, lambda *args: None)
 
@@ -92,18 +93,18 @@ def layer_norm_input(numpy: Callable[..., Any]) -> Callable[..., Any]:
 
         def write(j: Any, w: int) -> None:
             slope, y = terms(j, w)
-            f.store((slope - row.wide(shift, w) - y * row.wide(stretch, w)) * row.wide(scale, w), out, j)
+            f.store((slope - row.wide(shift, w) - y * row.wide(stretch, w)) * row.wide(scale, w), out, j, w)
 
-        row.each(write, unroll=2)
+        row.each(write, unroll=2, masks=True)
 
-    plain = row_kernel("layer_norm_input", "xxs", "y", body, lambda *args: None)
-    weighted = row_kernel("layer_norm_input", "xxws", "y", body, lambda *args: None)
+    kernel = cache(lambda kinds: row_kernel("layer_norm_input", kinds, "y", body, lambda *args: None))
 
     def run(g: Any, x: Any, weight: Any, *, axis: Any, eps: float) -> Any:
         columns = _trailing(x, axis)
         if columns:
-            g, x = ascontiguousarray(g), ascontiguousarray(x)
-            result = plain(g, x, eps, columns) if weight is None else weighted(g, x, weight, eps, columns)
+            given = row_or_number(g)
+            kinds = ("s" if type(given) is float else "x") + ("xs" if weight is None else "xws")
+            result = kernel(kinds)(given, ascontiguousarray(x), *(() if weight is None else (weight,)), eps, columns)
             if result is not None:
                 return result
         return numpy(g, x, weight, axis=axis, eps=eps)

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import host as machine
 from whygrad.kernels.pool import pool
-from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Some, Value
 
 _whygrad_internal_ = True
 
@@ -39,11 +41,14 @@ class Row:
     def count(self) -> Value:
         return self.columns
 
-    def each(self, body: Callable[[Any, int], None], unroll: int = 1) -> None:
-        """Call `body(place, width)` for all columns: vectors, then the rest one by one."""
-        self.each_part(lambda j, width, part: body(j, width), unroll)
+    def each(self, body: Callable[[Any, int], None], unroll: int = 1, masks: bool = False) -> None:
+        """Call `body(place, width)` for all columns: vectors, then the rest one by one.
 
-    def each_part(self, body: Callable[[Any, int, int], None], unroll: int) -> None:
+        With `masks` the rest is one vector of which some lanes are in use; the body must hand `width` on to `store`.
+        """
+        self.each_part(lambda j, width, part: body(j, width), unroll, masks)
+
+    def each_part(self, body: Callable[[Any, int, int], None], unroll: int, masks: bool = False) -> None:
         f, block = self.f, self.lanes * unroll
         blocks = self.columns // block * block
         with f.loop(0, blocks, block) as j:
@@ -55,11 +60,14 @@ class Row:
                 body(j, self.lanes, 0)
         else:
             vectors = blocks
+        if masks:
+            f.rest(vectors, self.columns, self.lanes, lambda j, width: body(j, width, 0))
+            return
         with f.loop(vectors, self.columns) as j:
             body(j, 1, -1)
 
     def fold(self, term: Callable[[Any, int], Value], start: float, combine: Callable[[Value, Value], Value],
-             finish: Callable[[Value], Value], unroll: int = 4) -> Value:
+             finish: Callable[[Value], Value], unroll: int = 4, masks: bool = True) -> Value:
         """Combine `term(place, width)` over the row, in several vectors at once."""
         f = self.f
         several = [f.variable(f.constant(start, F32, self.lanes)) for _ in range(unroll)]
@@ -67,9 +75,12 @@ class Row:
 
         def step(j: Any, width: int, part: int) -> None:
             place = single if width == 1 else several[part]
-            place.set(combine(term(j, width), place.get()))
+            value = term(j, width)
+            if isinstance(width, Some):
+                value = f.choose(width.mask, value, start)
+            place.set(combine(value, place.get()))
 
-        self.each_part(step, unroll)
+        self.each_part(step, unroll, masks)
         total = several[0].get()
         for other in several[1:]:
             total = combine(other.get(), total)
@@ -86,7 +97,8 @@ class Row:
         return self.fold(term, float("-inf"), larger, lambda x: self.f._fold(x, larger))
 
     def load(self, place: Value, j: Any, width: int) -> Value:
-        return self.f.load(F32, place, j, width)
+        """A number stands for a row of them."""
+        return place.spread(width) if place.is_float else self.f.load(F32, place, j, width)
 
     def wide(self, value: Value, width: int) -> Value:
         """A number of the row, for `width` lanes."""
@@ -94,6 +106,13 @@ class Row:
 
 
 Body = Callable[[Row], None]
+
+
+def row_or_number(x: Any) -> Any:
+    """An array in one piece; or its only number, if it is one that was expanded."""
+    if x.flags.c_contiguous:
+        return x
+    return x.item(0) if x.size and x.dtype == np.float32 and not any(x.strides) else np.ascontiguousarray(x)
 
 
 def row_kernel(name: str, kinds: str, results: str, body: Body, fallback: Callable[..., Any]) -> Callable[..., Any]:

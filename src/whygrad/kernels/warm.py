@@ -88,7 +88,7 @@ class Warm(Standing):
         if "a" in kinds:
             kinds = kinds.replace("s", "a")  # a number may stand for an array
         constants = tuple([x for x, kind in zip(args, kinds, strict=False) if kind == "c"])
-        key = kinds, code, constants, tuple(statics.items())
+        key = kinds, code, constants, tuple([(name, type(value), value) for name, value in statics.items()])  # 1 == 1.0 == 1 + 0j
         try:
             found = self.made.get(key)
         except TypeError:  # an array among the statics
