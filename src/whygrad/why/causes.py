@@ -27,14 +27,20 @@ def at(site: Site | None) -> str:
 def told(cause: Cause, subject: str = "It was") -> Told | None:
     """The answer a cause gives by itself."""
     found = _KINDS.get(cause.kind)
-    if cause.kind == "grad-mode-off" and cause.detail.startswith("checkpoint"):
-        found = _CHECKPOINT
+    if cause.kind == "grad-mode-off":
+        found = _CHECKPOINT if cause.detail.startswith("checkpoint") else _SAMPLED if _is_sampling(cause) else found
     if found is None:
         return None
-    if cause.kind == "grad-mode-off" and found is not _CHECKPOINT:
+    if found is _KINDS["grad-mode-off"]:
         found = found._replace(text=found.text + _switched(cause))
     text = found.text.format(subject=subject, at=at(cause.site), origin=at(cause.origin), detail=cause.detail)
     return Told(found.category, text, found.fix.format(detail=cause.detail))
+
+
+def _is_sampling(cause: Cause) -> bool:
+    """`dist.sample()` switches recording off by itself."""
+    here = place(cause.site)
+    return here is not None and cause.origin == cause.site and ".sample(" in here.expression
 
 
 def _switched(cause: Cause) -> str:
@@ -63,6 +69,13 @@ _CHECKPOINT = Told(
     "{subject} computed {at} inside a reentrant checkpoint, none of whose inputs requires grad: then its forward runs without "
     "recording and its output has no history, whatever its parameters want.",
     "pass use_reentrant=False to checkpoint(), or call requires_grad_() on an input.")
+
+_SAMPLED = Told(
+    "non-differentiable-op",
+    "{subject} drawn {at}: sample() draws random values without recording how they depend on the distribution's parameters, so "
+    "a sample is not differentiable, and history ends there.",
+    "use rsample(), which writes the sample as a differentiable function of the parameters (reparameterisation); for discrete "
+    "choices put log_prob(sample) into the loss.")
 
 _KINDS = {
     "created": Told("never-required-grad",

@@ -77,7 +77,8 @@ def _in_order(q: Question) -> Explanation:
 
 
 GRADIENT_THERE: list[Rule] = [
-    unwanted.without_requires_grad, not_finite.not_finite, altered.hook_modified, altered.edited_data, vanished.zero,
+    unwanted.without_requires_grad, not_finite.not_finite, altered.hook_modified, altered.edited_data, custom.bypassed,
+    vanished.zero,
     unwanted.frozen_in_vain, unwanted.missing_detach, altered.accumulated, altered.broadcast_loss,
     altered.penalty_without_graph, custom.wrong_custom_backward, altered.attached_target, unwanted.not_in_optimizer,
     vanished.partly_zero]
@@ -87,5 +88,5 @@ INTERMEDIATE: list[Rule] = [intermediate.leaf_replaced, intermediate.without_ret
 NOT_REQUIRED: list[Rule] = [no_history]
 
 LEAF_WITHOUT_GRADIENT: list[Rule] = [
-    cut_off.cleared, cut_off.no_backward, cut_off.not_stored, cut_off.returned_none, cut_off.switched_on_late,
+    cut_off.raised, cut_off.cleared, cut_off.no_backward, cut_off.not_stored, cut_off.returned_none, cut_off.switched_on_late,
     cut_off.patched_loss, cut_off.patched_value, cut_off.cut, cut_off.copied_out, cut_off.cleared_earlier, cut_off.unused]

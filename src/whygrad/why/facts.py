@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,9 @@ from whygrad.why.nonfinite import Origin
 from whygrad.why.record import Cause, Site
 
 _whygrad_internal_ = True
+
+# A line in a loop may copy values of many tensors; so many are remembered.
+MOST_BEHIND = 1000
 
 
 class Tensors:
@@ -183,7 +187,8 @@ class Trace:
         found: list[Step] = []
         reached = {self.steps[0].node} if self.steps else set()
         for step in self.steps:
-            if step.node in reached and step.size == 1 and row_name(step.node) in ("add", "sub", "mul", "div", "neg"):
+            scalar = step.shape is not None and prod(step.shape) == 1
+            if step.node in reached and scalar and row_name(step.node) in ("add", "sub", "mul", "div", "neg"):
                 found.append(step)
                 reached.update(edge for edge in step.edges if edge is not None)
         return found
@@ -262,8 +267,10 @@ def behind(t: Tensor, sources: tuple[Any, ...]) -> tuple[Any, ...]:
     """Weak references to the leaves a value was computed from, also through cuts."""
     if sources:
         return Cause("", None, "", sources).behind
-    found: dict[int, Any] = {}
-    for cause in t._cause:
-        for reference in cause.behind:
-            found[id(reference())] = reference
-    return tuple(found.values())
+    return together(*[cause.behind for cause in t._cause])
+
+
+def together(*several: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Weak references to what is still there, each once, and not too many."""
+    found = {id(reference()): reference for references in several for reference in references if reference() is not None}
+    return tuple(found.values())[-MOST_BEHIND:]

@@ -56,8 +56,8 @@ class Step(NamedTuple):
     left: tuple[str, ...]
     # For rows that can be flat: which share of the gradient was stopped here.
     stopped: float
-    # How many elements the gradient that came in has.
-    size: int
+    # The shape of the gradient that came in.
+    shape: tuple[int, ...] | None
     # Of a gradient that was zero already: whether this node would have made it zero as well.
     zero_operand: bool
 

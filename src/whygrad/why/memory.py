@@ -11,7 +11,7 @@ from whygrad._tensor import Tensor, wrap
 from whygrad.autograd import engine
 from whygrad.autograd.node import Node, next_sequence_number
 from whygrad.why import record
-from whygrad.why.facts import Broadcast, Copy, Deposit, Edit, HookChange, Ledger, Sample, Tensors, Trace
+from whygrad.why.facts import Broadcast, Copy, Deposit, Edit, HookChange, Ledger, Sample, Tensors, Trace, together
 from whygrad.why.flow import COMPARING, Step, has_zero_operand, row_name, state, stopped_share
 from whygrad.why.hooks_seen import describe_change, registration_key, the_users
 from whygrad.why.nonfinite import forward_origin
@@ -82,7 +82,7 @@ class Memory:
         if trace is None:
             return
         came, left = state(g), tuple([state(x) for x in grads])
-        trace.steps.append(Step(node, edges, came, left, stopped_share(node, g, grads), getattr(g, "size", 0) or 0,
+        trace.steps.append(Step(node, edges, came, left, stopped_share(node, g, grads), getattr(g, "shape", None),
                                 came == "zero" and has_zero_operand(node)))
         if came == "fine" and "bad" in left and trace.origin is None and node.visible:
             trace.origin = forward_origin(node)
@@ -175,6 +175,9 @@ class Memory:
     @guarded
     def copied(self, copy: Copy) -> None:
         if copy.behind:
+            known = self._copies.get(copy.site)
+            if known is not None:
+                copy.behind = together(known.behind, copy.behind)
             self._copies[copy.site] = copy
             if len(self._copies) > MOST_KEPT:
                 del self._copies[next(iter(self._copies))]

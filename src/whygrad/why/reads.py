@@ -13,12 +13,13 @@ from whygrad.why.causes import at
 from whygrad.why.flow import row_name
 from whygrad.why.places import Place, place, place_of_line, places
 from whygrad.why.question import Question
-from whygrad.why.rules import Verdict
+from whygrad.why.rules import Doubtful, Verdict
 from whygrad.why.rules.untracked import no_history
 from whygrad.why.source import (
     called,
     expects_none,
     expression,
+    filters_trainable,
     inside_no_grad,
     is_asserted,
     is_guard,
@@ -37,13 +38,26 @@ _EVALUATING = re.compile(r"eval|valid|test|predict|infer|sampl|metric|accura|rep
 
 def needs_no_answer(question: Question, verdict: Verdict) -> bool:
     """True if the program visibly expects what it finds."""
-    if not isinstance(verdict, Explanation) or verdict.symptom != "none":
+    told = verdict if isinstance(verdict, Explanation) else verdict.explanation
+    if told.symptom != "none":
         return False
     read = question.read
     if is_guard(read) or is_asserted(read):
         return True
     # `all(p.grad is None for p in target.parameters())`: nobody trains these anyway.
-    return expects_none(read) and bool(question.watch.optimizers()) and not question.watch.holders(question.t)
+    if not question.watch.optimizers() or question.watch.holders(question.t):
+        return False
+    return expects_none(read) or (told.category in ("frozen", "grad-mode-off", "detach") and _left_alone(question))
+
+
+def _left_alone(q: Question) -> bool:
+    """A parameter of a model that is a constant by intention: it is frozen or kept out of the graph, and nothing trains it."""
+    if q.owner is None or not q.owner.registered or q.watch.module_attribute(q.t) is not None:
+        return False
+    if not any(q.watch.holders(p) for p in q.owner.module.parameters()):
+        return True
+    # Part of a model whose other part is trained. An optimizer of whatever requires grad says nothing of the intention.
+    return not q.t.requires_grad and q.read is not None and not filters_trainable(q.read.file)
 
 
 def not_tracked(q: Question) -> list[Verdict]:
@@ -53,7 +67,23 @@ def not_tracked(q: Question) -> list[Verdict]:
         return []
     if cause.kind in ("detach", "grad-mode-off") and _in_plain_sight(q, cause):
         return []
-    return [no_history(q, "requires_grad is False, although it was computed from tensors that require grad", "not-tracked")]
+    answer = no_history(q, "requires_grad is False, although it was computed from tensors that require grad", "not-tracked")
+    if cause.kind not in ("detach", "grad-mode-off") or q.watch.live or not _is_scoped(cause):
+        return [answer]
+    behind = [reference for reference in cause.behind if isinstance(reference(), Tensor)]
+
+    def cut_off_for_good() -> bool:
+        """What is trained all the same is detached, or evaluated without gradients, on purpose."""
+        leaves = [leaf for leaf in [reference() for reference in behind] if leaf is not None]
+        return not leaves or any(leaf._meta is None or leaf._meta.reached_by is None for leaf in leaves)
+
+    return [Doubtful(answer, cut_off_for_good)]
+
+
+def _is_scoped(cause: Any) -> bool:
+    """Recording was switched off for a block or a function, and not by a call that leaves it off."""
+    switched = place(cause.origin)
+    return switched is None or switched.source_line.strip().startswith(("with ", "@", "async with"))
 
 
 def _in_plain_sight(q: Question, cause: Any) -> bool:

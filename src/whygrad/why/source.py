@@ -193,6 +193,15 @@ def expects_none(read: Place | None) -> bool:
         _compares_with_none(n, read, ast.Is) for n in ast.walk(statement))
 
 
+def filters_trainable(file: str) -> bool:
+    """True if the text picks out what requires grad: `[p for p in model.parameters() if p.requires_grad]`."""
+    for node in ast.walk(tree(file) or ast.Module([], [])):
+        tests = node.ifs if isinstance(node, ast.comprehension) else [node.body] if isinstance(node, ast.Lambda) else []
+        if any(isinstance(n, ast.Attribute) and n.attr == "requires_grad" for test in tests for n in ast.walk(test)):
+            return True
+    return False
+
+
 def is_asserted(read: Place | None) -> bool:
     return read is not None and isinstance(statement_at(read.file, read.line), ast.Assert)
 

@@ -32,7 +32,7 @@ MOST_PICTURES = 12
 MOST_CALLS = 20_000
 MOST_LINES = 64
 # Seconds that looking may take in any case, and its share of a longer run.
-FREE, SHARE = 3.0, 0.25
+FREE, SHARE = 0.25, 0.15
 
 
 class Trace:

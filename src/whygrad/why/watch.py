@@ -14,6 +14,7 @@ from typing import Any
 
 from whygrad._tensor import Tensor
 from whygrad.autograd import engine
+from whygrad.autograd.modes import modes
 from whygrad.why import ending, record
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.doors import Undo, open_doors
@@ -41,6 +42,8 @@ class Watch(Memory):
         super().__init__()
         self.answers: list[Answer] = []
         self._on_answer = on_answer
+        # The number of the last backward that raised, and the answer.
+        self.failed: dict[int, Explanation] = {}
         self._undo: list[Undo] = []
         self._moment = itertools.count().__next__
         self._by_line: dict[Any, Answer] = {}
@@ -49,6 +52,11 @@ class Watch(Memory):
         self._doubtful: list[tuple[Any, int, list[Verdict]]] = []
         # Of each optimizer the first step that could not change anything.
         self._useless: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+    @property
+    def live(self) -> bool:
+        """Answers are told as they are found: then nothing waits for what may come."""
+        return self._on_answer is not None
 
     def start(self) -> None:
         record.watching = self
@@ -135,7 +143,10 @@ class Watch(Memory):
         first = str(error).splitlines()[0] if str(error) else ""
         headline = f"{type(error).__name__}: {first if len(first) <= 200 else first[:199] + '…'}"
         text, _, fix = text.partition(" Fix: ")
-        self._tell(_here(), Explanation(headline, category, text, fix, places(*sites), symptom="error"), self._moment())
+        told = Explanation(headline, category, text, fix, places(*sites), symptom="error")
+        if modes.running is not None:
+            self.failed = {modes.running.number: told}
+        self._tell(_here(), told, self._moment())
 
     def _answer(self, question: Question, found: list[Verdict]) -> None:
         """Tell it now if it is certain, else when the program has ended."""

@@ -3,6 +3,7 @@
 import torch
 import torch.nn as nn
 
+torch.manual_seed(0)
 net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
 for p in net[0].parameters():
     p.require_grad = False  #C

@@ -10,11 +10,15 @@ from typing import Any
 import numpy as np
 
 from whygrad._tensor import Tensor, wrap
+from whygrad.autograd.function import Function
+from whygrad.why import record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.facts import Sample
+from whygrad.why.flow import state
 from whygrad.why.places import Place, place_of_line, places
 from whygrad.why.question import Question
+from whygrad.why.record import Site
 from whygrad.why.rules import Doubtful
 from whygrad.why.source import tree
 
@@ -33,6 +37,44 @@ def wrong_custom_backward(q: Question) -> Doubtful | None:
             if node is not None and node in on_the_way and sample.grads is not None:
                 return _doubt(node, sample)
     return None
+
+
+def bypassed(q: Question) -> Explanation | None:
+    """The gradient came through ops that stand in the forward of a custom Function: it was called without apply()."""
+    trace = q.trace
+    if trace is None or not _forwards():
+        return None
+    on_the_way = trace.leading_to(q.t)
+    symptom = "zero" if state(q.t._grad) == "zero" else "wrong-value"
+    answers = (called_directly(step.node.site, symptom) for step in trace.steps if step.node in on_the_way)
+    return next((answer for answer in answers if answer is not None), None)
+
+
+def called_directly(site: Site | None, symptom: str) -> Explanation | None:
+    """The answer if an op was recorded in the forward of a custom Function: inside of apply() nothing is recorded."""
+    function = None if site is None else _forwards().get(site[0])
+    if site is None or function is None or (record.watching is not None and function in record.watching.samples):
+        return None
+    name, file = function.__name__, site[0].co_filename
+    lines = [n.lineno for n in ast.walk(tree(file) or ast.Module([], [])) if isinstance(n, ast.Call)
+             and ast.unparse(n.func).endswith(f"{name}.forward")]
+    return Explanation(
+        f"the backward of {name} was never called", "custom-backward",
+        f"{name}.forward was called directly, instead of {name}.apply: so its ops are recorded one by one (here {at(site)}), and "
+        f"{name}.backward does not take part at all. Only apply() puts a custom Function into the graph.",
+        f"call {name}.apply(...), without ctx.", [place_of_line(file, line) for line in lines] + places(site), symptom=symptom)
+
+
+def _forwards() -> dict[Any, type[Function]]:
+    """The code of each custom Function's forward."""
+    pending, found = list(Function.__subclasses__()), {}
+    while pending:
+        function = pending.pop()
+        pending += function.__subclasses__()
+        plain = vars(function).get("forward")
+        if isinstance(plain, staticmethod) and "_whygrad_internal_" not in getattr(plain.__func__, "__globals__", {}):
+            found[getattr(plain.__func__, "__code__", None)] = function
+    return found
 
 
 def _doubt(node: Any, sample: Sample) -> Doubtful:

@@ -15,8 +15,9 @@ from whygrad.why.dataflow import reaches
 from whygrad.why.flow import leaves_from
 from whygrad.why.places import place, places
 from whygrad.why.question import Question
-from whygrad.why.record import Cause
-from whygrad.why.rules.custom import return_places
+from whygrad.why.record import Cause, Causes
+from whygrad.why.rules import Doubtful, Verdict
+from whygrad.why.rules.custom import called_directly, return_places
 from whygrad.why.rules.untracked import copied, copies_of
 from whygrad.why.source import expression, names_in
 
@@ -61,6 +62,16 @@ def _last_storing(q: Question) -> Any:
     if q.watch is None:
         return engine.last_backward()
     return next((trace.backward for trace in q.watch.latest_first() if trace.stores), None)
+
+
+def raised(q: Question) -> Explanation | None:
+    """The backward that should have filled it ended with an error."""
+    last = next((trace for trace in q.watch.latest_first() if trace.stores), None) if q.watch is not None else None
+    failed = None if last is None else q.watch.failed.get(last.backward.number)
+    if last is None or failed is None or q.t not in leaves_from([last.root]):
+        return None
+    return Explanation(HEADLINE, failed.category, f"backward {at(last.backward.site)} ended with an error before it came here. "
+                       f"{failed.text}", failed.fix, list(failed.causes))
 
 
 def no_backward(q: Question) -> Explanation | None:
@@ -166,17 +177,35 @@ def _patched(leaf: Tensor, real: list[Cause], what: str) -> Explanation:
         f"remove that line, and mend the cut: {reason.fix}", places(switched[1], *[cause.site for cause in real]))
 
 
-def cut(q: Question) -> Explanation | None:
+def for_good(q: Question, answer: Explanation) -> Verdict:
+    """A gradient that is None now may come with a later backward: a generator's, after the discriminator's turn."""
+    if q.watch is None or q.watch.live:
+        return answer
+    t, before = q.t, 0 if q.ledger is None else q.ledger.reached
+
+    def never_came() -> bool:
+        return t._meta is None or t._meta.watched is None or t._meta.watched.reached == before
+
+    return Doubtful(answer, never_came)
+
+
+def cut(q: Question) -> Verdict | None:
     """The way from the leaf to the loss is cut: by detach, no_grad, an op without derivative ..."""
     for root, _ in q.roots():
         found = _cut_leading_to(root, q.t)
         if found is None:
             continue
         cause, path = found
+        direct = called_directly(cause.site, "none") if cause.kind == "non-differentiable-op" else None
+        if direct is not None:
+            return direct
         answer = told(cause, "A value was")
         assert answer is not None
-        return Explanation(HEADLINE, answer.category, f"The way from {q.it} to the loss is cut. {answer.text}", answer.fix,
-                           places(cause.site, cause.origin), path)
+        text, fix = f"The way from {f'`{q.name}`' if q.name else 'it'} to the loss is cut. {answer.text}", answer.fix
+        if isinstance(root, Tensor):
+            text += " backward() starts at this copy: requires_grad=True makes it a leaf of its own, and connects it to nothing."
+            fix = f"call backward() on the loss as it was computed, and leave out that line; {fix}"
+        return for_good(q, Explanation(HEADLINE, answer.category, text, fix, places(cause.site, cause.origin), path))
     return None
 
 
@@ -195,18 +224,18 @@ def copied_out(q: Question) -> Explanation | None:
     return None
 
 
-def unused(q: Question) -> Explanation | None:
+def unused(q: Question) -> Verdict | None:
     roots = q.roots()
     if not roots:
         return None
     root, backward = roots[0]
     where = f" {at(backward.site)}" if backward is not None else ""
-    return Explanation(
+    return for_good(q, Explanation(
         HEADLINE, "unused-in-loss",
         f"No operation leads from {q.it} to the loss that was differentiated{where}: the loss does not depend on it (it is "
         "unused, not part of this graph), so backward never reaches it.",
         "use it in the computation of the loss, or leave it out.",
-        places(root.site if isinstance(root, Node) else None, None if backward is None else backward.site))
+        places(root.site if isinstance(root, Node) else None, None if backward is None else backward.site)))
 
 
 def _is_behind(cause: Cause, t: Tensor) -> bool:
@@ -217,15 +246,21 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
     """The cut nearest to `root` that has `t` on its other side, and the ops between the cut and the root."""
     came_from: dict[Any, Any] = {}
     seen: set[Any] = set()
+
+    def leading(causes: Causes) -> Cause | None:
+        return next((cause for cause in causes if cause.kind != "frozen" and told(cause) is not None
+                     and any(_leads_to(reference(), t, seen) for reference in cause.behind)), None)
+
+    if isinstance(root, Tensor):  # a loss that was made anew: torch.tensor(loss, requires_grad=True)
+        cause = leading(root._cause)
+        return None if cause is None else (cause, [])
     for node in _nearest_first(root, came_from):
-        cut_off = list(node.cuts or ())
         # A leaf that was made from values copied out of the graph is a cut as well.
-        cut_off += [edge._cause for edge in node.edges if isinstance(edge, Tensor) and edge is not t]
-        for causes in cut_off:
-            for cause in causes:
-                if cause.kind != "frozen" and told(cause) is not None and any(
-                        _leads_to(reference(), t, seen) for reference in cause.behind):
-                    return cause, _path_to_root(node, came_from)
+        leaves = [edge._cause for edge in node.edges if isinstance(edge, Tensor) and edge is not t]
+        for causes in (*(node.cuts or ()), *leaves):
+            cause = leading(causes)
+            if cause is not None:
+                return cause, _path_to_root(node, came_from)
     return None
 
 

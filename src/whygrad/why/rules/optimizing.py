@@ -63,10 +63,16 @@ def _others_reached(watch: Any, optimizer: Any, held: list[Any], last: Any) -> E
     from whygrad.parameter import Parameter
 
     trace = watch.trace_of(last)
-    reached = [] if trace is None else [p for p in trace.leaves if isinstance(p, Parameter) and not watch.holders(p)]
+    reached = [] if trace is None else [p for p in trace.leaves if isinstance(p, Parameter) and not watch.holders(p)
+                                        and not _is_computed(p)]
     if not reached or any(p._meta is not None and p._meta.reached_by is not None for p in held):
         return None
     return not_held_words(None, [vars(optimizer)["_site"]], "the parameters that the last backward reached")
+
+
+def _is_computed(p: Any) -> bool:
+    """nn.Parameter(theta - lr * grad): no parameter of a model, but a value that was cut off from one."""
+    return any(cause.kind == "parameter-rewrapped" and cause.detail != "a deepcopy" for cause in p._cause)
 
 
 def _cut_off(held: list[Any]) -> Explanation | None:

@@ -12,6 +12,7 @@ from whygrad.why.facts import Copy
 from whygrad.why.places import Place, place, places
 from whygrad.why.question import Question
 from whygrad.why.record import Cause
+from whygrad.why.rules.custom import called_directly
 from whygrad.why.rules.intermediate import own_assignment, replaced
 from whygrad.why.source import expression, names_in, subject_of
 
@@ -38,6 +39,9 @@ def from_causes(q: Question, causes: tuple[Cause, ...], headline: str, symptom: 
         answer = told(cause, f"{q.it} was" if q.name else "It was")
         if answer is None:
             continue
+        direct = called_directly(cause.site, symptom) if cause.kind == "non-differentiable-op" else None
+        if direct is not None:
+            return direct
         found = places(cause.site, cause.origin)
         text, fix, category = answer.text, answer.fix, answer.category
         if cause.kind == "created":

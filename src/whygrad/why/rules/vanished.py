@@ -56,7 +56,7 @@ def zero(q: Question) -> Explanation | None:
             "derivative 0 "
             "there, and a zero gradient is right.", causes=places(turn.node.site), symptom="ok")
     if row_name(turn.node) in FLAT:
-        return _flat(turn.node, "this gradient is exactly zero", "zero")
+        return _flat(turn.node, steps, "this gradient is exactly zero", "zero")
     return _factor(turn)
 
 
@@ -140,10 +140,15 @@ def _factor(turn: Turn) -> Explanation:
         "nothing can flow here.", places(node.site, *others), symptom="zero")
 
 
-def _flat(node: Node, headline: str, symptom: str, share: float = 1.0) -> Explanation:
+def _flat(node: Node, steps: list[Step], headline: str, symptom: str, share: float = 1.0) -> Explanation:
     name = row_name(node)
     all_ = "all" if share == 1.0 else f"{share:.0%} of"
-    if name in RECTIFIED:
+    of_one = _is_of_one(node, steps)
+    category = "zero-factor" if name in SELECTING or of_one else "zero-local-derivative"
+    if of_one:
+        reason = f"{name} runs over a dimension with a single element, so its value is a constant whatever the input"
+        fix = f"apply {name} along the dimension of the classes (dim=), or use sigmoid for a single output."
+    elif name in RECTIFIED:
         which = "every input is" if share == 1.0 else f"{share:.0%} of the inputs are"
         reason = f"{which} negative there (below zero), so {name} gives 0 and its derivative is 0: dead units"
         fix = f"start the bias near zero, lower the learning rate, or use LeakyReLU, which is not flat (instead of {name})."
@@ -161,10 +166,19 @@ def _flat(node: Node, headline: str, symptom: str, share: float = 1.0) -> Explan
     else:
         reason = f"{all_} its inputs are so large in magnitude that {name} is saturated: flat, with a derivative that rounds to 0"
         fix = f"scale the inputs of {name} down (initialisation, normalisation), or use the loss that works on logits."
-    return Explanation(headline, "zero-local-derivative",
+    return Explanation(headline, category,
                        f"The path is there, but {op_words(node)} {at(node.site)} has derivative exactly 0 at these values: "
                        f"{reason}.",
                        fix, places(node.site, _bias_site(node)), symptom=symptom)
+
+
+def _is_of_one(node: Node, steps: list[Step]) -> bool:
+    """softmax or log_softmax over a dimension of size 1."""
+    if row_name(node) not in ("softmax", "log_softmax"):
+        return False
+    shape = next((step.shape for step in steps if step.node is node), None)
+    axes = node.static[0] if node.static else ()
+    return bool(shape) and bool(axes) and all(shape[axis] == 1 for axis in axes)  # type: ignore[index]
 
 
 def _bias_site(node: Node) -> Site | None:
@@ -174,7 +188,8 @@ def _bias_site(node: Node) -> Site | None:
         end = row_node(edge)[0]
         if isinstance(end, Tensor) and len(end._counter) > 1:
             site: Site | None = end._counter[1]
-            return site
+            if site not in [cause.site for cause in end._cause]:  # not the layer's own initialisation
+                return site
     return None
 
 
@@ -193,7 +208,7 @@ def partly_zero(q: Question) -> Explanation | None:
     by_node = {step.node: step for step in steps}
     name = row_name(used[0])
     if name in FLAT - SATURATED and name != "where" and by_node[used[0]].stopped >= 0.25:
-        return _flat(used[0], "part of this gradient is exactly zero", "partly-zero", by_node[used[0]].stopped)
+        return _flat(used[0], steps, "part of this gradient is exactly zero", "partly-zero", by_node[used[0]].stopped)
     if name == "mul" and count >= 0.25 * zeros.size:
         return _masked(q, used[0], zeros)
     return _dead_units(used[0], steps, zeros)
@@ -213,13 +228,17 @@ def _masked(q: Question, node: Node, zeros: np.ndarray) -> Explanation | None:
 
 
 def _dead_units(node: Node, steps: list[Step], zeros: np.ndarray) -> Explanation | None:
-    """Whole rows of a layer's weight are zero: their units are dead behind a relu."""
+    """Whole rows of a layer's weight are zero: their units are dead behind a relu.
+
+    In a small layer with few samples some are dead by chance; that is no news.
+    """
     rows = zeros.reshape(zeros.shape[0], -1).all(1)
     dead = int(rows.sum())
     if dead < 3 or dead < 0.5 * rows.size or row_name(node) not in ("linear", "addmm", "convolution"):
         return None
     for step in steps:
         behind = {row_node(edge)[0] for edge in step.edges if edge is not None}
-        if node in behind and row_name(step.node) in RECTIFIED | BOUNDED and step.stopped >= 0.4:
-            return _flat(step.node, "part of this gradient is exactly zero", "partly-zero", dead / rows.size)
+        if (node in behind and row_name(step.node) in RECTIFIED | BOUNDED and step.stopped >= 0.4
+                and (dead >= 0.75 * rows.size or _bias_site(step.node) is not None)):
+            return _flat(step.node, steps, "part of this gradient is exactly zero", "partly-zero", dead / rows.size)
     return None
