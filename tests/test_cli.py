@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import signal
 import subprocess
 import sys
 import textwrap
 import time
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +127,22 @@ def test_what_cannot_be_run(tmp_path: Path) -> None:
 def test_encoding_cookie(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_bytes("# -*- coding: latin-1 -*-\nprint(ascii('ä'))\n".encode("latin-1"))
     same(tmp_path, "script.py")
+
+
+def test_archives_bytecode_and_pipes(tmp_path: Path) -> None:
+    path = write(tmp_path, "script.py", "import sys\nprint(sys.argv, __name__, __file__, sys.path[0])\n")
+    with zipfile.ZipFile(tmp_path / "app.pyz", "w") as archive:
+        archive.write(path, "__main__.py")
+    same(tmp_path, "app.pyz", "x")
+    py_compile.compile(str(path), str(tmp_path / "compiled.pyc"))
+    same(tmp_path, "compiled.pyc", "x")
+    same(tmp_path, "/dev/stdin", text="print(__file__)")
+    os.mkfifo(tmp_path / "pipe")
+    printed = []
+    for command in ([sys.executable], RUN):
+        with subprocess.Popen(["cp", "script.py", "pipe"], cwd=tmp_path):
+            printed.append(call([*command, "pipe"], tmp_path).stdout)
+    assert printed[0] == printed[1] != ""
 
 
 SIGNALS = {"unhandled": "", "handled": "signal.signal(signal.{0}, lambda number, frame: sys.exit(number + 40))\n",

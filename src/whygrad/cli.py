@@ -129,6 +129,7 @@ COMMANDS: dict[str, Callable[[list[str]], int | None]] = {"run": run, "fix": fix
 
 def execute(program: Program) -> None:
     """Run it as `python` would, in a fresh `__main__`."""
+    import pkgutil
     import runpy
 
     module = ModuleType("__main__")
@@ -139,8 +140,8 @@ def execute(program: Program) -> None:
         if program.how == "-m":
             _set_first_path(os.getcwd())
             runpy._run_module_as_main(program.target)  # type: ignore[attr-defined]
-        elif program.how == "script" and not os.path.isfile(program.target) and os.path.exists(program.target):
-            _set_first_path(os.path.abspath(program.target))  # a folder with a __main__.py
+        elif program.how == "script" and pkgutil.get_importer(program.target) is not None:
+            _set_first_path(os.path.abspath(program.target))  # a folder, or a zip file, with a __main__.py
             runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
         else:
             exec(_code(program, module), vars(module))
@@ -157,17 +158,20 @@ def _code(program: Program, module: ModuleType) -> CodeType:
         name, text = ("<string>", program.target) if program.how == "-c" else ("<stdin>", sys.stdin.read())
         remember_source(name, text)
         return compile(text, name, "exec", dont_inherit=True)
-    from importlib.machinery import SourceFileLoader
+    from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 
     path = os.path.abspath(program.target)
-    loader = SourceFileLoader("__main__", path)
+    loader: SourceFileLoader | SourcelessFileLoader
+    loader = (SourcelessFileLoader if path.endswith(".pyc") else SourceFileLoader)("__main__", path)
     try:
         source = loader.get_data(path)
     except OSError as error:
         _fail(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}")
     _set_first_path(os.path.dirname(os.path.realpath(path)))
-    remember_source(path, source)
     vars(module).update(__file__=path, __cached__=None, __loader__=loader)
+    if isinstance(loader, SourcelessFileLoader):
+        return loader.get_code("__main__")  # type: ignore[return-value]
+    remember_source(path, source)
     return compile(source, path, "exec", dont_inherit=True)
 
 

@@ -25,9 +25,9 @@ from whygrad.autograd.saved_hooks import SavedTensor, save_alone, saved_tensors_
 from whygrad.random import fork_rng, get_rng_state, set_rng_state
 from whygrad.utils import checkpoint_texts as texts
 
-__all__ = ["CheckpointError", "CheckpointFunction", "GraphExecGroup", "check_backward_validity", "checkpoint",
-           "checkpoint_sequential", "detach_variable", "noop_context_fn", "set_checkpoint_debug_enabled",
-           "set_checkpoint_early_stop"]
+__all__ = ["CheckpointError", "CheckpointFunction", "DefaultDeviceType", "GraphExecGroup", "check_backward_validity",
+           "checkpoint", "checkpoint_sequential", "detach_variable", "get_device_states", "noop_context_fn",
+           "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states"]
 
 _whygrad_internal_ = True
 
@@ -299,6 +299,31 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
     if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None",
                       stacklevel=errors.user_stacklevel())
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """Which devices the arguments are on, and their generators' states; without the CPU, which get_rng_state tells of."""
+    return [], []
+
+
+def set_device_states(devices: Iterable[int], states: Iterable[Tensor], *, device_type: str | None = None) -> None:
+    """What get_device_states has found is put back."""
+    if list(devices):
+        raise RuntimeError(f"whygrad has no devices but the CPU, and cannot set the states of {list(devices)}")
+
+
+class DefaultDeviceType:
+    """The kind of device whose generators checkpoint saves, where the arguments do not tell."""
+
+    _default_device_type = "cuda"
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        return DefaultDeviceType._default_device_type
 
 
 class CheckpointFunction(Function):

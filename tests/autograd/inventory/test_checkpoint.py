@@ -37,6 +37,12 @@ def the_same_gradients(T):
 
 
 @program
+def no_devices_have_states_of_their_own(T):
+    module = T.utils.checkpoint
+    return module.get_device_states(leaf(T), 3), module.set_device_states([], []), module.DefaultDeviceType.get_device_type()
+
+
+@program
 def random_numbers_are_the_same(T):
     seen = []
     for reentrant in (True, False):
