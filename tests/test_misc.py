@@ -154,17 +154,15 @@ def test_half_precision_complex_numbers_are_refused() -> None:
 
 
 def test_missing_names_say_what_they_are() -> None:
-    with pytest.raises(AttributeError, match=r"'to_sparse': whygrad has no sparse tensors. Use dense ones: torch.zeros"):
-        whygrad.ones(2).to_sparse()
-    with pytest.raises(AttributeError, match="'values': whygrad has no sparse tensors"):
-        whygrad.ones(2).values()
+    with pytest.raises(AttributeError, match=r"'to_sparse_bsr': whygrad's sparse tensors are sparse_coo_tensor"):
+        whygrad.ones(2).to_sparse_bsr()
     with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'tosparse'$"):
         whygrad.ones(2).tosparse()
-    with pytest.raises(AttributeError, match="'sparse_coo_tensor': whygrad has no sparse tensors"):
-        whygrad.sparse_coo_tensor  # noqa: B018
+    with pytest.raises(AttributeError, match="'sparse_bsr_tensor': whygrad's sparse tensors are"):
+        whygrad.sparse_bsr_tensor  # noqa: B018
     with pytest.raises(AttributeError, match="'quantize_per_tensor': whygrad has no quantized tensors"):
         whygrad.quantize_per_tensor  # noqa: B018
-    assert not hasattr(whygrad.ones(2), "coalesce")
+    assert not hasattr(whygrad.ones(2), "sspaddmm")
 
 
 def test_functions_of_nn_in_the_torch_namespace() -> None:

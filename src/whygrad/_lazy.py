@@ -30,6 +30,7 @@ _NAMES = {
                      "margin_ranking_loss", "poisson_nll_loss", "rrelu", "triplet_margin_loss"),
                     "nn.functional.torch_names"),
     **dict.fromkeys(("norm_except_dim", "_weight_norm"), "nn.utils.weight_norm"),
+    **dict.fromkeys(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_compressed_tensor"), "sparse"),
     **dict.fromkeys(("Explanation", "explain"), "why.explain"),
     **dict.fromkeys(("formula",), "backends.ink"),
     **dict.fromkeys(("graph",), "why.svg"),
@@ -53,8 +54,8 @@ _NAMES = {
 }
 
 _MODULES = frozenset({"_C", "alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "hub", "io", "jit",
-                      "library", "masked", "multiprocessing", "nn", "optim", "overrides", "profiler", "signal", "special",
-                      "testing", "types", "utils", "version"})
+                      "library", "masked", "multiprocessing", "nested", "nn", "optim", "overrides", "profiler", "signal",
+                      "sparse", "special", "testing", "types", "utils", "version"})
 # Classes that programs name in `isinstance` and annotations, and of which nothing here is an instance.
 _NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
 _RENAMED = {"serialization": "io", "__config__": "config"}

@@ -111,10 +111,10 @@ MODULES = frozenset(f"torch.{name}" for name in (
     "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "accelerator", "ao",
     "contrib", "cpu", "cuda.comm", "cuda.graphs", "cuda.memory", "cuda.nccl", "cuda.nvtx", "cuda.profiler",
     "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx",
-    "monitor", "mps", "mtia", "nested", "nn.attention.bias",
+    "monitor", "mps", "mtia", "nn.attention.bias",
     "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
     "nn.quantizable", "nn.quantized", "nn.utils.fusion", "onnx",
-    "package", "quantization", "sparse", "storage", "torch_version",
+    "package", "quantization", "sparse.semi_structured", "storage", "torch_version",
     "utils._mode_utils", "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
     "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",
     "utils.data.graph", "utils.deterministic", "utils.file_baton", "utils.flop_counter",
@@ -147,12 +147,10 @@ def is_prepared(frame: FrameType | None) -> bool:
 
 # Of Tensor's own names in torch, those that are not here: a wrong guess deserves no more than Python's usual words.
 TENSOR_NAMES = frozenset((
-    "ccol_indices", "coalesce", "col_indices", "const_data_ptr", "crow_indices", "dense_dim", "dequantize", "indices",
-    "int_repr", "ipu", "is_coalesced", "is_distributed", "module_load", "mtia", "q_per_channel_axis",
+    "const_data_ptr", "dequantize", "int_repr", "ipu", "is_distributed", "module_load", "mtia", "q_per_channel_axis",
     "q_per_channel_scales", "q_per_channel_zero_points", "q_scale", "q_zero_point", "qscheme", "record_stream", "reinforce",
-    "resize", "resize_as", "resize_as_sparse_", "row_indices", "slice_inverse", "smm", "sparse_dim", "sparse_mask",
-    "sparse_resize_", "sparse_resize_and_clear_", "sspaddmm", "storage_type", "to_mkldnn", "to_padded_tensor", "to_sparse",
-    "to_sparse_bsc", "to_sparse_bsr", "to_sparse_coo", "to_sparse_csc", "to_sparse_csr", "values", "xpu"))
+    "resize", "resize_as", "resize_as_sparse_", "slice_inverse", "smm", "sparse_resize_and_clear_", "sspaddmm", "storage_type",
+    "to_mkldnn", "to_sparse_bsc", "to_sparse_bsr", "xpu"))
 
 
 def missing_from_tensor(kind: str, name: str) -> AttributeError:

@@ -7,8 +7,8 @@ from fnmatch import translate
 
 _whygrad_internal_ = True
 
-SPARSE = ("whygrad has no sparse tensors. Use dense ones: torch.zeros(size).index_put(tuple(indices), values, accumulate=True) "
-          "for a sparse_coo_tensor, torch.mm for products")
+SPARSE = ("whygrad's sparse tensors are sparse_coo_tensor, sparse_csr_tensor and sparse_csc_tensor, with their products, sums, "
+          "softmax and conversions; for the rest use t.to_dense()")
 STORAGE = ("a tensor's memory is a NumPy array: use t.numpy(), t.untyped_storage(), torch.from_numpy(np.memmap(...)) or "
            "np.from_dlpack(t)")
 SCRIPT = "it belongs to the C++ side of torch and to TorchScript; whygrad runs programs as the Python they are"
@@ -23,7 +23,7 @@ _PATTERNS = {
     "whygrad has no quantized tensors; use floating-point ones": """
         *quant* *q_scale *q_zero* *q_per_* *qscheme *qparams* *qint* *quint* *int_repr *fbgemm* QInt* QUInt* per_channel_*
         per_tensor_* ao nn.qat nn.intrinsic""",
-    "whygrad has no nested tensors; pad to one shape (nn.utils.rnn.pad_sequence) and mask": """
+    "nested tensors can be made and padded here; to compute, pad (to_padded_tensor, nn.utils.rnn.pad_sequence) and mask": """
         nested nested.* *padded_tensor jagged""",
     "NumPy has no such dtype; use int8, float16, bfloat16 or complex64": """
         int[1-7] uint[1-7] bit bits* float4_* float8_* complex32""",

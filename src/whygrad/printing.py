@@ -209,13 +209,24 @@ def _layout(cells: np.ndarray, cuts: Sequence[bool], edge: int, column: int, per
     return "[" + f",{newlines}{' ' * (column + 1)}".join(rows) + "]"
 
 
-def _append(body: str, notes: Sequence[str], column: int, options: _Options) -> str:
+def body(array: np.ndarray, column: int) -> str:
+    """The values alone, with the first bracket in `column`."""
+    return _body(array, column, _options)
+
+
+def append_notes(text: str, notes: Sequence[str], column: int, new_line: bool) -> str:
+    """What follows the parts of a sparse tensor; on a new line, if asked."""
+    return _append(text, notes, column, _options, new_line)
+
+
+def _append(body: str, notes: Sequence[str], column: int, options: _Options, new_line: bool = False) -> str:
     last_line = body.rpartition("\n")[2]
     # PyTorch reckons the last line of values two columns longer than it is.
     used = len(last_line) + 2 + (column if last_line == body else 0)
     parts = [body]
     for note in notes:
-        if used + len(", ") + len(note) > options.linewidth:
+        if new_line or used + len(", ") + len(note) > options.linewidth:
+            new_line = False
             parts.append(f",\n{' ' * column}{note}")
             used = column + len(note)
         else:

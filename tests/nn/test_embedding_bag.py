@@ -103,11 +103,6 @@ def test_wrong_tensors(expression: str) -> None:
     same_error(lambda: call(torch), lambda: call(whygrad), text=expression != "f(i[None], w, i)")
 
 
-def test_sparse_gradients_are_refused() -> None:
-    with pytest.raises(NotImplementedError, match="sparse"):
-        bags(whygrad, whygrad.from_numpy(TABLE.copy()), "offsets, sparse=True")
-
-
 @pytest.mark.parametrize("constructor", [
     "(6, 3)", "(6, 3, mode='max', padding_idx=-2)", "(6, 3, 1.0, 1, True, 'sum')", "(6, 3, padding_idx=0)",
     "(6, 3, dtype=m.float64, include_last_offset=True)", ".from_pretrained(m.ones(6, 2), mode='sum')",

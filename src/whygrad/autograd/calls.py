@@ -265,6 +265,8 @@ def _result(g: Any, given: Any) -> Tensor:
     if isinstance(g, Tensor):
         result: Tensor = to_user(g)
         return result
+    if g.__class__ is not np.ndarray and not isinstance(g, np.generic):
+        return to_user(g)  # type: ignore[no-any-return]
     g = np.asarray(g)
     like = given._array if isinstance(given, Tensor) else g
     # References: `g` here, in the caller's dict, and the argument of getrefcount.

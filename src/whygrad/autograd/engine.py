@@ -29,6 +29,7 @@ from whygrad.autograd.modes import modes, refresh, special
 from whygrad.autograd.node import Node, cast_array
 from whygrad.backends.quiet import restore, silence
 from whygrad.dtypes import FROM_NUMPY
+from whygrad.layouts import strided
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -276,6 +277,8 @@ def _as_rules_expect(node: Node, g: Any) -> Any:
         return np.asarray(g)
     if type(g) is dict:
         return [g.get(i) for i in range(len(node.shapes))]
+    if g is not None and g.layout is not strided and not node.takes_sparse:
+        return g.to_dense()
     return g
 
 
@@ -381,10 +384,14 @@ def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_grap
         for index, g in new.items():
             old[index] = g if index not in old else old[index] + g
         return old
-    total = old + new if create_graph else add(old, new)
-    if not create_graph and type(total) is np.ndarray:
+    if create_graph:
+        if old.__class__ is not new.__class__ and old.layout is not strided:
+            old, new = new, old  # a dense tensor can be added to, a sparse one cannot
+        return old + new
+    if old.__class__ is new.__class__ is np.ndarray:
         owned.add(target)
-    return total
+        return add(old, new)
+    return old + new
 
 
 def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, Any] | None, deposit_captured: bool,
@@ -452,12 +459,16 @@ def _deposit(leaf: Tensor, g: Any, this: Backward, references: int) -> None:
     with _accumulating:
         grad = leaf._grad
         if grad is None:
-            ours = (type(g) is np.ndarray and getrefcount(g) <= references and g.base is None
+            ours = (type(g) is np.ndarray is type(array) and getrefcount(g) <= references and g.base is None
                     and g.strides == array.strides)
             if not ours:
                 g = owned_copy(g, array) if enforce_grad_layout_policy.enabled else g.copy("K")
-            leaf._grad = grad = wrap(g)
+            leaf._grad = grad = wrap(g) if g.__class__ is np.ndarray else g.tensor()
             grad._cause = this.causes
+        elif _is_sparse(g) or _is_sparse(grad._array):
+            total = grad._array + g
+            leaf._grad = wrap(total) if total.__class__ is np.ndarray else total.tensor()
+            leaf._grad._cause = this.causes
         else:
             add_into(grad._array, g, grad._array)
             grad._counter[0] += 1
@@ -481,6 +492,8 @@ def _deposit_recorded(leaf: Tensor, g: Tensor) -> None:
 
 def _recorded_copy(g: Tensor, like: np.ndarray) -> Tensor:
     """The gradient as a tensor of its own, still part of the graph; torch's node for it is CopyBackwards."""
+    if _is_sparse(g._array) or _is_sparse(like):
+        return g
     if not g.requires_grad:
         return wrap(owned_copy(g._array, like))
     from whygrad._inplace import copy_
@@ -488,8 +501,14 @@ def _recorded_copy(g: Tensor, like: np.ndarray) -> Tensor:
     return copy_(wrap(np.empty_like(like, dtype=g._array.dtype)), g)
 
 
-def owned_copy(g: Any, like: np.ndarray) -> np.ndarray:
+def _is_sparse(array: Any) -> bool:
+    return array.__class__ is not np.ndarray and not isinstance(array, np.generic)
+
+
+def owned_copy(g: Any, like: Any) -> Any:
     """A fresh array with the values of `g`, laid out as `like` if that is dense, else row-major."""
+    if _is_sparse(g) or _is_sparse(like):
+        return g.copy()
     result = np.empty_like(like, dtype=np.asarray(g).dtype)
     if 0 in like.strides and like.size > 1:
         result = np.empty(like.shape, result.dtype)

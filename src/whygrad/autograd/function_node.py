@@ -142,6 +142,7 @@ class CustomNode(Node):
     __slots__ = ("arguments", "ctx", "inputs", "ports", "recorded")
     # Missing gradients become zeros: backward runs in any case.
     takes_none = True
+    takes_sparse = True
 
     ctx: BackwardCFunction
     ports: dict[int, Any]

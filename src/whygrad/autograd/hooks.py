@@ -85,6 +85,8 @@ def to_user(g: Any) -> Any:
         return None
     if isinstance(g, Tensor):
         return g.conj() if g._array.dtype.kind == "c" else g  # type: ignore[attr-defined]
+    if g.__class__ is not np.ndarray and not isinstance(g, np.generic):
+        return g.tensor()  # a sparse one
     g = np.asarray(g)
     seen = wrap(np.conj(g) if g.dtype.kind == "c" else g)
     if modes.running is not None:

@@ -125,6 +125,8 @@ class Node(NodeInterface):
     several: ClassVar[bool] = False
     # True if the node wants to run even when no gradient reached it.
     takes_none: ClassVar[bool] = False
+    # True if the gradient may be sparse.
+    takes_sparse: ClassVar[bool] = False
 
     # Set on the classes that are made from rows, see _apply.py.
     layout: ClassVar[Any]
@@ -244,6 +246,7 @@ class Cast(Node):
 
     __slots__ = ("dtype",)
     visible = False
+    takes_sparse = True
 
     def __init__(self, edge: Any, dtype: np.dtype) -> None:
         invisible(self, edge)

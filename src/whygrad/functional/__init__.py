@@ -34,6 +34,7 @@ from whygrad.functional import (
     softmax,
     solve,
     sorting,
+    sparsity,
     special,
     spectral,
     storages,

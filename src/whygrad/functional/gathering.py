@@ -102,6 +102,10 @@ def _check_scatter_shapes(index: tuple[int, ...], own: tuple[int, ...], src: Any
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False, out: Any = None) -> Tensor:
     """The elements at `index` along a dim: `out[i][j] = input[index[i][j]][j]` for dim 0."""
     places, axis = _element_index("gather", input, dim, index)
+    if sparse_grad and input.requires_grad and input._array.ndim:
+        from whygrad.sparse.gathered import gather as with_sparse_gradient
+
+        return with_sparse_gradient(input, places, axis=axis)  # type: ignore[no-any-return]
     result = rows.gather(input, places, axis=axis)
     return with_disjoint_out("gather", result, out, input, index)
 

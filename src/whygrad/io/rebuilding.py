@@ -161,6 +161,26 @@ def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Tensor
     return tensor
 
 
+def rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
+    """Of its places and values, which must fit together."""
+    from whygrad import sparse
+
+    refuse_unless(type(data) is tuple and len(data) in (3, 4) and all(type(t) is Tensor for t in data[:2]),
+                  "not the parts of a sparse tensor")
+    try:
+        if str(layout) == "torch.sparse_coo":
+            coalesced = len(data) == 4 and data[3] is True
+            result: Any = sparse.sparse_coo_tensor(*data[:3])
+            return result._coalesced_(coalesced) if not coalesced or _in_order(result._array.flat) else result
+        return sparse.sparse_compressed_tensor(*data, layout=layout)  # type: ignore[no-any-return]
+    except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
+        raise UnpicklingError(f"a sparse tensor: {error}") from None
+
+
+def _in_order(places: np.ndarray) -> bool:
+    return bool((np.diff(places) > 0).all())
+
+
 def set_attributes(target: Any, state: Any) -> None:
     """The user's own attributes, none of which may stand before one of the class."""
     if type(state) is tuple and len(state) == 2 and not state[1]:
@@ -260,6 +280,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter": rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": rebuild_parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": rebuild_from_type,
+    "torch._utils._rebuild_sparse_tensor": rebuild_sparse_tensor,
     "torch.serialization._get_layout": get_layout,
     "_codecs.encode": encode,
 }

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from whygrad import dtypes, layouts
-from whygrad._tensor import Size, Tensor
+from whygrad._tensor import Size, Tensor, wrap
 from whygrad.devices import device
 from whygrad.io import options
 from whygrad.io.atomic import replacing
@@ -25,6 +25,7 @@ from whygrad.io.rebuilding import (
     rebuild_from_type,
     rebuild_parameter,
     rebuild_parameter_with_state,
+    rebuild_sparse_tensor,
     rebuild_tensor_v2,
     rebuild_tensor_v3,
 )
@@ -98,6 +99,8 @@ class _Pickler(_PythonPickler):
     def reduce_tensor(self, tensor: Tensor) -> Any:
         """In torch's three shapes: a tensor, a parameter over a tensor, either of them with attributes."""
         array = tensor._array
+        if tensor.layout is not layouts.strided:  # type: ignore[attr-defined]
+            return rebuild_sparse_tensor, (tensor.layout, _sparse_parts(array))  # type: ignore[attr-defined]
         storage, offset, stride = self.storage_of(array, tensor.dtype)
         plain = [storage, offset, tuple(array.shape), stride, tensor.requires_grad, OrderedDict()]
         function: Any = rebuild_tensor_v2
@@ -132,6 +135,11 @@ class _Pickler(_PythonPickler):
         elif found.dtype is not dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         return found, offset, stride
+
+
+def _sparse_parts(array: Any) -> tuple[Any, ...]:
+    parts = (*[wrap(index) for index in array.indices], wrap(array.values), Size(array.shape))
+    return (*parts, array.coalesced) if array.layout == "coo" else parts
 
 
 class _Reduced:

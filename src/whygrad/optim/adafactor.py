@@ -10,7 +10,8 @@ import numpy as np
 
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
-from whygrad.optim.elementwise import Stepping, lerp_, scalar
+from whygrad.layouts import strided
+from whygrad.optim.elementwise import Stepping, lerp_, no_sparse, scalar
 from whygrad.optim.options import as_number
 
 _whygrad_internal_ = True
@@ -42,6 +43,8 @@ class Adafactor(Stepping):
                 continue
             if p.dtype.is_complex:
                 raise RuntimeError("Adafactor does not support complex parameters")
+            if p.grad.layout is not strided:
+                raise no_sparse(self)
             state = self.state[p]
             g = p.grad._array
             if not state:

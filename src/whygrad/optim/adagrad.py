@@ -15,6 +15,8 @@ _whygrad_internal_ = True
 class Adagrad(Elementwise):
     """`p -= lr * g / (sqrt(sum of g * g) + eps)`."""
 
+    takes_sparse = "rows"
+
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
                  maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:

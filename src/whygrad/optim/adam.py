@@ -74,7 +74,10 @@ class AdamW(Adam):
 
 
 class SparseAdam(Elementwise):
-    """Only takes sparse gradients, of which there are none here: it refuses as torch does."""
+    """Adam for sparse gradients: only the rows that a gradient has, and their averages, are changed."""
+
+    scalars: dict[str, float] = {}
+    takes_sparse = "rows"
 
     def __init__(self, params: Iterable[Any], lr: Number = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, maximize: bool = False) -> None:
@@ -91,4 +94,26 @@ class SparseAdam(Elementwise):
                              "parameters")
 
     def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
-        raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+        return "exp_avg", "exp_avg_sq"
+
+    def step_group(self, group: dict[str, Any]) -> None:
+        if any(p.grad is not None and not p.grad.is_sparse for p in group["params"]):
+            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+        super().step_group(group)
+
+    def initialize(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["step"] = 0  # a plain number, in torch too
+        super().initialize(p, state, group)
+
+    def advance(self, p: Tensor, state: dict[str, Any], numbers: Numbers) -> Numbers:
+        state["step"] += 1
+        return {**numbers, "step": state["step"]}
+
+    @staticmethod
+    def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:
+        exp_avg, exp_avg_sq = buffers
+        beta1, beta2 = numbers["betas"]
+        step = numbers["step"]
+        exp_avg += (1 - beta1) * (g - exp_avg)
+        exp_avg_sq += (1 - beta2) * (g * g - exp_avg_sq)
+        p -= numbers["lr"] * (1 - beta2**step) ** 0.5 / (1 - beta1**step) * (exp_avg / (xp.sqrt(exp_avg_sq) + numbers["eps"]))

@@ -19,6 +19,7 @@ from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import enable_grad
 from whygrad.functional.run import FUNCTIONS
+from whygrad.layouts import strided
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import as_number, with_numbers
 
@@ -60,6 +61,8 @@ class Elementwise(Stepping):
     scalars: dict[str, float] = {"step": 0.0}
     # What torch's message about `capturable` calls the tensors that would have to be on another device.
     capturable_tensors = "params and state_steps"
+    # What becomes of a sparse gradient: refused (""), or only the rows it has are changed ("rows").
+    takes_sparse = ""
     capturable_devices: tuple[str, ...] = ("cuda", "xpu", "hpu", "privateuseone", "xla")
 
     def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
@@ -99,7 +102,19 @@ class Elementwise(Stepping):
             state = self.state[p] if names else {}
             if not state:
                 self.initialize(p, state, group)
-            run(self.update, p, grad, self.advance(p, state, numbers), [state[name] for name in names])
+            numbers_now = self.advance(p, state, numbers)
+            if grad.layout is strided:
+                run(self.update, p, grad, numbers_now, [state[name] for name in names])
+            else:
+                self.step_sparse(p, grad, numbers_now, [state[name] for name in names])
+
+    def step_sparse(self, p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
+        """Change the rows that a sparse gradient has."""
+        if not self.takes_sparse:
+            raise no_sparse(self)
+        if numbers.get("weight_decay"):
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        on_rows(self.update, p, grad, numbers, buffers)
 
     def check_device(self, p: Tensor, group: dict[str, Any]) -> None:
         """Some options make sense on other devices, or for some dtypes only."""
@@ -168,6 +183,25 @@ def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Num
     else:
         _in_blocks(update, arrays, numbers)
     bump(p)
+
+
+def on_rows(update: Callable[..., None], p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
+    """`on_arrays` for the places of a sparse gradient alone; the rest of the parameter and its buffers stays as it is."""
+    gradient = grad.coalesce()._array
+    places = tuple(gradient.places)
+    whole = [p._array, *[b._array for b in buffers]]
+    parts = [a[places] for a in whole]
+    _decay_and_update(update, ARRAYS, numbers, parts[0], gradient.values, *parts[1:])
+    for a, part in zip(whole, parts, strict=True):
+        a[places] = part
+    bump(p)
+
+
+def no_sparse(optimizer: Optimizer) -> RuntimeError:
+    name = type(optimizer).__name__
+    if name in ("Adam", "AdamW"):
+        return RuntimeError("Adam does not support sparse gradients, please consider SparseAdam instead")
+    return RuntimeError(f"{name} does not support sparse gradients")
 
 
 def _in_blocks(update: Callable[..., None], arrays: list[np.ndarray], numbers: Numbers) -> None:

@@ -97,7 +97,7 @@ class LBFGS(Optimizer):
         return first_loss
 
     def _flat_gradient(self) -> np.ndarray:
-        return np.concatenate([_flat(np.zeros_like(p._array) if p.grad is None else p.grad._array)
+        return np.concatenate([_flat(np.zeros_like(p._array) if p.grad is None else p.grad.to_dense()._array)
                                for p in self._params])
 
     def _move(self, t: Any, direction: np.ndarray) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
-from whygrad.optim.elementwise import Stepping, lerp_
+from whygrad.layouts import strided
+from whygrad.optim.elementwise import Stepping, lerp_, no_sparse
 from whygrad.optim.options import as_number
 
 _whygrad_internal_ = True
@@ -45,6 +46,8 @@ class Muon(Stepping):
                 continue
             if p.dtype.is_complex:
                 raise RuntimeError("Muon does not support complex parameters")
+            if p.grad.layout is not strided:
+                raise no_sparse(self)
             g = p.grad._array
             state = self.state[p]
             if "momentum_buffer" not in state:

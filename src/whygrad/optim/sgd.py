@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad._tensor import Tensor, wrap
-from whygrad.optim.elementwise import Elementwise, Numbers
+from whygrad.optim.elementwise import Elementwise, Numbers, on_arrays, on_rows
 from whygrad.optim.options import check_fused, check_lr, check_nonnegative
 
 _whygrad_internal_ = True
@@ -44,6 +44,14 @@ class SGD(Elementwise):
         if first:
             state["momentum_buffer"] = wrap(np.zeros_like(p._array))
         return {**numbers, "first": first}
+
+    def step_sparse(self, p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
+        if numbers["weight_decay"]:
+            raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+        if buffers:  # what has momentum moves, also where this gradient has nothing
+            on_arrays(self.update, p, grad.to_dense(), numbers, buffers)
+        else:
+            on_rows(self.update, p, grad, numbers, buffers)
 
     @staticmethod
     def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:

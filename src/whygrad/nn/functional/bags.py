@@ -37,8 +37,6 @@ def embedding_bag(input: Any, weight: Any, offsets: Any = None, max_norm: float 
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
-    if sparse:
-        raise NotImplementedError("torch.nn.functional.embedding_bag: sparse=True is not supported")
     if max_norm is not None:
         renormalize(weight, input._array, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
@@ -51,8 +49,25 @@ def embedding_bag(input: Any, weight: Any, offsets: Any = None, max_norm: float 
     bag = wrap(np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)))
     if per_sample_weights is not None and len(index) < input._array.size:
         per_sample_weights = per_sample_weights[:len(index)]
+    if sparse and weight.requires_grad:
+        return _with_sparse_gradient(weight, index, bag, per_sample_weights, len(ends), mode,
+                                     _padding(padding_idx, len(weight._array)))
     result, _ = apply(TABLE["embedding_bag"], weight, wrap(index), bag, per_sample_weights, bags=len(ends), mode=mode,
                       padding_idx=_padding(padding_idx, len(weight._array)), by_frequency=scale_grad_by_freq)
+    return result
+
+
+def _with_sparse_gradient(weight: Any, index: np.ndarray, bag: Any, weights: Any, bags: int, mode: str, padding_idx: int) -> Any:
+    from whygrad.sparse.gathered import embedding
+
+    kept = np.flatnonzero(index != padding_idx)
+    rows = embedding(weight, wrap(index[kept]), padding_idx=-1)
+    if weights is not None:
+        rows = rows * weights[wrap(kept)].unsqueeze(1)
+    bag = wrap(bag._array[kept])
+    result = weight.new_zeros((bags, weight.shape[1])).index_add(0, bag, rows)
+    if mode == "mean":
+        result = result / wrap(np.bincount(bag._array, minlength=bags).clip(1)[:, None].astype(weight._array.dtype))
     return result
 
 

@@ -144,8 +144,6 @@ def _drop_in_batch(input: Any, p: float, training: bool, inplace: bool, batched:
 def embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None,
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
     """The rows of `weight` that the indices `input` name."""
-    if sparse:
-        raise NotImplementedError("torch.nn.functional.embedding: sparse=True is not supported")
     if input._array.dtype.kind != "i" or input._array.dtype.itemsize < 4:
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
                            f"Int; but got {input.type()} instead (while checking arguments for embedding)")
@@ -160,6 +158,12 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm:
         padding_idx %= rows
     if max_norm is not None:
         renormalize(weight, input._array, max_norm, norm_type)
+    if sparse and weight.requires_grad:
+        if scale_grad_by_freq:
+            raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+        from whygrad.sparse.gathered import embedding as with_sparse_gradient
+
+        return with_sparse_gradient(weight, input, padding_idx=padding_idx)
     return apply(TABLE["embedding"], weight, input, padding_idx=padding_idx, by_frequency=scale_grad_by_freq)
 
 

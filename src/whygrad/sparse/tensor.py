@@ -1,0 +1,200 @@
+"""SparseTensor: a Tensor whose numbers are a SparseArray. Its operations are in functions.py; what is not there refuses."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NoReturn
+
+from whygrad import dtypes, layouts
+from whygrad._tensor import Tensor, cut, wrap
+from whygrad.functional.convert import detach as detach_dense
+from whygrad.functional.convert import read_to
+from whygrad.sparse.array import SparseArray
+
+_whygrad_internal_ = True
+
+LAYOUTS = {"coo": layouts.sparse_coo, "csr": layouts.sparse_csr, "csc": layouts.sparse_csc}
+# As torch's messages call them.
+LAYOUT_NAMES = {"coo": "Sparse", "csr": "SparseCsr", "csc": "SparseCsc"}
+
+
+class SparseTensor(Tensor):
+    """Most elements are zero, and only the others are kept."""
+
+    __slots__ = ()
+
+    _array: Any
+    _prints_as_tensor = True
+
+    @property
+    def layout(self) -> Any:
+        return LAYOUTS[self._array.layout]
+
+    @property
+    def is_sparse(self) -> bool:
+        return self._array.layout == "coo"  # type: ignore[no-any-return]
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        return self._array.layout == "csr"  # type: ignore[no-any-return]
+
+    @property  # type: ignore[misc]
+    def data(self) -> Tensor:
+        return as_sparse(wrap(self._array), cut(self, "detach", ".data"))
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, SparseTensor):
+            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "
+                               "tensor type.")
+        self._array = value._array
+
+    def detach(self) -> Any:
+        """The same places and numbers, without history."""
+        return as_sparse(detach_dense(self))
+
+    def sparse_dim(self) -> int:
+        return self._array.sparse_dim  # type: ignore[no-any-return]
+
+    def dense_dim(self) -> int:
+        return self._array.ndim - self._array.sparse_dim  # type: ignore[no-any-return]
+
+    def _nnz(self) -> int:
+        return self._array.nnz  # type: ignore[no-any-return]
+
+    def is_coalesced(self) -> bool:
+        self._check_layout("is_coalesced", "coo")
+        return self._array.coalesced  # type: ignore[no-any-return]
+
+    def _coalesced_(self, coalesced: bool) -> Any:
+        self._array = SparseArray("coo", self._array.indices, self._array.values, self._array.shape, coalesced)
+        return self
+
+    def _check_layout(self, function: str, *wanted: str) -> None:
+        if self._array.layout not in wanted:
+            words = {"coo": "coordinate", "csr": "row compressed", "csc": "column compressed"}[wanted[0]]
+            raise RuntimeError(f"{function} expected sparse {words} tensor layout but got {LAYOUT_NAMES[self._array.layout]}")
+
+    def _indices(self) -> Tensor:
+        self._check_layout("_indices", "coo")
+        return wrap(self._array.indices[0])
+
+    def _values(self) -> Tensor:
+        return wrap(self._array.values)
+
+    def indices(self) -> Tensor:
+        self._check_layout("indices", "coo")
+        if not self._array.coalesced:
+            raise RuntimeError("Cannot get indices on an uncoalesced tensor, please call .coalesce() first")
+        return wrap(self._array.indices[0])
+
+    def crow_indices(self) -> Tensor:
+        self._check_layout("crow_indices", "csr")
+        return wrap(self._array.indices[0])
+
+    def col_indices(self) -> Tensor:
+        self._check_layout("col_indices", "csr")
+        return wrap(self._array.indices[1])
+
+    def ccol_indices(self) -> Tensor:
+        self._check_layout("ccol_indices", "csc")
+        return wrap(self._array.indices[0])
+
+    def row_indices(self) -> Tensor:
+        self._check_layout("row_indices", "csc")
+        return wrap(self._array.indices[1])
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """These elements in another dtype; itself if it has that already."""
+        from whygrad.sparse.functions import to_dtype
+
+        dtype, make_copy, memory_format = read_to(self, args, kwargs)
+        if memory_format not in (None, layouts.preserve_format):
+            raise RuntimeError(f"unsupported memory format option {memory_format}")
+        return self if dtype is self.dtype and not make_copy else to_dtype(self, dtype)
+
+    def type(self, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+        if dtype is None:
+            return self.dtype.tensor_type.replace("torch.", "torch.sparse.")
+        if isinstance(dtype, str):
+            dtype = next(d for d in dtypes.BY_NAME.values() if d.tensor_type == dtype.replace("torch.sparse.", "torch."))
+        return self.to(getattr(dtype, "dtype", dtype))
+
+    def cpu(self, memory_format: Any = None) -> Any:
+        return self
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        return False
+
+    def stride(self, dim: Any = None) -> Any:
+        if self._array.layout != "coo":
+            raise RuntimeError(f"Sparse {self._array.layout.upper()} tensors do not have strides")
+        return 0 if dim is not None else (0,) * self._array.ndim
+
+    def numpy(self, *, force: bool = False) -> NoReturn:
+        raise TypeError(f"can't convert {LAYOUT_NAMES[self._array.layout]} layout tensor to numpy. Use Tensor.to_dense() first.")
+
+    def tolist(self) -> NoReturn:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    data_ptr = tolist
+
+    def item(self) -> Any:
+        if self._array.size != 1:
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        return self.to_dense().item()  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        from whygrad.sparse.printing import shown
+
+        return shown(self)
+
+    def __format__(self, spec: str) -> str:
+        return object.__format__(self, spec)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) in memo:
+            return memo[id(self)]
+        result = self.detach()
+        result._array = self._array.copy()
+        result._counter = [0]
+        result.requires_grad_(self.requires_grad)
+        memo[id(self)] = result
+        if self._grad is not None:
+            result._grad = copy.deepcopy(self._grad, memo)
+        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return result
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        x = self._array
+        return rebuild, (x.layout, x.indices, x.values, x.shape, x.coalesced, self.requires_grad, self.__dict__)
+
+
+def _in_dtype(name: str, dtype: dtypes.dtype) -> Any:
+    def method(self: Any, memory_format: Any = None) -> Any:
+        return self.to(dtype)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+for _name, _dtype in (("float", dtypes.float32), ("double", dtypes.float64), ("half", dtypes.float16),
+                      ("bfloat16", dtypes.bfloat16), ("int", dtypes.int32), ("long", dtypes.int64), ("short", dtypes.int16),
+                      ("char", dtypes.int8), ("byte", dtypes.uint8), ("bool", dtypes.bool_)):
+    setattr(SparseTensor, _name, _in_dtype(_name, _dtype))
+
+
+def as_sparse(t: Any, causes: Any = None) -> Any:
+    """A tensor that was made around a SparseArray, as what it is."""
+    t.__class__ = SparseTensor
+    if causes is not None:
+        t._cause = causes
+    return t
+
+
+def rebuild(layout: str, indices: Any, values: Any, shape: Any, coalesced: bool, requires_grad: bool,
+            attributes: dict[str, Any]) -> Any:
+    """Out of a pickle."""
+    result = as_sparse(wrap(SparseArray(layout, indices, values, shape, coalesced)))  # type: ignore[arg-type]
+    result.__dict__.update(attributes)
+    return result.requires_grad_(requires_grad)
