@@ -18,6 +18,9 @@ import whygrad
 
 Case = Callable[..., Any]
 
+# torch warns once in a process that its sparse tensors are new and unchecked.
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
+
 
 def described(x: Any, exact: bool = False) -> Any:
     """What there is to compare: layout, dtype, size, and the numbers; with `exact` also how they are kept."""

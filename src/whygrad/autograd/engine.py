@@ -388,10 +388,10 @@ def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_grap
         if old.__class__ is not new.__class__ and old.layout is not strided:
             old, new = new, old  # a dense tensor can be added to, a sparse one cannot
         return old + new
-    if old.__class__ is new.__class__ is np.ndarray:
+    total = add(old, new) if old.__class__ is new.__class__ is np.ndarray else old + new
+    if type(total) is np.ndarray:
         owned.add(target)
-        return add(old, new)
-    return old + new
+    return total
 
 
 def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, Any] | None, deposit_captured: bool,

@@ -315,7 +315,7 @@ def set_device_states(devices: Iterable[int], states: Iterable[Tensor], *, devic
 class DefaultDeviceType:
     """The kind of device whose generators checkpoint saves, where the arguments do not tell."""
 
-    _default_device_type = "cuda"
+    _default_device_type = "cpu"
 
     @staticmethod
     def set_device_type(device: str = "cuda") -> None:
