@@ -151,12 +151,12 @@ def _fix_versions(layout: Layout, node: Node, position: int, copied: bool) -> No
     node.saved = tuple(saved)
 
 
-def bump(target: Tensor, node: Node | None = None) -> None:
-    """Count one in-place write, and remember where it was; its node knows that already."""
+def bump(target: Tensor, node: Node | None = None, site: Any = None) -> None:
+    """Count one in-place write, and remember where it was; its node knows that already, or the caller."""
     if type(target._counter) is not InferenceCounter:
         counter = _written(target)
         counter[0] += 1
-        counter[1] = why.site() if node is None else node.site
+        counter[1] = (site or why.site()) if node is None else node.site
 
 
 def _written(target: Tensor) -> list[Any]:

@@ -59,8 +59,10 @@ def arguments(case: Case) -> list[Any]:
     """Query, key, value, and a gradient of the result."""
     rng = np.random.default_rng(abs(hash(case)) % 2 ** 32)
     if case.layout == "packed":
-        together = rng.standard_normal((case.samples, case.keys, 3, case.heads, case.depth)).astype(np.float32)
-        arrays = [together[:, :, i].transpose(0, 2, 1, 3) for i in range(3)]
+        heads = case.heads, case.shared, case.shared
+        together = rng.standard_normal((case.samples, case.keys, sum(heads), case.depth)).astype(np.float32)
+        arrays = [x.transpose(0, 2, 1, 3) for x in np.split(together, np.cumsum(heads)[:-1], 2)]
+        arrays[0] = arrays[0][:, :, case.keys - case.queries:]
     else:
         arrays = [made(case.layout, case.samples, heads, rows, case.depth, rng)
                   for heads, rows in ((case.heads, case.queries), (case.shared, case.keys), (case.shared, case.keys))]
@@ -89,6 +91,8 @@ def check(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [
     Case(depth=32, queries=64, keys=64, layout="packed", causal=True),
+    Case(heads=4, shared=2, layout="packed", causal=True),
+    Case(queries=20, layout="packed"),
     Case(queries=4, keys=1, depth=1),
     Case(queries=33, keys=300, depth=64),
     Case(queries=300, keys=33, depth=20, causal=True),

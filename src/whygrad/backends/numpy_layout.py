@@ -236,17 +236,22 @@ def cat(*xs: Any, axis: int) -> Any:
 def lying_end_to_end(parts: Any, axis: int) -> Any:
     """The array of which these are the consecutive parts along `axis`, or None if they do not lie in memory like that."""
     first = parts[0]
-    if first.base is None:
+    base, strides, shape = first.base, first.strides, first.shape
+    if type(base) is not np.ndarray or not base.flags.c_contiguous:
         return None
-    strides, place, length = first.strides, first.__array_interface__["data"][0], 0
-    others = (*first.shape[:axis], *first.shape[axis + 1:])
+    start, length = _address(first), 0
     for x in parts:
-        if (x.base is not first.base or x.strides != strides or x.dtype != first.dtype
-                or x.__array_interface__["data"][0] != place + length * strides[axis]
-                or (*x.shape[:axis], *x.shape[axis + 1:]) != others):
+        if (x.base is not base or x.strides != strides or x.dtype is not first.dtype
+                or x.shape[:axis] != shape[:axis] or x.shape[axis + 1:] != shape[axis + 1:]
+                or _address(x) != start + length * strides[axis]):
             return None
         length += x.shape[axis]
-    return numpy_as_strided(first, (*first.shape[:axis], length, *first.shape[axis + 1:]), strides)
+    return np.ndarray((*shape[:axis], length, *shape[axis + 1:]), first.dtype, base, start - _address(base), strides)
+
+
+def _address(x: Any) -> int:
+    address: int = x.__array_interface__["data"][0]
+    return address
 
 
 def stack(*xs: Any, axis: int) -> Any:

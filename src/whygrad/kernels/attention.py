@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.backends.memory_order import empty_like
+from whygrad.backends.memory_order import axes_by_stride
 from whygrad.kernels.functions import EXP, LN2_HIGH, LN2_LOW, log
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.panels import functions, panel_width
@@ -273,6 +273,13 @@ def _plan(shape: tuple[int, ...], kv: tuple[int, ...], strides: tuple[tuple[int,
     return plan.array(strides=[n // 4 for s in strides for n in s[:3]])
 
 
+@lru_cache(maxsize=512)
+def _order(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape of a new array that lies in memory as one with these strides does, and how to transpose it then."""
+    order = axes_by_stride(shape, [[abs(n) for n in strides]])
+    return tuple([shape[axis] for axis in order]), tuple([order.index(axis) for axis in range(len(shape))])
+
+
 def _suit(*arrays: Any) -> bool:
     return all(x.dtype is FLOAT32 for x in arrays)
 
@@ -283,7 +290,8 @@ def scaled_dot_product_flash_attention_for_cpu(numpy: Callable[..., Any]) -> Cal
 
     def run(q: Any, k: Any, v: Any, *masks: Any, scale: float, causal: bool) -> Any:
         if not masks and _suit(q, k, v):
-            out = empty_like(q)
+            lying, axes = _order(q.shape, q.strides)
+            out = np.empty(lying, FLOAT32).transpose(axes)
             plan = _plan(q.shape, k.shape, (q.strides, k.strides, v.strides, out.strides), scale, causal, False)
             if plan is not None:
                 logarithms = np.empty(q.shape[:3], FLOAT32)
@@ -297,7 +305,7 @@ def scaled_dot_product_flash_attention_for_cpu(numpy: Callable[..., Any]) -> Cal
 def _new_gradients(*arrays: Any) -> list[Any]:
     """As torch has them: of one sample all heads of a row side by side. If the arrays are parts of one, as parts of one."""
     q = arrays[0]
-    if q.base is not None and all(x.base is q.base and x.strides == q.strides for x in arrays):
+    if q.base is not None and all(x.base is q.base and x.strides == q.strides and x.shape == q.shape for x in arrays):
         samples, heads, rows, depth = q.shape
         together = np.empty((samples, rows, len(arrays), heads, depth), FLOAT32)
         return [together[:, :, i].transpose(0, 2, 1, 3) for i in range(len(arrays))]

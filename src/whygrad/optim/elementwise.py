@@ -22,6 +22,7 @@ from whygrad.functional.run import FUNCTIONS
 from whygrad.layouts import strided
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import as_number, with_numbers
+from whygrad.why import record as why
 
 _whygrad_internal_ = True
 
@@ -151,6 +152,7 @@ class Compiled:
     def __init__(self) -> None:
         self.numbers: Numbers | None = None
         self.step: Any = None
+        self.site = why.site()
 
     def __call__(self, update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
         arrays = [p._array, grad._array, *[b._array for b in buffers]]
@@ -161,7 +163,7 @@ class Compiled:
             self.numbers = numbers
             self.step = kernels.make_step(partial(_decay_and_update, update), numbers, len(arrays))
         if self.step is not None and self.step(arrays):
-            bump(p)
+            bump(p, site=self.site)
         else:
             on_arrays(update, p, grad, numbers, buffers)
 
