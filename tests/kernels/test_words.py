@@ -61,6 +61,9 @@ CALLS = {
     "mean_all": [((normal(200, 91),), {})],
     "sum_to": [((normal(200, 90),), {"shape": (90,)}), ((normal(200, 90),), {"shape": (200, 1)}),
                ((normal(20, 30, 40),), {"shape": (40,)})],
+    "vector_norm": [((x,), {"ord": ord}) for x in (normal(100, 100), normal(9000), normal(3, 4), odd_rows(100, 100),
+                                                   normal(200, 200)[::2]) for ord in (2, 1)]
+    + [((normal(100, 100),), {"ord": 2, "axis": (1,)}), ((normal(100, 100),), {"ord": 2, "axis": (0, 1), "keepdims": True})],
     "mkldnn_rnn_layer": [((normal(6, 3, 4 * size), normal(3, 2 * size), normal(4 * size, size), normal(4 * size)),
                           {"cell": "lstm", "sizes": (), "reverse": reverse, "biased": True})
                          for size in (5, 16) for reverse in (False, True)],

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from whygrad import kernels
 from whygrad.backends import (
     numpy_activation,
@@ -60,6 +62,9 @@ FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, nu
 class RawVocabulary:
     """Rows on bare arrays: NumPy's function where one of the families has it, else the row's own definition."""
 
+    def __init__(self) -> None:
+        self._passes: dict[Any, Any] = {}
+
     def kept(self, values: Any, again: Any) -> Any:
         """By-products of a forward that its rule uses: here as they are, on Tensors made again, with their history."""
         return values
@@ -68,6 +73,18 @@ class RawVocabulary:
         """`cat` for those who only read the result: no copy if the parts lie end to end in memory."""
         whole = numpy_layout.lying_end_to_end(gradients, axis)
         return self.cat(*gradients, axis=axis) if whole is None else whole
+
+    def in_one_pass(self, function: Any, *args: Any) -> Any:
+        """`function(xp, *args)` of elements: when it is hot, one kernel."""
+        found = self._passes.get(function)
+        if found is None:
+            numpy = quiet(partial(function, self))
+            if kernels.enabled:
+                kernels.warm(function.__name__, numpy, function).put(self._passes, function)
+            else:
+                self._passes[function] = numpy
+            found = self._passes[function]
+        return found(*[np.asarray(x) if isinstance(x, np.generic) else x for x in args])
 
     def __getattr__(self, name: str) -> Any:
         for family in FAMILIES:
@@ -94,6 +111,9 @@ class TensorVocabulary:
 
     def joined(self, *gradients: Any, axis: int) -> Any:
         return self.cat(*gradients, axis=axis)
+
+    def in_one_pass(self, function: Any, *args: Any) -> Any:
+        return function(self, *args)
 
     def reshape(self, x: Any, *, shape: tuple[int, ...]) -> Any:
         """A view or a copy, as the strides allow: two different rows."""

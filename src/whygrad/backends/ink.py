@@ -142,6 +142,9 @@ class Pen:
     def joined(self, *gradients: Any, axis: Any) -> Any:
         return self.cat(*gradients, axis=axis)
 
+    def in_one_pass(self, function: Any, *args: Any) -> Any:
+        return function(self, *args)
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in TABLE:
             raise AttributeError(f"no row is called '{name}'")

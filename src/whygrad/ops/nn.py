@@ -89,34 +89,48 @@ def shared(g, shape, reduction):
     return g * (1.0 / count if count else math.nan)
 
 
-@op(a=lambda g, a, b, reduction: (a - b) * (2 * shared(g, a.shape, reduction)),
-    b=lambda g, a, b, reduction: (b - a) * (2 * shared(g, a.shape, reduction)))
+def scaled_difference(xp, a, b, g):
+    return (a - b) * g
+
+
+@op(a=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, a, b, 2 * shared(g, a.shape, reduction)),
+    b=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, b, a, 2 * shared(g, a.shape, reduction)))
 def mse_loss(xp, a, b, *, reduction):
     difference = a - b
     return reduced(xp, difference * difference, reduction)
 
 
-def smooth_l1_slope(xp, difference, beta):
-    return xp.where(xp.abs(difference) < beta, difference / beta, xp.sign(difference))
+def smooth_l1(xp, a, b, beta):
+    size = xp.abs(a - b)
+    return xp.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta)
+
+
+def smooth_l1_back(xp, a, b, g, beta):
+    difference = a - b
+    return xp.where(xp.abs(difference) < beta, difference / beta, xp.sign(difference)) * g
 
 
 @op(node="SmoothL1LossBackward0",
-    a=lambda xp, g, a, b, reduction, beta: smooth_l1_slope(xp, a - b, beta) * shared(g, a.shape, reduction),
-    b=lambda xp, g, a, b, reduction, beta: smooth_l1_slope(xp, b - a, beta) * shared(g, a.shape, reduction))
+    a=lambda xp, g, a, b, reduction, beta: xp.in_one_pass(smooth_l1_back, a, b, shared(g, a.shape, reduction), beta),
+    b=lambda xp, g, a, b, reduction, beta: xp.in_one_pass(smooth_l1_back, b, a, shared(g, a.shape, reduction), beta))
 def smooth_l1_loss(xp, a, b, *, reduction, beta):
+    return reduced(xp, xp.in_one_pass(smooth_l1, a, b, beta), reduction)
+
+
+def huber(xp, a, b, delta):
     size = xp.abs(a - b)
-    return reduced(xp, xp.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta), reduction)
+    return xp.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
 
 
-def huber_slope(xp, difference, delta):
-    return xp.where(xp.abs(difference) <= delta, difference, xp.sign(difference) * delta)
+def huber_back(xp, a, b, g, delta):
+    difference = a - b
+    return xp.where(xp.abs(difference) <= delta, difference, xp.sign(difference) * delta) * g
 
 
-@op(a=lambda xp, g, a, b, reduction, delta: huber_slope(xp, a - b, delta) * shared(g, a.shape, reduction),
-    b=lambda xp, g, a, b, reduction, delta: huber_slope(xp, b - a, delta) * shared(g, a.shape, reduction))
+@op(a=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, a, b, shared(g, a.shape, reduction), delta),
+    b=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, b, a, shared(g, a.shape, reduction), delta))
 def huber_loss(xp, a, b, *, reduction, delta):
-    size = xp.abs(a - b)
-    return reduced(xp, xp.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta)), reduction)
+    return reduced(xp, xp.in_one_pass(huber, a, b, delta), reduction)
 
 
 @op(x=lambda xp, g, x, target, reduction: -target * xp.sigmoid(-target * x) * shared(g, x.shape, reduction),
@@ -129,15 +143,28 @@ def weighted(value, weight):
     return value if weight is None else value * weight
 
 
+def given(x):
+    """An argument that may be None, for those who take it or not."""
+    return () if x is None else (x,)
+
+
+def entropy(xp, x, target, weight=None):
+    # The logarithms are kept above -100, so that a wrong but certain answer costs much and not infinitely much.
+    yes, no = xp.clamp_min(xp.log(x), -100), xp.clamp_min(xp.log1p(-x), -100)
+    return weighted((target - 1) * no - target * yes, weight)
+
+
+def entropy_back(xp, x, target, g, weight=None):
+    return weighted((x - target) / xp.clamp_min(x * (1 - x), 1e-12), weight) * g
+
+
 @op(x=lambda xp, g, x, target, weight, reduction:
-    weighted((x - target) / xp.clamp_min(x * (1 - x), 1e-12), weight) * shared(g, x.shape, reduction),
+    xp.in_one_pass(entropy_back, x, target, shared(g, x.shape, reduction), *given(weight)),
     target=lambda xp, g, x, weight, reduction:
     weighted(xp.log(1 - x) - xp.log(x), weight) * shared(g, x.shape, reduction),
     weight=NOT_DIFFERENTIABLE["weight"])
 def binary_cross_entropy(xp, x, target, weight, *, reduction):
-    # The logarithms are kept above -100, so that a wrong but certain answer costs much and not infinitely much.
-    yes, no = xp.clamp_min(xp.log(x), -100), xp.clamp_min(xp.log1p(-x), -100)
-    return reduced(xp, weighted((target - 1) * no - target * yes, weight), reduction)
+    return reduced(xp, xp.in_one_pass(entropy, x, target, *given(weight)), reduction)
 
 
 def logits_slope(xp, x, target, pos_weight):
@@ -151,17 +178,31 @@ def logits_target_slope(xp, x, pos_weight):
     return -x if pos_weight is None else xp.log_sigmoid(-x) - pos_weight * xp.log_sigmoid(x)
 
 
+def logits_entropy(xp, x, target, weight=None, pos_weight=None):
+    certain = xp.log_sigmoid(x)
+    if pos_weight is not None:
+        certain = (1 + (pos_weight - 1) * target) * certain
+    return weighted((1 - target) * x - certain, weight)
+
+
+def logits_entropy_back(xp, x, target, g, weight=None, pos_weight=None):
+    return weighted(logits_slope(xp, x, target, pos_weight), weight) * g
+
+
+def of_logits(xp, function, x, target, *g, weight, pos_weight):
+    if pos_weight is None:
+        return xp.in_one_pass(function, x, target, *g, *given(weight))
+    return function(xp, x, target, *g, weight, pos_weight)
+
+
 @op(x=lambda xp, g, x, target, weight, pos_weight, reduction:
-    weighted(logits_slope(xp, x, target, pos_weight), weight) * shared(g, x.shape, reduction),
+    of_logits(xp, logits_entropy_back, x, target, shared(g, x.shape, reduction), weight=weight, pos_weight=pos_weight),
     target=lambda xp, g, x, weight, pos_weight, reduction:
     weighted(logits_target_slope(xp, x, pos_weight), weight) * shared(g, x.shape, reduction),
     weight=NOT_DIFFERENTIABLE["weight"],
     pos_weight=NOT_DIFFERENTIABLE["weight"])
 def binary_cross_entropy_with_logits(xp, x, target, weight, pos_weight, *, reduction):
-    certain = xp.log_sigmoid(x)
-    if pos_weight is not None:
-        certain = (1 + (pos_weight - 1) * target) * certain
-    return reduced(xp, weighted((1 - target) * x - certain, weight), reduction)
+    return reduced(xp, of_logits(xp, logits_entropy, x, target, weight=weight, pos_weight=pos_weight), reduction)
 
 
 # Negative log likelihood: pick one number for each sample. The loss is linear in `x`, so it and its gradient are a pair

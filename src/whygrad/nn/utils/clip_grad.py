@@ -9,16 +9,33 @@ from typing import Any
 
 import numpy as np
 
+from whygrad import kernels
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.backends import raw
+from whygrad.backends.quiet import quiet
 from whygrad.errors import user_stacklevel
 from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 
 Tensors = Tensor | Iterable[Tensor]
+
+# Elements below which the call counts more than the arithmetic.
+SMALL = 8192
+
+
+mul_into: Any = quiet(np.multiply)  # (a, b, out)
+if kernels.enabled:
+    kernels.warm_into("mul", mul_into).put(globals(), "mul_into")
+
+
+def _norm(array: np.ndarray, norm_type: float) -> Any:
+    if norm_type == 2 and array.size < SMALL and array.dtype == np.float32 and array.flags.c_contiguous:
+        flat = array.reshape(-1)
+        return np.sqrt(flat.dot(flat))
+    return raw.vector_norm(array, ord=norm_type)
 
 
 def _listed(tensors: Tensors) -> list[Any]:
@@ -38,7 +55,7 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
     if not listed:
         found: Tensor = torch.tensor(0.0)
         return found
-    norms = np.asarray([raw.vector_norm(t._array, ord=norm_type) for t in listed])
+    norms = np.asarray([_norm(t._array, norm_type) for t in listed])
     total = np.asarray(raw.vector_norm(norms, ord=norm_type))
     if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
@@ -53,9 +70,10 @@ def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any,
     grads = _grads(_listed(parameters))
     if not grads:
         return
-    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)._array
+    factor = np.asarray(np.minimum(float(max_norm) / (total_norm._array + 1e-6), 1.0))
     for grad in grads:
-        grad._array *= factor.astype(grad._array.dtype)
+        array = grad._array
+        mul_into(array, factor if factor.dtype == array.dtype else factor.astype(array.dtype), array)
         bump(grad)
 
 
