@@ -171,7 +171,7 @@ def test_numbers_and_none():
 @pytest.mark.parametrize(("args", "kinds"), [
     ((np.ones(2, "f4"), 1, None), ("asn", "f4")), ((np.ones(2), np.ones(2, bool)), ("am", "f8")),
     ((np.ones(2, "f4"), "none"), ("ac", "f4")), ((np.ones(2, "i8"),), ("?", "f4")),
-    ((np.ones(2), np.ones(2, "f4")), ("??", "f8")),
+    ((np.ones(2), np.ones(2, "f4")), ("??", "f4")), ((np.ones(2, "f2"),), ("a", "f2")),
 ])
 def test_kinds(args, kinds):
     assert kinds_of(args) == kinds

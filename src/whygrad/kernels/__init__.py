@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.kernels import warm as warm_module
-from whygrad.kernels.warm import Standing, Warm, WarmWord, counts, unavailable
+from whygrad.kernels.warm import Standing, Warm, WarmWord, counts, not_compiled, unavailable
 from whygrad.kernels.words import WORDS
 
 _whygrad_internal_ = True
@@ -37,7 +37,7 @@ def warm(name: str, numpy: Callable[..., Any], function: Callable[..., Any], tak
 
         return as_traced(function)(vocabulary, *symbols, **statics) if takes_vocabulary else function(*symbols, **statics)
 
-    return Warm(name, numpy, traced)
+    return Warm(name, numpy, traced, is_rule=name.startswith("d_"))
 
 
 def warm_into(word: str, numpy: Callable[..., Any]) -> Warm:
@@ -93,13 +93,18 @@ _drawing: dict[str, Callable[..., Any]] = {}
 
 
 def stats() -> dict[str, Any]:
-    """How many functions were compiled, loaded from the cache, or stayed with NumPy, and how often each way was taken."""
-    result: dict[str, Any] = {"enabled": enabled, "functions": dict(counts)}
+    """How many functions were compiled, loaded from the cache, or stayed with NumPy, and how often each way was taken.
+
+    `by_name` tells it of each function: calls that ran as machine code, and calls that were handed on to NumPy (or to
+    another kernel). `not_compiled` are those that cannot be written as one pass, and are NumPy's.
+    """
+    result: dict[str, Any] = {"enabled": enabled, "functions": dict(counts), "not_compiled": sorted(not_compiled)}
     reason = unavailable()
     if reason == "":
-        from whygrad.kernels import code, host
+        from whygrad.kernels import calls, code, host
 
         result |= code.counts | {"calls": {"native": host.counted[0], "numpy": host.counted[1]}}
+        result["by_name"] = {name: {"native": native, "numpy": numpy} for name, (native, numpy) in sorted(calls.counters.items())}
     elif reason:
         result["unavailable"] = reason
     return result

@@ -36,8 +36,8 @@ BUFFER = COPIED * 8  # bytes
 FORMULA, COUNT, DOUBLE, RESULT, OUT_DTYPE, OUT_SIZE, ALONE_BELOW, KINDS = range(8)
 # Where the result goes: into the arguments, into a new array, into one that is given as a last argument.
 IN_PLACE, NEW, GIVEN = range(3)
-# Kinds of arguments: an array or a number, a boolean array, None, a number that is float32 whatever the arrays are.
-ANY, MASK, NOTHING, NUMBER = range(4)
+# Kinds of arguments: an array or a number, a boolean array, None, an array, a number that is float32 whatever the arrays are.
+ANY, MASK, NOTHING, ARRAY, NUMBER = range(5)
 WRITTEN = 8  # added to a kind: an array that is written to
 
 # The slots of a formula: where each argument lies, the result last, and whether it moves on (-1) or stays (0).
@@ -99,7 +99,7 @@ def _write_entry(module: Any, name: str) -> None:
                 entry.require_shape((flags & wanted).equals(wanted))
                 f.store(data_of(f, argument), slots, k)
                 f.store(f.integer(-1), slots, k + STEPS)
-                numeric.set(numeric.get() | (kind & 7).equals(ANY).to(I64))
+                numeric.set(numeric.get() | ((kind & 7).equals(ANY) | kind.equals(ARRAY)).to(I64))
                 with f.b.if_else(_same(f, first.get(), Value(f, NULL)).v) as (is_first, is_next):
                     with is_first:
                         first.set(argument)

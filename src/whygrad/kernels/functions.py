@@ -10,7 +10,7 @@ import math
 
 from llvmlite import ir
 
-from whygrad.kernels.values import F32, F64, I32, Function, Value
+from whygrad.kernels.values import F16, F32, F64, I16, I32, Function, Value
 
 _whygrad_internal_ = True
 
@@ -162,3 +162,29 @@ def _wave(f: Function, x: Value, quarters: int, exactly: str) -> Value:
             exact = f.with_lane(exact, lane, f.choose(many.lane(lane), value, exact.lane(lane)))
         result.set(exact)
     return result.get()
+
+
+def load_short(f: Function, code: str, place: Value, where: Value, width: int) -> Value:
+    """float16 or bfloat16 as float32, exactly."""
+    if code == "f2":
+        return f.load(F16, place, where, width).to(F32)
+    return (f.load(I16, place, where, width).to(I32) << 16).bits_as(F32)
+
+
+def as_float16_bits(f: Function, x: Value) -> Value:
+    return x.to(F16)
+
+
+def as_bfloat16_bits(f: Function, x: Value) -> Value:
+    """The upper half, rounded to the nearest, of two equally near ones to the even one."""
+    bits = x.bits_as(I32)
+    odd = (bits >> 16) & 1
+    return f.choose(x.differs(x), 0x7FC0, (bits + odd + 0x7FFF) >> 16).to(I16)
+
+
+def as_float16(f: Function, x: Value) -> Value:
+    return as_float16_bits(f, x).to(F32)
+
+
+def as_bfloat16(f: Function, x: Value) -> Value:
+    return (as_bfloat16_bits(f, x).to(I32) << 16).bits_as(F32)

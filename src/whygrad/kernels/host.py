@@ -32,7 +32,7 @@ CONTIGUOUS_AND_ALIGNED = 0x1 | ALIGNED
 ARRAY_TYPE, NEW_FROM_DESCR, SET_HANDLER = 2, 94, 304
 
 FLOAT32, FLOAT64, BOOL, INT64 = np.dtype("f4"), np.dtype("f8"), np.dtype("?"), np.dtype("i8")
-DTYPES = {"f4": FLOAT32, "f8": FLOAT64, "?": BOOL, "i8": INT64}
+DTYPES = {"f4": FLOAT32, "f8": FLOAT64, "?": BOOL, "i8": INT64, "f2": np.dtype("f2")}
 
 
 # How many calls ran compiled, and how many went on to NumPy or to the compiler. Written by the code itself.

@@ -64,7 +64,7 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "sgn": _sign,
     "isnan": lambda f, x: x.differs(x),
     "isfinite": lambda f, x: f.intrinsic("fabs", x) < math.inf,
-    **{name: _function(name) for name in SINGLE_ONLY},
+    **{name: _function(name) for name in (*SINGLE_ONLY, "as_float16", "as_bfloat16")},
 }
 
 

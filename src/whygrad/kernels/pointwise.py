@@ -12,6 +12,8 @@ from whygrad.kernels.trace import Symbol, Untraceable
 
 _whygrad_internal_ = True
 
+# The codes of float16 and bfloat16, computed in float32, and the words that round to them.
+SHORT = {"f2": "as_float16", "b2": "as_bfloat16"}
 # Below so many elements one thread is quicker than two.
 ALONE_BELOW = 16384
 
@@ -37,7 +39,9 @@ def compile_formula(name: str, formula: Symbol, kinds: str, fallback: Any,
     if len(kinds) > way.MOST:
         raise Untraceable("too many arguments")
     result = way.GIVEN if into else way.NEW
-    out = DTYPES["?" if formula.is_mask else code]
+    if formula.word == SHORT.get(code):
+        formula = formula.arguments[0]  # what is stored is rounded anyhow
+    out = DTYPES["?"] if formula.is_mask else dtype_of(code)
     return way.elementwise_function(name, _address([(way.OUT, formula)], kinds, code), _arguments(kinds, code), out, fallback,
                                     result=result, alone_below=ALONE_BELOW)
 
@@ -74,24 +78,38 @@ def _arguments(kinds: str, code: str) -> list[tuple[int, Any]]:
     """What elementwise.py wants to know of each argument: its kind and dtype."""
     from whygrad.kernels import elementwise as way
 
-    known = {"a": (way.ANY, DTYPES[code]), "m": (way.MASK, DTYPES["?"]), "n": (way.NOTHING, None),
-             "s": (way.ANY, DTYPES[code])}
+    dtype = dtype_of(code)
+    if code in SHORT:
+        known = {"a": (way.ARRAY, dtype), "s": (way.NUMBER, None)}
+    else:
+        known = {"a": (way.ANY, dtype), "s": (way.ANY, dtype)}
+    known |= {"m": (way.MASK, DTYPES["?"]), "n": (way.NOTHING, None)}
     return [known[kind] for kind in kinds]
+
+
+def dtype_of(code: str) -> Any:
+    if code == "b2":
+        from whygrad.dtypes import bfloat16
+
+        return bfloat16.numpy
+    return DTYPES[code]
 
 
 def _address(written: list[tuple[int, Symbol]], kinds: str, code: str) -> int:
     """The code of a loop. Where a number stands an array may stand as well, so they share it."""
-    kinds = kinds.replace("s", "a")
+    if code not in SHORT:
+        kinds = kinds.replace("s", "a")
     text = "; ".join(f"{target} = {formula!r}" for target, formula in written)
     return address_of(f"formula {code} {kinds}: {text}", lambda module, symbol: _write(module, symbol, written, kinds, code))
 
 
 def _write(module: Any, name: str, written: list[tuple[int, Symbol]], kinds: str, code: str) -> None:
     """formula(slots, low, high); `written` says which slot gets which formula."""
+    from whygrad.kernels import functions
     from whygrad.kernels.elementwise import FILLED, STEPS
-    from whygrad.kernels.values import ELEMENT, I8, I64, POINTER, VOID, Function, Value
+    from whygrad.kernels.values import F32, F64, I8, I64, POINTER, VOID, Function, Value
 
-    element = ELEMENT[code]
+    element = F64 if code == "f8" else F32
     lanes = host().lanes * 4 // (8 if code == "f8" else 4)
     text = repr(written)
     # Long formulas keep the processor busy by themselves, and unrolled they take long to compile.
@@ -112,12 +130,17 @@ def _write(module: Any, name: str, written: list[tuple[int, Symbol]], kinds: str
                 values.append(None)
             elif kind == "m":
                 values.append(f.load(I8, place, where, width).differs(0))
+            elif kind == "a" and code in SHORT:
+                values.append(functions.load_short(f, code, place, where, width))
             else:
                 values.append(f.load(element, place, where, width))
         writer = Writer(f, values, element, int(width))
         results = [writer.write(formula) for _, formula in written]
         for target, result, (_, formula) in zip(targets, results, written, strict=True):
-            f.store(result.to(I8) if formula.is_mask else writer.as_number(result), target, i + part * lanes, width)
+            result = result.to(I8) if formula.is_mask else writer.as_number(result)
+            if code in SHORT and not formula.is_mask:
+                result = functions.as_float16_bits(f, result) if code == "f2" else functions.as_bfloat16_bits(f, result)
+            f.store(result, target, i + part * lanes, width)
 
     block = lanes * unroll
     whole = low + (high - low) // block * block

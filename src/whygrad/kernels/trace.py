@@ -86,7 +86,11 @@ def apply(word: str, *arguments: Any) -> Symbol:
         raise Untraceable(f"{word} of numbers")
     if word == "where" and not (isinstance(arguments[0], Symbol) and arguments[0].is_mask):
         raise Untraceable("where of numbers")
-    return Symbol(word, arguments, word in MASKS)
+    return vocabulary.rounded(Symbol(word, arguments, word in MASKS))
+
+
+# Words whose results need no rounding: they are one of the arguments, or have their digits.
+EXACT = frozenset({"neg", "abs", "where", "maximum", "minimum", "sign", "sgn", "constant", "as_float16", "as_bfloat16"})
 
 
 class SymbolVocabulary:
@@ -94,6 +98,16 @@ class SymbolVocabulary:
 
     def __init__(self) -> None:
         self._inside: list[str] = []  # the rows whose definitions are being read
+        self.rounds: str | None = None  # the word for what happens to each result of a rule
+
+    def rounded(self, symbol: Symbol) -> Symbol:
+        """float16 and bfloat16 are computed in float32. torch rounds what each of its kernels gives, and a rule is several.
+
+        A row that is read inside a rule is one kernel, and is rounded at its end.
+        """
+        if self.rounds is None or self._inside or symbol.is_mask or symbol.word in EXACT:
+            return symbol
+        return Symbol(self.rounds, (symbol,))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in PRIMITIVES:
@@ -108,25 +122,26 @@ class SymbolVocabulary:
     def _define(self, row: Row, arguments: tuple[Any, ...], statics: dict[str, Any]) -> Any:
         self._inside.append(row.name)
         try:
-            return row.forward(self, *arguments, **statics)
+            result = row.forward(self, *arguments, **statics)
         finally:
             self._inside.pop()
+        return self.rounded(result) if isinstance(result, Symbol) and result.word != "input" else result
 
     def zeros_like(self, x: Symbol) -> Symbol:
         return apply("constant", 0.0)
 
     def gelu(self, x: Symbol, *, approximate: str) -> Symbol:
-        return self._gelu("gelu", (x,), approximate, lambda: apply("mul", x, apply("normal_cdf", x)))
+        return self._gelu("gelu", (x,), approximate)
 
     def gelu_backward(self, grad: Symbol, x: Symbol, *, approximate: str) -> Symbol:
-        return self._gelu("gelu_backward", (grad, x), approximate, lambda: apply("mul", grad, apply("gelu_slope", x)))
+        return self._gelu("gelu_backward", (grad, x), approximate)
 
-    def _gelu(self, name: str, arguments: tuple[Any, ...], approximate: str, exactly: Callable[[], Symbol]) -> Symbol:
+    def _gelu(self, name: str, arguments: tuple[Any, ...], approximate: str) -> Any:
         """With the normal distribution itself, not through erf: fewer steps, and accurate where it is small."""
-        if approximate == "none":
-            return exactly()
-        result: Symbol = self._define(TABLE[name], arguments, {"approximate": approximate})
-        return result
+        if approximate != "none":
+            return self._define(TABLE[name], arguments, {"approximate": approximate})
+        factor = Symbol("normal_cdf" if name == "gelu" else "gelu_slope", arguments[-1:])
+        return self.rounded(Symbol("mul", (arguments[0], factor)))
 
     def clamp(self, x: Symbol, low: Any, high: Any) -> Symbol:
         """As NumPy's clip: the lower bound first, and NaN goes through."""
@@ -149,14 +164,17 @@ def as_traced(forward: Callable[..., Any]) -> Callable[..., Any]:
 SHORTER = ("gelu", "gelu_backward", "clamp")
 
 
-def trace(function: Callable[..., Any], *arguments: Any, **statics: Any) -> Symbol:
-    """What `function` computes of each element. Raises Untraceable."""
+def trace(function: Callable[..., Any], *arguments: Any, rounds: str | None = None, **statics: Any) -> Symbol:
+    """What `function` computes of each element, `rounds` after each step. Raises Untraceable."""
+    vocabulary.rounds = rounds
     try:
         result = function(*arguments, **statics)
     except Untraceable:
         raise
     except Exception as error:  # a word that symbols do not know: .shape, a reduction, a table of numbers
         raise Untraceable(str(error)) from error
+    finally:
+        vocabulary.rounds = None
     if not isinstance(result, Symbol):
         raise Untraceable("a result that is no array")
     return result

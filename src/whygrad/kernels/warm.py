@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.short import is_bfloat16
+
 _whygrad_internal_ = True
 
 # WHYGRAD_KERNELS=always compiles at the first call, for tests.
@@ -23,6 +25,7 @@ HOT = 0 if ALWAYS else 300
 LARGE = 0 if ALWAYS else 8192
 
 counts = {"native": 0, "numpy": 0}
+not_compiled: set[str] = set()
 _lock = threading.RLock()
 _unavailable: str | None = None
 
@@ -64,9 +67,11 @@ class WarmWord(Standing):
 class Warm(Standing):
     """An elementwise function that will be compiled. `trace(symbols)` gives its formula; `numpy` is what it does until then."""
 
-    def __init__(self, name: str, numpy: Callable[..., Any], trace: Callable[..., Any], into: bool = False) -> None:
+    def __init__(self, name: str, numpy: Callable[..., Any], trace: Callable[..., Any], into: bool = False,
+                 is_rule: bool = False) -> None:
         super().__init__(name, numpy)
         self.trace = trace
+        self.is_rule = is_rule
         self.into = into  # the last argument is the array to write to
         # By kinds and dtype of the arguments, and by those that are neither arrays nor numbers.
         self.made: dict[Any, Callable[..., Any]] = {}
@@ -85,7 +90,7 @@ class Warm(Standing):
 
     def _compiled_for(self, args: tuple[Any, ...], statics: dict[str, Any], declined: Callable[..., Any] | None) -> Any:
         kinds, code = kinds_of(args[:-1] if self.into else args)
-        if "a" in kinds:
+        if "a" in kinds and code in ("f4", "f8"):
             kinds = kinds.replace("s", "a")  # a number may stand for an array
         constants = tuple([x for x, kind in zip(args, kinds, strict=False) if kind == "c"])
         key = kinds, code, constants, tuple([(name, type(value), value) for name, value in statics.items()])  # 1 == 1.0 == 1 + 0j
@@ -109,19 +114,23 @@ class Warm(Standing):
         first = plain and not self.made
         numpy = self.numpy if plain else _given(self.numpy, kinds, constants, statics)
         compiled = None
-        if "?" not in kinds and usable():
-            from whygrad.kernels.pointwise import compile_formula, inputs
+        # Beside float16 and bfloat16, some of torch's kernels round a number to them, others do not: NumPy's way knows which.
+        if "?" not in kinds and not (code in ("f2", "b2") and "s" in kinds) and usable():
+            from whygrad.kernels.pointwise import SHORT, compile_formula, inputs
             from whygrad.kernels.trace import Untraceable, trace
 
             variable = kinds.replace("c", "")
             with contextlib.suppress(Untraceable):
-                formula = trace(_given(self.trace, kinds, constants, statics), *inputs(variable))
+                rounds = SHORT.get(code) if self.is_rule else None
+                formula = trace(_given(self.trace, kinds, constants, statics), *inputs(variable), rounds=rounds)
                 if formula.word == "input":
                     raise Untraceable("it gives its argument back, which costs nothing")
                 # What it was not made for comes back here; in the end it is NumPy's.
                 fallback = self._declined if first else numpy, numpy
                 compiled = compile_formula(self.name, formula, variable, fallback, code, self.into)
         counts["numpy" if compiled is None else "native"] += 1
+        if compiled is None and "?" not in kinds:
+            not_compiled.add(self.name)
         if first:
             self.placed = compiled
             self.replace(compiled or self.numpy)
@@ -138,6 +147,9 @@ def _given(function: Callable[..., Any], kinds: str, constants: tuple[Any, ...],
     return given
 
 
+CODES = {"f": "f4", "d": "f8", "e": "f2", "?": "m"}
+
+
 def kinds_of(args: tuple[Any, ...]) -> tuple[str, str]:
     """A letter for each argument, and the dtype they share.
 
@@ -146,16 +158,16 @@ def kinds_of(args: tuple[Any, ...]) -> tuple[str, str]:
     kinds, codes = "", set()
     for x in args:
         if type(x) is np.ndarray:
-            code = x.dtype.str
-            kinds += "m" if code == "|b1" else "a" if code in ("<f4", "<f8") else "?"
-            if code != "|b1":
+            code = CODES.get(x.dtype.char) or ("b2" if is_bfloat16(x) else "?")
+            kinds += "m" if code == "m" else "?" if code == "?" else "a"
+            if code != "m":
                 codes.add(code)
         else:
             kind = type(x)
             kinds += "s" if kind is float or kind is int else "n" if x is None else "c" if kind is str or kind is bool else "?"
     if len(codes) > 1:
         kinds = "?" * len(args)  # promotion is done before a row runs, so this is no row's business
-    return kinds, "f8" if "<f8" in codes else "f4"
+    return kinds, codes.pop() if len(codes) == 1 and "?" not in codes else "f4"
 
 
 def usable() -> bool:
