@@ -23,6 +23,11 @@ class Edit:
     new: str
     also: list[Edit] = field(default_factory=list)
 
+    def changes(self) -> list[tuple[str, str]]:
+        """What happens to each line, to be shown: ("line 7 becomes", the new text), in the order of the lines."""
+        ordered = sorted([self, *self.also], key=lambda edit: edit.line)
+        return [(f"line {edit.line} becomes" if edit.new else f"line {edit.line} goes", edit.new) for edit in ordered]
+
     def to_dict(self) -> dict[str, Any]:
         own = {"file": self.file, "line": self.line, "new": self.new}
         return {**own, "also": [edit.to_dict() for edit in self.also]} if self.also else own

@@ -194,8 +194,10 @@ def _told(event: Event, words: str) -> str:
 
 def _shown(answer: Answer) -> str:
     edit = answer.explanation.edit
-    change = f"\n  change: line {edit.line} becomes\n" + "\n".join(f"    {text}" for text in edit.new.split("\n")) if edit else ""
-    return f"{answer}{change}"
+    lines = [str(answer)]
+    for what, new in edit.changes() if edit is not None else ():
+        lines += [f"  change: {what}", *[f"    {text}" for text in new.split("\n") if text]]
+    return "\n".join(lines)
 
 
 def _about_gradient_argument(heard: Listener) -> str | None:

@@ -17,9 +17,11 @@ from whygrad.why.causes import at
 from whygrad.why.edits.case import spot
 from whygrad.why.edits.passes import backward_call
 from whygrad.why.edits.source import called, keyword, receiver
-from whygrad.why.explain import explain
+from whygrad.why.explain import explain, verdicts_on
 from whygrad.why.flow import state
 from whygrad.why.places import Place, place
+from whygrad.why.question import Question
+from whygrad.why.rules import settle
 from whygrad.why.watch import Watch
 
 _whygrad_internal_ = True
@@ -78,7 +80,7 @@ class Listener(Watch):
             return
         told = self.answers[-1].explanation if len(self.answers) > before else None
         if told is None:
-            told = explain(t) if what == "grad" else _about_flag(t, bool(value))
+            told = (settle(verdicts_on(Question(t, frame=frame))) or explain(t)) if what == "grad" else _about_flag(t, bool(value))
         key = (where, id(t), told.category)
         if key in self._seen:
             return
@@ -96,6 +98,11 @@ class Listener(Watch):
         """The answer to the question, when the program has ended (with `error` in `line`, if it did not end well)."""
         from whygrad.why.ask import reply
 
+        for event in self.events:
+            # What was in doubt at the read is settled now.
+            final = next((answer for answer in self.answers if answer.place == event.answer.place), None)
+            if final is not None and event.answer.explanation.category != "ok":
+                event.answer = final
         return reply(self, error, line)
 
 

@@ -100,7 +100,7 @@ def output(node: Node) -> Any:
     row = layout.row
     if not all(saved.get(name) is not None for name in row.inputs):
         return None
-    statics = {name: x for name, x in zip(layout.static, node.static, strict=False) if name in row.statics}
+    statics = {name: x for name, x in zip(layout.static, getattr(node, "static", ()), strict=False) if name in row.statics}
     if set(row.statics) - set(statics) - set(row.static_defaults):
         return None
     try:

@@ -39,6 +39,11 @@ class Question:
         """The tensor, to begin a sentence with."""
         return f"`{self.name}`" if self.name else "This tensor"
 
+    @property
+    def that(self) -> str:
+        """The tensor, inside of a sentence."""
+        return f"`{self.name}`" if self.name else "this tensor"
+
     @cached_property
     def owner(self) -> Owner | None:
         return owner_of(self.t, variables(self.frame))

@@ -44,6 +44,8 @@ def needs_no_answer(question: Question, verdict: Verdict) -> bool:
     read = question.read
     if is_guard(read) or is_asserted(read):
         return True
+    if told.category == "returned-not-stored" and expects_none(read):
+        return True
     # `all(p.grad is None for p in target.parameters())`: nobody trains these anyway.
     if not question.watch.optimizers() or question.watch.holders(question.t):
         return False

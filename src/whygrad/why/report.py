@@ -125,9 +125,10 @@ def _answer(number: int, answer: Answer, files: list[str]) -> str:
         parts.append(f'<p class="path">{html.escape(" → ".join(told.path[:12]))}{" → …" if len(told.path) > 12 else ""}</p>')
     if told.fix:
         parts.append(f'<p class="fix"><b>Fix</b> {_prose(told.fix)}</p>')
-    if told.edit is not None:
-        new = html.escape(told.edit.new or "(deleted)")
-        parts.append(f'<pre class="edit"><span>line {told.edit.line} becomes</span>\n{new}</pre>')
+    edit = told.edit
+    if edit is not None:
+        shown = "\n".join(f"<span>{what}</span>\n{html.escape(new)}" for what, new in edit.changes())
+        parts.append(f'<pre class="edit">{shown}</pre>')
     return "".join([*parts, "</li>"])
 
 

@@ -106,8 +106,10 @@ def show(console: Any, answer: Answer, title: str) -> None:
         _entry(console, "path", "dim", Text(" → ".join(told.path), style="dim"))
     if told.fix:
         _entry(console, "fix", "bold green", _prose(told.fix))
-    if told.edit is not None:
-        _entry(console, "", "", Text.assemble((f"line {told.edit.line} becomes  ", "dim"), (_shown(told.edit.new), "green")))
+    edit = told.edit
+    for what, new in edit.changes() if edit is not None else ():
+        between = "\n" if "\n" in new else "  "
+        _entry(console, "", "", Text.assemble((what + between, "dim"), (_shown(new), "green")))
 
 
 def headline(told: Explanation) -> str:

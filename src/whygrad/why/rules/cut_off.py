@@ -35,12 +35,12 @@ def cleared(q: Question) -> Explanation | None:
     return _cleared(q, log)
 
 
-def cleared_earlier(q: Question) -> Explanation | None:
+def cleared_earlier(q: Question) -> Verdict | None:
     """The same, and a backward of another loss, which does not use this leaf, ran in between."""
     log, last = _clearing(q), _last_storing(q)
     if log is None or (last is not None and last.site == q.t.meta.reached_by.site):
         return None
-    return _cleared(q, log)
+    return for_good(q, _cleared(q, log))
 
 
 def _clearing(q: Question) -> Any:
@@ -201,7 +201,7 @@ def cut(q: Question) -> Verdict | None:
             return direct
         answer = told(cause, "A value was")
         assert answer is not None
-        text, fix = f"The way from {f'`{q.name}`' if q.name else 'it'} to the loss is cut. {answer.text}", answer.fix
+        text, fix = f"The way from {q.that} to the loss is cut. {answer.text}", answer.fix
         if isinstance(root, Tensor):
             text += " backward() starts at this copy: requires_grad=True makes it a leaf of its own, and connects it to nothing."
             fix = f"call backward() on the loss as it was computed, and leave out that line; {fix}"
@@ -232,7 +232,7 @@ def unused(q: Question) -> Verdict | None:
     where = f" {at(backward.site)}" if backward is not None else ""
     return for_good(q, Explanation(
         HEADLINE, "unused-in-loss",
-        f"No operation leads from {q.it} to the loss that was differentiated{where}: the loss does not depend on it (it is "
+        f"No operation leads from {q.that} to the loss that was differentiated{where}: the loss does not depend on it (it is "
         "unused, not part of this graph), so backward never reaches it.",
         "use it in the computation of the loss, or leave it out.",
         places(root.site if isinstance(root, Node) else None, None if backward is None else backward.site)))

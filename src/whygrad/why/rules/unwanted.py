@@ -158,7 +158,7 @@ def not_in_optimizer(q: Question) -> Doubtful | None:
         return None
     t, version = q.t, q.t.meta.watched_version
     sites = q.watch.optimizer_sites(q.trace)
-    explanation = not_held_words(q.owner, sites, q.it)
+    explanation = not_held_words(q.owner, sites, q.that)
 
     def never_updated() -> bool:
         return bool(q.watch.step_log) and not q.watch.holders(t) and t._counter[0] <= version
