@@ -59,7 +59,7 @@ CALLS = {
     "mean": [((normal(200, 90),), {"axis": axis}) for axis in (None, (0,), (1,))],
     "sum_all": [((normal(200, 91),), {})],
     "mean_all": [((normal(200, 91),), {})],
-    "sum_to": [((normal(200, 90),), {"shape": (90,)}), ((normal(200, 90),), {"shape": (200, 1)}),
+    "sum_to": [((normal(200, 90),), {"shape": (90,)}), ((normal(200, 90),), {"shape": (200, 90)}), ((normal(200, 90),), {"shape": (200, 1)}),
                ((normal(20, 30, 40),), {"shape": (40,)})],
     "mkldnn_rnn_layer": [((normal(6, 3, 4 * size), normal(3, 2 * size), normal(4 * size, size), normal(4 * size)),
                           {"cell": "lstm", "sizes": (), "reverse": reverse, "biased": True})
