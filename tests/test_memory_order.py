@@ -19,6 +19,11 @@ UNARY = ["x.exp()", "x * 2", "x.relu()", "F.gelu(x)", "x.clone()", "x.double()",
          "x.index_add(0, T.tensor([0]), x[:1])", "x.masked_scatter(x > 0, x)", "x.renorm(2, 0, 1.0)", "T.stack([x, x])",
          "x.gather(0, T.zeros(x.shape, dtype=T.int64))", "x.scatter(0, T.zeros(x.shape, dtype=T.int64), 1.0)",
          "F.layer_norm(x, x.shape[-1:])", "F.pad(x, (1, 1))", "x.diff(dim=0)", "x.repeat_interleave(2, 0)"]
+UNARY += [f"T.fft.{name}(x, {options})" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+          for options in ("dim=0", "dim=1", "n=3, dim=0", "n=6, dim=0")]
+UNARY += [f"T.fft.{name}(x, {options})" for name in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
+          for options in ("dim=(0, 1)", "dim=(-1, 0)", "s=(3, 6), dim=(1, 0)")]
+UNARY += ["T.fft.fft(x + 1j, dim=0)", "T.fft.ifft2(x + 1j, dim=(1, 0))", "T.fft.irfftn(x + 1j)", "T.fft.fftn(x)"]
 BINARY = ["x + y", "x > y", "T.where(x > 0, x, y)", "T.lerp(x, y, x)", "T.addcmul(y, x, x)", "T.maximum(x, y)", "T.cat([x, y])"]
 
 

@@ -27,6 +27,7 @@ while True:
     step += 1
     weights = [whygrad.from_numpy(np.full(200_000, step, np.float32)) for _ in range(3)]
     io.save({"step": step, "weights": weights}, sys.argv[1])
+    print("saved", flush=True)
 """
 
 
@@ -34,8 +35,9 @@ def test_a_killed_save_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "model.pt"
     chance = random.Random(0)
     last = 0
+    duration = 0.02  # of a save on this machine, as it is now
     source = str(Path(whygrad.__file__).parents[1])
-    for _ in range(KILLS):
+    for kill in range(KILLS):
         child = subprocess.Popen(
             [sys.executable, "-c", SAVER, str(path), str(last)],
             stdout=subprocess.PIPE,
@@ -44,8 +46,12 @@ def test_a_killed_save_leaves_a_whole_file(tmp_path: Path) -> None:
         assert child.stdout is not None
         with child.stdout:
             child.stdout.readline()
-        time.sleep(chance.uniform(0.0, 0.05))
-        child.send_signal(signal.SIGKILL)
+            if kill % 3:  # otherwise in its first save
+                started = time.monotonic()
+                child.stdout.readline()
+                duration = time.monotonic() - started
+            time.sleep(chance.uniform(0.0, duration))
+            child.send_signal(signal.SIGKILL)
         child.wait()
         if not path.exists():
             assert last == 0

@@ -43,6 +43,8 @@ class Sums:
     def __call__(self, x: Any, axis: Any, keepdims: bool) -> Any:
         if x.dtype is not FLOAT32 or x.size < WORTH_IT or not x.flags.c_contiguous:
             return None
+        if axis == ():
+            return None  # nothing to sum over
         if axis is None or len(axis) == x.ndim:
             total = np.float32(self._all(x.reshape(-1)))
             return np.full((1,) * x.ndim, total) if keepdims else total

@@ -4,7 +4,7 @@ from whygrad.ops.table import op
 
 
 # The matrix of the transform is symmetric: so the transform is its own transpose.
-@op(linear="x",
+@op(linear="x", memory="own",
     node="FftC2CBackward0",
     x=lambda xp, g, axes, norm, inverse: xp.fft_c2c(g, axes=axes, norm=norm, inverse=inverse))
 def fft_c2c(xp, x, *, axes, norm, inverse):
@@ -24,7 +24,7 @@ def fft_r2c_rule(xp, g, x_shape, axes, norm, onesided):
     return xp.fft_c2r(halved, axes=axes, norm=norm, size=size)
 
 
-@op(linear="x",
+@op(linear="x", memory="own",
     node="FftR2CBackward0", x=fft_r2c_rule)
 def fft_r2c(xp, x, *, axes, norm, onesided):
     """Of real numbers: with `onesided` only the half of the frequencies of the last axis that the other half mirrors."""
@@ -36,7 +36,7 @@ def fft_c2r_rule(xp, g, axes, norm, size):
     return xp.scale_inside(spectrum, axis=axes[-1], size=size, factor=2.0)
 
 
-@op(linear="x",
+@op(linear="x", memory="own",
     node="FftC2RBackward0", x=fft_c2r_rule)
 def fft_c2r(xp, x, *, axes, norm, size):
     """Back from half of the frequencies to real numbers, `size` of them along the last axis."""

@@ -116,7 +116,7 @@ def sinc(xp, x):
 
 # Complex numbers. Gradients travel conjugated, so a rule that is not holomorphic conjugates what torch's does not.
 
-@op(x=lambda xp, g: xp.conj(g))
+@op(memory="follow", x=lambda xp, g: xp.conj(g))
 def conj(xp, x):
     return xp.conj(x)
 
