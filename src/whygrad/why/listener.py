@@ -80,7 +80,10 @@ class Listener(Watch):
             return
         told = self.answers[-1].explanation if len(self.answers) > before else None
         if told is None:
-            told = (settle(verdicts_on(Question(t, frame=frame))) or explain(t)) if what == "grad" else _about_flag(t, bool(value))
+            if what == "grad":
+                told = settle(verdicts_on(Question(t, frame=frame))) or explain(t)
+            else:
+                told = _about_flag(t, bool(value))
         key = (where, id(t), told.category)
         if key in self._seen:
             return
