@@ -80,10 +80,7 @@ class Listener(Watch):
             return
         told = self.answers[-1].explanation if len(self.answers) > before else None
         if told is None:
-            if what == "grad":
-                told = settle(verdicts_on(Question(t, frame=frame))) or explain(t)
-            else:
-                told = _about_flag(t, bool(value))
+            told = _about_grad(t, frame) if what == "grad" else _about_flag(t, bool(value))
         key = (where, id(t), told.category)
         if key in self._seen:
             return
@@ -167,3 +164,7 @@ def named_value(node: ast.AST, namespace: dict[str, Any]) -> Any:
 
 def _main_namespace() -> dict[str, Any]:
     return vars(sys.modules["__main__"])
+
+
+def _about_grad(t: Any, frame: Any) -> Any:
+    return settle(verdicts_on(Question(t, frame=frame))) or explain(t)
