@@ -202,6 +202,9 @@ class Definition:
     def __init__(self, name: str) -> None:
         self._name = name
 
+    def in_one_pass(self, function: Any, *args: Any) -> Any:
+        return function(self, *args)
+
     def __getattr__(self, word: str) -> Any:
         if word == self._name:
             raise IsPrimitive
