@@ -147,13 +147,13 @@ def in_place(function: Callable[..., Any], args: Arguments, kwargs: Options) -> 
 
 
 def by_element(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
-    """Noise for dropout: `function(input, p, by_channel, change)` looks at the input's shape and dtype only."""
-    input, p, by_channel, change = args
+    """Noise for dropout: `function(input, p, by_channel, ...)` looks at the input's shape and dtype only."""
+    input, p, by_channel, *rest = args
 
     def whole(level: BatchLevel) -> Any:
         if not by_channel:
             stand_in = input._whole if level.holds(input) else spread(input, level.size)
-            return by_element(function, (stand_in, p, False, change), kwargs)
+            return by_element(function, (stand_in, p, False, *rest), kwargs)
         found = [by_element(function, args, kwargs) for _ in range(level.size)]
         if isinstance(found[0], Tensor):
             return xp.stack(*found, axis=0)

@@ -68,8 +68,8 @@ def _part(xp, g, x, index, src, out, axis, reduce, include_self, function):
 def _refused_where_flat(xp, g, flat, function):
     if bool(xp.any(flat, axis=None, keepdims=False)):
         name = "source" if function == "index_reduce" else "src"
-        raise RuntimeError(f"{function}(): Double backward is unsupported for {name} when >1 zeros in {name} are scattered to the "
-                           "same position in self")
+        raise RuntimeError(f"{function}(): Double backward is unsupported for {name} when >1 zeros in {name} are scattered to "
+                           "the same position in self")
     return g
 
 

@@ -145,7 +145,8 @@ def second_derivative_of_a_product_with_zeros(T):
             x = T.tensor([1.5], dtype=T.float64, requires_grad=True)
             src = T.tensor(values, dtype=T.float64, requires_grad=True)
             first = T.autograd.grad(reduce(x, 0, T.tensor([0, 0]), src, "prod").sum(), (x, src), create_graph=True)
-            seen += [[g.detach() for g in first], told(lambda: seen.append(T.autograd.grad(sum(g.sum() for g in first), (x, src))))]
+            seen.append([g.detach() for g in first])
+            seen.append(told(lambda: seen.append(T.autograd.grad(first[0].sum() + first[1].sum(), (x, src)))))
     return seen
 
 
