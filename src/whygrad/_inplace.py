@@ -95,6 +95,9 @@ def write(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ...]
 def perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Tensor:
     """Compute, write, count the version up and rewrite the history."""
     row = layout.row
+    if special.derivatives and modes.derivatives and len(modes.levels) == modes.entered:
+        from whygrad.func.captured import refuse_captured
+        refuse_captured(row.name, target, inputs, statics)
     if special.on and modes.levels:
         from whygrad.autograd.levels import interpret_write
         return interpret_write(row, target, position, inputs, statics)

@@ -75,7 +75,6 @@ _PATTERNS = {
         utils.rename_* utils.file_baton utils.mobile* utils.bundled*""",
     "whygrad computes deterministically": "utils.deterministic*",
     "with a = MultivariateNormal(zeros, covariance).sample((df,)), a.mT @ a is a draw": "distributions.[Ww]ishart*",
-    "use torch.rand(size).mul(high - low).add(low)": "testing.make_tensor",
     "torch.save and torch.load write and read torch's zip format; settings are in torch.utils.serialization.config":
         "serialization.*",
     "use multiprocessing of the standard library; tensors are pickled with their values": "multiprocessing.*",

@@ -36,6 +36,7 @@ _RENAMED = {
     "torch._C._functions": "whygrad._C._functions",
     "torch._C._nn": "whygrad._C._nn",
     "torch._tensor": "whygrad._tensor",
+    "torch._vmap_internals": "whygrad.func.legacy",
     "torch.autograd._functions": "whygrad.autograd._functions",
     "torch.amp.autocast_mode": "whygrad.amp",
     "torch.amp.grad_scaler": "whygrad.amp",

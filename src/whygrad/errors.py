@@ -25,6 +25,12 @@ REQUIRES_GRAD_IN_TRANSFORM = (
     "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
     "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being transformed "
     "instead.")
+HOOKS_IN_TRANSFORM = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case.")
+RETAIN_GRAD_IN_TRANSFORM = (
+    "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch transform. This is "
+    "unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() "
+    "outside of a function being transformed instead.")
 BACKWARD_IN_TRANSFORM = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
     "instead or call backward() outside of functorch transforms.")

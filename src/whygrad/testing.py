@@ -9,13 +9,14 @@ import numpy as np
 
 from whygrad import dtypes
 from whygrad._absent import absent_from
+from whygrad._make_tensor import make_tensor
 from whygrad._tensor import Size, Tensor
 from whygrad.functional.from_data import from_numpy
 
 _whygrad_internal_ = True
 __getattr__ = absent_from("torch.testing")
 
-__all__ = ["assert_allclose", "assert_close"]
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
 # dtype -> (rtol, atol); integers must be equal.
 TOLERANCES = {

@@ -95,6 +95,14 @@ def _current_graph_task_execution_order() -> list[Any]:
     return inspection.execution_order(modes.running)
 
 
+def _is_fwd_grad_enabled() -> bool:
+    return modes.forward_ad
+
+
+def _set_fwd_grad_enabled(enabled: bool) -> None:
+    modes.forward_ad = enabled
+
+
 def _get_tracing_state() -> None:
     """There is no tracer."""
 
@@ -104,7 +112,7 @@ def _log_api_usage_once(event: str) -> None:
 
 
 def _are_functorch_transforms_active() -> bool:
-    return False
+    return bool(modes.transforming)
 
 
 def DispatchKeySet(*keys: Any) -> frozenset[Any]:

@@ -119,12 +119,7 @@ def _under_transforms(roots_of: tuple[Any, ...], gradients: list[Any], inputs: t
     from whygrad.func.pull_back import pull_back
     from whygrad.func.reverse import to_inside
 
-    targets = _targets(inputs)
-    for level in modes.levels:
-        for reference in getattr(level, "given", ()):
-            tangent = reference()
-            if tangent is not None and any(level.holds(t) for t in roots_of) and not set(targets).isdisjoint(_reachable(tangent)):
-                raise NotImplementedError("autograd.grad of a dual tensor whose tangent depends on the input itself")
+    _targets(inputs)
     for i, t in enumerate(roots_of):
         if not isinstance(t, Tensor) or not t.requires_grad:
             raise errors.no_grad_fn(i, t)
@@ -133,20 +128,6 @@ def _under_transforms(roots_of: tuple[Any, ...], gradients: list[Any], inputs: t
         if g is None and not allow_unused:
             raise errors.unused_input(i, inputs[i])
     return [None if g is None else to_inside(g) for g in found]
-
-
-def _reachable(t: Any) -> set[Any]:
-    """All nodes and leaves that a tensor's graph leads to."""
-    while hasattr(t, "_whole"):
-        t = t._whole
-    found: set[Any] = set()
-    pending = [source(t)]
-    while pending:
-        target = pending.pop()
-        if target is not None and target not in found:
-            found.add(target)
-            pending += getattr(target, "edges", ())
-    return found
 
 
 def _check_batches(roots_of: tuple[Any, ...], batches: tuple[Any, ...]) -> None:

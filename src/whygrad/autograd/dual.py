@@ -7,20 +7,23 @@ comes from its rules (push_forward.py).
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from whygrad._apply import apply, layout_of
 from whygrad._inplace import is_expanded, kinds_of, perform
-from whygrad._tensor import Tensor, wrap
+from whygrad._tensor import Tensor, grad_fn, wrap
 from whygrad.autograd.levels import Level
 from whygrad.autograd.modes import modes
+from whygrad.autograd.node import Node
 from whygrad.autograd.push_forward import push_forward
 from whygrad.autograd.views import replay
 from whygrad.backends import tensor as xp
 from whygrad.ops.layout import inverse_permutation
-from whygrad.ops.table import Row
+from whygrad.ops.table import TABLE, Row
 
 _whygrad_internal_ = True
 
@@ -29,10 +32,10 @@ class DualLevel(Level):
     """One running forward-mode derivative."""
 
     def __init__(self) -> None:
-        # Who has a tangent of this level, to take it off in the end.
-        self.holders: list[weakref.ref[Tensor]] = []
-        # The tangents that users gave, if they have a history.
-        self.given: list[weakref.ref[Tensor]] = []
+        # By id, who has a tangent of this level, to take it off in the end.
+        self.holders: dict[int, weakref.ref[Tensor]] = {}
+        # Where the tangents with a history that users gave come in: a node that leads on to that history.
+        self.gates: list[weakref.ref[Node]] = []
         # By id, tensors whose tangent may lie in the memory of another's, although they do not.
         self.borrowers: set[int] = set()
 
@@ -40,7 +43,7 @@ class DualLevel(Level):
         meta = t._meta
         if meta is not None and meta.tangents and self in meta.tangents:
             return modes.forward_ad and not modes.inference
-        return t._view is not None and self.tangent(t) is not None
+        return (t._view is not None or memory_behind(t) is not None) and self.tangent(t) is not None
 
     def tangent(self, t: Any) -> Tensor | None:
         """The tangent of `t`; that of a view may have come to it through its base."""
@@ -51,23 +54,60 @@ class DualLevel(Level):
             found = replay(self.tangent(t._view.base), t._view.steps, xp)
             assert found is not None
             self.attach(t, found)
+        elif found is None and (behind := memory_behind(t)) is not None and (whole := self._own_tangent(behind[0])) is not None:
+            from whygrad.func.batched import batched
+
+            found = batched(replay(whole, behind[1], xp), t._level)  # type: ignore[attr-defined]
+            self.attach(t, found)
         return found
+
+    def _own_tangent(self, t: Tensor) -> Tensor | None:
+        return None if t._meta is None or not t._meta.tangents else t._meta.tangents.get(self)
 
     def attach(self, t: Tensor, tangent: Tensor) -> None:
         meta = t.meta
         if meta.tangents is None:
             meta.tangents = {}
         meta.tangents[self] = tangent
-        self.holders.append(weakref.ref(t))
+        key, holders = id(t), self.holders
+        holders[key] = weakref.ref(t, lambda _: holders.pop(key, None))
 
     def clear(self) -> None:
         """The level has ended: so have its tangents."""
-        for reference in self.holders:
+        for reference in list(self.holders.values()):
             t = reference()
             if t is not None and t._meta is not None and t._meta.tangents:
                 t._meta.tangents.pop(self, None)
         self.holders.clear()
-        self.given.clear()
+        self.gates.clear()
+
+    def through_gate(self, tangent: Tensor) -> Tensor:
+        """A tangent with a history, behind a node of its own: see `closed`."""
+        gated: Tensor = apply(TABLE["alias"], tangent)
+        bottom: Any = gated
+        while hasattr(bottom, "_whole"):
+            bottom = bottom._whole
+        node = grad_fn(bottom)
+        assert node is not None
+        self.gates.append(weakref.ref(node))
+        gated.__dict__["_given_as"] = weakref.ref(tangent)
+        return gated
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Inside, a walk does not go on into the histories of the tangents that users gave.
+
+        The direction in which an input moves is a constant for the gradient that moves with it, wherever it comes from.
+        """
+        nodes = [node for gate in self.gates if (node := gate()) is not None]
+        edges = [node.edges for node in nodes]
+        for node in nodes:
+            node.edges = (None,) * len(node.edges)
+        try:
+            yield
+        finally:
+            for node, ways in zip(nodes, edges, strict=True):
+                node.edges = ways
 
     def run(self, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
         tangents = [self.tangent(x) for x in inputs]
@@ -104,6 +144,9 @@ class DualLevel(Level):
         from whygrad.func.batched import with_batches_of
 
         view = target._view
+        if (behind := memory_behind(target)) is not None:
+            self._replace_in_whole(target, tangent, *behind)
+            return
         if view is None:
             self.attach(target, tangent.clone())  # type: ignore[attr-defined]
             return
@@ -113,6 +156,16 @@ class DualLevel(Level):
         if old is not None:
             whole = whole + old  # type: ignore[operator]
         replay(whole, view.steps, xp).copy_(tangent)
+        self._forget_views(base)
+        self.attach(base, whole)
+
+    def _replace_in_whole(self, target: Any, tangent: Any, base: Tensor, steps: Any) -> None:
+        """The same for one element of a batch: the memory that the batch lies in gets a tangent, for all that is seen of it."""
+        from whygrad.func.batched import spread
+
+        level, old = target._level, self._own_tangent(base)
+        whole = wrap(np.zeros_like(base._array)) if old is None else old.clone()  # type: ignore[attr-defined]
+        replay(whole, steps, xp).copy_(tangent._whole if level.holds(tangent) else spread(tangent, level.size))
         self._forget_views(base)
         self.attach(base, whole)
 
@@ -127,9 +180,12 @@ class DualLevel(Level):
 
     def _forget_views(self, base: Tensor) -> None:
         """Let the views of a tensor take their tangents from it again."""
-        for reference in self.holders:
+        for reference in list(self.holders.values()):
             t = reference()
-            if t is not None and t._view is not None and t._view.base is base and t._meta is not None and t._meta.tangents:
+            if t is None or t._meta is None or not t._meta.tangents:
+                continue
+            behind = (t._view.base, t._view.steps) if t._view is not None else memory_behind(t)
+            if behind is not None and behind[0] is base:
                 t._meta.tangents.pop(self, None)
 
     def no_out(self, name: str) -> Exception:
@@ -140,6 +196,14 @@ class DualLevel(Level):
         from whygrad.func.custom import apply_dual
 
         return apply_dual(self, function, args)
+
+
+def memory_behind(t: Any) -> tuple[Tensor, Any] | None:
+    """Of one element of a batch: the tensor in whose memory the batch lies, and the views that lead from it to the batch."""
+    whole = getattr(t, "_whole", None)
+    if whole is None or hasattr(whole, "_whole"):
+        return None
+    return (whole, ()) if whole._view is None else (whole._view.base, whole._view.steps)
 
 
 def tangent_like(primal: Tensor, tangent: Tensor) -> Tensor:

@@ -120,7 +120,7 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
     this = _last = Backward(create_graph, roots[0][0], keep, captures is not None and not deposit_captured)
     outer_mode = modes.grad
     outer_off = modes.off_name, modes.off_site
-    outer = modes.running
+    outer, outer_hooks = modes.running, modes.saved_hooks
     this.limited = captures is not None
     if outer is not None:
         this.depth = outer.depth + 1
@@ -148,6 +148,9 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
         restore(token)
         modes.running = outer
         this.targets, this.roots, this.node = {}, [], None
+        if modes.saved_hooks is not outer_hooks:  # entered during the backward, and not left
+            modes.saved_hooks = outer_hooks
+            refresh()
         if modes.grad != outer_mode:
             modes.grad = outer_mode
             modes.off_name, modes.off_site = outer_off
@@ -308,8 +311,10 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
         captures[node] = g
         if not deposit_captured:
             return (), ()
+    has_post_hooks = False
     if node.extra is not None:
         g = hooks.before_node(node, g, create_graph)
+        has_post_hooks = bool(node.extra.post_hooks)
     if g is None and not node.takes_none:
         grads: tuple[Any, ...] = (None,) * len(edges)
     elif special.anomaly:
@@ -320,7 +325,7 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
     if node.extra is not None:
         if captures is not None:
             grads = tuple([None if target is None else x for x, target in zip(grads, edges, strict=True)])
-        grads = hooks.after_node(node, grads, g, create_graph)
+        grads = hooks.after_node(node, grads, g, create_graph, is_new=not has_post_hooks)
     if why.watching is not None:
         why.watching.ran(this, node, g, edges, grads)
     if not keep and node.saved:
@@ -415,6 +420,7 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
     if why.watching is not None:
         why.watching.depositing(leaf, this, g)
         meta, references = leaf._meta, 0  # the watch has looked at it
+    first = accumulator is not None and leaf._grad is None
     if this.create_graph:
         _deposit_recorded(leaf, g)
     else:
@@ -426,6 +432,8 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
     if meta.post_accumulate_hooks:
         hooks.after_accumulation(leaf)
     if accumulator is not None and accumulator.extra is not None:
+        if first and not this.create_graph and g.base is None and leaf._grad is not None:
+            g = leaf._grad._array  # torch has not copied it, so the hook sees what has been done to `.grad` meanwhile
         hooks.after_node(accumulator, (), g, this.create_graph)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, NamedTuple
 
 from whygrad._apply import apply
@@ -84,9 +83,9 @@ def attach_tangent(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
                            "not supported.")
     if level.tangent(tangent) is not None:
         raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level0 is not supported.")
-    if tangent.requires_grad:
-        level.given.append(weakref.ref(tangent))
     dual: Tensor = _below(level, apply, TABLE["alias"], tensor)
+    if tangent.requires_grad and modes.grad:
+        tangent = _below(level, level.through_gate, tangent)
     level.attach(dual, _below(level, tangent_like, dual, tangent))
     return dual
 
@@ -109,11 +108,12 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if current is None or (level is not None and level < 0):
         return UnpackedDualTensor(tensor, None)
     tangent = current.tangent(tensor)
+    given = None if tangent is None else tangent.__dict__.get("_given_as", lambda: None)()
     primal = _below(current, apply, TABLE["alias"], tensor)
     if primal._view is not None and current.holds(primal._view.base):
         # A view of what moves would move along: the primal keeps the memory and the history, but is no view.
         primal._node, primal._view, primal._lookup = primal._view.node, None, False
-    return UnpackedDualTensor(primal, tangent)
+    return UnpackedDualTensor(primal, tangent if given is None else given)
 
 
 class dual_level(DecoratorContextManager):

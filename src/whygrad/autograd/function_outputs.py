@@ -39,6 +39,10 @@ class Outputs:
         if ctx._is_pure_view and (len(self.tensors) != 1 or len(raw) != 1):
             raise RuntimeError("Pure view custom Function can only have one input Tensor and one output Tensor. Open "
                                "an issue if you need to support more.")
+        if (node.recorded or modes.entered) and ctx._forward_cls._separate_context():
+            saved = {id(t) for t in (*(ctx.to_save or ()), *(ctx.saved_for_forward or ()))} - dirty
+            if any(id(t) in saved and any(t is x for x in self.tensors) for t in raw):
+                raise RuntimeError(SAVED_AND_RETURNED)
         results = tuple([t if output is None else self._one(t, i, id(t) in dirty, output[2])
                          for i, (t, output) in enumerate(zip(raw, node.outputs, strict=True))])
         if not dirty <= {id(t) for t in raw}:
@@ -75,8 +79,6 @@ class Outputs:
             self._rebase(t, is_input, place)
             return t
         if is_input:
-            if self.ctx._forward_cls._separate_context() and any(t is kept for kept in self.ctx.to_save or ()):
-                raise RuntimeError(SAVED_AND_RETURNED)
             t = _view_of_itself(t)
         t._cause = ()
         t._lookup = t._view is not None

@@ -200,7 +200,7 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, vectorize: bool) ->
     several_inputs, inputs = _tensors(inputs, "inputs", "jacobian")
     if not vectorize:
         raise NotImplementedError(ONLY_VECTORIZED)
-    forward_ad, vmap = forward_mode_and_vmap("jacobian with strategy='forward-mode'")
+    forward_ad, vmap = forward_mode_and_vmap()
     seen: list[Any] = []
 
     def columns(*tangents: Tensor) -> Tensors:
@@ -224,14 +224,12 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, vectorize: bool) ->
     return rows if several_inputs else tuple(rows)  # as torch has it
 
 
-def forward_mode_and_vmap(wanted_by: str) -> tuple[Any, Any]:
-    """The modules of forward mode and batching, for the few functions here that cannot do without."""
-    try:
-        from whygrad.autograd import forward_ad  # type: ignore[attr-defined]
-        from whygrad.func import vmap  # type: ignore[import-not-found]
-    except ImportError as error:
-        raise NotImplementedError(f"{wanted_by} needs forward mode and vmap, which whygrad does not have yet") from error
-    return forward_ad, vmap
+def forward_mode_and_vmap() -> tuple[Any, Any]:
+    """Forward mode and batching, for the few functions here that cannot do without."""
+    from whygrad.autograd import forward_ad
+    from whygrad.func.legacy import _vmap
+
+    return forward_ad, _vmap
 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
@@ -266,7 +264,6 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, s
 
 def _forward_hessian(scalar: Callable[..., Any], inputs: Tensors, several_inputs: bool) -> Any:
     """Forward over reverse."""
-    forward_mode_and_vmap("hessian with outer_jacobian_strategy='forward-mode'")
     from whygrad.func import jacfwd, jacrev
 
     every = tuple(range(len(inputs)))

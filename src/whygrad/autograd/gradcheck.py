@@ -361,7 +361,7 @@ def _check_missing_gradients(func: Function, outputs: tuple[Any, ...], inputs: t
 
 def _check_missing_tangents(part: _Part) -> None:
     """A missing tangent must be the same as one of zeros."""
-    forward_ad, _ = forward_mode_and_vmap("gradcheck(check_forward_ad=True)")
+    forward_ad, _ = forward_mode_and_vmap()
     generator = whygrad.Generator()
     with forward_ad.dual_level():
         duals = [forward_ad.make_dual(x.detach(), jacobians.random_vector(x, generator, True).view_as(x))  # type: ignore[attr-defined]
@@ -399,7 +399,7 @@ def _check_batched(inputs: tuple[Any, ...], out: Tensor, i: int) -> None:
 
 def _check_batched_forward(func: Function, inputs: tuple[Any, ...]) -> None:
     """Two tangents as a batch must give what they give one after the other."""
-    forward_ad, vmap = forward_mode_and_vmap("gradcheck(check_batched_forward_grad=True)")
+    forward_ad, vmap = forward_mode_and_vmap()
     for i, x in enumerate(inputs):
         if not wants_grad(x):
             continue

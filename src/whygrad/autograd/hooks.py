@@ -73,6 +73,8 @@ def retain_grad(self: Tensor) -> None:
     if not self.requires_grad:
         raise errors.noted(RuntimeError("can't retain_grad on Tensor that has requires_grad=False"), "does_not_require_grad",
                            self)
+    if modes.transforming:
+        raise RuntimeError(errors.RETAIN_GRAD_IN_TRANSFORM)
     node = grad_fn(self)
     if node is not None and not self.meta.retains_grad:
         self.meta.retains_grad = True
@@ -218,14 +220,17 @@ def before_node(node: Node, g: Any, create_graph: bool) -> Any:
     return back if isinstance(g, list) else back[0]
 
 
-def after_node(node: Node, grads: tuple[Any, ...], g: Any, create_graph: bool) -> tuple[Any, ...]:
-    """Hooks that see the gradients of arguments and outputs after the node ran."""
+def after_node(node: Node, grads: tuple[Any, ...], g: Any, create_graph: bool, *, is_new: bool = False) -> tuple[Any, ...]:
+    """Hooks that see the gradients of arguments and outputs after the node ran.
+
+    `is_new`: there was no such hook before the node ran. Then they are not told the gradients of outputs.
+    """
     more = node.extra
     assert more is not None
     if not more.post_hooks:
         return grads
     inputs = tuple([to_user(x) for x in grads])
-    outputs = _as_tuple(node, g)
+    outputs = () if is_new else _as_tuple(node, g)
     for hook in list(more.post_hooks.values()):
         result = _call(node, hook, inputs, outputs)
         if result is not None:

@@ -32,6 +32,8 @@ class Modes(threading.local):
     forward_ad: bool = True
     # How many transforms of torch.func are at work.
     transforming: int = 0
+    # The derivatives among them that are being taken, outermost first (see func/transforming.py).
+    derivatives: tuple[Any, ...] = ()
 
 
 modes = Modes()
@@ -40,13 +42,15 @@ modes = Modes()
 class Special:
     """`on` while any thread is out of the ordinary: ops look at this one flag before they look at thread-locals."""
 
-    __slots__ = ("anomaly", "listening", "on", "replay_views", "threads")
+    __slots__ = ("anomaly", "derivatives", "listening", "on", "replay_views", "threads")
 
     def __init__(self) -> None:
         self.on = False
         self.anomaly = False
         # Somebody wants to hear of every node of a backward: see _listening.py.
         self.listening = False
+        # How many derivatives torch.func is taking, in all threads.
+        self.derivatives = 0
         # Views whose base was written to find back through their own ops: see _force_original_view_tracking.
         self.replay_views = False
         self.threads: set[int] = set()

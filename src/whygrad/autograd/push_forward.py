@@ -8,6 +8,7 @@ linear in `g`, so applied to any `g` and recorded, its own gradient towards `g` 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,6 +40,22 @@ def push_forward(row: Row, inputs: Sequence[Any], statics: dict[str, Any], outs:
     if not given or not any(moving):
         return [None] * len(outs)
     statics = {**row.static_defaults, **statics}
+    try:
+        total = _pushed(row, given, inputs, statics, outs, moving)
+    except NotImplementedError as error:
+        found = re.match("the derivative for '(inplace version of )?(\\w+)", str(error))
+        if found is None:
+            raise
+        name = f"{found[2]}_" if found[1] else found[2]
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet.\nPlease "
+            "file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we "
+            "can prioritize its implementation or submit a PR adding the implementation to derivatives.yaml") from error
+    return [t if moves else None for t, moves in zip(total, moving, strict=True)]
+
+
+def _pushed(row: Row, given: dict[int, Tensor], inputs: Sequence[Any], statics: dict[str, Any], outs: list[Tensor],
+            moving: list[bool]) -> Tangents:
     total: Tangents = [None] * len(outs)
     for i in list(given):
         if i not in given:
@@ -52,7 +69,7 @@ def push_forward(row: Row, inputs: Sequence[Any], statics: dict[str, Any], outs:
         if row.name in FLAT_AT_ZERO:
             parts = [None if t is None else xp.where(xp.eq(out, 0), 0.0, t) for t, out in zip(parts, outs, strict=True)]
         total = [_sum(a, b) for a, b in zip(total, parts, strict=True)]
-    return [t if moves else None for t, moves in zip(total, moving, strict=True)]
+    return total
 
 
 def rule_of(row: Row, position: int) -> Rule | NoGrad:

@@ -95,13 +95,13 @@ class SavedTensor:
     def unpack_hook(self) -> Any:
         return None if self._hooks is None else self._hooks[1]
 
-    def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        """Put this one saved tensor behind a pair of hooks."""
-        if not (callable(pack_hook) and callable(unpack_hook)):
+    def register_hooks(self, *hooks: Any) -> None:
+        """Put this one saved tensor behind a pair of hooks: how to pack, and how to unpack."""
+        if len(hooks) != 2 or not all(callable(hook) for hook in hooks):
             raise TypeError("register_hooks(): incompatible function arguments. The following argument types are "
                             "supported:\n    1. (self: torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, "
                             "arg1: collections.abc.Callable) -> None\n\n"
-                            f"Invoked with: {self!r}, {pack_hook!r}, {unpack_hook!r}")
+                            f"Invoked with: {', '.join(map(repr, (self, *hooks)))}")
         node = self._node()
         if node is None or node.saved is None:
             raise RuntimeError(
@@ -116,7 +116,7 @@ class SavedTensor:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         tensor = wrap(self._array)
         tensor._counter = self._counter
-        self.pack(tensor, pack_hook, unpack_hook)
+        self.pack(tensor, *hooks)
 
     def pack(self, tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         from whygrad.autograd.grad_mode import no_grad

@@ -58,7 +58,7 @@ def saved_attribute(node: Node, attribute: str) -> Any:
 
 
 def _saved_value(node: Node, k: int | None, raw: bool, torch_name: str) -> Any:
-    if node.saved is None:
+    if node.saved is None and not raw:
         raise errors.graph_freed(node)
     if k is None or not node.saved:
         return nothing_saved(node) if raw else None

@@ -184,6 +184,8 @@ def unfold_backward(x: Any, *, shape: Shape, axis: int, size: int, step: int) ->
 def as_strided(x: Any, *, geometry: Geometry, x_geometry: Geometry) -> Any:
     shape, strides, offset = geometry
     itemsize = x.itemsize
+    if not x.size and 0 in shape:
+        return numpy_as_strided(x, shape, tuple([s * itemsize for s in strides]))
     if x.strides != tuple([s * itemsize for s in x_geometry[1]]):
         raise NotImplementedError("as_strided: writing in place through as_strided into a base that is not dense")
     distance = offset - x_geometry[2]

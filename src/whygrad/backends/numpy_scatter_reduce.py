@@ -27,7 +27,8 @@ def identity(reduce: str, dtype: Any) -> Any:
 
 
 @changed_copy
-def scatter_reduce(x: Any, index: Any, src: Any, *, axis: int, reduce: str, include_self: bool, node: str = "") -> None:
+def scatter_reduce(x: Any, index: Any, src: Any, *, axis: int, reduce: str, include_self: bool, node: str = "",
+                   function: str = "") -> None:
     if not index.size:
         return
     if not x.ndim:

@@ -6,12 +6,12 @@ forward.py, modules.py.
 """
 
 from whygrad.func.forward import hessian, jacfwd, jvp, linearize
-from whygrad.func.modules import functional_call, stack_module_state
+from whygrad.func.modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from whygrad.func.reverse import grad, grad_and_value, jacrev, vjp
 from whygrad.func.unwrapping import debug_unwrap, functionalize
 from whygrad.func.vmap import vmap
 
 __all__ = ["debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
-           "linearize", "stack_module_state", "vjp", "vmap"]
+           "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap"]
 
 _whygrad_internal_ = True

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from whygrad._tensor import Tensor
+from whygrad.utils._pytree import tree_flatten
 
 _whygrad_internal_ = True
 
@@ -49,6 +50,9 @@ def split_aux(result: Any, call: str) -> tuple[Any, Any]:
     """(output, aux), as a function with has_aux=True returns them."""
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(f"{call}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    for t in tree_flatten(result[1])[0]:
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(t)}")
     return result
 
 

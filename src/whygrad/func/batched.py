@@ -83,7 +83,11 @@ class BatchedTensor(Tensor):
 
     @property  # type: ignore[misc]
     def data(self) -> Tensor:
-        return batched(self._whole.data, self._level)
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
 
     @property
     def _numbers(self) -> np.ndarray:
@@ -94,6 +98,18 @@ class BatchedTensor(Tensor):
 
     def __bool__(self) -> NoReturn:
         raise RuntimeError(CONTROL_FLOW)
+
+    def data_ptr(self) -> int:
+        raise RuntimeError(NO_STORAGE)
+
+    def numpy(self, *, force: bool = False) -> Any:
+        raise RuntimeError(NO_STORAGE)
+
+    def untyped_storage(self) -> Any:
+        raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
+
+    def resize_(self, *sizes: Any) -> Tensor:
+        raise NotImplementedError("vmap: resize_() of a batch is not supported")
 
     def __repr__(self) -> str:
         inner = "\n".join(f"    {line}" for line in repr(self._whole).splitlines())

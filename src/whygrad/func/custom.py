@@ -35,7 +35,7 @@ class VmapInfo(NamedTuple):
 
 def apply_under_transforms(function: type[Function], args: tuple[Any, ...]) -> Any:
     levels = modes.levels
-    place = concerned(args)
+    place = concerned(tree_flatten(args)[0])
     if place is None:
         return with_levels((), lambda: function._recorded(args)[0])
     return with_levels(levels[:place], levels[place].apply_function, function, args)
@@ -65,6 +65,7 @@ def apply_dual(level: DualLevel, function: type[Function], args: tuple[Any, ...]
     results, ctx = _with_ctx(function, args, tuple([t is not None for t in tangents]))
     given = [_zeros(a) if t is None and isinstance(a, Tensor) and ctx.materialize_grads and a._array.dtype.kind in "fc" else t
              for a, t in zip(args, tangents, strict=True)]
+    versions = [None if t is None else t._counter[0] for t in given]
     changes = function.jvp(_Ctx(ctx, tuple(ctx.saved_for_forward or ())), *given)
     changes = changes if isinstance(changes, tuple) else (changes,)
     outs = results if isinstance(results, tuple) else (results,)
@@ -78,15 +79,16 @@ def apply_dual(level: DualLevel, function: type[Function], args: tuple[Any, ...]
         if fixed[i] or not isinstance(out, Tensor) or out._array.dtype.kind not in "fcV":
             raise RuntimeError(f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is "
                                "not a differentiable Tensor.You should return None at that position instead.")
-        _check_memory(out, change, dirty[i], args, given)
+        _check_memory(out, change, dirty[i], args, given, versions)
         level.attach(out, change)
     return results
 
 
-def _check_memory(out: Tensor, change: Tensor, is_dirty: bool, args: tuple[Any, ...], tangents: list[Any]) -> None:
+def _check_memory(out: Tensor, change: Tensor, is_dirty: bool, args: tuple[Any, ...], tangents: list[Any],
+                  versions: list[Any]) -> None:
     """What the forward writes in place or gives as a view, the jvp must do to the tangent as well."""
     if is_dirty:
-        if not any(change is t for t in tangents):
+        if not any(change is t and t._counter[0] != before for t, before in zip(tangents, versions, strict=True)):
             raise RuntimeError(NOT_IN_PLACE)
         return
     position = None if out._view is None else next(
@@ -96,8 +98,10 @@ def _check_memory(out: Tensor, change: Tensor, is_dirty: bool, args: tuple[Any, 
     if change._view is None:
         raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
                            "view.")
-    if tangents[position] is not None and _base_of(change) is not _base_of(tangents[position]):
-        raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the given grad input.")
+    given = tangents[position]
+    if given is not None and _base_of(change) is not _base_of(given):
+        whose = "the given grad input." if given._view is None else "the same base as the given grad input."
+        raise RuntimeError(f"A custom Function is returning a view but the jvp is not returning a view of {whose}")
 
 
 def _base_of(t: Tensor) -> Tensor:
@@ -106,8 +110,8 @@ def _base_of(t: Tensor) -> Tensor:
 
 def _with_ctx(function: type[Function], args: tuple[Any, ...], needs_input_grad: tuple[bool, ...]) -> tuple[Any, Any]:
     """The results, and a ctx that knows the arguments as they are at this level."""
-    if not modes.levels:
-        return function._recorded(args)
+    if concerned(args) is None:
+        return with_levels((), function._recorded, args)  # type: ignore[no-any-return]
     results = apply_under_transforms(function, args)
     ctx = _OwnCtx()
     ctx.needs_input_grad = needs_input_grad
@@ -137,16 +141,19 @@ def apply_batched(level: BatchLevel, function: type[Function], args: tuple[Any, 
     if not function.generate_vmap_rule and not has_own:
         raise RuntimeError(f"You tried to vmap over {function.__name__}, but it does not have vmap support. Please override "
                            f"and implement the vmap staticmethod or set generate_vmap_rule=True. {MORE}")
-    opened, has_batch = level.opened(args)
-    dims = tuple([0 if has else None for has in has_batch])
     if function.generate_vmap_rule:
+        opened, has_batch = level.opened(args)
+        dims = tuple([0 if has else None for has in has_batch])
         generated = _generated(function, level, dims)
         results = _below(generated, tuple(opened))
         places = generated.out_dims  # type: ignore[attr-defined]
         results = results if isinstance(results, tuple) else (results,)
         wrapped = tuple([batched(t, level) if has else t for t, has in zip(results, places, strict=True)])
         return wrapped if generated.several else wrapped[0]  # type: ignore[attr-defined]
-    returned = function.vmap(VmapInfo(level.size, level.randomness), dims, *opened)
+    given, structure = tree_flatten(args)
+    opened, has_batch = level.opened(given)
+    in_dims = tree_unflatten([0 if has else None for has in has_batch], structure)
+    returned = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *tree_unflatten(opened, structure))
     text = ("Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
             "the output. ")
     if not isinstance(returned, tuple):
@@ -160,7 +167,7 @@ def apply_batched(level: BatchLevel, function: type[Function], args: tuple[Any, 
         raise RuntimeError("The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
                            f"Expected out_dims={out_dims} to be compatible with the structure of `output`. out_dims has "
                            f"structure {tree_flatten(out_dims)[1]} but output has structure {spec}. {MORE}")
-    own = {id(x): a for x, a in zip(opened, args, strict=True) if isinstance(x, Tensor)}
+    own = {id(x): a for x, a in zip(opened, given, strict=True) if isinstance(x, Tensor)}
     wrapped_leaves = [t if not isinstance(t, Tensor) else own[id(t)] if id(t) in own else t if dim is None
                       else batched(moved(t, dim % t._array.ndim, 0), level) for t, dim in zip(leaves, flat_dims, strict=True)]
     return tree_unflatten(wrapped_leaves, spec)

@@ -26,7 +26,7 @@ from whygrad.func.arguments import (
 )
 from whygrad.func.pull_back import pull_back, variable
 from whygrad.func.reverse import _run_for_vjp, bases, jacrev
-from whygrad.func.transforming import transforming
+from whygrad.func.transforming import Derivative, transforming
 from whygrad.func.vmap import moved, vmap
 from whygrad.utils._pytree import tree_flatten, tree_unflatten
 
@@ -54,7 +54,7 @@ def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Argnums
     check_tensors(directions, CALL, "tangents")
     level = DualLevel()
     try:
-        with transforming(), entered(level), _set_fwd_grad_enabled(True):
+        with transforming(Derivative(func, primals)), entered(level), _set_fwd_grad_enabled(True):
             duals = tree_unflatten([attach_tangent(level, x, t) for x, t in zip(leaves, directions, strict=True)], spec)
             args = duals if argnums is None else replaced(primals, duals, wrapped_argnums(argnums, len(primals)))
             output, aux = func(*args), None

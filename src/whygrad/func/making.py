@@ -25,6 +25,11 @@ Options = dict[str, Any]
 
 ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
          "randomness flags on vmap or perform the randomness operation out of vmap")
+NOT_YET = ("vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside of "
+           "vmap as a workaround")
+NO_OUT = ("vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out variants as a "
+          "workaround")
+REFUSALS = {"error": ERROR, "refused": NOT_YET}
 SAME_OF_BATCHED = ("Vmap does not currently support same randomness with a batched tensor input. Please file an issue with "
                    "functorch")
 DIFFERENT_IN_UNBATCHED = (
@@ -51,8 +56,10 @@ def drawn(function: Callable[..., Any], args: Arguments, kwargs: Options, whole:
     level, outer = _innermost()
     if level is None:
         return function(*args, **kwargs)
-    if level.randomness == "error":
-        raise RuntimeError(ERROR)
+    if kwargs.get("out") is not None:
+        raise RuntimeError(NO_OUT)
+    if level.randomness in REFUSALS:
+        raise RuntimeError(REFUSALS[level.randomness])
     if level.randomness == "same":
         return with_levels(outer, drawn, function, args, kwargs, whole)
     return level.closed(with_levels(outer, whole, level))
@@ -115,9 +122,15 @@ def in_place(function: Callable[..., Any], args: Arguments, kwargs: Options) -> 
     level, outer = _innermost()
     if level is None:
         return function(*args, **kwargs)
-    if level.randomness == "error":
-        raise RuntimeError(ERROR)
+    if level.randomness in REFUSALS:
+        raise RuntimeError(REFUSALS[level.randomness])
     has_batch = level.holds(target)
+    if any(isinstance(x, Tensor) and level.holds(x) for x in parameters):
+        if level.randomness == "same":
+            raise RuntimeError(SAME_OF_BATCHED)
+        if not has_batch:
+            from whygrad.func.batching import more_elements
+            raise RuntimeError(more_elements(f"inplace {function.__name__.removesuffix('_')}"))
     if level.randomness == "different":
         if not has_batch:
             raise RuntimeError(DIFFERENT_IN_UNBATCHED)
@@ -134,13 +147,13 @@ def in_place(function: Callable[..., Any], args: Arguments, kwargs: Options) -> 
 
 
 def by_element(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
-    """Noise for dropout: `function(input, p, by_channel, change)` looks at the input's shape and dtype only."""
-    input, p, by_channel, change = args
+    """Noise for dropout: `function(input, p, by_channel, ...)` looks at the input's shape and dtype only."""
+    input, p, by_channel, *rest = args
 
     def whole(level: BatchLevel) -> Any:
         if not by_channel:
             stand_in = input._whole if level.holds(input) else spread(input, level.size)
-            return by_element(function, (stand_in, p, False, change), kwargs)
+            return by_element(function, (stand_in, p, False, *rest), kwargs)
         found = [by_element(function, args, kwargs) for _ in range(level.size)]
         if isinstance(found[0], Tensor):
             return xp.stack(*found, axis=0)

@@ -53,3 +53,14 @@ def _stacked(tensors: list[Tensor], name: str) -> Tensor:
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     result: Tensor = FUNCTIONS["stack"](tensors)
     return result.detach().requires_grad_() if tracked == {True} else result  # type: ignore[attr-defined,no-any-return]
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let no batch norm in `root` keep running statistics, which vmap could not write to."""
+    from whygrad.nn.normalization import _BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, _BatchNorm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

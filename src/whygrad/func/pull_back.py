@@ -118,7 +118,8 @@ def _pull_dual(level: DualLevel, outputs: list[Tensor], inputs: list[Tensor], co
             moving.append((t, g_tangent))
     if not moving:
         return found
-    tangents = _pull([t for t, _ in moving], inputs, [g for _, g in moving], below, kept, records, True)
+    with level.closed():
+        tangents = _pull([t for t, _ in moving], inputs, [g for _, g in moving], below, kept, records, True)
     for i, tangent in enumerate(tangents):
         if tangent is None:
             continue

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from whygrad import errors
 from whygrad._tensor import Tensor, source, wrap
 from whygrad.autograd.dual import DualLevel
 from whygrad.autograd.grad_mode import enable_grad
 from whygrad.autograd.modes import modes
 from whygrad.autograd.node import Node
+from whygrad.autograd.saved_hooks import disable_saved_tensors_hooks
 from whygrad.backends import tensor as xp
 from whygrad.func.arguments import (
     Argnums,
@@ -25,7 +28,7 @@ from whygrad.func.arguments import (
 )
 from whygrad.func.batched import BatchedTensor, batched
 from whygrad.func.pull_back import pull_back, variable
-from whygrad.func.transforming import transforming
+from whygrad.func.transforming import Derivative, transforming
 from whygrad.func.vmap import vmap
 from whygrad.utils._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 
@@ -71,26 +74,38 @@ class _Run:
         given = args if argnums is None else chosen(args, wrapped_argnums(argnums, len(args)))
         leaves, self.spec = tree_flatten(given)
         self.variables = [self._variable(x) for x in leaves]
-        self.connected = self.outer_grad and any(x.requires_grad for x in leaves)
+        self.leads_beyond = any(x.requires_grad for x in leaves)
         new = tree_unflatten(self.variables, self.spec)
         self.args = new if argnums is None else replaced(args, new, wrapped_argnums(argnums, len(args)))
         self.outputs: list[Tensor] = []
         self.output_spec: Any = None
+
+    @contextmanager
+    def transforming(self, func: Callable[..., Any], kwargs: dict[str, Any]) -> Iterator[None]:
+        with disable_saved_tensors_hooks(errors.HOOKS_IN_TRANSFORM), transforming(Derivative(func, (self.args, kwargs))):
+            yield
 
     def _variable(self, x: Any) -> Tensor:
         if not isinstance(x, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
         if x._array.dtype.kind not in "fcV":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        return variable(x, connected=self.outer_grad)
+        if self.outer_grad:
+            return variable(x, connected=True)
+        with enable_grad():  # who pulls later may do it where gradients are recorded
+            return variable(x, connected=True)
 
     def finish(self, output: Any) -> None:
         self.outputs, self.output_spec = tree_flatten(output)
-        if self.outer_grad and not self.connected:
-            self.connected = leads_beyond(self.outputs, self.variables)
+        self.leads_beyond = self.leads_beyond or leads_beyond(self.outputs, self.variables)
         for x in self.variables:
             # Nobody else can ask for a gradient towards it.
             bottom(x).__dict__["_is_settled"] = True
+
+    @property
+    def connected(self) -> bool:
+        """Whether what comes out is part of a graph that leads to other leaves."""
+        return self.outer_grad and self.leads_beyond
 
     def gradients(self, cotangents: list[Tensor], records: bool, keep: bool) -> list[Tensor]:
         """Towards the variables, for the outputs; zeros where nothing depends on one."""
@@ -111,11 +126,9 @@ class _Run:
                                f"{treespec_pprint(self.output_spec)}")
         for i, (t, g) in enumerate(zip(self.outputs, flat, strict=True)):
             if g._array.shape != t._array.shape:
-                from whygrad import errors
-
                 raise errors.gradient_shape(i, g, t._array.shape)
         records = modes.grad if create_graph is None else create_graph
-        records = records and (self.connected or any(g.requires_grad for g in flat))
+        records = records and (self.leads_beyond or any(g.requires_grad for g in flat))
         return tree_unflatten(self.gradients(flat, records, retain_graph), self.spec)
 
 
@@ -167,7 +180,7 @@ def _grad_and_value(func: Callable[..., Any], argnums: Argnums, has_aux: bool, a
                     kwargs: dict[str, Any]) -> tuple[Any, Any]:
     call = "grad_and_value(f)(*args)"
     run = _Run(args, argnums)
-    with transforming(), enable_grad():
+    with run.transforming(func, kwargs), enable_grad():
         output, aux = func(*run.args, **kwargs), None
         if has_aux:
             output, aux = split_aux(output, call)
@@ -190,7 +203,7 @@ def _run_for_vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnu
                  has_aux: bool) -> tuple[_Run, Any, Any]:
     call = "vjp(f, *primals)"
     run = _Run(args, argnums)
-    with transforming(), enable_grad():
+    with run.transforming(func, {}), enable_grad():
         output, aux = func(*run.args), None
         if has_aux:
             output, aux = split_aux(output, call)
@@ -215,9 +228,15 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
         run, output, aux = _run_for_vjp(func, args, argnums, has_aux)
         outputs, output_spec = tree_flatten(output)
         refuse_complex("jacrev", outputs, "outputs")
+
+        def pull_one(basis: Any) -> Any:
+            """Of a batch of one: not by vmap, so that what vmap cannot do is possible."""
+            found = run.pull(tree_map(lambda t: xp.select(t, axis=0, index=0), basis))
+            return tree_map(lambda t: xp.unsqueeze(t, axis=0), found)
+
         sizes = [t._array.size for t in outputs]
-        parts = [tree_flatten(vmap(run.pull)(tree_unflatten(basis, output_spec)))[0]
-                 for basis in bases(outputs, chunk_size)]
+        pull = pull_one if chunk_size == 1 else vmap(run.pull)
+        parts = [tree_flatten(pull(tree_unflatten(basis, output_spec)))[0] for basis in bases(outputs, chunk_size)]
         columns = [column[0] if len(column) == 1 else xp.cat(*column, axis=0) for column in zip(*parts, strict=True)]
         shapes = [x._array.shape for x in run.variables]
         blocks = [[xp.reshape(part, shape=(*t._array.shape, *shape)) for part, t in

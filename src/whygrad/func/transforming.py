@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
-from whygrad.autograd.modes import modes
+from whygrad._tensor import Tensor
+from whygrad.autograd.modes import modes, special
+from whygrad.autograd.node import next_sequence_number
+from whygrad.utils._pytree import tree_flatten
 
 _whygrad_internal_ = True
 
 
+class Derivative:
+    """One derivative that is being taken of a function: tensors that the function captures must not be written to meanwhile."""
+
+    __slots__ = ("began", "caller", "depth", "function", "own")
+
+    def __init__(self, function: Any, args: Any) -> None:
+        self.function = function
+        # The version counters, by id, of what the function may write to: its arguments, and what it makes (see captured.py).
+        self.own = {id(x._counter): x._counter for x in tree_flatten(args)[0] if isinstance(x, Tensor)}
+        # How many transforms are around it that ops have to mind.
+        self.depth = len(modes.levels)
+        # Nodes with a higher number have been made inside.
+        self.began = next_sequence_number()
+        # The user who called the transform: his frame, and those around it, are outside.
+        self.caller: FrameType | None = sys._getframe(1)
+        while self.caller is not None and "_whygrad_internal_" in self.caller.f_globals:
+            self.caller = self.caller.f_back
+
+
 @contextmanager
-def transforming() -> Iterator[None]:
-    """Inside, a transform of torch.func is at work."""
+def transforming(derivative: Derivative | None = None) -> Iterator[None]:
+    """Inside, a transform of torch.func is at work; a derivative, if one is given."""
+    outer = modes.derivatives
     modes.transforming += 1
+    if derivative is not None:
+        modes.derivatives = (*outer, derivative)
+        special.derivatives += 1
     try:
         yield
     finally:
         modes.transforming -= 1
+        if derivative is not None:
+            modes.derivatives = outer
+            special.derivatives -= 1
+            derivative.caller = None

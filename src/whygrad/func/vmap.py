@@ -33,7 +33,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if not isinstance(out_dims, int):
             tree_map(lambda dim: _check_out_dim(dim, func, out_dims), out_dims)
-        inputs = _Inputs(func, in_dims, args)
+        inputs = Inputs(func, in_dims, args)
         if chunk_size is None:
             return _run(func, inputs.size, inputs.dims, inputs.leaves, inputs.spec, out_dims, randomness, kwargs)
         return _run_in_chunks(func, inputs, chunk_size, out_dims, randomness, kwargs)
@@ -41,7 +41,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
     return wrapped
 
 
-class _Inputs:
+class Inputs:
     """The arguments of a mapped function as a flat list, the dimension to map of each, and the size of the batch."""
 
     def __init__(self, func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> None:
@@ -142,7 +142,7 @@ def unwrapped(t: Any, level: BatchLevel, dim: int | None, func: Callable[..., An
     return moved(whole, 0, dim % ndim)
 
 
-def _run_in_chunks(func: Callable[..., Any], inputs: _Inputs, chunk_size: int, out_dims: Any, randomness: str,
+def _run_in_chunks(func: Callable[..., Any], inputs: Inputs, chunk_size: int, out_dims: Any, randomness: str,
                    kwargs: dict[str, Any]) -> Any:
     from whygrad.random import get_rng_state, set_rng_state
 

@@ -25,6 +25,9 @@ _INPLACE_NODES = {"TBackward0": "TBackward1", "TransposeBackward0": "TransposeBa
 
 def _become(self: Tensor, result: Tensor) -> Tensor:
     """Let the tensor itself turn into `result`, a view of it."""
+    if special.derivatives and modes.derivatives and result._view is not None:
+        from whygrad.func.captured import refuse_captured
+        refuse_captured(result._view.steps[-1][0].name, self, (), {})
     if special.on and modes.levels:
         from whygrad.func.batched import become_view
         if become_view(self, result):

@@ -95,7 +95,8 @@ def _index_reduce_arguments(self: Any, dim: Any, index: Any, source: Any, reduce
     check_bounds(index, n, lambda i: IndexError("index out of range in self"))
     wide: Any = positions(index)
     wide = wide.reshape([-1 if a == axis else 1 for a in range(len(given))]).expand(given)
-    statics = {"axis": axis, "reduce": reduce, "include_self": include_self, "node": "IndexReduceBackward0"}
+    statics = {"axis": axis, "reduce": reduce, "include_self": include_self, "node": "IndexReduceBackward0",
+               "function": "index_reduce"}
     return (wide, source), statics
 
 

@@ -11,7 +11,7 @@ from whygrad._tensor import Tensor
 from whygrad.functional.arguments import read_int, read_tensor, wrong_type
 from whygrad.functional.dispatch import FLOATS, Takes, as_operand, default_float, unary
 from whygrad.functional.random import not_implemented, stream_of
-from whygrad.functional.run import FUNCTIONS, METHODS, public, run_inplace, with_out
+from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, run_inplace, with_out
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast, promote, result_dtype
 
@@ -142,6 +142,7 @@ def _floating(function: str, kernel: str, *tensors: Any) -> None:
 
 
 @public(method=False)
+@made_under_transforms("random")
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     """Gamma numbers of scale 1, whose shapes `input` holds."""
     _floating("_standard_gamma", "gamma_cpu", input)
@@ -156,6 +157,7 @@ def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     return apply(TABLE["standard_gamma_grad"], *promote("_standard_gamma_grad", input, output))  # type: ignore[no-any-return]
 
 
+@made_under_transforms("random")
 def sample_dirichlet(input: Tensor) -> Tensor:
     """Shares that sum to one along the last dim and move with their concentrations."""
     _floating("_sample_dirichlet", "dirichlet", input)
@@ -164,6 +166,7 @@ def sample_dirichlet(input: Tensor) -> Tensor:
 
 
 @public(method=False)
+@made_under_transforms("random")
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """Shares that sum to one along the last dim."""
     _floating("_sample_dirichlet", "dirichlet", input)

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from whygrad._inplace import bump
+from whygrad.autograd.modes import special
 from whygrad.errors import user_stacklevel
 from whygrad.nn import functional as F
 from whygrad.nn import init
@@ -194,8 +195,11 @@ class _BatchNorm(_NormBase):
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            self.num_batches_tracked._array += 1
-            bump(self.num_batches_tracked)
+            if special.derivatives:
+                self.num_batches_tracked.add_(1)  # torch.func may object
+            else:
+                self.num_batches_tracked._array += 1
+                bump(self.num_batches_tracked)
             if self.momentum is None:
                 factor = 1.0 / float(self.num_batches_tracked)
         use_batch = self.training or (self.running_mean is None and self.running_var is None)

@@ -4,7 +4,7 @@ What is written to a place replaces what was there, so there the gradient of the
 """
 
 from whygrad.ops.index import POSITIONS
-from whygrad.ops.table import op
+from whygrad.ops.table import NoGrad, elementwise, op
 
 # The rules below come in pairs, for the array and for what is put into it; they begin with the same steps.
 
@@ -43,7 +43,7 @@ def _whole(xp, g, x, index, src, out, axis, reduce, include_self):
     return g if include_self else xp.scatter(g, index, 0, axis=axis, reduce=None)
 
 
-def _part(xp, g, x, index, src, out, axis, reduce, include_self):
+def _part(xp, g, x, index, src, out, axis, reduce, include_self, function):
     if src.shape != index.shape:
         raise RuntimeError(f"Function ScatterReduceBackward0 returned an invalid gradient at index 1 - got "
                            f"{list(index.shape)} but expected shape compatible with {list(src.shape)}")
@@ -54,8 +54,9 @@ def _part(xp, g, x, index, src, out, axis, reduce, include_self):
         only_zero = is_zero & (zeros_here == 1)
         without = xp.scatter_reduce(x, index, xp.where(only_zero, 1.0, src), axis=axis, reduce=reduce,
                                     include_self=include_self)
-        return xp.where(only_zero, xp.gather(g * without, index, axis=axis),
-                        xp.gather(g * out, index, axis=axis) / xp.where(is_zero, 1.0, src))
+        found = xp.where(only_zero, xp.gather(g * without, index, axis=axis),
+                         xp.gather(g * out, index, axis=axis) / xp.where(is_zero, 1.0, src))
+        return xp.flat_for_good(found, is_zero & (zeros_here > 1), function=function)
     if reduce == "mean":
         g = g / _divisor(xp, g, index, src, axis, include_self)
     elif reduce != "sum":
@@ -64,13 +65,28 @@ def _part(xp, g, x, index, src, out, axis, reduce, include_self):
     return xp.gather(g, index, axis=axis)
 
 
+def _refused_where_flat(xp, g, flat, function):
+    if bool(xp.any(flat, axis=None, keepdims=False)):
+        name = "source" if function == "index_reduce" else "src"
+        raise RuntimeError(f"{function}(): Double backward is unsupported for {name} when >1 zeros in {name} are scattered to "
+                           "the same position in self")
+    return g
+
+
+@elementwise(x=_refused_where_flat,
+             flat=NoGrad("a boolean mask has no derivative"))
+def flat_for_good(xp, x, flat, *, function):
+    """`x`, which is 0 where `flat` says that a product has several zeros; there its derivative is not known, and refused."""
+    return xp.where(flat, 0.0, x)
+
+
 @op(node=lambda kinds, statics: statics["node"],
     x=_whole,
     index=POSITIONS,
     src=_part)
-def scatter_reduce(xp, x, index, src, *, axis, reduce, include_self, node="ScatterReduceBackward0"):
+def scatter_reduce(xp, x, index, src, *, axis, reduce, include_self, node="ScatterReduceBackward0", function="scatter_reduce"):
     """The elements of `src` for each place combined: "sum", "prod", "mean", "amax" or "amin"."""
-    return xp.scatter_reduce(x, index, src, axis=axis, reduce=reduce, include_self=include_self, node=node)
+    return xp.scatter_reduce(x, index, src, axis=axis, reduce=reduce, include_self=include_self, node=node, function=function)
 
 
 @op(linear="x+src",

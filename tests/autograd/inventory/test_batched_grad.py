@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+
+import torch
+
 from inventory import collect, leaf, parity, same, told
 
 PROGRAMS = []
@@ -56,6 +60,18 @@ def what_a_function_says_of_vmap(T):
             return g * 2 * ctx.saved_tensors[0]
 
     return Square.generate_vmap_rule, callable(Square.vmap)
+
+
+@program
+def vmap_of_old(T):
+    vmap = importlib.import_module("torch._vmap_internals" if T is torch else "whygrad.func.legacy")._vmap
+    x = T.arange(6.0).reshape(2, 3)
+    calls = [lambda: vmap(lambda a: a.sin(), 1, 1)(x), lambda: vmap(lambda a: (a, a.sum()), out_dims=(1, 0))(x),
+             lambda: vmap(lambda a: (a, None), allow_none_pass_through=True)(x)]
+    wrong = [lambda: vmap(lambda a: a + T.randn(3))(x), lambda: vmap(lambda a: (a, 3))(x), lambda: vmap(lambda a: [a])(x),
+             lambda: vmap(lambda a: (a, a), out_dims=(0,))(x), lambda: vmap(lambda a: a, None)(x), lambda: vmap(lambda: 1)(),
+             lambda: vmap(lambda a: a, out_dims="a")(x), lambda: vmap(lambda a: None)(x)]
+    return [call() for call in calls], [told(call) for call in wrong]
 
 
 @parity(PROGRAMS)

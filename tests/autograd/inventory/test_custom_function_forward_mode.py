@@ -133,6 +133,34 @@ def checked(T):
             for fast in (True, False)]
 
 
+@program
+def views_of_another_base(T):
+    def jvp(ctx, t, _):
+        part = t.narrow(0, 0, 2)
+        return part if ctx.kind == "right" else part.clone() if ctx.kind == "copy" else part.clone().view_as(part)
+
+    Fn = function(T, lambda ctx, x, kind: (setattr(ctx, "kind", kind), x.narrow(0, 0, 2))[1], jvp)
+    seen = []
+    for kind in ("right", "copy", "view"):
+        for given in (lambda x: x, lambda x: x.view_as(x)):
+            with T.autograd.forward_ad.dual_level():
+                x = T.autograd.forward_ad.make_dual(T.ones(4), T.ones(4))
+                seen.append(told(lambda: Fn.apply(given(x), kind)))
+    return seen
+
+
+@program
+def in_place_without_touching_the_tangent(T):
+    seen = []
+    for touches in (True, False):
+        Fn = function(T, lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2))[1], lambda ctx, t: t.mul_(2) if touches else t)
+        for tracked in (True, False):
+            x = T.ones(2, requires_grad=tracked).clone()
+            with T.autograd.forward_ad.dual_level():
+                seen.append(told(lambda: Fn.apply(T.autograd.forward_ad.make_dual(x, T.ones(2)))))
+    return seen
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program, warnings_too=False)  # torch compiles its forward mode the first time, and says so

@@ -154,6 +154,75 @@ def in_inference_mode(T):
             return dual._is_view(), x
 
 
+@program
+def tangents_that_depend_on_the_input(T):
+    """The gradient moves as if the tangent were a constant; its movement can be differentiated all the same."""
+    ad, grad = T.autograd.forward_ad, T.autograd.grad
+    seen = []
+    for direction in (lambda x: x, lambda x: x.sin(), lambda x: x.cos() * 2):
+        x = T.tensor([0.3, 0.7], dtype=T.float64, requires_grad=True)
+        w = T.tensor([1.3, -0.7], dtype=T.float64, requires_grad=True)
+        with level(T):
+            v = direction(x)
+            dual = ad.make_dual(x, v)
+            out = (dual.sin() * dual * w.exp() * v).sum()
+            for towards in (x, w):
+                gradient, = grad(out, towards, create_graph=True)
+                still, moves = ad.unpack_dual(gradient)
+                seen += [still.detach(), moves.detach(), *grad(moves.sum(), (x, w), retain_graph=True)]
+            seen.append(ad.unpack_dual(dual).tangent is v)
+    return seen
+
+
+@program
+def tangents_at_an_intermediate_result(T):
+    ad, grad = T.autograd.forward_ad, T.autograd.grad
+    x = T.tensor([0.3, 0.7], dtype=T.float64, requires_grad=True)
+    with level(T):
+        v, h = x.cos(), x * 2
+        out = (ad.make_dual(h, v).exp() * v * x).sum()
+        return [part.detach() for towards in (x, v, h) for part in
+                ad.unpack_dual(grad(out, towards, retain_graph=True)[0])]
+
+
+@program
+def detached_in_place(T):
+    ad = T.autograd.forward_ad
+    x, t = pair(T)
+    with level(T):
+        dual = ad.make_dual(x, t).clone()
+        dual.detach_()
+        return ad.unpack_dual(dual * 2).tangent
+
+
+@program
+def without_a_derivative(T):
+    ad = T.autograd.forward_ad
+    x, t = pair(T)
+    with level(T):
+        return told(lambda: T.igamma(ad.make_dual(x, t), x))
+
+
+@program
+def switched_by_the_core(T):
+    ad = T.autograd.forward_ad
+    x, t = pair(T)
+    with level(T):
+        dual = ad.make_dual(x, t)
+        T._C._set_fwd_grad_enabled(False)
+        seen = [T._C._is_fwd_grad_enabled(), ad.unpack_dual(dual * 2).tangent]
+        T._C._set_fwd_grad_enabled(True)
+        return seen, T._C._is_fwd_grad_enabled(), ad.unpack_dual(dual * 2).tangent
+
+
+@program
+def nothing_in_it(T):
+    ad = T.autograd.forward_ad
+    with level(T):
+        a, b = T.ones(0).as_strided((0, 1), (1, 1), 0), T.ones(0).as_strided((0, 1), (1, 0), 0)
+        return T.diagonal(ad.make_dual(a, b), offset=0)
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program, warnings_too=False)  # torch compiles its forward mode the first time, and says so
@@ -171,3 +240,14 @@ def test_tangents_do_not_leak(T):
         assert ref() is not None
         del dual
         assert ref() is None
+
+
+def test_a_level_does_not_remember_what_is_gone():
+    ad = whygrad.autograd.forward_ad
+    with level(whygrad):
+        dual = ad.make_dual(*pair(whygrad))
+        current = ad._innermost()
+        before = len(current.holders)
+        for _ in range(50):
+            dual * 2
+        assert len(current.holders) == before

@@ -246,9 +246,31 @@ def in_one_mode_only(T):
             for forward, backward, bad_forward, bad_backward, fast in product(flags, repeat=5)]
 
 
+@program
+def batches_of_tangents_of_a_plain_function(T):
+    """A Function without setup_context is no obstacle, but random numbers are."""
+
+    def checked(jvp):
+        class Doubled(T.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def vjp(ctx, g):
+                return g * 2
+
+        Doubled.jvp = staticmethod(jvp)
+        return told(lambda: T.autograd.gradcheck(Doubled.apply, (double(T),), check_forward_ad=True,
+                                                 check_batched_forward_grad=True, check_batched_grad=False))
+
+    return checked(lambda ctx, t: t * 2), checked(lambda ctx, t: (T.randn_like(t), t * 2)[1])
+
+
 @parity(PROGRAMS)
 def test_program(program):
-    same(program, warnings_too=program not in (in_forward_mode, in_one_mode_only))  # torch compiles its forward mode first
+    # torch compiles its forward mode the first time, and says so.
+    same(program, warnings_too=program not in (in_forward_mode, in_one_mode_only, batches_of_tangents_of_a_plain_function))
 
 
 def test_the_worst_entry_is_named():

@@ -467,6 +467,37 @@ def module_hooks_are_not_called_by_a_second_derivative(T):
     return g.detach(), T.autograd.grad(g, x), count
 
 
+@program
+def node_hook_from_an_unpack_hook(T):
+    """It comes too late to be told what the node was given, but not to change what it gives."""
+    seen = []
+
+    def unpack(t):
+        def hook(grad_inputs, grad_outputs):
+            seen.append([g is None for g in grad_outputs])
+            return tuple([None if g is None else g / 2 for g in grad_inputs])
+
+        T._C._current_autograd_node().register_hook(hook)
+        return t
+
+    a = leaf(T)
+    with T.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        T.var_mean(a, dim=0)[0].backward()
+    return a.grad, seen
+
+
+@program
+def leaf_hooks_that_change_gradients(T):
+    x = leaf(T)
+    accumulator = x.view_as(x).grad_fn.next_functions[0][0]
+    x.register_hook(lambda g: g.sub(2.0))
+    accumulator.register_prehook(lambda given: (given[0].div(5.0),))
+    x.register_post_accumulate_grad_hook(lambda t: t.grad.add_(0.5)[:0].tolist() or None)
+    accumulator.register_hook(lambda _, given: setattr(x, "grad", given[0].mul(10)))
+    x.sum().backward()
+    return x.grad
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)

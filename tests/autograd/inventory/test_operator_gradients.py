@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from inventory import collect, leaf, parity, same
+from inventory import collect, leaf, parity, same, told
 
 PROGRAMS = []
 program = collect(PROGRAMS)
@@ -135,6 +135,19 @@ def an_expanded_vector(T):
     v = T.ones(1, dtype=T.float64, requires_grad=True)
     return T.autograd.gradcheck(lambda v: (matrix @ v.expand(2)).sum(),
                                 v), T.autograd.gradgradcheck(lambda v: (matrix @ v.expand(2)).sum(), v)
+
+
+@program
+def second_derivative_of_a_product_with_zeros(T):
+    seen = []
+    for reduce in (T.scatter_reduce, T.index_reduce):
+        for values in ([0.0, 0.0], [0.0, 2.0], [1.0, 2.0]):
+            x = T.tensor([1.5], dtype=T.float64, requires_grad=True)
+            src = T.tensor(values, dtype=T.float64, requires_grad=True)
+            first = T.autograd.grad(reduce(x, 0, T.tensor([0, 0]), src, "prod").sum(), (x, src), create_graph=True)
+            seen.append([g.detach() for g in first])
+            seen.append(told(lambda: seen.append(T.autograd.grad(first[0].sum() + first[1].sum(), (x, src)))))
+    return seen
 
 
 @parity(PROGRAMS)

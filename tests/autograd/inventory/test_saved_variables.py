@@ -160,6 +160,18 @@ def detached_in_place_after_being_saved(T):
     return seen, x.grad
 
 
+@program
+def hooks_registered_wrongly(T):
+    x = leaf(T)
+    y = x * x
+    raw = y.grad_fn._raw_saved_self
+    wrong = [lambda: raw.register_hooks(lambda t: t), raw.register_hooks, lambda: raw.register_hooks(1, 1)]
+    seen = [told(call)[0] for call in wrong]
+    y.sum().backward()
+    return seen, told(lambda: y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)), told(
+        lambda: y.grad_fn._saved_self)
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)

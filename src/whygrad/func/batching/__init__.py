@@ -105,7 +105,10 @@ def _more_elements(row: Row, target: Tensor, size: int) -> str:
     if row.name in ("add", "sub", "add_scaled", "sub_scaled"):
         shape = list(target._array.shape)
         return f"output with shape {shape} doesn't match the broadcast shape {[size, *shape]}"
-    what = "inplace arithmetic" if row.name in ("mul", "div", "copy", "masked_fill") else f"{row.name}_"
+    return more_elements("inplace arithmetic" if row.name in ("mul", "div", "copy", "masked_fill") else f"{row.name}_")
+
+
+def more_elements(what: str) -> str:
     return (f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
             "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
             f"Please try to use out-of-place operators instead of {what}. If said operator is being called inside the PyTorch "

@@ -1,0 +1,135 @@
+"""Like torch, refuse to write in place into a tensor that a function captures while a derivative of it is being taken.
+
+torch wraps every tensor that a function gets or makes, and so knows the others. Here tensors are as they always are, and
+the question is asked only when one is written to: a captured tensor is one that somebody outside of the function holds. So
+the names are looked through that the function can reach outside: globals, closures, modules, and the variables of those who
+called the transform.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from whygrad._tensor import Tensor, grad_fn
+from whygrad.autograd.modes import modes
+from whygrad.func.batched import BatchedTensor, BatchLevel
+from whygrad.func.transforming import Derivative
+
+_whygrad_internal_ = True
+
+# torch's name of an operation says which of its forms it is.
+_WITH_TENSOR = frozenset({"add", "sub", "mul", "div", "add_scaled", "sub_scaled", "pow", "fmod", "remainder"})
+_NAMES = {"add_scaled": "add", "sub_scaled": "sub", "copy": "copy_", "assign": "copy_"}
+
+
+def refuse_captured(row_name: str, target: Tensor, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
+    derivative: Derivative = modes.derivatives[-1]
+    for level in modes.levels[derivative.depth:]:
+        if isinstance(level, BatchLevel) and not level.holds(target) and any(level.opened(inputs)[1]):
+            return  # the vmap inside says what is wrong
+    bottom = target
+    while isinstance(bottom, BatchedTensor):
+        bottom = bottom._whole
+    counter = bottom._counter
+    if id(counter) in derivative.own:
+        return
+    base = bottom if bottom._view is None else bottom._view.base
+    node = grad_fn(base)
+    if (node is None or node.seq < derivative.began) and any(_counter_of(x) is counter for x in _reachable(derivative)):
+        raise RuntimeError(
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+            f"(aten::{_torch_name(row_name, statics)}) that would mutate a captured Tensor. This is not supported; please "
+            "rewrite the function being transformed to explicitly accept the mutated Tensor(s) as inputs.")
+    derivative.own[id(counter)] = counter
+
+
+def _torch_name(row: str, statics: dict[str, Any]) -> str:
+    if row == "overwrite":  # with the name of torch's node, such as "ZeroBackward0"
+        name = statics["node"].removesuffix("Backward0")
+        return "fill_.Scalar" if name == "FillBackward2" else f"{name.lower()}_"
+    form = ".Tensor" if row in _WITH_TENSOR else ""
+    return f"{_NAMES.get(row, row).removesuffix('_')}_{form}"
+
+
+def _counter_of(x: Any) -> Any:
+    while isinstance(x, BatchedTensor):
+        x = x._whole
+    return x._counter if isinstance(x, Tensor) else None
+
+
+def _reachable(derivative: Derivative) -> Iterator[Any]:
+    """What is held outside of the function, as far as names lead to it."""
+    inside = list(_frames_inside(derivative))
+    made_inside = {(name, id(frame.f_locals.get(name))) for frame in inside for name in frame.f_code.co_cellvars}
+    seen: set[int] = set()
+    for frame in inside:
+        if id(frame.f_globals) not in seen:
+            seen.add(id(frame.f_globals))
+            yield from _parts(frame.f_globals)
+        names = frame.f_locals
+        yield from _parts({name: names[name] for name in frame.f_code.co_freevars
+                           if name in names and (name, id(names[name])) not in made_inside})
+        for value in names.values():
+            yield from _of_module(value)
+    yield from _held_by(derivative.function)
+    outside = derivative.caller
+    while outside is not None:
+        if "_whygrad_internal_" not in outside.f_globals:
+            yield from _parts(outside.f_locals)
+        outside = outside.f_back
+
+
+def _frames_inside(derivative: Derivative) -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame is not derivative.caller:
+        if "_whygrad_internal_" not in frame.f_globals:
+            yield frame
+        frame = frame.f_back
+
+
+def _parts(names: dict[str, Any]) -> Iterator[Any]:
+    """The tensors under some names, and those in plain containers and modules there."""
+    for value in list(names.values()):
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from value
+        elif isinstance(value, dict):
+            yield from list(value.values())
+        else:
+            yield from _of_module(value)
+
+
+def _of_module(value: Any) -> Iterator[Any]:
+    if hasattr(type(value), "named_buffers"):
+        yield from value.buffers()
+        yield from value.parameters()
+
+
+def _held_by(function: Any) -> Iterator[Any]:
+    """A partial's arguments, a method's owner, and closures, through functions in them."""
+    pending, seen = [function], set()
+    while pending:
+        f = pending.pop()
+        if id(f) in seen:
+            continue
+        seen.add(id(f))
+        if isinstance(f, functools.partial):
+            yield from _parts(dict(enumerate((*f.args, *f.keywords.values()))))  # type: ignore[arg-type]
+            pending.append(f.func)
+            continue
+        yield from _of_module(getattr(f, "__self__", f))
+        held = [cell.cell_contents for cell in getattr(f, "__closure__", None) or () if _is_filled(cell)]
+        yield from _parts(dict(enumerate(held)))  # type: ignore[arg-type]
+        pending += [x for x in held if callable(x) and not isinstance(x, (Tensor, type))]
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
