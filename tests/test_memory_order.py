@@ -57,3 +57,17 @@ def test_strides(expression):
         assert tuple(theirs.shape) == tuple(ours.shape)
         strides = [(a, b) for n, a, b in zip(theirs.shape, theirs.stride(), ours.stride(), strict=True) if n > 1]
         assert all(a == b for a, b in strides), (recipes, theirs.stride(), ours.stride())
+
+
+@pytest.mark.parametrize("dims", [1, 2])
+@pytest.mark.parametrize("function", ["conv", "conv_transpose"])
+@pytest.mark.parametrize("size", [1, 6])
+def test_a_single_channel_that_comes_last(function, dims, size):
+    """A series or an image of which `permute` has brought the only channel forward: dropout sees the order."""
+    strides = []
+    for T in (torch, whygrad):
+        x = T.ones(2, *[size] * dims, 1).movedim(-1, 1)
+        channels = (1, 3) if function == "conv_transpose" else (3, 1)
+        convolve = getattr(T.nn.functional, f"{function}{dims}d")
+        strides.append([convolve(x, T.ones(*channels, *[k] * dims), padding=k // 2).stride() for k in (1, 3)])
+    assert strides[0] == strides[1]
