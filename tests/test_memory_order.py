@@ -74,3 +74,17 @@ def test_parts_that_lie_end_to_end() -> None:
         assert lying_end_to_end([parts[0], parts[1].copy()], axis) is None
         assert lying_end_to_end([part.copy() for part in parts], axis) is None
     assert lying_end_to_end(np.split(whole, 2, 2), 1) is None
+
+
+@pytest.mark.parametrize("dims", [1, 2])
+@pytest.mark.parametrize("function", ["conv", "conv_transpose"])
+@pytest.mark.parametrize("size", [1, 6])
+def test_a_single_channel_that_comes_last(function, dims, size):
+    """A series or an image of which `permute` has brought the only channel forward: dropout sees the order."""
+    strides = []
+    for T in (torch, whygrad):
+        x = T.ones(2, *[size] * dims, 1).movedim(-1, 1)
+        channels = (1, 3) if function == "conv_transpose" else (3, 1)
+        convolve = getattr(T.nn.functional, f"{function}{dims}d")
+        strides.append([convolve(x, T.ones(*channels, *[k] * dims), padding=k // 2).stride() for k in (1, 3)])
+    assert strides[0] == strides[1]

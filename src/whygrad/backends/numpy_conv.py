@@ -126,11 +126,26 @@ def product(a: Any, b: Any, groups: int) -> Any:
     return np.matmul(a.reshape(groups, -1, a.shape[1]), b.reshape(groups, -1, b.shape[1])).reshape(len(a), b.shape[1])
 
 
+def has_one_channel_last(x: Any) -> bool:
+    """A single channel could lie anywhere; torch believes the stride, such as `permute` has left it."""
+    return x.shape[1] == 1 and x.ndim < 5 and x.strides[1] == x.itemsize and x.flags.c_contiguous and x.size > len(x)
+
+
 def empty(shape: Shape, like: Any) -> Any:
     """Memory for a result, with the channels last if the input has them there."""
-    if like.ndim > 3 and like.shape[1] > 1 and like.strides[1] == like.itemsize and not like.flags.c_contiguous:
+    if has_one_channel_last(like) or (like.ndim > 3 and like.shape[1] > 1 and like.strides[1] == like.itemsize
+                                      and not like.flags.c_contiguous):
         return np.moveaxis(np.empty((shape[0], *shape[2:], shape[1]), like.dtype), -1, 1)
     return np.empty(shape, like.dtype)
+
+
+def in_order_of(x: Any, out: Any) -> Any:
+    """`out`, moved if `x` has a single channel that comes last."""
+    if not has_one_channel_last(x):
+        return out
+    moved = empty(out.shape, x)
+    moved[...] = out
+    return moved
 
 
 def store(out: Any, values: Any, bias: Any) -> None:
@@ -152,7 +167,7 @@ def correlate(x: Any, weight: Any, bias: Any, out_size: Shape, stride: Shape, pa
         out = np.matmul(weight.reshape(groups, -1, weight.shape[1]), images).reshape(shape)
         if bias is not None:
             out += bias.reshape(-1, *(1,) * len(out_size))
-        return out
+        return in_order_of(x, out)
     out = empty(shape, x)
     plan = geometry(x.shape, kernel, out_size, stride, pads)
     for first, last, matrix in patches(x, kernel, stride, dilation, plan):

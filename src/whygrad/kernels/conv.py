@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.backends.numpy_conv import output_size
+from whygrad.backends.numpy_conv import in_order_of, output_size
 from whygrad.kernels import host
 from whygrad.kernels.conv_direct import Weights, direct
 from whygrad.kernels.conv_plan import Axis, axes_of, forward_axis, sizes, transposed_axes
@@ -48,7 +48,8 @@ def convolution(numpy: Callable[..., Any]) -> Callable[..., Any]:
         if not suits(x, weight):
             return declined(numpy, x, weight, bias, window=window, size=size)
         run, shape = forward_plan(x.shape, weight.shape, window, size)
-        return run(in_one_piece(x), in_one_piece(weight), bias_in_one_piece(bias), np.empty(shape, np.float32))
+        result = run(in_one_piece(x), in_one_piece(weight), bias_in_one_piece(bias), np.empty(shape, np.float32))
+        return in_order_of(x, result)
 
     return convolution
 
@@ -75,10 +76,11 @@ def convolution_transpose(numpy: Callable[..., Any]) -> Callable[..., Any]:
         if not suits(y, weight):
             return declined(numpy, y, weight, bias, size=size, window=window)
         runs, shape = transposed_plan(y.shape, weight.shape, window, tuple(size))
-        y, weight, bias, result = in_one_piece(y), in_one_piece(weight), bias_in_one_piece(bias), np.empty(shape, np.float32)
+        image, weight, bias = in_one_piece(y), in_one_piece(weight), bias_in_one_piece(bias)
+        result = np.empty(shape, np.float32)
         for run in runs:
-            run(y, weight, bias, result)
-        return result
+            run(image, weight, bias, result)
+        return in_order_of(y, result)
 
     return convolution_transpose
 
