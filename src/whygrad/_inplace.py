@@ -315,23 +315,23 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
     return perform(layout_of(TABLE["overwrite"], "t"), target, 0, (target,), {"values": values, "node": name})
 
 
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Copy the elements of `src` into this tensor, in its dtype and shape."""
-    if not isinstance(src, Tensor):
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Copy the elements of `other` into this tensor, in its dtype and shape."""
+    if not isinstance(other, Tensor):
         from whygrad.functional.arguments import is_number, wrong_type
-        if not is_number(src):
-            raise wrong_type("copy_", "other", 2, "Tensor", src)
-        src = wrap(np.asarray(src, dtypes.result_dtype([src]).numpy))
-    if _written_plainly(TABLE["copy"], self, (self, src), {}):
+        if not is_number(other):
+            raise wrong_type("copy_", "other", 2, "Tensor", other)
+        other = wrap(np.asarray(other, dtypes.result_dtype([other]).numpy))
+    if _written_plainly(TABLE["copy"], self, (self, other), {}):
         return self
-    if src is self:  # even if it is expanded
+    if other is self:  # even if it is expanded
         check_inplace(self, (self,))
         return perform(layout_of(TABLE["copy"], "tt"), self, 0, (self, self), {})
-    if src._array.dtype is not self._array.dtype:
+    if other._array.dtype is not self._array.dtype:
         if self._array.dtype.kind in "fcV":
-            check_inplace(self, (self, src))  # before the cast looks at the history of `src`
-        _, src = promote("copy", self, src, dtype=self.dtype)
-    return write(layout_of(TABLE["copy"], "tt"), self, 0, (self, src), {})
+            check_inplace(self, (self, other))  # before the cast looks at the history of `other`
+        _, other = promote("copy", self, other, dtype=self.dtype)
+    return write(layout_of(TABLE["copy"], "tt"), self, 0, (self, other), {})
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
