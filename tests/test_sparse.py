@@ -16,6 +16,8 @@ from oracle import outcome
 
 import whygrad
 
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
+
 Case = Callable[..., Any]
 
 # torch warns once in a process that its sparse tensors are new and unchecked.

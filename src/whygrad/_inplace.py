@@ -16,7 +16,7 @@ from whygrad.autograd.modes import modes, special
 from whygrad.autograd.node import Cast, Node, extra
 from whygrad.autograd.views import CopySlices
 from whygrad.broadcasting import broadcast_shapes
-from whygrad.ops.table import TABLE
+from whygrad.ops.table import TABLE, Row
 from whygrad.promotion import cast_values, promote, result_dtype
 from whygrad.why import record as why
 
@@ -38,6 +38,8 @@ def run_inplace(row_name: str, target: Tensor, *inputs: Any, computes_in: Comput
     `computes_in` is for rows that do not take every dtype, or do not compute in the common dtype of their inputs.
     """
     row = TABLE[row_name]
+    if row.broadcasts and computes_in is None and _written_plainly(row, target, inputs, statics):
+        return target
     check_inplace(target, inputs)
     promoted = list(inputs)
     if row.broadcasts:
@@ -55,6 +57,48 @@ def run_inplace(row_name: str, target: Tensor, *inputs: Any, computes_in: Comput
                 promoted = [_with_own_gradient_dtype(x) for x in promoted]
     position = next(i for i, x in enumerate(inputs) if x is target)
     return perform(layout_of(row, kinds_of(inputs)), target, position, tuple(promoted), {**row.static_defaults, **statics})
+
+
+def _written_plainly(row: Row, target: Tensor, inputs: tuple[Any, ...], statics: dict[str, Any]) -> bool:
+    """The short way: nothing to record, nothing to promote or to broadcast, and the target owns its memory."""
+    records = True
+    if special.on or special.listening:
+        if modes.levels or modes.inference or modes.mutation is not None or special.anomaly or special.listening:
+            return False
+        records = modes.grad
+    array = target._array
+    dtype, shape = array.dtype, array.shape
+    if type(target._counter) is not list or array.base is not None or 0 in array.strides:
+        return False
+    arrays: list[Any] = []
+    kinds = ""
+    for x in inputs:
+        if isinstance(x, Tensor):
+            other = x._array
+            if (other.dtype is not dtype or other.shape != shape or other.base is array
+                    or (records and (x._node is not None or x._lookup))):
+                return False
+            arrays.append(other)
+            kinds += "t"
+        elif (type(x) is float or type(x) is int) and dtype.kind in "fc":
+            arrays.append(x)
+            kinds += "s"
+        else:
+            return False
+    forward = layout_of(row, kinds).forward
+    if isinstance(forward, np.ufunc) and not statics:
+        forward(*arrays, out=array)
+    elif hasattr(forward, "into") and arrays[0] is array:
+        forward.into(*arrays, **row.static_defaults, **statics)
+    else:
+        value = forward(*arrays, **(row.static_defaults | statics))
+        array[...] = value if value.dtype is dtype else cast_values(value, dtype)
+    bump(target)
+    if target._node is None and not target._lookup:
+        for x in inputs:
+            if x is not target and isinstance(x, Tensor):
+                target._cause = why.merge(target._cause, x._cause)
+    return True
 
 
 def _fits_as_it_is(dtype: np.dtype, inputs: tuple[Any, ...]) -> bool:
@@ -274,21 +318,23 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
     return perform(layout_of(TABLE["overwrite"], "t"), target, 0, (target,), {"values": values, "node": name})
 
 
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Copy the elements of `src` into this tensor, in its dtype and shape."""
-    if not isinstance(src, Tensor):
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Copy the elements of `other` into this tensor, in its dtype and shape."""
+    if not isinstance(other, Tensor):
         from whygrad.functional.arguments import is_number, wrong_type
-        if not is_number(src):
-            raise wrong_type("copy_", "other", 2, "Tensor", src)
-        src = wrap(np.asarray(src, dtypes.result_dtype([src]).numpy))
-    if src is self:  # even if it is expanded
+        if not is_number(other):
+            raise wrong_type("copy_", "other", 2, "Tensor", other)
+        other = wrap(np.asarray(other, dtypes.result_dtype([other]).numpy))
+    if _written_plainly(TABLE["copy"], self, (self, other), {}):
+        return self
+    if other is self:  # even if it is expanded
         check_inplace(self, (self,))
         return perform(layout_of(TABLE["copy"], "tt"), self, 0, (self, self), {})
-    if src._array.dtype is not self._array.dtype:
+    if other._array.dtype is not self._array.dtype:
         if self._array.dtype.kind in "fcV":
-            check_inplace(self, (self, src))  # before the cast looks at the history of `src`
-        _, src = promote("copy", self, src, dtype=self.dtype)
-    return write(layout_of(TABLE["copy"], "tt"), self, 0, (self, src), {})
+            check_inplace(self, (self, other))  # before the cast looks at the history of `other`
+        _, other = promote("copy", self, other, dtype=self.dtype)
+    return write(layout_of(TABLE["copy"], "tt"), self, 0, (self, other), {})
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:

@@ -23,7 +23,9 @@ class RefusingArray:
         name = "this operation"
         frame = sys._getframe(1)
         while frame is not None and "_whygrad_internal_" in frame.f_globals:
-            name, frame = frame.f_code.co_qualname, frame.f_back  # type: ignore[assignment]
+            if "_passes_calls_on_" not in frame.f_globals:
+                name = frame.f_code.co_qualname
+            frame = frame.f_back  # type: ignore[assignment]
         raise NotImplementedError(f"{name} does not work on {self.kind} tensors in whygrad: {self.instead}")
 
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Any:

@@ -233,6 +233,10 @@ def index_fill(x: Any, index: Any, value: Any, *, axis: int) -> None:
 
 
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    if x.size >= 4096 and mask.shape == x.shape and x.flags.c_contiguous and not np.ndim(value):
+        result = x.copy()
+        _fill_into(result, mask, value)
+        return result
     return np.where(mask, value if isinstance(value, np.ndarray) else x.dtype.type(value), x)
 
 
@@ -289,4 +293,5 @@ def take_backward(x: Any, index: Any, *, shape: Shape) -> Any:
 def nonzero(x: Any) -> Any:
     if not x.ndim:
         return np.empty((int(bool(x)), 0), np.int64)
-    return np.array(x.nonzero(), np.int64).T
+    found = x.reshape(-1).nonzero()[0] if x.flags.c_contiguous else np.flatnonzero(x)  # many times faster than in several dims
+    return np.array(np.unravel_index(found, x.shape), np.int64).T if x.ndim > 1 else found.reshape(-1, 1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.quiet import quiet
+from whygrad.backends.running import accumulate
 
 _whygrad_internal_ = True
 
@@ -119,8 +120,15 @@ def _median_along(skip_nan: bool) -> Callable[..., Any]:
     def along(x: Any, *, axis: int, keepdims: bool) -> Any:
         if not x.ndim:
             return x.copy(), np.zeros((), np.int64)
-        order = np.argsort(x, axis, "stable")  # NaNs come last
         missing = add_reduce(x != x, axis=axis, keepdims=True)
+        if not missing.any() and x.size:
+            # NumPy sorts numbers much faster than it finds their order.
+            place = (x.shape[axis] - 1) // 2
+            values = np.sort(x, axis).take([place], axis)
+            if (add_reduce(x < values, axis=axis) == place).all():  # else the middle one of several equal ones is meant
+                index = (x == values).argmax(axis, keepdims=True)
+                return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))
+        order = np.argsort(x, axis, "stable")  # NaNs come last
         numbers = x.shape[axis] - missing
         middle = np.maximum(numbers - 1, 0) // 2
         if not skip_nan:
@@ -220,9 +228,7 @@ def vector_norm(x: Any, *, ord: float, axis: Any = None, keepdims: bool = False)
 def cumsum(x: Any, *, axis: int, reverse: bool = False) -> Any:
     if not x.ndim:
         return x.copy()
-    if reverse:
-        return np.flip(np.add.accumulate(np.flip(x, axis), axis, x.dtype), axis)
-    return np.add.accumulate(x, axis, x.dtype)
+    return accumulate(np.add, x, axis, reverse)
 
 
 @in_float32

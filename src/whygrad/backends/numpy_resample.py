@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,9 @@ from whygrad.ops.resample import Interpolated, Sampling
 _whygrad_internal_ = True
 
 Shape = tuple[int, ...]
+
+# Elements that are read for a sampled image at a time.
+AT_A_TIME = 1 << 15
 
 
 class WeightedTap(NamedTuple):
@@ -170,8 +172,9 @@ def upsample_backward(x: Any, *, axes: tuple[Interpolated, ...], kind: str) -> A
     return x
 
 
-class AxisTap(NamedTuple):
-    """Along one axis, for each point of the grid: which pixel it reads, if that lies in the image, and with what weight."""
+class AxisTaps(NamedTuple):
+    """Along one axis, for each point of the grid: which pixels it reads (the first axis), if they lie in the image, and with what
+    weights."""
 
     pixel: np.ndarray
     inside: np.ndarray
@@ -206,17 +209,15 @@ CUBIC = {-1: (-0.75, 1.5, -0.75, 0), 0: (1.25, -2.25, 0, 1), 1: (-1.25, 1.5, 0.7
 LINEAR = {0: (-1, 1), 1: (1, 0)}
 
 
-def polynomial(coefficients: tuple[float, ...], x: np.ndarray, order: int) -> Any:
-    """A polynomial, or its derivative of some order, at each x."""
-    if order:
-        coefficients = tuple(np.polyder(coefficients, order)) if order < len(coefficients) else (0,)
-    total: Any = 0
-    for coefficient in coefficients:
-        total = total * x + x.dtype.type(coefficient)
-    return total
+@lru_cache(maxsize=32)
+def coefficients_of(mode: str, order: int, dtype: Any) -> tuple[Any, Any]:
+    """The pixels next to a point, and their polynomials (or the derivatives of some order of these): by power, by pixel."""
+    table = CUBIC if mode == "bicubic" else LINEAR
+    derived = [tuple(np.polyder(c, order)) if 0 < order < len(c) else (0,) if order else c for c in table.values()]
+    return np.array(list(table), dtype), np.array(derived, dtype).T
 
 
-def axis_taps(grid: np.ndarray, size: int, order: int, sampling: Sampling) -> list[AxisTap]:
+def axis_taps(grid: np.ndarray, size: int, order: int, sampling: Sampling) -> AxisTaps:
     """The grid's coordinates go from -1 to 1. `order` is that of the derivative by the coordinate."""
     scale = grid.dtype.type((size - 1) / 2 if sampling.align_corners else size / 2)
     if sampling.align_corners:
@@ -228,61 +229,87 @@ def axis_taps(grid: np.ndarray, size: int, order: int, sampling: Sampling) -> li
     if sampling.mode != "bicubic":
         position, slope = padded_position(position, size, sampling)
     if sampling.mode == "nearest":
-        return [axis_tap(np.rint(position), size, grid.dtype.type(order == 0))]
+        return taps_at(np.rint(position)[None], size, np.full((1, *grid.shape), order == 0, grid.dtype))
     first = np.floor(position)
     part = position - first
+    offsets, coefficients = coefficients_of(sampling.mode, order, grid.dtype)
+    by_pixel = (-1,) + (1,) * grid.ndim
+    pixel = first + offsets.reshape(by_pixel)
+    if sampling.mode == "bicubic":
+        pixel, _ = padded_position(pixel, size, sampling)
+    weight: Any = np.zeros(pixel.shape, grid.dtype)
+    for coefficient in coefficients:
+        weight = weight * part + coefficient.reshape(by_pixel)
     # Each derivative brings the slope of the position once more.
-    chain: Any = (slope * scale) ** order if order else 1
-    taps = []
-    for offset, coefficients in (CUBIC if sampling.mode == "bicubic" else LINEAR).items():
-        pixel = first + offset
-        if sampling.mode == "bicubic":
-            pixel, _ = padded_position(pixel, size, sampling)
-        taps.append(axis_tap(pixel, size, polynomial(coefficients, part, order) * chain))
-    return taps
+    return taps_at(pixel, size, weight * (slope * scale) ** order if order else weight)
 
 
-def axis_tap(pixel: np.ndarray, size: int, weight: Any) -> AxisTap:
+def taps_at(pixel: np.ndarray, size: int, weight: Any) -> AxisTaps:
     inside = (pixel >= 0) & (pixel <= size - 1)
-    return AxisTap(np.where(inside, pixel, 0).astype(np.int64), inside, weight)
+    return AxisTaps(np.where(inside, pixel, 0).astype(np.int64), inside, weight)
 
 
-def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling) -> Iterator[tuple[Any, Any, Any]]:
-    """For each pixel next to the points: its place in the flattened image, if it lies in the image, and its weight."""
-    dims = len(image)
-    taps = [axis_taps(grid[..., dims - 1 - i], image[i], order[i], sampling) for i in range(dims)]
-    for chosen in product(*taps):
-        place: Any = 0
-        for tap, size in zip(chosen, image, strict=True):
-            place = place * size + tap.pixel
-        inside = np.logical_and.reduce([tap.inside for tap in chosen])
-        weight = np.where(inside, math.prod([tap.weight for tap in chosen]), 0).astype(grid.dtype, copy=False)
-        points = (len(grid), 1, math.prod(grid.shape[1:-1]))
-        yield place.reshape(points), inside.reshape(points), weight.reshape(points)
+def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling, channels: int) -> Iterator[tuple[Any, Any, Any]]:
+    """For the pixels next to the points: their places in the flattened image, if they lie in it, and their weights.
+
+    Some pixels at a time, so that what is made of them for all channels stays in the cache.
+    """
+    dims, points = len(image), grid.shape[:-1]
+    axes = [axis_taps(grid[..., dims - 1 - i], image[i], order[i], sampling) for i in range(dims)]
+    place, inside, weight = axes[0]
+    for taps, size in zip(axes[1:], image[1:], strict=True):
+        place = (place[:, None] * size + taps.pixel).reshape(-1, *points)
+        inside = (inside[:, None] & taps.inside).reshape(-1, *points)
+        weight = (weight[:, None] * taps.weight).reshape(-1, *points)
+    weight = np.where(inside, weight, 0).astype(grid.dtype, copy=False)
+    place, inside, weight = (a.reshape(len(place), len(grid), 1, math.prod(points[1:])) for a in (place, inside, weight))
+    step = max(1, AT_A_TIME // max(1, channels * math.prod(points)))
+    for start in range(0, len(place), step):
+        yield place[start:start + step], inside[start:start + step], weight[start:start + step]
 
 
 @in_single_precision
 def grid_sampler(x: Any, grid: Any, *, order: Shape, sampling: Sampling) -> Any:
     count, channels, *image = x.shape
-    images = x.reshape(count, channels, math.prod(image))
-    numbers = np.arange(count)[:, None, None], np.arange(channels)[:, None]
+    flat, first = x.reshape(-1), _first_pixels(x.shape)
+    # What lies outside counts nothing, even if the pixel read in its stead is not finite.
+    spoilt = not np.isfinite(flat).all()
     total = np.zeros((count, channels, math.prod(grid.shape[1:-1])), x.dtype)
-    for place, inside, weight in grid_taps(grid, tuple(image), order, sampling):
-        # What lies outside counts nothing, even if the pixel read in its stead is not finite.
-        total += np.where(inside, images[(*numbers, place)], 0) * weight
+    places = pixels = np.empty((0,))
+    for place, inside, weight in grid_taps(grid, tuple(image), order, sampling, channels):
+        if len(places) < len(place):  # fresh memory would cost more than the sums
+            places = np.empty((len(place), *total.shape), np.int64)
+            pixels = np.empty(places.shape, x.dtype)
+        np.add(first, place, out=places[:len(place)])
+        part = flat.take(places[:len(place)], out=pixels[:len(place)], mode="clip")
+        if spoilt:
+            part = np.where(inside, part, 0)
+        part *= weight
+        total += part[0] if len(part) == 1 else np.add.reduce(part, 0)
     return total.reshape(count, channels, *grid.shape[1:-1])
 
 
 @in_single_precision
 def grid_sampler_backward(y: Any, grid: Any, *, shape: Shape, order: Shape, sampling: Sampling) -> Any:
     count, channels, *image = shape
-    pixels = math.prod(image)
+    first = _first_pixels(shape)
     result = np.zeros(math.prod(shape), y.dtype)
     y = y.reshape(count, channels, math.prod(grid.shape[1:-1]))
-    first = (np.arange(count * channels) * pixels).reshape(count, channels, 1)
-    for place, _, weight in grid_taps(grid, tuple(image), order, sampling):
-        add_at(result, (first + place).ravel(), (y * weight).ravel())
+    places = shares = np.empty((0,))
+    for place, _, weight in grid_taps(grid, tuple(image), order, sampling, channels):
+        if len(places) < len(place):
+            places = np.empty((len(place), *y.shape), np.int64)
+            shares = np.empty(places.shape, y.dtype)
+        np.add(first, place, out=places[:len(place)])
+        np.multiply(y, weight, out=shares[:len(place)])
+        add_at(result, places[:len(place)].reshape(-1), shares[:len(place)].reshape(-1))
     return result.reshape(shape)
+
+
+def _first_pixels(shape: Shape) -> np.ndarray:
+    """Where the image of each channel begins."""
+    count, channels, *image = shape
+    return (np.arange(count * channels) * math.prod(image)).reshape(count, channels, 1)
 
 
 def _from_minus_one(n: int, dtype: Any) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from whygrad.backends.numpy_reduction import in_float32
 from whygrad.backends.quiet import quiet
+from whygrad.backends.running import accumulate
 
 _whygrad_internal_ = True
 
@@ -19,7 +20,7 @@ def _running_extreme(ufunc: np.ufunc) -> Callable[..., Any]:
     def extreme(x: Any, *, axis: int) -> Any:
         if not x.ndim:
             return x.copy(), np.zeros((), np.int64)
-        values = ufunc.accumulate(x, axis, x.dtype)
+        values = accumulate(ufunc, x, axis)
         # Where an extreme is met its index begins to hold, until the next one: at the first element of each row, at least.
         met = np.moveaxis((x == values) | (x != x), axis, -1)
         found = np.flatnonzero(met)

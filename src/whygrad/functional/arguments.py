@@ -60,7 +60,9 @@ def called_as(function: str) -> Call:
     """
     frame, code = sys._getframe(2), None
     while frame is not None and "_whygrad_internal_" in frame.f_globals:
-        code, frame = frame.f_code, frame.f_back  # type: ignore[assignment]
+        if "_passes_calls_on_" not in frame.f_globals:
+            code = frame.f_code
+        frame = frame.f_back  # type: ignore[assignment]
     if code is None:
         return Call(function, False, (), (), None)
     owner, _, name = code.co_qualname.rpartition(".")

@@ -118,6 +118,9 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
         if alpha is ONE and isinstance(other, Tensor) and other._array.dtype is self._array.dtype and (
                 self._array.dtype.kind in ready):
             return run_inplace(name, self, self, other)
+        if type(alpha) is float and type(other) is Tensor and other._array.dtype is self._array.dtype and (
+                self._array.dtype.kind == "f"):
+            return run_inplace(scaled.name, self, self, other, alpha=alpha)
         a, b, alpha, dtype = operands(f"{name}_", self, other, alpha)
         if alpha == 1:
             return run_inplace(name, a, a, b)

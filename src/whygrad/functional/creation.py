@@ -253,30 +253,34 @@ _define_triangle("tril_indices", np.tril_indices)
 _define_triangle("triu_indices", np.triu_indices)
 
 
-def _pair_of_parts(name: str, first: str, second: str, doc: str) -> None:
-    def build(a: Tensor, b: Tensor, *, out: Any = None) -> Tensor:
-        read_tensor(name, a, first)
-        read_tensor(name, b, second, 2)
-        kinds = (a.dtype, b.dtype)
-        if not all(kind in (dtypes.float16, dtypes.float32, dtypes.float64) for kind in kinds):
-            raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got "
-                               f"{kinds[0].scalar_name} and {kinds[1].scalar_name}")
-        if kinds[0] is not kinds[1]:
-            raise RuntimeError(f"Expected object of scalar type {kinds[0].scalar_name} but got scalar type "
-                               f"{kinds[1].scalar_name} for second argument")
-        whole = kinds[0].to_complex()
-        if isinstance(out, Tensor) and out.dtype is not whole:
-            raise RuntimeError(f"Expected object of scalar type {whole.scalar_name} but got scalar type "
-                               f"{out.dtype.scalar_name} for argument 'out'")
-        statics = {"part": kinds[0].numpy, "whole": whole.numpy}
-        return with_out(name, run(name, a, b, **statics), out, a, b)  # type: ignore[no-any-return]
-
-    _name(build, name, doc)
-    public(method=False)(build)
+def _of_parts(name: str, first: str, second: str, a: Tensor, b: Tensor, out: Any) -> Tensor:
+    read_tensor(name, a, first)
+    read_tensor(name, b, second, 2)
+    kinds = (a.dtype, b.dtype)
+    if not all(kind in (dtypes.float16, dtypes.float32, dtypes.float64) for kind in kinds):
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got "
+                           f"{kinds[0].scalar_name} and {kinds[1].scalar_name}")
+    if kinds[0] is not kinds[1]:
+        raise RuntimeError(f"Expected object of scalar type {kinds[0].scalar_name} but got scalar type "
+                           f"{kinds[1].scalar_name} for second argument")
+    whole = kinds[0].to_complex()
+    if isinstance(out, Tensor) and out.dtype is not whole:
+        raise RuntimeError(f"Expected object of scalar type {whole.scalar_name} but got scalar type "
+                           f"{out.dtype.scalar_name} for argument 'out'")
+    statics = {"part": kinds[0].numpy, "whole": whole.numpy}
+    return with_out(name, run(name, a, b, **statics), out, a, b)  # type: ignore[no-any-return]
 
 
-_pair_of_parts("complex", "real", "imag", "Complex numbers from their real and imaginary parts.")
-_pair_of_parts("polar", "abs", "angle", "Complex numbers from their absolute values and angles.")
+@public(method=False, name="complex")
+def complex_(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
+    """Complex numbers from their real and imaginary parts."""
+    return _of_parts("complex", "real", "imag", real, imag, out)
+
+
+@public(method=False)
+def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
+    """Complex numbers from their absolute values and angles."""
+    return _of_parts("polar", "abs", "angle", abs, angle, out)
 
 
 @public(method=False)

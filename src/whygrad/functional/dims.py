@@ -37,3 +37,12 @@ def normalize_dims(dim: int | Iterable[int] | None, ndim: int) -> tuple[int, ...
 def _check_zero_dim(dim: int) -> tuple[int, ...]:
     normalize_dim(dim, 0)
     return ()
+
+
+def named_axis(function: str, axis: Any, *others: Any) -> Any:
+    """What was given under NumPy's name for `dim`, where that itself was left out; `others` are what else must be there."""
+    missing = [name for name, value in zip(("dim", "index"), (axis, *others), strict=False) if value is ...]
+    if missing:
+        raise TypeError(f"{function}() missing {len(missing)} required positional arguments: "
+                        + ", ".join(f'"{name}"' for name in missing))
+    return axis

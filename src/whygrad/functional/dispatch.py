@@ -215,6 +215,9 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
         if (isinstance(other, Tensor) and isinstance(self, Tensor) and other._array.dtype is self._array.dtype
                 and self._array.dtype.kind in ready):
             return run_inplace(row.name, self, self, other)
+        if type(other) is float and numbers != "none" and isinstance(self, Tensor) and self._array.dtype.kind in "fc" and (
+                self._array.dtype.kind in ready):
+            return run_inplace(row.name, self, self, other)
         a, b = operands(f"{name}_", self, other)
         if a is not self or not isinstance(a, Tensor):
             raise invalid_combination(f"{name}_", self, other)

@@ -21,6 +21,7 @@ from whygrad.functional.arguments import (
     wrong_type,
 )
 from whygrad.functional.c_names import c_name
+from whygrad.functional.dims import named_axis
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.indexing import (
     as_index,
@@ -99,8 +100,11 @@ def _check_scatter_shapes(index: tuple[int, ...], own: tuple[int, ...], src: Any
 
 
 @public()
-def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False, out: Any = None) -> Tensor:
+def gather(input: Any, dim: Any = ..., index: Any = ..., *, axis: Any = ..., sparse_grad: bool = False,
+           out: Any = None) -> Tensor:
     """The elements at `index` along a dim: `out[i][j] = input[index[i][j]][j]` for dim 0."""
+    if dim is ... or index is ...:
+        dim = named_axis("gather", axis if dim is ... else dim, index)
     places, axis = _element_index("gather", input, dim, index)
     if sparse_grad and input.requires_grad and input._array.ndim:
         from whygrad.sparse.gathered import gather as with_sparse_gradient
@@ -213,8 +217,10 @@ def _not_a_vector(function: str, index: Tensor) -> Exception:
 
 
 @public()
-def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Tensor:
+def index_select(input: Any, dim: Any = ..., index: Any = ..., *, axis: Any = ..., out: Any = None) -> Tensor:
     """The slices of a dim at these positions."""
+    if dim is ... or index is ...:
+        dim = named_axis("index_select", axis if dim is ... else dim, index)
     index, axis, n = _index_of("index_select", input, dim, index)
     if index._array.dtype not in INDEX_DTYPES:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")

@@ -173,9 +173,9 @@ def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple
 
 
 @public()
-def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+def chunk(input: Any, chunks: int, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]:
     """About `chunks` pieces of equal size."""
-    return _chunk(input, chunks, dim, "")
+    return _chunk(input, chunks, dim if axis is None else axis, "")
 
 
 @public()
@@ -199,19 +199,20 @@ def _chunk(input: Tensor, chunks: int, dim: int, prefix: str) -> tuple[Tensor, .
 
 
 @public()
-def unbind(input: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def unbind(input: Any, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]:
     """The slices along a dim."""
-    axis = dim_of("unbind", input, dim)
+    axis = dim_of("unbind", input, dim if axis is None else axis)
     if not input._array.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return tuple(rows.unbind(input, axis=axis))
 
 
 @public()
-def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, sections: Any = None,
-                 indices: Any = None) -> tuple[Tensor, ...]:
+def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, sections: Any = None, indices: Any = None,
+                 tensor_indices_or_sections: Any = None) -> tuple[Tensor, ...]:
     """As many pieces as asked for, or pieces that end at the given positions."""
-    where: Any = next((x for x in (indices_or_sections, sections, indices) if x is not None), None)
+    given = (indices_or_sections, sections, indices, tensor_indices_or_sections)
+    where: Any = next((x for x in given if x is not None), None)
     if not isinstance(input, Tensor) or not is_integer(dim) or not _is_split(where):
         raise invalid_combination("tensor_split", input, where, dim)
     if not input._array.ndim:

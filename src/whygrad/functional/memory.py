@@ -132,9 +132,9 @@ def element_strides(array: Any) -> tuple[int, ...]:
 
 
 @public(function=False)
-def resize_(self: Any, *given: Any, memory_format: Any = None) -> Tensor:
+def resize_(self: Any, *given: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Another shape over the same memory, from where the tensor begins; over new memory if it does not suffice."""
-    return _resize(self, sizes("resize_", given))
+    return _resize(self, sizes("resize_", given, size))
 
 
 @public(function=False)

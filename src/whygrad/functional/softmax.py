@@ -7,7 +7,7 @@ from typing import Any
 
 from whygrad._apply import compiled
 from whygrad.functional.arguments import read_int, wrong_type
-from whygrad.functional.dims import normalize_dim
+from whygrad.functional.dims import named_axis, normalize_dim
 from whygrad.functional.run import public, with_out
 from whygrad.ops.table import TABLE
 
@@ -17,7 +17,9 @@ _whygrad_internal_ = True
 def _make(name: str, what: str) -> Callable[..., Any]:
     row = compiled(TABLE[name], "t")
 
-    def function(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
+    def function(input: Any, dim: Any = ..., dtype: Any = None, *, axis: Any = ..., out: Any = None) -> Any:
+        if dim is ...:
+            dim = named_axis(name, axis)
         if dtype is not None:
             input = input.to(dtype)
         try:

@@ -32,15 +32,17 @@ def _sort(name: str, input: Any, dim: Any, descending: bool, stable: bool | None
 
 
 @public()
-def sort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = None, out: Any = None) -> Any:
+def sort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = None, axis: Any = None,
+         out: Any = None) -> Any:
     """The elements in order along a dim, and where they came from. NaN counts as the largest."""
-    return with_outs("sort", return_types.sort(*_sort("sort", input, dim, descending, stable)), out, input)
+    results = _sort("sort", input, dim if axis is None else axis, descending, stable)
+    return with_outs("sort", return_types.sort(*results), out, input)
 
 
 @public()
-def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Tensor:
+def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = None, axis: Any = None) -> Tensor:
     """The indices that put the elements in order along a dim."""
-    indices: Tensor = _sort("argsort", input, dim, descending, stable)[1]
+    indices: Tensor = _sort("argsort", input, dim if axis is None else axis, descending, stable)[1]
     return indices
 
 
@@ -51,11 +53,12 @@ def msort(input: Any, *, out: Any = None) -> Tensor:
 
 
 @public()
-def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, axis: Any = None,
+         out: Any = None) -> Any:
     """The `k` largest (or smallest) elements along a dim, in order, and their indices."""
     x = read_tensor("topk", input)
     k = read_int("topk", "k", 2, k)
-    axis = dim_of("topk", x, dim, position=3)
+    axis = dim_of("topk", x, dim if axis is None else axis, position=3)
     if k < 0 or k > (x._array.shape[axis] if x._array.ndim else 1):
         raise RuntimeError("selected index k out of range")
     if x._array.dtype.kind in "cb":

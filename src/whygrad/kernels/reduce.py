@@ -104,7 +104,7 @@ def sum_to(numpy: Callable[..., Any]) -> Callable[..., Any]:
     sums = _kernels()
 
     def run(x: Any, *, shape: tuple[int, ...]) -> Any:
-        if x.size >= WORTH_IT and x.shape[x.ndim - len(shape):] == shape:
+        if x.size >= WORTH_IT and x.ndim > len(shape) and x.shape[x.ndim - len(shape):] == shape:
             found = sums(x, tuple(range(x.ndim - len(shape))), False)
             if found is not None:
                 return found

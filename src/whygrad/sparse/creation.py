@@ -112,27 +112,33 @@ def _begun(pattern: SparseArray, values: Any, requires_grad: bool, name: str) ->
     return result
 
 
-def _compressed(layout: str, names: tuple[str, str]) -> Any:
-    def create(compressed: Any, plain: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
-               pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None) -> Any:
-        check_place(f"sparse_{layout}_tensor", None, device, pin_memory)
-        values = _as_tensor(values, dtype)
-        begins, others = (_as_tensor(x, None)._array for x in (compressed, plain))
-        if begins.ndim != 1 or others.ndim != 1 or values._array.ndim != 1:
-            raise NotImplementedError(f"sparse_{layout}_tensor(): batches of matrices, or dense dims")
-        if size is None:
-            pair = (begins.size - 1, int(others.max()) + 1 if others.size else 0)
-            size = pair if layout == "csr" else pair[::-1]
-        shape = tuple([int(n) for n in size])
-        lines, width = shape if layout == "csr" else shape[::-1]
-        _check_compressed(names, begins, others, values._array.shape[0], lines, width)
-        ordered = bool((np.diff(others) > 0)[np.diff(np.repeat(np.arange(lines), np.diff(begins))) == 0].all())
-        pattern = SparseArray(layout, (begins, others), values._array, shape, layout == "csr" and ordered)
-        return _begun(pattern, values, requires_grad, "SparseCompressedTensorBackward0")
+def _compressed(layout: str, compressed: Any, plain: Any, values: Any, size: Any, *, dtype: Any = None, device: Any = None,
+                pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None) -> Any:
+    check_place(f"sparse_{layout}_tensor", None, device, pin_memory)
+    values = _as_tensor(values, dtype)
+    begins, others = (_as_tensor(x, None)._array for x in (compressed, plain))
+    if begins.ndim != 1 or others.ndim != 1 or values._array.ndim != 1:
+        raise NotImplementedError(f"sparse_{layout}_tensor(): batches of matrices, or dense dims")
+    if size is None:
+        pair = (begins.size - 1, int(others.max()) + 1 if others.size else 0)
+        size = pair if layout == "csr" else pair[::-1]
+    shape = tuple([int(n) for n in size])
+    lines, width = shape if layout == "csr" else shape[::-1]
+    names = ("crow_indices", "col_indices") if layout == "csr" else ("ccol_indices", "row_indices")
+    _check_compressed(names, begins, others, values._array.shape[0], lines, width)
+    ordered = bool((np.diff(others) > 0)[np.diff(np.repeat(np.arange(lines), np.diff(begins))) == 0].all())
+    pattern = SparseArray(layout, (begins, others), values._array, shape, layout == "csr" and ordered)
+    return _begun(pattern, values, requires_grad, "SparseCompressedTensorBackward0")
 
-    create.__name__ = create.__qualname__ = f"sparse_{layout}_tensor"
-    create.__doc__ = f"A matrix whose elements lie {'row by row' if layout == 'csr' else 'column by column'}."
-    return create
+
+def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
+    """A matrix whose elements lie row by row."""
+    return _compressed("csr", crow_indices, col_indices, values, size, **options)
+
+
+def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
+    """A matrix whose elements lie column by column."""
+    return _compressed("csc", ccol_indices, row_indices, values, size, **options)
 
 
 def _check_compressed(names: tuple[str, str], begins: np.ndarray, others: np.ndarray, nnz: int, lines: int, width: int) -> None:
@@ -148,13 +154,9 @@ def _check_compressed(names: tuple[str, str], begins: np.ndarray, others: np.nda
         raise RuntimeError(f"`{plain}` must be at least 0 and less than {width}")
 
 
-sparse_csr_tensor = _compressed("csr", ("crow_indices", "col_indices"))
-sparse_csc_tensor = _compressed("csc", ("ccol_indices", "row_indices"))
-
-
 def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, layout: Any,
                              **options: Any) -> Any:
-    makers = {"torch.sparse_csr": sparse_csr_tensor, "torch.sparse_csc": sparse_csc_tensor}
+    makers: dict[str, Any] = {"torch.sparse_csr": sparse_csr_tensor, "torch.sparse_csc": sparse_csc_tensor}
     if str(layout) not in makers:
         raise NotImplementedError(f"sparse_compressed_tensor(): whygrad has no tensors of layout {layout}")
     return makers[str(layout)](compressed_indices, plain_indices, values, size, **options)

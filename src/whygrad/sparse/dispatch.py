@@ -17,6 +17,8 @@ from whygrad.sparse import functions
 from whygrad.sparse.tensor import SparseTensor
 
 _whygrad_internal_ = True
+# Errors look through these frames: the user called the function behind (see functional/arguments.py).
+_passes_calls_on_ = True
 
 # Methods of dense tensors to which a sparse one may be given.
 TAKE_SPARSE = ("add", "add_", "addmm", "matmul", "mm", "mul", "multiply", "sub", "sub_", "subtract", "copy_")

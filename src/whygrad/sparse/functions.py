@@ -566,11 +566,11 @@ def zero_(self: Any) -> Any:
     return _rewritten("zero_", self, zeros_like(self))
 
 
-def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
-    if not is_sparse(self) or not is_sparse(src):
+def copy_(self: Any, other: Any, non_blocking: bool = False) -> Any:
+    if not is_sparse(self) or not is_sparse(other):
         raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Found self type = "
-                           f"{self.type()} and src type = {src.type()}")
-    return _rewritten("copy_", self, src.to(self.dtype).clone(), src)
+                           f"{self.type()} and src type = {other.type()}")
+    return _rewritten("copy_", self, other.to(self.dtype).clone(), other)
 
 
 def sparse_resize_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:

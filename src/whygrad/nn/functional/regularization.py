@@ -178,17 +178,17 @@ def renormalize(weight: Any, index: np.ndarray, max_norm: float, norm_type: floa
     bump(weight)
 
 
-def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+def one_hot(input: Any, num_classes: int = -1) -> Any:
     """A vector with a 1 at the index for each index."""
-    array = tensor._array
+    array = input._array
     if array.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if array.size == 0:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        return torch.zeros((*array.shape, num_classes), dtype=tensor.dtype)
-    array = tensor._numbers
-    if array is not tensor._array and num_classes == -1:
+        return torch.zeros((*array.shape, num_classes), dtype=input.dtype)
+    array = input._numbers
+    if array is not input._array and num_classes == -1:
         raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
                            "don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues .")
     if array.min() < 0:
@@ -197,4 +197,4 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
         num_classes = int(array.max()) + 1
     elif array.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return (tensor.unsqueeze(-1) == torch.arange(num_classes)).to(tensor.dtype)
+    return (input.unsqueeze(-1) == torch.arange(num_classes)).to(input.dtype)
