@@ -139,7 +139,7 @@ class Worker:
                 how = "no answer" if not ready else f"ended with {self.process.wait()}"
                 self.stop()
                 self.start()
-                return f"{how} (kernels={self.kernels})"
+                return how
             data += part
             if wanted == 8 and len(data) >= 8:
                 wanted += int.from_bytes(data[:8], "little")
