@@ -243,11 +243,17 @@ def make_node(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], static
     node = new(layout.node_class(layout.node_name(statics)))
     node.edges = tuple(nodes)
     node.seq = next_sequence_number()
-    tracked_all = all(n is not None for n in nodes)
-    node.cuts = None if tracked_all else tuple([x._cause if isinstance(x, Tensor) else () for x in inputs])
+    node.cuts = None
+    for n in nodes:
+        if n is None:
+            node.cuts = tuple([x._cause if isinstance(x, Tensor) else () for x in inputs])
+            break
     node.extra = None
     node.site_code, node.lasti = why.site()
-    node.saved, node.static = _saved_values(layout, inputs, arrays, statics, outs, out_counters, tracked)
+    if layout.saved or layout.static:
+        node.saved, node.static = _saved_values(layout, inputs, arrays, statics, outs, out_counters, tracked)
+    else:
+        node.saved = node.static = ()
     if layout.several:
         node.shapes = [(x.shape, x.dtype) for x in outs]
         node.ports = {}  # type: ignore[attr-defined]

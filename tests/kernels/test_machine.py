@@ -11,6 +11,7 @@ import threading
 import numpy as np
 import pytest
 
+import whygrad as torch
 from whygrad.kernels import code, memory, stats
 from whygrad.kernels.pool import pool
 
@@ -66,7 +67,41 @@ def test_a_cache_that_cannot_be_written(tmp_path):
 
 def test_without_llvmlite():
     script = "import sys\nsys.modules['llvmlite'] = None\n" + textwrap.dedent(PROGRAM)
-    assert run(script).split()[:2] == run(PROGRAM, WHYGRAD_KERNELS="0").split()[:2]
+    told = run(script + "\nprint(torch.kernels.stats()['unavailable'])")
+    assert told.split()[:2] == run(PROGRAM, WHYGRAD_KERNELS="0").split()[:2]
+    assert "llvmlite is not installed" in told
+
+
+def test_why_there_are_no_kernels_is_said_once():
+    """LLVM fails, NumPy does it all, and one warning says so."""
+    script = """
+        import sys, warnings
+        from llvmlite import binding
+        def fail(*args, **named):
+            raise RuntimeError("memory must not be executed")
+        binding.create_mcjit_compiler = fail
+    """
+    program = textwrap.dedent(script) + textwrap.dedent(PROGRAM) + "\nprint(torch.kernels.stats()['unavailable'])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.split()[:2] == run(PROGRAM, WHYGRAD_KERNELS="0").split()[:2]
+    assert done.stderr.count("whygrad runs on NumPy alone") == 1
+    assert "memory must not be executed" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs prctl")
+def test_memory_that_must_not_be_executed():
+    """PR_SET_MDWE, as hardened systems have it."""
+    script = """
+        import ctypes
+        if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0):
+            print("skip")
+            raise SystemExit
+    """
+    told = run(textwrap.dedent(script) + textwrap.dedent(PROGRAM) + "\nprint(torch.kernels.stats()['unavailable'])")
+    if told == "skip":
+        pytest.skip("this Linux does not know it")
+    assert told.split()[:2] == run(PROGRAM, WHYGRAD_KERNELS="0").split()[:2]
+    assert "does not allow" in told
 
 
 def test_small_programs_never_load_the_compiler():
@@ -113,6 +148,56 @@ def test_a_forked_child_has_its_own_workers():
     """) == "0 True"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forks_while_other_threads_compute():
+    """A child finds the pool free, whoever was at work in the parent."""
+    assert run("""
+        import os, threading
+        import whygrad as torch
+        x = torch.randn(400, 500)
+        expected = (x * 2).tanh().softmax(1).sum().item()
+        stop = threading.Event()
+        def work():
+            while not stop.is_set():
+                (x * 2).tanh().softmax(1)
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        answers = []
+        for _ in range(8):
+            child = os.fork()
+            if not child:
+                os._exit(0 if (x * 2).tanh().softmax(1).sum().item() == expected else 1)
+            answers.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        stop.set()
+        for thread in threads:
+            thread.join()
+        print(answers)
+    """) == str([0] * 8)
+
+
+def test_threads_compute_at_once():
+    """Whoever finds the pool busy computes alone: the same numbers in any case."""
+    rng = np.random.default_rng(0)
+    arrays = [torch.from_numpy(rng.standard_normal((300, 200)).astype("f4")) for _ in range(4)]
+    expected = [((x * 2).tanh() + x[0]).softmax(1).numpy() for x in arrays]
+    wrong = []
+
+    def work(i: int) -> None:
+        for _ in range(30):
+            if not np.array_equal(((arrays[i] * 2).tanh() + arrays[i][0]).softmax(1).numpy(), expected[i]):
+                wrong.append(i)
+            memory.empty_cache()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert not wrong
+    assert not any(thread.is_alive() for thread in threads)
+
+
 def test_interrupts_arrive():
     assert run("""
         import signal, whygrad as torch
@@ -154,4 +239,11 @@ def test_stats_tell_what_happened():
     told = stats()
     assert told["enabled"] in (True, False)
     assert set(told["functions"]) == {"native", "numpy"}
+    x = torch.ones(100_000)
+    before = stats()["by_name"].get("tanh", {"native": 0, "numpy": 0})
+    torch.tanh(x)
+    torch.tanh(x)
+    assert stats()["by_name"]["tanh"]["native"] >= before["native"] + 2
+    torch.lgamma(x)
+    assert "lgamma" in stats()["not_compiled"]
     assert code.counts["compiled"] + code.counts["loaded"] > 0

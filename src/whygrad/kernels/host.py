@@ -7,6 +7,7 @@ unavailable, not wrong.
 from __future__ import annotations
 
 import ctypes
+import mmap
 import sys
 import sysconfig
 from functools import cache
@@ -79,6 +80,21 @@ def check_layout() -> None:
         raise Unavailable("NumPy's arrays lie in memory in an unknown way")
 
 
+def check_memory() -> None:
+    """May memory that was written to be executed? LLVM would end the process if not."""
+    if sys.platform == "win32":
+        return
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    held = ctypes.c_char.from_buffer(page)
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    allowed = protect(ctypes.addressof(held), mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC) == 0
+    del held
+    page.close()
+    if not allowed:
+        raise Unavailable("the system does not allow code to be written and run")
+
+
 class Host:
     """LLVM set up for this processor."""
 
@@ -88,6 +104,7 @@ class Host:
             from llvmlite import binding
         except ImportError:
             raise Unavailable("llvmlite is not installed (pip install 'whygrad[kernels]')") from None
+        check_memory()
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
         self.cpu = binding.get_host_cpu_name()

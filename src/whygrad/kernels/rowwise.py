@@ -87,7 +87,7 @@ class Row:
         return combine(single.get(), finish(total))
 
     def sum(self, term: Callable[[Any, int], Value]) -> Value:
-        return self.fold(term, 0.0, lambda new, total: total + new, self.f.total)
+        return self.fold(term, 0.0, lambda new, total: total + new, self.f.total, unroll=2)
 
     def max(self, term: Callable[[Any, int], Value]) -> Value:
         """The largest number; NaN does not count."""

@@ -178,6 +178,9 @@ def usable() -> bool:
 
         try:
             host()
+            from whygrad.kernels.pool import pool
+
+            pool()  # compiles the first functions
             _unavailable = ""
         except Unavailable as reason:
             _unavailable = str(reason)
