@@ -388,7 +388,9 @@ def _bind_elementwise(layout: Layout, scope: dict[str, Any], name: str) -> None:
         numpy = partial(rule.function, raw_vocabulary) if "xp" in rule.names else rule.function
         scope[f"rule_{argument}"] = numpy
         if kernels.enabled:
-            kernels.warm(f"d_{row.name}_d_{argument}", numpy, rule.function, "xp" in rule.names).put(scope, f"rule_{argument}")
+            warm = kernels.warm(f"d_{row.name}_d_{argument}", numpy, rule.function, "xp" in rule.names,
+                                last=len(layout.rules) == 1 and next(name for name in rule.names if name != "xp") == "g")
+            warm.put(scope, f"rule_{argument}")
 
 
 def _tensor_zeros(shape: Any, dtype: Any) -> Tensor:

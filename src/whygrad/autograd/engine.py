@@ -26,7 +26,7 @@ from whygrad._tensor import Swapped, Tensor, grad_fn, wrap
 from whygrad.autograd import hooks
 from whygrad.autograd.grad_mode import enforce_grad_layout_policy
 from whygrad.autograd.modes import modes, refresh, special
-from whygrad.autograd.node import Node, cast_array
+from whygrad.autograd.node import Node, cast_array, extra
 from whygrad.backends.quiet import restore, silence
 from whygrad.dtypes import FROM_NUMPY
 from whygrad.layouts import strided
@@ -255,6 +255,8 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
                 following = target
             else:
                 heappush(ready, (-target.seq, target))
+        # Nothing must hold the next gradient but `g`: its rule may write over it (see _find_walk_references).
+        grads = gradient = None
         if following is None:
             if not ready:
                 return
@@ -315,6 +317,7 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
     if node.extra is not None:
         g = hooks.before_node(node, g, create_graph)
         has_post_hooks = bool(node.extra.post_hooks)
+    kept = g  # one reference more: it is looked at again, so its rule must not write over it (see _find_walk_references)
     if g is None and not node.takes_none:
         grads: tuple[Any, ...] = (None,) * len(edges)
     elif special.anomaly:
@@ -325,9 +328,9 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
     if node.extra is not None:
         if captures is not None:
             grads = tuple([None if target is None else x for x, target in zip(grads, edges, strict=True)])
-        grads = hooks.after_node(node, grads, g, create_graph, is_new=not has_post_hooks)
+        grads = hooks.after_node(node, grads, kept, create_graph, is_new=not has_post_hooks)
     if why.watching is not None:
-        why.watching.ran(this, node, g, edges, grads)
+        why.watching.ran(this, node, kept, edges, grads)
     if not keep and node.saved:
         node.saved = None
         node.freed = this
@@ -581,5 +584,29 @@ def _find_held() -> None:
                 break
 
 
+def _find_walk_references() -> None:
+    """Tell kernels when a gradient is the walk's alone. In a watched run somebody may look at it after its rule has run, so there
+    must be more references then; if there are not, because Python does not count all of them, nothing is overwritten."""
+    seen = []
+
+    class Counting(Node):
+        def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+            seen.append(getrefcount(g))
+            return ()
+
+    for watched in (False, True):
+        node = Counting()
+        node.edges, node.saved, node.extra, node.seq = (), (), None, 0
+        if watched:
+            extra(node)
+        root = _Trial((True,), node)
+        _trial_arrays.clear()
+        run([(root, np.zeros(1))], keep=True, create_graph=False)
+    # One reference was held by the experiment's own book-keeping.
+    if seen[1] > seen[0]:
+        kernels.tell_references(seen[0] - 1)
+
+
 _find_held()
+_find_walk_references()
 _last = None

@@ -16,7 +16,8 @@ from whygrad.kernels.words import WORDS
 
 _whygrad_internal_ = True
 
-__all__ = ["Standing", "add_rows", "drawing", "enabled", "is_hot", "make_step", "stats", "warm", "warm_into", "word"]
+__all__ = ["Standing", "add_rows", "drawing", "enabled", "is_hot", "make_step", "stats", "tell_references", "warm", "warm_into",
+           "word"]
 
 enabled = os.environ.get("WHYGRAD_KERNELS", "1") != "0"
 
@@ -29,15 +30,21 @@ def word(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any:
     return numpy
 
 
-def warm(name: str, numpy: Callable[..., Any], function: Callable[..., Any], takes_vocabulary: bool = True) -> Warm:
-    """Stands for `numpy` until `function`, a forward or a rule, is compiled."""
+def warm(name: str, numpy: Callable[..., Any], function: Callable[..., Any], takes_vocabulary: bool = True,
+         last: bool = False) -> Warm:
+    """Stands for `numpy` until `function`, a forward or a rule, is compiled. The `last` rule of a gradient may overwrite it."""
 
     def traced(*symbols: Any, **statics: Any) -> Any:
         from whygrad.kernels.trace import as_traced, vocabulary
 
         return as_traced(function)(vocabulary, *symbols, **statics) if takes_vocabulary else function(*symbols, **statics)
 
-    return Warm(name, numpy, traced, is_rule=name.startswith("d_"))
+    return Warm(name, numpy, traced, is_rule=name.startswith("d_"), last=last)
+
+
+def tell_references(count: int) -> None:
+    """How many references to a gradient the engine's walk has while a rule runs."""
+    warm_module.walk_references = count
 
 
 def warm_into(word: str, numpy: Callable[..., Any]) -> Warm:

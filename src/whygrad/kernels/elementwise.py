@@ -33,7 +33,7 @@ SHORT = 32
 BUFFER = COPIED * 8  # bytes
 
 # The words that come with a function; three for each argument follow: its kind, dtype, and size in bytes.
-FORMULA, COUNT, DOUBLE, RESULT, OUT_DTYPE, OUT_SIZE, ALONE_BELOW, KINDS = range(8)
+FORMULA, COUNT, DOUBLE, RESULT, OUT_DTYPE, OUT_SIZE, ALONE_BELOW, REFERENCES, KINDS = range(9)
 # Where the result goes: into the arguments, into a new array, into one that is given as a last argument.
 IN_PLACE, NEW, GIVEN = range(3)
 # Kinds of arguments: an array or a number, a boolean array, None, an array, a number that is float32 whatever the arrays are.
@@ -56,14 +56,15 @@ STRAIGHT, ONE, COPY = range(3)
 
 
 def elementwise_function(name: str, formula: int, arguments: list[tuple[int, Any]], out: Any, fallback: Any, *, result: int = NEW,
-                         alone_below: int = 0) -> Callable[..., Any]:
+                         alone_below: int = 0, references: int = 0) -> Callable[..., Any]:
     """A Python function that applies the formula at an address.
 
     `arguments` are kinds and dtypes, `out` is the dtype of the result. What does not fit goes to `fallback`, of which the
-    first is for other kinds of arguments and the second for other shapes.
+    first is for other kinds of arguments and the second for other shapes. If the first argument has no more than so many
+    `references`, nobody will read it again, and the result may be written over it.
     """
     words = [formula, len(arguments), any(dtype is host.FLOAT64 for _, dtype in arguments), result, id(out) if out else 0,
-             out.itemsize if out else 0, alone_below]
+             out.itemsize if out else 0, alone_below, references]
     for kind, dtype in arguments:
         words += [kind, id(dtype) if dtype is not None else 0, 4 if dtype is None else dtype.itemsize]
     return python_function(name, _entry(), fallback, words)
@@ -140,8 +141,12 @@ def _write_entry(module: Any, name: str) -> None:
         with f.b.if_else(given.v) as (old, fresh):
             with old:
                 made.set(_given(entry, count, first.get(), n, slots))
-            with fresh:
-                made.set(entry.new_array(entry.word(OUT_DTYPE, POINTER), _ndim(f, first.get()), _shape(f, first.get())))
+            with fresh, f.b.if_else(_is_free(entry, first.get()).v) as (free, used):
+                with free:
+                    f.call("Py_IncRef", VOID, entry.argument(0))
+                    made.set(entry.argument(0))
+                with used:
+                    made.set(entry.new_array(entry.word(OUT_DTYPE, POINTER), _ndim(f, first.get()), _shape(f, first.get())))
         f.store(data_of(f, made.get()), slots, OUT)
         entry.run(formula, slots, n, alone_below, FILLED)
         entry.give(made.get())
@@ -158,6 +163,16 @@ def _write_entry(module: Any, name: str) -> None:
     f.store(formula, slots, RUN)
     entry.run(walk, slots, n, alone_below, FILLED)
     entry.give(broadcast)
+
+
+def _is_free(entry: Entry, first: Value) -> Value:
+    """May the first argument be overwritten? If it is an array in one piece that owns its memory, of the result's dtype."""
+    f = entry.f
+    argument = entry.argument(0)
+    wanted = host.WRITEABLE | host.OWNS_DATA
+    return (_same(f, argument, first) & (f.load(I32, argument).to(I64) <= entry.word(REFERENCES))
+            & (f.load(I32, argument, host.FLAGS // 4) & wanted).equals(wanted)
+            & _same(f, f.load(POINTER, argument, host.DTYPE // 8), entry.word(OUT_DTYPE, POINTER)))
 
 
 def _given(entry: Entry, count: Value, first: Value, n: Value, slots: Value) -> Value:

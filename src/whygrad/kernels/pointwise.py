@@ -24,10 +24,11 @@ def inputs(kinds: str) -> list[Symbol | None]:
 
 
 def compile_formula(name: str, formula: Symbol, kinds: str, fallback: Any,
-                    code: str = "f4", into: bool = False) -> Callable[..., Any]:
+                    code: str = "f4", into: bool = False, references: int = 0) -> Callable[..., Any]:
     """A function of arrays (and numbers) that computes `formula`, and calls one of `fallback` where it cannot.
 
-    With `into` it has one argument more: the array to write to, which may be one of the others.
+    With `into` it has one argument more: the array to write to, which may be one of the others. `references`: see
+    `elementwise_function`.
     """
     text = repr(formula)
     if code == "f8" and any(f"{word}(" in text for word in SINGLE_ONLY):
@@ -43,7 +44,7 @@ def compile_formula(name: str, formula: Symbol, kinds: str, fallback: Any,
         formula = formula.arguments[0]  # what is stored is rounded anyhow
     out = DTYPES["?"] if formula.is_mask else dtype_of(code)
     return way.elementwise_function(name, _address([(way.OUT, formula)], kinds, code), _arguments(kinds, code), out, fallback,
-                                    result=result, alone_below=ALONE_BELOW)
+                                    result=result, alone_below=ALONE_BELOW, references=references)
 
 
 def compile_update(written: list[tuple[int, Symbol]], kinds: str) -> Callable[..., Any]:

@@ -29,6 +29,10 @@ not_compiled: set[str] = set()
 _lock = threading.RLock()
 _unavailable: str | None = None
 
+# How many references to a gradient there are while its rule runs, if they are all the engine's; 0 if that cannot be told.
+walk_references = 0
+
+
 class Standing:
     """Stands in the places of a function until it is hot."""
 
@@ -68,10 +72,11 @@ class Warm(Standing):
     """An elementwise function that will be compiled. `trace(symbols)` gives its formula; `numpy` is what it does until then."""
 
     def __init__(self, name: str, numpy: Callable[..., Any], trace: Callable[..., Any], into: bool = False,
-                 is_rule: bool = False) -> None:
+                 is_rule: bool = False, last: bool = False) -> None:
         super().__init__(name, numpy)
         self.trace = trace
         self.is_rule = is_rule
+        self.last = last  # nobody but the engine's walk has its first argument, which is not read again
         self.into = into  # the last argument is the array to write to
         # By kinds and dtype of the arguments, and by those that are neither arrays nor numbers.
         self.made: dict[Any, Callable[..., Any]] = {}
@@ -127,7 +132,8 @@ class Warm(Standing):
                     raise Untraceable("it gives its argument back, which costs nothing")
                 # What it was not made for comes back here; in the end it is NumPy's.
                 fallback = self._declined if first else numpy, numpy
-                compiled = compile_formula(self.name, formula, variable, fallback, code, self.into)
+                compiled = compile_formula(self.name, formula, variable, fallback, code, self.into,
+                                           walk_references if self.last else 0)
         counts["numpy" if compiled is None else "native"] += 1
         if compiled is None and "?" not in kinds:
             not_compiled.add(self.name)
