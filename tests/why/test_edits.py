@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from whygrad.optim.optimizer import OPTIMIZERS
 from whygrad.why.answers import Answer, Edit, Explanation
 from whygrad.why.edits import MENDERS, edits_for
 from whygrad.why.edits.apply import moved, with_lines
@@ -575,6 +576,7 @@ class Ran:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if watch is not None:
+                OPTIMIZERS.clear()  # those of earlier programs may not be collected yet
                 watch.start()
             try:
                 exec(compile(self.text, name, "exec"), scope)

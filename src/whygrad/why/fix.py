@@ -34,6 +34,9 @@ FLAT = {"zero-factor", "zero-local-derivative"}
 EXPECTED = {"stale-grad-after-freeze": {"frozen", "never-required-grad"}, "broadcast-loss": FLAT, "nan-derivative": FLAT,
             "missing-detach": {"detach", "unused-in-loss", "grad-mode-off"}}
 
+# The loss was computed from tensors none of which requires grad.
+NOTHING_TRACKED = "never-required-grad"
+
 Problem = dict[str, Any]
 
 
@@ -169,6 +172,11 @@ class Fixer:
             expected = [a for a in outcome.answers if _is_at(a, problem, edit) and
                         a["category"] in EXPECTED.get(problem["category"], ())]
             outcome.answers = [a for a in outcome.answers if a not in expected]
+            if is_error(problem) and problem["category"] != NOTHING_TRACKED and any(
+                    _is_at(a, problem, edit) and a["category"] == NOTHING_TRACKED for a in outcome.answers):
+                # Asking some other tensor for a gradient would silence that, and connect nothing.
+                reason = reason or "it is still not connected to what is trained"
+                continue
             verdict, uncovered = judge(state.outcome, outcome, problem, edit)
             after = State(files, outcome, [_as_at_first(problem, state.edits)], edits=[*state.edits, edit])
             if verdict == "good":
@@ -271,7 +279,7 @@ def _key(problem: Problem) -> tuple[Any, ...]:
 
 
 def headline(problem: Problem) -> str:
-    return str(problem.get("headline", problem["symptom"]))
+    return str(problem["headline"])
 
 
 def is_error(problem: Problem) -> bool:

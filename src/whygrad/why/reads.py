@@ -56,6 +56,9 @@ def _left_alone(q: Question) -> bool:
     """A parameter of a model that is a constant by intention: it is frozen or kept out of the graph, and nothing trains it."""
     if q.owner is None or not q.owner.registered or q.watch.module_attribute(q.t) is not None:
         return False
+    latest = next((trace for trace in q.watch.latest_first() if trace.stores), None)
+    if latest is None or not any(q.watch.holders(leaf) for leaf in latest.leaves):
+        return False  # that backward trains nothing else either
     if not any(q.watch.holders(p) for p in q.owner.module.parameters()):
         return True
     # Part of a model whose other part is trained. An optimizer of whatever requires grad says nothing of the intention.

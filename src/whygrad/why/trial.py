@@ -124,7 +124,8 @@ def main() -> None:
         raise
     finally:
         answers = watch.stop()
-        told["answers"] = [{**a.to_dict(), "edits": [e.to_dict() for e in a.explanation.edits()]} for a in answers]
+        told["answers"] = [{**a.to_dict(), "headline": a.explanation.headline,
+                            "edits": [e.to_dict() for e in a.explanation.edits()]} for a in answers]
         if listener is not None:
             told["asked"] = listener.answer(told.get("error", ""), told.get("error_line", 0))
         Path(order["report"]).write_text(json.dumps(told))

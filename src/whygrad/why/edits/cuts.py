@@ -233,10 +233,12 @@ def _switch_back(case: Case, source: Source, call: ast.Call) -> Iterator[Changes
 
 
 def surrogate(case: Case) -> Iterator[Changes]:
-    """An operation without a derivative: a cast can go, a counted error becomes cross entropy."""
+    """An operation without a derivative: a cast can go, a sample be reparameterised, a counted error become cross entropy."""
     for cut in case.causes:
         source = cut.source
         for node in ast.walk(cut.node):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sample":
+                yield Changes(source).span(end(node.func.value), end(node.func), ".rsample")
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in INTEGER_CASTS:
                 yield Changes(source).drop_suffix(node.func, node)
         yield from _cross_entropy(case, cut)
