@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from whygrad import dtypes
 from whygrad._apply import apply, compiled, tracked_nodes
 from whygrad._inplace import check_castable, check_inplace
@@ -261,7 +263,7 @@ def _check_integer_power(dtype: dtypes.dtype, exponent: Any) -> None:
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """`input` to the power of `exponent`; one of them may be a number."""
     if (type(exponent) is int or type(exponent) is float) and out is None and isinstance(input, Tensor) and (
-            input._array.dtype.kind == "f"):
+            input._array.dtype.kind == "f" and input._array.dtype.itemsize > 2):
         return apply(TABLE["pow_number"], input, exponent=exponent)
     a, b = as_operand(input), as_operand(exponent)
     if a is NotImplemented or b is NotImplemented or not (isinstance(a, Tensor) or isinstance(b, Tensor)):
@@ -269,7 +271,8 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     dtype = result_dtype(a, b)
     if not isinstance(b, Tensor):
         _check_integer_power(dtype, b)
-        result = apply(TABLE["pow_number"], cast(a, dtype.numpy), exponent=as_number(b, dtype, "pow"))
+        exponent = float(np.float16(b)) if dtype is dtypes.float16 else as_number(b, dtype, "pow")  # torch rounds it too
+        result = apply(TABLE["pow_number"], cast(a, dtype.numpy), exponent=exponent)
     else:
         POW.check(dtype)
         a, b = promote("pow", a, b, dtype=dtype)

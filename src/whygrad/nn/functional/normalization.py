@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad import dtypes
 from whygrad._apply import apply
 from whygrad._tensor import Size
 from whygrad.backends import raw
@@ -52,7 +53,7 @@ def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, ep
     """`input` over its root mean square over the last dims, then `* weight`."""
     axis = _trailing_axes(input, normalized_shape, weight, None)
     if eps is None:
-        eps = float(np.finfo(input._array.dtype).eps)
+        eps = dtypes.finfo(input.dtype).eps
     mean = input.pow(2).mean(axis, keepdim=True)
     result = input * apply(TABLE["add_number"], mean, value=eps).rsqrt()
     return result if weight is None else result * weight
