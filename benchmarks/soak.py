@@ -102,7 +102,8 @@ def work() -> None:
     """Read numbers of programs, write their results."""
     import whygrad
 
-    out = io.BufferedWriter(io.FileIO(1, "w", closefd=False))  # buffered whatever PYTHONUNBUFFERED says: it must write all that it is given
+    # Buffered whatever PYTHONUNBUFFERED says: it must write all that it is given.
+    out = io.BufferedWriter(io.FileIO(1, "w", closefd=False))
     for line in sys.stdin:
         try:
             answer: Any = [np.ascontiguousarray(x) for x in program(whygrad, int(line))]
