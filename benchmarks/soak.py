@@ -8,6 +8,7 @@ runs one again and prints what it does. It exits with 1 if anything was found.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import pickle
 import random
@@ -101,14 +102,16 @@ def work() -> None:
     """Read numbers of programs, write their results."""
     import whygrad
 
+    # Buffered whatever PYTHONUNBUFFERED says: it must write all that it is given.
+    out = io.BufferedWriter(io.FileIO(1, "w", closefd=False))
     for line in sys.stdin:
         try:
             answer: Any = [np.ascontiguousarray(x) for x in program(whygrad, int(line))]
         except Exception as error:
             answer = f"{type(error).__name__}: {error}"
         data = pickle.dumps(answer)
-        sys.stdout.buffer.write(len(data).to_bytes(8, "little") + data)
-        sys.stdout.buffer.flush()
+        out.write(len(data).to_bytes(8, "little") + data)
+        out.flush()
 
 
 class Worker:
