@@ -16,6 +16,7 @@ from whygrad.autograd.modes import modes
 from whygrad.backends import tensor as xp
 from whygrad.func.batched import BatchLevel, spread, with_batches_of
 from whygrad.functional.fresh import warn
+from whygrad.functional.run import FUNCTIONS
 from whygrad.utils._pytree import tree_flatten, tree_unflatten
 
 _whygrad_internal_ = True
@@ -180,7 +181,7 @@ def looped(function: Callable[..., Any], args: Arguments, kwargs: Options) -> An
 
     found = [tree_flatten(with_levels(modes.levels[:place], element, i)) for i in range(level.size)]
     columns = zip(*[results for results, _ in found], strict=True)
-    stacked = [level.closed(with_levels(modes.levels[:place], xp.stack, *column, axis=0)) if isinstance(column[0], Tensor)
+    stacked = [level.closed(with_levels(modes.levels[:place], FUNCTIONS["stack"], column)) if isinstance(column[0], Tensor)
                else column[0] for column in columns]
     return tree_unflatten(stacked, found[0][1])
 
