@@ -163,7 +163,9 @@ def masked_select(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics:
     """With a mask for all, the places are known."""
     (x, mask), (_, mask_has) = level.opened(inputs)
     if mask_has:
-        return refused(level, row, inputs, statics)
+        raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this "
+                           "because for each batch this would return a differently shaped Tensor. Please file an issue at "
+                           "https://github.com/pytorch/pytorch/issues if you need this feature.")
     shape = statics.get("shape", inputs[0]._array.shape)
     places = wrap(np.flatnonzero(np.broadcast_to(mask._array, shape)))
     if row.name == "masked_select":
