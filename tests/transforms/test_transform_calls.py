@@ -160,6 +160,33 @@ VMAP = {
         t.arange(48.0).reshape(2, 1, 1, 4, 6).sin()),
     "einsum": lambda t: t.func.vmap(lambda a, b: t.einsum("ij,jk->ki", a, b), in_dims=(0, None))(
         t.arange(12.0).reshape(2, 2, 3), t.arange(12.0).reshape(3, 4)),
+    "masked_scatter": lambda t: t.func.vmap(lambda a: t.masked_scatter(a, a > 0, a * 10))(m(t)),
+    "masked_scatter of a shared mask": lambda t: t.func.vmap(
+        t.func.grad(lambda a: (t.masked_scatter(x(t), x(t) > 0, a) ** 2).sum()))(m(t)),
+    "masked_scatter of too little": lambda t: t.func.vmap(lambda a: t.masked_scatter(a, a < 9, a[:1]))(m(t)),
+    "lstsq": lambda t: t.func.vmap(lambda a, b: tuple(t.linalg.lstsq(a, b)))(*_equations(t)),
+    "lstsq by svd": lambda t: t.func.vmap(lambda a, b: tuple(t.linalg.lstsq(a, b, driver="gelsd")))(*_equations(t)),
+    "grad of lstsq": lambda t: t.func.vmap(t.func.grad(lambda a, b: t.linalg.lstsq(a, b)[0].sum()))(*_equations(t)),
+    "bags of indices": lambda t: t.func.vmap(lambda i: t.nn.functional.embedding_bag(i, t.arange(12.0).reshape(4, 3)))(
+        t.tensor([[[0, 1], [2, 3]], [[1, 1], [0, 2]]])),
+    "counts of different numbers": lambda t: t.func.vmap(t.bincount)(t.tensor([[0, 1, 1], [2, 2, 0]])),
+    "as_strided": lambda t: t.func.vmap(lambda a: a.as_strided((2,), (1,), 1))(m(t)),
+    "as_strided into others": lambda t: t.func.vmap(lambda a: a.as_strided((3,), (1,), 1))(m(t)),
+    "as_strided before it": lambda t: t.func.vmap(lambda a: a.as_strided((3,), (1,), -1))(m(t)),
+    "as_strided with strides left out": lambda t: t.func.vmap(lambda a: a.as_strided((3,), (1, 2)))(m(t)),
+    "item of several": lambda t: t.func.vmap(lambda a: a.item())(m(t)),
+    "unique": lambda t: t.func.vmap(lambda a: t.unique(a))(m(t)),
+    "masked_select": lambda t: t.func.vmap(lambda a: a.masked_select(a > 0))(m(t)),
+    "equal": lambda t: t.func.vmap(lambda a: t.equal(a, a))(m(t)),
+    "equal of others": lambda t: t.func.vmap(lambda a: a * t.equal(x(t), x(t)))(m(t)),
+    "allclose": lambda t: t.func.vmap(lambda a: t.allclose(x(t), a))(m(t)),
+    "mm of vectors": lambda t: t.func.vmap(lambda a: t.mm(a, m(t)))(m(t)),
+    "mv of vectors": lambda t: t.func.vmap(lambda a: t.mv(a, a))(m(t)),
+    "bmm of vectors": lambda t: t.func.vmap(lambda a: t.bmm(a, a))(m(t)),
+    "clone in another layout": lambda t: t.func.vmap(lambda a: a.clone(memory_format=t.channels_last))(m(t)),
+    "contiguous in another layout": lambda t: t.func.vmap(lambda a: a.contiguous(memory_format=t.channels_last))(m(t)),
+    "new_empty_strided": lambda t: t.tensor(
+        t.func.vmap(lambda a: a.new_empty_strided((2, 3), (3, 1)))(m(t)).stride()),
     "dtypes": lambda t: t.func.vmap(lambda a, b: a + b)(t.tensor([1, 2]), t.tensor([0.5, 1.5])),
 }
 
@@ -170,6 +197,10 @@ def _f(a: Any) -> Any:
 
 def _one(a: Any) -> int:
     return 1
+
+
+def _equations(t: Any) -> Any:
+    return t.arange(12.0).reshape(2, 3, 2).sin(), t.arange(6.0).reshape(2, 3, 1).cos()
 
 
 def _put(a: Any, i: Any) -> Any:

@@ -22,7 +22,7 @@ from whygrad.ops.table import TABLE, NoGrad
 # Applied to one element after the other, as torch does for most of them.
 LOOPED = {
     "bincount", "ctc_loss", "ctc_loss_backward", "embedding_bag", "embedding_bag_backward", "embedding_bag_weights_backward",
-    "histogram", "lstsq", "masked_place", "masked_scatter", "masked_scatter_backward", "multi_margin_loss",
+    "histogram", "multi_margin_loss",
     "multi_margin_loss_backward", "multilabel_margin_loss", "multilabel_margin_loss_backward", "pack_padded_sequence",
     "pack_padded_sequence_backward", "pad_packed_sequence",
 }

@@ -80,6 +80,11 @@ def concerned(tensors: Any) -> int | None:
     return None
 
 
+def is_batched(t: Tensor) -> bool:
+    """Whether a tensor stands for a batch: then its `_array` says how one element lies, and has no numbers."""
+    return hasattr(t, "_whole")
+
+
 def interpret(row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     """Apply a row under the levels that are at work."""
     levels = modes.levels

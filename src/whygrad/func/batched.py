@@ -108,6 +108,9 @@ class BatchedTensor(Tensor):
     def untyped_storage(self) -> Any:
         raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
 
+    def item(self) -> NoReturn:
+        raise RuntimeError(ITEM)
+
     def resize_(self, *sizes: Any) -> Tensor:
         raise NotImplementedError("vmap: resize_() of a batch is not supported")
 

@@ -14,8 +14,9 @@ from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.levels import concerned, with_levels
 from whygrad.autograd.modes import modes
 from whygrad.backends import tensor as xp
-from whygrad.func.batched import BatchLevel, spread, with_batches_of
+from whygrad.func.batched import BatchedTensor, BatchLevel, spread, with_batches_of
 from whygrad.functional.fresh import warn
+from whygrad.functional.run import FUNCTIONS
 from whygrad.utils._pytree import tree_flatten, tree_unflatten
 
 _whygrad_internal_ = True
@@ -180,12 +181,26 @@ def looped(function: Callable[..., Any], args: Arguments, kwargs: Options) -> An
 
     found = [tree_flatten(with_levels(modes.levels[:place], element, i)) for i in range(level.size)]
     columns = zip(*[results for results, _ in found], strict=True)
-    stacked = [level.closed(with_levels(modes.levels[:place], xp.stack, *column, axis=0)) if isinstance(column[0], Tensor)
+    stacked = [level.closed(with_levels(modes.levels[:place], FUNCTIONS["stack"], column)) if isinstance(column[0], Tensor)
                else column[0] for column in columns]
     return tree_unflatten(stacked, found[0][1])
 
 
+NO_RULE = {
+    "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
+    "allclose": "vmap over torch.allclose isn't supported yet. Please file an issue at "
+                "https://github.com/pytorch/pytorch/issues if you need this feature.",
+}
+
+
+def refused(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
+    """A function that gives a number, which would not be the same for all elements."""
+    if any(isinstance(x, BatchedTensor) for x in (*args, *kwargs.values())):
+        raise RuntimeError(NO_RULE[function.__name__])
+    return function(*args, **kwargs)
+
+
 WAYS: dict[str, Callable[[Callable[..., Any], Arguments, Options], Any]] = {
     "like": like, "sized": sized, "randint": randint, "randperm": randperm, "random": of_elements, "normal": normal,
-    "random_in_place": in_place, "random_by_element": by_element, "looped": looped,
+    "random_in_place": in_place, "random_by_element": by_element, "looped": looped, "refused": refused,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -327,8 +328,11 @@ def _masked_scatter_arguments(self: Tensor, mask: Any, source: Any) -> Any:
     if mask._array.dtype != np.bool_:
         raise RuntimeError("masked_scatter_ only supports boolean masks, but got mask with dtype "
                            f"{mask.dtype.scalar_name}")
-    wide = np.broadcast_to(mask._array, broadcast_shapes(mask._array.shape, self._array.shape))
-    if source._array.size < np.count_nonzero(wide):
+    shape = broadcast_shapes(mask._array.shape, self._array.shape)
+    # A mask with a batch may select more for one element than for another.
+    selected = np.count_nonzero(mask._numbers, axis=tuple(range(-mask._array.ndim, 0)))
+    times = math.prod(shape) // max(mask._array.size, 1)
+    if source._array.size < np.max(selected, initial=0) * times:
         raise RuntimeError("Number of elements of source < number of ones in mask")
     return (mask, source), {}
 

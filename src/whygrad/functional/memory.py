@@ -9,6 +9,7 @@ import numpy as np
 
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor
+from whygrad.autograd.levels import is_batched
 from whygrad.autograd.modes import modes
 from whygrad.backends.numpy_layout import address, storage
 from whygrad.functional.arguments import read_int, read_sizes, read_tensor
@@ -38,6 +39,10 @@ def _order(memory_format: Any, input: Tensor) -> str:
         return "C"
     if memory_format in (channels_last, channels_last_3d):
         rank = 4 if memory_format is channels_last else 5
+        if modes.levels and is_batched(input):
+            name = "ChannelsLast" if rank == 4 else "ChannelsLast3d"
+            raise RuntimeError("NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format "
+                               f"torch.preserve_format or torch.contiguous_format (got {name})")
         if input._array.ndim != rank:
             raise RuntimeError(f"required rank {rank} tensor to use {str(memory_format).removeprefix('torch.')} format")
         return "channels last"
@@ -49,6 +54,9 @@ def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
     array = self._array
     if memory_format in (channels_last, channels_last_3d):
         rank = 4 if memory_format is channels_last else 5
+        if modes.levels and is_batched(self):
+            raise RuntimeError("NYI: querying is_contiguous inside of vmap for memory_format other than "
+                               "torch.contiguous_format")
         return bool(array.ndim == rank and array.transpose(0, *range(2, rank), 1).flags.c_contiguous)
     return bool(array.flags.c_contiguous)
 
@@ -105,6 +113,9 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
     owner, start = storage(array)
     here = start // array.itemsize
     offset = here if storage_offset is None else storage_offset
+    if modes.levels and is_batched(input):
+        from whygrad.func.batching.layout import check_within_element
+        check_within_element(input, (shape, strides, offset), (array.shape, element_strides(array), here))
     if len(shape) != len(strides):
         raise RuntimeError("mismatch in length of strides and shape")
     if strides and min(strides) < 0:

@@ -16,7 +16,7 @@ from whygrad.functional.arguments import invalid_combination, is_number, read_in
 from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
 from whygrad.functional.outs import with_outs
 from whygrad.functional.reduction import read_axes
-from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
+from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, rows, run_inplace, with_out
 from whygrad.functional.shape import sizes
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast, promote, result_dtype
@@ -25,6 +25,7 @@ _whygrad_internal_ = True
 
 
 @public()
+@made_under_transforms("refused")
 def equal(input: Any, other: Any) -> bool:
     """Whether two tensors have the same shape and elements."""
     read_tensor("equal", input)
@@ -50,6 +51,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
 
 
 @public()
+@made_under_transforms("refused")
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements are close to each other (see `isclose`)."""
     _check_tolerances(input, other, rtol, atol, "allclose")
@@ -272,6 +274,7 @@ def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Tensor:
 
 
 @public(function=False)
+@made_under_transforms("like")
 def new_empty_strided(self: Any, size: Any, stride: Any, *, dtype: Any = None, **place: Any) -> Tensor:
     """An uninitialised tensor with these strides, in the dtype of this one."""
     return FUNCTIONS["empty_strided"](size, stride, dtype=dtype or self.dtype, **place)  # type: ignore[no-any-return]

@@ -163,13 +163,39 @@ def masked_select(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics:
     """With a mask for all, the places are known."""
     (x, mask), (_, mask_has) = level.opened(inputs)
     if mask_has:
-        return refused(level, row, inputs, statics)
+        raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this "
+                           "because for each batch this would return a differently shaped Tensor. Please file an issue at "
+                           "https://github.com/pytorch/pytorch/issues if you need this feature.")
     shape = statics.get("shape", inputs[0]._array.shape)
     places = wrap(np.flatnonzero(np.broadcast_to(mask._array, shape)))
     if row.name == "masked_select":
         return level.closed(xp.index_select(xp.reshape(x, shape=(level.size, math.prod(shape))), places, axis=1))
     flat = xp.index_select_backward(x, places, shape=(level.size, math.prod(shape)), axis=1)
     return level.closed(xp.reshape(flat, shape=(level.size, *shape)))
+
+
+def _in_order(xp: Any, mask: Any, shape: tuple[int, ...]) -> Any:
+    """For each element of this shape, how many before it the mask selects: the place of its value among the values."""
+    counted = xp.cumsum(_flat(xp, xp.expand(mask, shape=shape)).long(), axis=0)
+    return xp.maximum(counted - 1, wrap(np.zeros((), np.int64)))
+
+
+def _masked_scatter(xp: Any, x: Any, mask: Any, src: Any) -> Any:
+    shape = tuple(x.shape)
+    if not math.prod(src.shape):
+        return xp.clone(x)
+    taken = xp.gather(_flat(xp, src), _in_order(xp, mask, shape), axis=0)
+    return xp.where(mask, xp.reshape(taken, shape=shape), x)
+
+
+def _masked_scatter_backward(xp: Any, x: Any, mask: Any, *, shape: tuple[int, ...]) -> Any:
+    chosen = _flat(xp, xp.where(mask, x, 0))
+    first = xp.gather_backward(chosen, _in_order(xp, mask, tuple(x.shape)), shape=(max(math.prod(shape), 1),), axis=0)
+    return xp.reshape(xp.slice(first, axis=0, start=0, stop=math.prod(shape), step=1), shape=shape)
+
+
+def _masked_place(xp: Any, x: Any, mask: Any, *, shape: tuple[int, ...]) -> Any:
+    return _masked_scatter(xp, wrap(np.zeros(shape, x._array.dtype)), mask, x)
 
 
 RULES = {
@@ -185,6 +211,7 @@ RULES = {
     "index_fill": by_gathering(_index_fill, of_value=True),
     "masked_fill": by(lambda xp, x, mask, value: xp.where(mask, value, x)),
     "masked_select": masked_select, "masked_select_backward": masked_select,
-    "take": by(_take), "take_backward": by(_take_backward), "put": by(_put),
+    "masked_scatter": by(_masked_scatter), "masked_scatter_backward": by(_masked_scatter_backward),
+    "masked_place": by(_masked_place), "take": by(_take), "take_backward": by(_take_backward), "put": by(_put),
     **dict.fromkeys(("nonzero", "unique", "unique_dim", "unique_consecutive"), refused),
 }

@@ -182,6 +182,12 @@ def qr(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, 
     return level.closed([spread(q, level.size) if statics["mode"] == "r" else q, r])
 
 
+def lstsq(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+    """What a driver does not give is a vector of length 0, for any number of matrices."""
+    found = apply(row, *wholes_of(level, inputs), **statics)
+    return level.closed([t if t._array.shape[0] == level.size else spread(t, level.size) for t in found])
+
+
 def _upper(n: int) -> Tensor:
     rows, columns = np.triu_indices(n, 1)
     return wrap(rows * n + columns)
@@ -208,7 +214,7 @@ RULES = {
                      "both_triangles", "scaled_dot_product_flash_attention_for_cpu",
                      "scaled_dot_product_flash_attention_for_cpu_backward", "recurrent_layer", "mkldnn_rnn_layer",
                      "pad_sequence", "cross", "diagonal_copy", "dist", "lu_solve", "ormqr"), defined),
-    "block_diag": by(_block_diag), "solve_ex": solve, "qr": qr,
+    "block_diag": by(_block_diag), "solve_ex": solve, "qr": qr, "lstsq": lstsq,
     "sum_all": by(lambda xp, x: xp.sum(x, axis=None, keepdims=False)),
     "mean_all": by(lambda xp, x: xp.mean(x, axis=None, keepdims=False)),
     "filled": by(_filled),

@@ -11,12 +11,14 @@ from whygrad import dtypes
 from whygrad._apply import apply
 from whygrad._tensor import wrap
 from whygrad.errors import user_stacklevel
+from whygrad.functional.run import made_under_transforms
 from whygrad.nn.functional.regularization import renormalize
 from whygrad.ops.table import TABLE
 
 _whygrad_internal_ = True
 
 
+@made_under_transforms("looped")
 def embedding_bag(input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2,
                   scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
                   per_sample_weights: Any = None, include_last_offset: bool = False,
