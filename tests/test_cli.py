@@ -124,6 +124,16 @@ def test_what_cannot_be_run(tmp_path: Path) -> None:
     assert call([*RUN, "--nonsense", "x.py"], tmp_path).returncode == 2
 
 
+def test_overflow_is_no_event(tmp_path: Path) -> None:
+    """NumPy warns of it, torch does not; a program's own NumPy still does."""
+    done = same(tmp_path, "-c", """if True:
+        import torch
+        x = torch.full((10,), 3e38)
+        print(x + x, x * x, x - -x, x.sum(), x.mean(), x.reshape(2, 5) @ x.reshape(5, 2), x.add_(x))
+    """)
+    assert done.stderr == ""
+
+
 def test_encoding_cookie(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_bytes("# -*- coding: latin-1 -*-\nprint(ascii('ä'))\n".encode("latin-1"))
     same(tmp_path, "script.py")

@@ -359,7 +359,7 @@ def _scope(layout: Layout) -> dict[str, Any]:
 
     row = layout.row
     scope: dict[str, Any] = {
-        "_whygrad_internal_": True, "asarray": np.asarray, "ascontiguousarray": np.ascontiguousarray,
+        "__name__": "whygrad.rows", "_whygrad_internal_": True, "asarray": np.asarray, "ascontiguousarray": np.ascontiguousarray,
         "check_broadcast": check_broadcast, "fill_missing": fill_missing,
         "follow": follow, "forward": layout.forward,
         "getframe": sys._getframe, "layout": layout, "make_view": make_view, "merge": why.merge, "modes": modes,

@@ -6,6 +6,7 @@ array. Setting the variable behind it costs a fifth of that.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,8 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 # are what programs are made of. (The backward pass is silenced as a whole.)
 BARE = frozenset({"add", "sub", "rsub", "mul", "mm", "mv", "vm", "dot", "outer", "linear", "linear_folded", "matmul_folded",
                   "matmul_vector", "sum", "sum_all", "sum_to", "mean", "mean_all"})
+# What they warn of is not shown, unless a program asks for all there is.
+warnings.filterwarnings("ignore", ".* encountered in ", RuntimeWarning, r"whygrad\.")
 
 # Rows that would warn because they are made of such, and are silenced as they are looked up.
 SILENCED = frozenset({
