@@ -43,7 +43,8 @@ LAYOUTS: dict[str, Callable[..., Any]] = {
 }
 PAIRS: dict[str, Callable[..., Any]] = {
     "add": lambda T, a, b: a + b, "sub": lambda T, a, b: a - b, "mul": lambda T, a, b: a * b * 0.5,
-    "div": lambda T, a, b: a / (b * b + 1.0), "maximum": lambda T, a, b: T.maximum(a, b), "atan2": lambda T, a, b: T.atan2(a, b * b + 0.5),
+    "div": lambda T, a, b: a / (b * b + 1.0), "maximum": lambda T, a, b: T.maximum(a, b),
+    "atan2": lambda T, a, b: T.atan2(a, b * b + 0.5),
 }
 
 
