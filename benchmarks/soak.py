@@ -39,11 +39,12 @@ LAYOUTS: dict[str, Callable[..., Any]] = {
     "step": lambda T, x: x[::2], "narrow": lambda T, x: x[..., 1:] if x.shape[-1] > 1 else x,
     "flatten": lambda T, x: x.reshape(-1),
     "fold": lambda T, x: x.reshape(-1, 1), "first": lambda T, x: x[:1], "expand": lambda T, x: x[:1].expand(x.shape),
-    "sum": lambda T, x: x.sum(-1, keepdim=True), "mean": lambda T, x: x.mean(0, keepdim=True),
+    "sum": lambda T, x: x.sum(-1, keepdim=True) / 100, "mean": lambda T, x: x.mean(0, keepdim=True),
 }
 PAIRS: dict[str, Callable[..., Any]] = {
     "add": lambda T, a, b: a + b, "sub": lambda T, a, b: a - b, "mul": lambda T, a, b: a * b * 0.5,
-    "div": lambda T, a, b: a / (b * b + 1.0), "maximum": lambda T, a, b: T.maximum(a, b), "atan2": lambda T, a, b: T.atan2(a, b),
+    "div": lambda T, a, b: a / (b * b + 1.0), "maximum": lambda T, a, b: T.maximum(a, b),
+    "atan2": lambda T, a, b: T.atan2(a, b * b + 0.5),
 }
 
 
@@ -160,7 +161,7 @@ def difference(ours: Any, theirs: Any) -> str | None:
     for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"result {i} is {a.dtype}{a.shape}, should be {b.dtype}{b.shape}"
-        scale = np.abs(b[np.isfinite(b)]).max(initial=1e-3)
+        scale = np.abs(b[np.isfinite(b)]).max(initial=1.0)  # of numbers that cancel out only noise is left
         limit = scale * (1e-3 if a.dtype == np.float32 else 1e-9)
         with np.errstate(all="ignore"):
             wrong = ~((np.abs(a - b) <= limit) | (a == b) | (np.isnan(a) & np.isnan(b)))
