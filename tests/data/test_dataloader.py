@@ -126,6 +126,15 @@ class Behaving(Dataset):  # type: ignore[type-arg]
                 time.sleep(60)
             if self.bad == "unpicklable":
                 return lambda: None
+            if self.bad == "of a local class":
+                class Local(Exception):
+                    pass
+
+                raise Local("five is bad")
+            if self.bad == "sys.exit":
+                sys.exit(4)
+            if self.bad == "interrupt":
+                raise KeyboardInterrupt
         return i
 
 
@@ -239,6 +248,7 @@ def test_streams_in_workers(lengths: list[int], expected: Any) -> None:
         ("key", KeyError, "five"),
         ("arguments", RuntimeError, "Caught UnicodeDecodeError"),
         ("unpicklable", AttributeError, "pickle"),
+        ("of a local class", RuntimeError, "Caught Local in DataLoader worker process 0"),
     ],
 )
 def test_an_error_in_a_worker_comes_with_its_traceback(bad: str, kind: type[Exception], words: str) -> None:
@@ -269,7 +279,8 @@ def test_an_error_when_a_worker_begins() -> None:
         list(DataLoader(range(4), num_workers=2, worker_init_fn=init))
 
 
-@pytest.mark.parametrize(("bad", "note"), [("kill", "SIGKILL"), ("exit", "exit code is 3")])
+@pytest.mark.parametrize(("bad", "note"), [("kill", "SIGKILL"), ("exit", "exit code is 3"), ("sys.exit", "exit code is 4"),
+                                           ("interrupt", "exit code is 0")])
 def test_a_worker_that_dies_is_an_error(bad: str, note: str) -> None:
     iterator = iter(DataLoader(Behaving(bad), 2, num_workers=2, collate_fn=list))
     pid = iterator.workers.processes[0].pid  # type: ignore[attr-defined]

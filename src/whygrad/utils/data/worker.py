@@ -70,12 +70,13 @@ class Failure:
     """An exception of a worker, with its traceback as text."""
 
     def __init__(self, error: BaseException, worker: int) -> None:
-        self.kind = type(error)
+        self.kind: type[BaseException] = type(error)
+        self.name = self.kind.__name__
         self.where = f"in DataLoader worker process {worker}"
         self.text = "".join(traceback.format_exception(error))
 
     def raise_again(self) -> None:
-        message: str = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
+        message: str = f"Caught {self.name} {self.where}.\nOriginal {self.text}"
         if self.kind is KeyError:
             message = KeyErrorMessage(message)
         try:
@@ -221,4 +222,8 @@ def _pickled(tag: Any, data: Any, worker: int) -> Any:
     try:
         return ForkingPickler.dumps((tag, data), 5)
     except Exception as error:
-        return ForkingPickler.dumps((tag, Failure(error, worker)), 5)
+        if isinstance(data, Failure):
+            data.kind = RuntimeError  # a class that cannot travel, such as one made in a function
+        else:
+            data = Failure(error, worker)
+        return ForkingPickler.dumps((tag, data), 5)
