@@ -142,6 +142,61 @@ def _forward(t: Any, function: Any) -> Any:
         return forward_ad.unpack_dual(function.apply(forward_ad.make_dual(x(t), x(t) * 3)))
 
 
+@pytest.mark.parametrize("dims", [0, 1, -1, (1, 0), (0, None), (1, None)])
+def test_where_the_batch_is(dims: Any) -> None:
+    def run(t: Any) -> Any:
+        seen: list[Any] = []
+
+        class Own(t.autograd.Function):
+            @staticmethod
+            def forward(x: Any, y: Any) -> Any:
+                return x * 2
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                pass
+
+            @staticmethod
+            def vmap(info: Any, in_dims: Any, x: Any, y: Any) -> Any:
+                seen.append((info.batch_size, info.randomness, in_dims, tuple(x.shape), tuple(y.shape)))
+                return x * 2, in_dims[0]
+
+        result = t.func.vmap(Own.apply, dims)(t.arange(9.0).reshape(3, 3), t.ones(3, 3))
+        return result, repr(seen)
+
+    agree(run)
+
+
+def _by_name_only(t: Any) -> Any:
+    class Own(t.autograd.Function):
+        @staticmethod
+        def forward(x: Any, *, y: Any) -> Any:
+            return x + y
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any, *, y: Any) -> Any:
+            return x + y, 0
+
+    return Own
+
+
+BY_NAME_ONLY = {
+    "vmap": lambda t, f: t.func.vmap(lambda a: f.apply(a, y=x(t)))(m(t)),
+    "grad": lambda t, f: t.func.grad(lambda a: f.apply(a, y=x(t)).sum())(x(t)),
+    "jvp": lambda t, f: t.func.jvp(lambda a: f.apply(a, y=x(t)), (x(t),), (x(t),)),
+    "grad inside vmap": lambda t, f: t.func.vmap(t.func.grad(lambda a: f.apply(a, y=x(t)).sum()))(m(t)),
+}
+
+
+@pytest.mark.parametrize("name", BY_NAME_ONLY)
+def test_arguments_by_name_only(name: str) -> None:
+    agree(lambda t: BY_NAME_ONLY[name](t, _by_name_only(t)))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_custom_function(name: str) -> None:
     agree(lambda t: CASES[name](t, functions(t)), rtol=2e-5)

@@ -34,6 +34,14 @@ class FunctionMeta(type):
         members = {"__slots__": (), "__module__": "torch.autograd.function"}
         cls._backward_cls: Any = type(f"{name}Backward", (BackwardCFunction,), {**members, "_forward_cls": cls})
         cls._node_cls: Any = type(f"{name}Backward", (CustomNode,), members)
+        cls._generated: tuple[Any, Any] | None = None
+
+    def _generated_classes(cls) -> tuple[Any, Any]:
+        """Those of node and ctx while torch.func takes a derivative: there torch calls them otherwise."""
+        if cls._generated is None:
+            name, members = f"{cls.__name__}GeneratedBackward", {"__slots__": (), "__module__": "torch.autograd.function"}
+            cls._generated = type(name, (cls._node_cls,), members), type(name, (cls._backward_cls,), members)
+        return cls._generated
 
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
@@ -106,6 +114,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
         if kwargs:
+            if modes.transforming and separate:
+                from whygrad.func.custom import refuse_keyword_only
+                refuse_keyword_only(kwargs)
             args = _as_positional(cls.forward, args, kwargs, 0 if separate else 1)
         if special.on and modes.levels:
             from whygrad.func.custom import apply_under_transforms
@@ -118,6 +129,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         separate = cls._separate_context()
         node = cls._node_cls(cls, args)
         ctx = node.ctx
+        if special.derivatives and modes.derivatives:
+            node.__class__, ctx.__class__ = cls._generated_classes()
         if special.anomaly and node.recorded:
             from whygrad.autograd.anomaly import keep_trace
             keep_trace(node)

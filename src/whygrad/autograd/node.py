@@ -186,6 +186,11 @@ class Node(NodeInterface):
             return saved_attribute(self, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
+    def __dir__(self) -> list[str]:
+        from whygrad.autograd.saved_names import saved_attributes
+
+        return sorted({*super().__dir__(), *saved_attributes(self)})
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 

@@ -46,7 +46,7 @@ def push_forward(row: Row, inputs: Sequence[Any], statics: dict[str, Any], outs:
         found = re.match("the derivative for '(inplace version of )?(\\w+)", str(error))
         if found is None:
             raise
-        name = f"{found[2]}_" if found[1] else found[2]
+        name = f"{found[2]}_" if found[1] else {"zeta": "special_zeta"}.get(found[2], found[2])
         raise NotImplementedError(
             f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet.\nPlease "
             "file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we "

@@ -306,7 +306,8 @@ def as_saved_tensors(node: Node) -> Packed:
     for k, name in enumerate(layout.saved):
         value, counter, version = node.saved[3 * k:3 * k + 3]
         if name in layout.row.output_names:
-            part: Any = _new(node, value, counter, version, None, layout.row.output_names.index(name))
+            is_output = not isinstance(value, np.ndarray) or value.dtype.kind in "fcV"  # positions have no history
+            part: Any = _new(node, value, counter, version, None, layout.row.output_names.index(name) if is_output else None)
         elif layout.row.variadic:
             part = [_new(node, x, c, v, edge, None)
                     for x, c, v, edge in zip(value, counter, version, node.edges, strict=True)]

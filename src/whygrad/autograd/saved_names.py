@@ -15,14 +15,24 @@ _whygrad_internal_ = True
 
 # What torch calls the values that our rows name otherwise.
 _NAMES = {"a": "self", "x": "self", "b": "other", "out": "result", "out0": "result0", "out1": "result1", "axis": "dim",
-          "axes": "dims", "axis0": "dim0", "axis1": "dim1", "keepdims": "keepdim", "low": "min", "high": "max",
+          "axes": "dims", "axis0": "dim0", "axis1": "dim1", "axis2": "dim2", "keepdims": "keepdim", "low": "min", "high": "max",
           "slope": "negative_slope", "stop": "end"}
 _NAMES_OF_ROWS = {"pow": {"b": "exponent"}, "mm": {"b": "mat2"}, "bmm": {"b": "mat2"}, "cat": {"xs": "tensors"},
                   "stack": {"xs": "tensors"}, "addmm": {"c": "self", "a": "mat1", "b": "mat2"},
                   "addbmm": {"c": "self", "a": "batch1", "b": "batch2"}, "baddbmm": {"c": "self", "a": "batch1", "b": "batch2"},
-                  "addmv": {"c": "self", "a": "mat", "b": "vec"}, "pdist": {"ord": "p"}}
+                  "addmv": {"c": "self", "a": "mat", "b": "vec"}, "pdist": {"ord": "p"}, "mv": {"b": "vec"},
+                  "dot": {"b": "tensor"}, "embedding": {"index": "indices", "by_frequency": "scale_grad_by_freq"},
+                  "linear": {"x": "mat1", "weight": "mat2"},
+                  **{row: {"a": "tensor1", "b": "tensor2"} for row in ("addcmul", "addcdiv")},
+                  **{row: {"b": "target"} for row in ("mse_loss", "smooth_l1_loss", "huber_loss")},
+                  **{row: {"x": "input"} for row in ("convolution", "layer_norm", "batch_norm")},
+                  **{row: {"out1": "indices"} for row in ("max_along", "min_along", "median_along", "nanmedian_along", "topk",
+                                                          "sort", "kthvalue", "mode")}}
 # One axis where the row has a tuple of them.
 _ONE_AXIS = frozenset({"softmax", "log_softmax"})
+# Options that torch does not have.
+_OWN_OPTIONS = frozenset({"kind", "name", "reverse", "spatial", "count_pad", "divisor", "by_row"})
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def torch_name(row: Any, name: str) -> str:
@@ -45,16 +55,55 @@ def saved_attribute(node: Node, attribute: str) -> Any:
     raw = attribute.startswith("_raw_")
     wanted = attribute.removeprefix("_raw").removeprefix("_saved_")
     if layout is not None:
-        for k, name in enumerate(() if raw else layout.static):
-            if torch_name(layout.row, name) == wanted:
-                one = layout.row.name in _ONE_AXIS and name == "axis"
-                return node.static[k][0] if one else node.static[k]
+        options = {} if raw else _options(node, layout)
+        if wanted in options:
+            return options[wanted]
+        if layout.row.name == "linear" and wanted in ("self", "mat2"):
+            return _of_linear(node, layout, wanted, raw, attribute)
         for name in (*layout.row.inputs, *layout.row.output_names):
             if torch_name(layout.row, name) == wanted:
                 return _saved_value(node, layout.saved.index(name) if name in layout.saved else None, raw, wanted)
         if wanted == "indices" and layout.row.name == "index":
             return _indices(node, raw)
     raise AttributeError(f"'{type(node).__name__}' object has no attribute '{attribute}'")
+
+
+def _options(node: Node, layout: Any) -> dict[str, Any]:
+    """What is no tensor, by torch's names."""
+    found: dict[str, Any] = {"alpha": 1} if layout.row.name in ("add", "sub") else {}
+    for name, value in zip(layout.static, node.static if layout.static else (), strict=True):
+        if hasattr(value, "_fields"):
+            found |= value._asdict()
+        elif name == "reduction":
+            found[name] = _REDUCTIONS[value]
+        else:
+            one = layout.row.name in _ONE_AXIS and name == "axis"
+            found[torch_name(layout.row, name)] = value[0] if one else value
+    return found
+
+
+def _of_linear(node: Node, layout: Any, wanted: str, raw: bool, attribute: str) -> Any:
+    """In torch `linear` is `mm` or `addmm`, of the transposed weight."""
+    if wanted == "mat2":
+        weight = _saved_value(node, layout.saved.index("weight") if "weight" in layout.saved else None, raw, wanted)
+        return weight if raw or weight is None else weight.t()
+    if type(node).__name__ != "MmBackward0":
+        raise AttributeError(f"'{type(node).__name__}' object has no attribute '{attribute}'")
+    return _saved_value(node, layout.saved.index("x") if "x" in layout.saved else None, raw, wanted)
+
+
+def saved_attributes(node: Node) -> list[str]:
+    """The attributes that a node has by what it keeps."""
+    layout: Any = getattr(type(node), "layout", None)
+    if layout is None:
+        return []
+    kept = [torch_name(layout.row, name) for name in layout.saved]
+    if type(node).__name__ == "MmBackward0":
+        kept = ["self" if name == "mat1" else name for name in kept]
+    plain = [name for name, value in _options(node, layout).items()
+             if name not in _OWN_OPTIONS and (isinstance(value, (int, float, str, type(None))) or (
+                 isinstance(value, tuple) and all(isinstance(x, (int, float)) for x in value)))]
+    return [*[f"_saved_{name}" for name in (*kept, *plain)], *[f"_raw_saved_{name}" for name in kept]]
 
 
 def _saved_value(node: Node, k: int | None, raw: bool, torch_name: str) -> Any:

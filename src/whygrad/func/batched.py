@@ -64,10 +64,12 @@ def _one_of(whole: np.ndarray) -> UnreadArray:
 class BatchedTensor(Tensor):
     """One element of a batch, standing for all of them."""
 
-    __slots__ = ("_level", "_whole")
+    __slots__ = ("_dim", "_level", "_whole")
 
     _whole: Tensor
     _level: BatchLevel
+    # Where the caller of vmap had the batch, for those who get to see the whole: a custom Function, and repr.
+    _dim: int
 
     @property  # type: ignore[misc]
     def requires_grad(self) -> bool:
@@ -115,12 +117,17 @@ class BatchedTensor(Tensor):
         raise NotImplementedError("vmap: resize_() of a batch is not supported")
 
     def __repr__(self) -> str:
-        inner = "\n".join(f"    {line}" for line in repr(self._whole).splitlines())
-        return f"BatchedTensor(lvl={self._level.number}, bdim=0, value=\n{inner}\n)"
+        whole = self._whole
+        if self._dim:
+            from whygrad.func.vmap import moved
+            outer = modes.levels[:modes.levels.index(self._level)] if self._level in modes.levels else ()
+            whole = with_levels(outer, moved, whole, 0, self._dim)
+        inner = "\n".join(f"    {line}" for line in repr(whole).splitlines())
+        return f"BatchedTensor(lvl={self._level.number}, bdim={self._dim}, value=\n{inner}\n)"
 
 
-def batched(whole: Tensor, level: BatchLevel) -> BatchedTensor:
-    """One element of `whole`, whose first axis is the batch."""
+def batched(whole: Tensor, level: BatchLevel, dim: int = 0) -> BatchedTensor:
+    """One element of `whole`, whose first axis is the batch; it was axis `dim` of what the user gave."""
     t = object.__new__(BatchedTensor)
     t._array = _one_of(whole._array)
     t._node = t._grad = t._meta = None
@@ -130,6 +137,7 @@ def batched(whole: Tensor, level: BatchLevel) -> BatchedTensor:
     t._cause = whole._cause
     t._whole = whole
     t._level = level
+    t._dim = dim
     return t
 
 

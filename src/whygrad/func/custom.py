@@ -41,6 +41,17 @@ def apply_under_transforms(function: type[Function], args: tuple[Any, ...]) -> A
     return with_levels(levels[:place], levels[place].apply_function, function, args)
 
 
+def refuse_keyword_only(kwargs: dict[str, Any]) -> None:
+    """Arguments that can be given by name only: what torch says to them depends on the innermost transform."""
+    levels = modes.levels
+    derivative_is_inside = bool(modes.derivatives) and modes.derivatives[-1].depth == len(levels)
+    if not levels or derivative_is_inside or not isinstance(levels[-1], BatchLevel):
+        raise TypeError(f"custom_function_call_grad() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if any(isinstance(x, Tensor) for x in kwargs.values()):
+        raise NotImplementedError("Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only "
+                                  f"Tensors to autograd.Function. Got: {kwargs}")
+
+
 def _below(function: type[Function], args: tuple[Any, ...]) -> Any:
     """Apply under the levels that are left."""
     return apply_under_transforms(function, args) if modes.levels else function._recorded(args)[0]
@@ -152,7 +163,9 @@ def apply_batched(level: BatchLevel, function: type[Function], args: tuple[Any, 
         return wrapped if generated.several else wrapped[0]  # type: ignore[attr-defined]
     given, structure = tree_flatten(args)
     opened, has_batch = level.opened(given)
-    in_dims = tree_unflatten([0 if has else None for has in has_batch], structure)
+    places = [x._dim if has else None for x, has in zip(given, has_batch, strict=True)]
+    opened = [moved(x, 0, dim) if dim else x for x, dim in zip(opened, places, strict=True)]
+    in_dims = tree_unflatten(places, structure)
     returned = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *tree_unflatten(opened, structure))
     text = ("Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
             "the output. ")

@@ -99,7 +99,7 @@ def _run(func: Callable[..., Any], size: int, dims: list[int | None], leaves: li
     level = BatchLevel(size, randomness)
     fronts = [x if dim is None else moved(x, dim, 0) for x, dim in zip(leaves, dims, strict=True)]
     with transforming(), entered(level):
-        inputs = [x if dim is None else batched(x, level) for x, dim in zip(fronts, dims, strict=True)]
+        inputs = [x if dim is None else batched(x, level, dim) for x, dim in zip(fronts, dims, strict=True)]
         results, result_spec = tree_flatten(func(*tree_unflatten(inputs, spec), **kwargs))
     places = _out_dims(func, out_dims, result_spec)
     return tree_unflatten([unwrapped(t, level, dim, func) for t, dim in zip(results, places, strict=True)], result_spec)

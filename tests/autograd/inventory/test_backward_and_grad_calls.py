@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections import OrderedDict
 
 import pytest
@@ -135,6 +136,26 @@ def an_op_without_a_derivative(T):
     a = T.rand(2, requires_grad=True)
     y = T.nextafter(a, a)
     return y.requires_grad, type(y.grad_fn).__name__, told(lambda: y.sum().backward())
+
+
+@program
+def in_place_versions_without_a_derivative(T):
+    seen = []
+    for name in ("acosh_", "asinh_", "atanh_", "arccosh_", "sinh_", "digamma_"):
+        y = getattr((T.tensor([1.5, 2.5], requires_grad=True) * 1), name)()
+        seen += [y.requires_grad, type(y.grad_fn).__name__, told(lambda: y.sum().backward())]
+    return seen
+
+
+@program
+def dicts_of_inputs(T):
+    x, y = leaf(T), leaf(T)
+    (x * y).sum().backward(inputs={"a": x})
+    ordered = collections.OrderedDict(a=x)
+    return [x.grad, y.grad, T.autograd.grad((x * y).sum(), {1: x, None: y}),
+            T.autograd.grad((x * x).sum(), {"q": y}, materialize_grads=True), told(lambda: (x * y).sum().backward(inputs={})),
+            told(lambda: T.autograd.grad((x * y).sum(), {})), told(lambda: T.autograd.grad((x * x).sum(), {"q": y})),
+            told(lambda: (x * y).sum().backward(inputs=ordered)), told(lambda: T.autograd.grad((x * y).sum(), ordered))]
 
 
 @program

@@ -74,6 +74,15 @@ def vmap_of_old(T):
     return [call() for call in calls], [told(call) for call in wrong]
 
 
+@program
+def memory_of_other_elements(T):
+    vmap = importlib.import_module("torch._vmap_internals" if T is torch else "whygrad.func.legacy")._vmap
+    x = T.arange(10.0).reshape(2, 5)
+    wrong = (([5], [1], 1), ([5], [1], -1), ([5], [2], 0), ([5], [1, 2], 1))
+    return vmap(lambda a: a.as_strided([3], [1], 1))(x), [told(lambda: vmap(lambda a: a.as_strided(*geometry))(x))
+                                                          for geometry in wrong]
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)

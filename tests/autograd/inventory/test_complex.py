@@ -81,6 +81,20 @@ def second_derivatives(T):
     return T.autograd.gradgradcheck(lambda z: z**3, z), T.autograd.gradcheck(lambda z: (z.abs(), z.exp()), z)
 
 
+@program
+def views_across_dtypes(T):
+    base = T.complex(T.arange(1.0, 10.0).reshape(3, 3), T.arange(2.0, 11.0).reshape(3, 3).flip(0)).requires_grad_()
+
+    def written(write):
+        x = base.clone()
+        write(x)
+        (g,) = T.autograd.grad((x * x).abs().sum(), base)
+        return T.view_as_real(g)
+
+    return [written(lambda x: T.view_as_real(x).transpose(0, 1).mul_(2)), written(lambda x: x.T.real.mul_(2)),
+            written(lambda x: T.view_as_real(x.T)[..., 0].pow_(2)), written(lambda x: x.imag.add_(1))]
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)

@@ -409,6 +409,45 @@ def delayed_errors(T):
             T.autograd.grad(out(), safe), T.autograd.grad(out(), (x, safe))]
 
 
+@program
+def names_under_transforms(T):
+    seen = []
+    Fn = function(T, lambda x: x.clone(), lambda ctx, g: g, name="FooBar",
+                  setup_context=staticmethod(lambda ctx, inputs, output: None))
+
+    def f(x):
+        y = Fn.apply(x)
+        seen.append((type(y.grad_fn).__name__, y.grad_fn.name()))
+        return y.sum()
+
+    f(leaf(T))
+    T.func.grad(f)(T.ones(2))
+    T.func.grad(lambda x: T.func.grad(f)(x).sum())(T.ones(2))
+    T.func.vjp(f, T.ones(2))
+    f(leaf(T))
+    return seen
+
+
+@program
+def errors_have_the_names_of_their_functions(T):
+    class MyFunction(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return T.ones(10)
+
+    class Fails(MyFunction):
+        @staticmethod
+        def backward(ctx, g):
+            raise RuntimeError("intentional failure")
+
+    x = T.ones(5, 5, requires_grad=True)
+    return [told(lambda: cls.apply(x).sum().backward()) for cls in (MyFunction, Fails)]
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)

@@ -223,6 +223,15 @@ def nothing_in_it(T):
         return T.diagonal(ad.make_dual(a, b), offset=0)
 
 
+@program
+def without_a_forward_formula(T):
+    ad = T.autograd.forward_ad
+    with level(T):
+        dual, plain = ad.make_dual(T.ones(2), T.ones(2)), T.ones(2)
+        return [told(call) for call in (lambda: T.igamma(dual, dual), lambda: T.nextafter(dual, dual),
+                                        lambda: T.special.zeta(dual, plain), lambda: T.special.zeta(dual, dual))]
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program, warnings_too=False)  # torch compiles its forward mode the first time, and says so

@@ -68,6 +68,33 @@ def repeated_derivatives_of_a_custom_function(T):
     return seen
 
 
+@program
+def products_with_the_hessian_two_ways(T):
+    def f(x):
+        return (x**3 + x.exp() * x.flip(0)).sum()
+
+    seen = []
+    vector = T.tensor([0.5, -1.0, 2.0])
+    x = leaf(T)
+    f(x).backward(create_graph=True)
+    first = x.grad
+    seen += [first.detach(), first.requires_grad, type(first.grad_fn).__name__]
+    x.grad = None
+    first.backward(vector)
+    seen.append(x.grad)
+    (first,) = T.autograd.grad(f(x), x, create_graph=True)
+    return [*seen, T.autograd.grad(first, x, vector)]
+
+
+@program
+def gradients_accumulated_with_a_graph(T):
+    x = leaf(T)
+    (x**3).sum().backward(create_graph=True)
+    (x**2).sum().backward(create_graph=True)
+    (total,) = T.autograd.grad(x.grad.sum(), x)
+    return x.grad.detach(), total
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)

@@ -49,6 +49,34 @@ def values_by_name(T):
 
 
 @program
+def everything_a_node_lists(T):
+    F = T.nn.functional
+    x, y = T.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]], requires_grad=True), T.full((2, 3), 2.0, requires_grad=True)
+    made = [x * y, x + y, x - y, x / y, x**2, x**y, x.exp(), x.sin(), x.sum(), x.sum(1), x.t(), x.relu(), F.softmax(x, 1),
+            T.cat([x, y]), x[0], x.view(-1), x.permute(1, 0), x.unsqueeze(0), x.expand(2, 2, 3), x.clamp(1, 3), x.std(1),
+            x.norm(), x.index_select(0, T.tensor([0])), T.where(x.detach() > 1, x, y), F.gelu(x), F.elu(x), F.softplus(x),
+            F.mse_loss(x, y), F.binary_cross_entropy_with_logits(x, y.detach()), x.abs(), x.logsumexp(1), T.dot(x[0], y[0]),
+            x.unbind()[0], x.repeat(2, 1), x.flip(0), x.tril(), x.diagonal(), T.addcmul(x, x, y), T.lerp(x, y, 0.5), x @ y[0],
+            x.cumsum(0), T.bmm(x[None], y.t()[None]), x.max(1)[0]]
+    return [[(name, getattr(node, name)) for name in dir(node) if name.startswith("_saved_")]
+            for node in [t.grad_fn for t in made]]
+
+
+@program
+def a_linear_layer(T):
+    x, weight, bias = T.ones(2, 3, requires_grad=True), T.ones(4, 3, requires_grad=True), T.ones(4, requires_grad=True)
+    with_bias, without = T.nn.functional.linear(x, weight, bias).grad_fn, T.nn.functional.linear(x, weight).grad_fn
+    return [[getattr(node, name).detach() for name in names]
+            for node, names in ((with_bias, ("_saved_mat1", "_saved_mat2")), (without, ("_saved_self", "_saved_mat2")))]
+
+
+@program
+def a_convolution(T):
+    node = T.nn.functional.conv1d(T.ones(1, 1, 4, requires_grad=True), T.ones(1, 1, 2, requires_grad=True), stride=2).grad_fn
+    return [getattr(node, f"_saved_{name}") for name in ("input", "weight", "stride", "padding", "dilation", "groups")]
+
+
+@program
 def indices(T):
     a = T.ones(2, 2, requires_grad=True)
     index = T.tensor([0, 1])
