@@ -113,6 +113,10 @@ def test_compiled_ops_are_refused_when_called() -> None:
         whygrad.ops.load_library("lib.so")
     with pytest.raises(NotImplementedError, match=r"torch\.ops\.torchvision\.nms"):
         whygrad.ops.torchvision.nms(1)
+    whygrad.ops.load_library("lib/libtorchaudio.so")
+    assert whygrad.ops._torchaudio.is_align_available() is False
+    with pytest.raises(NotImplementedError, match=r"torch\.ops\.torchaudio\._lfilter_core_loop"):
+        whygrad.ops.torchaudio._lfilter_core_loop(1)
 
 
 
