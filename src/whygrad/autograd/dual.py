@@ -22,6 +22,7 @@ from whygrad.autograd.node import Node
 from whygrad.autograd.push_forward import push_forward
 from whygrad.autograd.views import replay
 from whygrad.backends import tensor as xp
+from whygrad.backends.numpy_layout import storage
 from whygrad.ops.layout import inverse_permutation
 from whygrad.ops.table import TABLE, Row
 
@@ -206,10 +207,19 @@ def memory_behind(t: Any) -> tuple[Tensor, Any] | None:
     return (whole, ()) if whole._view is None else (whole._view.base, whole._view.steps)
 
 
+def _place(array: np.ndarray) -> tuple[int, int]:
+    """Of which memory an array is a part: how large it is, and where the array begins."""
+    owner, start = storage(array)
+    return owner.nbytes, start
+
+
 def tangent_like(primal: Tensor, tangent: Tensor) -> Tensor:
     """The tangent in the layout of its primal, so that views of one are views of the other."""
-    if tangent._array.strides == primal._array.strides or primal._array.size < 2:
+    if not primal._array.size:
         return tangent
+    if tangent._array.strides == primal._array.strides or primal._array.size == 1:
+        is_alike = type(tangent) is not Tensor or tangent.requires_grad or _place(primal._array) == _place(tangent._array)
+        return tangent if is_alike else xp.clone(tangent, order="K")  # type: ignore[no-any-return]
     if is_expanded(primal._array):
         return tangent
     strides = primal._array.strides

@@ -9,7 +9,10 @@ import numpy as np
 from whygrad import dtypes
 from whygrad._inplace import bump, check_inplace
 from whygrad._tensor import Tensor
+from whygrad._tensor import source as source_of
+from whygrad.autograd.modes import modes
 from whygrad.functional.arguments import check_place, invalid_combination
+from whygrad.functional.c_names import c_name
 from whygrad.functional.convert import UntypedStorage
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.run import public
@@ -69,6 +72,9 @@ def storage(self: Tensor) -> TypedStorage:
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Let the tensor look at other memory: that of another tensor, or a storage with sizes and strides."""
     check_inplace(self, (self,))
+    if isinstance(source, Tensor) and source.dtype is not self.dtype:
+        raise RuntimeError(f"Could not set tensor of type {c_name(source.dtype)} to a tensor of type {c_name(self.dtype)}")
+    recorded = modes.grad and (self.requires_grad or (isinstance(source, Tensor) and source.requires_grad))
     if source is None:
         self._array = np.empty(0, self._array.dtype)
     elif isinstance(source, Tensor) and size is None:
@@ -80,8 +86,22 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         self._array = np.lib.stride_tricks.as_strided(line[storage_offset:], shape, [n * line.itemsize for n in strides])
     else:
         raise invalid_combination("set_", source)
+    if recorded:
+        edges = tuple([source_of(t) for t in (self, source) if isinstance(t, Tensor)])
+        self._node, self._view, self._lookup = _no_derivative_of_set(edges), None, False
     bump(self)
     return self
+
+
+def _no_derivative_of_set(edges: tuple[Any, ...]) -> Any:
+    """A node that refuses: where the values come from now has no history."""
+    from whygrad.autograd.function import Error
+
+    def raw(self: Any, g: Any, edges: tuple[Any, ...]) -> Any:
+        raise RuntimeError(self.text)
+
+    kind = type("NotImplemented", (Error,), {"__slots__": (), "__module__": "torch.autograd", "raw": raw, "graph": raw})
+    return kind("derivative for set_ is not implemented", edges, None)
 
 
 @public(function=False)

@@ -224,6 +224,19 @@ def nothing_in_it(T):
 
 
 @program
+def a_tangent_of_a_part_of_memory(T):
+    ad = T.autograd.forward_ad
+    seen = []
+    with level(T):
+        for primal, tangent in ((T.ones(5)[:4], T.ones(4)), (T.ones(4), T.ones(5)[:4]), (T.ones(5)[:4], T.ones(5)[1:]),
+                                (T.ones(4), T.ones(4)), (T.ones(2, 3).t(), T.ones(3, 2)), (T.ones(1), T.ones(2)[1:])):
+            found = ad.unpack_dual(ad.make_dual(primal, tangent)).tangent
+            found *= 2
+            seen += [found is tangent, found, tangent]
+    return seen
+
+
+@program
 def without_a_forward_formula(T):
     ad = T.autograd.forward_ad
     with level(T):

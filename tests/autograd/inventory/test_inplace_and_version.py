@@ -184,6 +184,20 @@ def saved_under_no_grad(T):
     return told(lambda: z.backward())
 
 
+@program
+def memory_of_another(T):
+    x = leaf(T)
+    seen = [told(lambda: x.set_(T.ones(3))), told(lambda: T.ones(2, dtype=T.int64).set_(T.ones(2)))]
+    for target, source in ((x * 2, T.ones(3)), (T.zeros(3), x), (T.zeros(3), x * 2)):
+        target.set_(source)
+        seen += [target, target.is_leaf, told(lambda: target.sum().backward()), told(lambda: T.autograd.grad(target.sum(), x))]
+    untracked = x * 2
+    with T.no_grad():
+        untracked.set_(T.ones(3))
+    untracked.sum().backward()
+    return [*seen, type(untracked.grad_fn).__name__, x.grad]
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)
