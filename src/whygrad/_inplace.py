@@ -62,6 +62,8 @@ def run_inplace(row_name: str, target: Tensor, *inputs: Any, computes_in: Comput
 def _written_plainly(row: Row, target: Tensor, inputs: tuple[Any, ...], statics: dict[str, Any]) -> bool:
     """The short way: nothing to record, nothing to promote or to broadcast, and the target owns its memory."""
     records = True
+    if special.derivatives:
+        return False
     if special.on or special.listening:
         if modes.levels or modes.inference or modes.mutation is not None or special.anomaly or special.listening:
             return False

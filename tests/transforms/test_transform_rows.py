@@ -65,7 +65,7 @@ def test_batch(name: str, number: int) -> None:
             continue
         batch = Batch(row, sample, chosen)
         if refuses_masks(name, sample, chosen):
-            with pytest.raises(RuntimeError, match="dynamic shape|differently shaped"):
+            with pytest.raises(RuntimeError, match=r"dynamic shape|differently shaped"):
                 batch.together()
             continue
         expected, found = quietly(batch.one_by_one), quietly(batch.together)
