@@ -60,6 +60,8 @@ class Step(NamedTuple):
     shape: tuple[int, ...] | None
     # Of a gradient that was zero already: whether this node would have made it zero as well.
     zero_operand: bool
+    # Of a gradient that became zero here, for each argument: how (see zeroed.py).
+    how: tuple[str, ...] = ()
 
 
 def stopped_share(node: Node, g: Any, grads: tuple[Any, ...]) -> float:
