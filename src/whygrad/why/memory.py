@@ -12,7 +12,7 @@ from whygrad.autograd import engine
 from whygrad.autograd.node import Node, next_sequence_number
 from whygrad.why import record
 from whygrad.why.facts import Broadcast, Copy, Deposit, Edit, HookChange, Ledger, Sample, Tensors, Trace, together
-from whygrad.why.flow import COMPARING, Step, has_zero_operand, row_name, state, stopped_share
+from whygrad.why.flow import COMPARING, Step, has_zero_operand, numbers_of, row_name, state, stopped_share
 from whygrad.why.hooks_seen import describe_change, registration_key, the_users
 from whygrad.why.nonfinite import forward_origin
 from whygrad.why.rules.altered import is_suspicious
@@ -110,7 +110,9 @@ class Memory:
         if meta.watched is None:
             meta.watched = Ledger()
             meta.watched_version = leaf._counter[0]
-        if leaf._grad is None or not leaf._grad._array.any():
+            meta.watched.first = state(g)
+            meta.watched.origin = leaf._counter[1] if len(leaf._counter) > 1 else None
+        if leaf._grad is None or not numbers_of(leaf._grad).any():
             meta.watched.clear()
         meta.watched.add(Deposit(backward, leaf._counter[0], state(g)), g, leaf._grad)
         self.reached.add(leaf)

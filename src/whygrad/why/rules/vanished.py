@@ -229,7 +229,9 @@ def _flat(node: Node, steps: list[Step], headline: str, symptom: str, share: flo
     elif name in RECTIFIED:
         which = "every input is" if share == 1.0 else f"{share:.0%} of the inputs are"
         reason = f"{which} negative there (below zero), so {name} gives 0 and its derivative is 0: dead units"
-        fix = f"start the bias near zero, lower the learning rate, or use LeakyReLU, which is not flat (instead of {name})."
+        set_at = place(_bias_site(node))
+        slower = "lower the learning rate, " if set_at is not None and ".step(" in set_at.expression else ""
+        fix = f"start the bias near zero, {slower}or use LeakyReLU, which is not flat (instead of {name})."
     elif name in BOUNDED:
         reason = f"{all_} its inputs lie outside the bounds of {name}, where it is constant and its derivative is 0"
         fix = f"keep the inputs inside the bounds, or replace {name} by something with a slope everywhere (sigmoid, softplus)."
@@ -266,8 +268,10 @@ def _bias_site(node: Node) -> Site | None:
     for edge in before.edges if isinstance(before, Node) else ():
         end = row_node(edge)[0]
         if isinstance(end, Tensor) and len(end._counter) > 1:
-            site: Site | None = end._counter[1]
-            if site not in [cause.site for cause in end._cause]:  # not the layer's own initialisation
+            ledger = None if end._meta is None else end._meta.watched
+            # What was dead from the first backward on, no step has made so.
+            site: Site | None = end._counter[1] if ledger is None or ledger.first == "fine" else ledger.origin
+            if site is not None and site not in [cause.site for cause in end._cause]:  # not the layer's own initialisation
                 return site
     return None
 
@@ -275,6 +279,8 @@ def _bias_site(node: Node) -> Site | None:
 def partly_zero(q: Question) -> Explanation | None:
     """Many elements are exactly zero, because an op right behind the leaf stopped what came for them."""
     grad: Any = q.t._grad
+    if not isinstance(grad._array, np.ndarray):
+        return None  # a sparse gradient has only what is not zero
     zeros = grad._array == 0
     count = int(np.count_nonzero(zeros))
     if not count or count == zeros.size or zeros.size < 2:
