@@ -179,3 +179,24 @@ def test_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None
         ask.main(arguments)
     assert ended.value.code == 2
     assert "usage: whygrad ask" in capsys.readouterr().err
+
+
+FROZEN_AND_UNSTEPPED = """import torch
+import torch.nn as nn
+model = nn.Linear(2, 1)
+model.bias.requires_grad_(False)
+opt = torch.optim.SGD([model.weight], lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    model(torch.ones(1, 2)).sum().backward()
+kept = model(torch.ones(1, 2)).grad
+"""
+
+
+@pytest.mark.parametrize(("question", "words"), [
+    ("hello", None), ("why is loss nan", None), ("why is model.bias.grad None", "[frozen]"),
+    ("why does the model not learn", "[step-missing]")])
+def test_an_answer_fits_the_question_or_there_is_none(question: str, words: str | None) -> None:
+    text, found = asked(question, FROZEN_AND_UNSTEPPED)
+    assert found is (words is not None)
+    assert (words or "Nothing in this program fits") in text

@@ -37,11 +37,14 @@ TOPICS = {
     r"scalar|implicitly": {"non-scalar-backward"},
     r"shape|mismatch|size": {"gradient-shape-mismatch", "broadcast-loss"},
     r"broadcast": {"broadcast-loss"},
-    r"(not|n't|never|nothing|stop).{0,20}(learn|chang|updat|mov|train)|unchanged": {"not-in-optimizer", "grad-cleared", "detach"},
+    r"(not|n't|never|nothing|stop).{0,20}(learn|chang|updat|mov|train)|unchanged": {
+        "not-in-optimizer", "grad-cleared", "detach", "step-missing", "no-backward", "grad-accumulated"},
     r"element 0|grad_fn": {"grad-mode-off", "detach", "non-differentiable-op", "never-required-grad", "value-copied-out"},
     r"create_graph|second deriv|penalty|grad_output": {"no-create-graph"},
     r"frozen|freeze": {"frozen", "stale-grad-after-freeze"},
 }
+# A question without any of these, and without an expression of the program, is not about gradients.
+SUBJECT = r"grad|backward|learn|train|loss|why|wrong|differentia|autograd|derivativ|optimi"
 GRADIENT_ARGUMENT = r"gradient\b.{0,15}\b(parameter|argument)|(parameter|argument).{0,15}\bgradient|grad can be implicitly"
 KEPT_WITHOUT_REQUIRING = r"requires_grad\s*(=|is)\s*false.*(retain|keep|still|have|has)|frozen.*(retain|keep|still|have|has)"
 GRAD_OUTPUT = r"grad_output\w*"
@@ -100,16 +103,14 @@ def _found(heard: Listener, error: str, line: int) -> str | None:
         if told is not None:
             return told
     event = _best(heard, words)
-    if event is not None:
-        return _told(event, words)
+    own = _asked_tensor(heard) if event is None or not _is_about(event, heard.question) else None
+    if own is not None or event is not None:
+        return _told(own or event, words)  # type: ignore[arg-type]
     never_reached = _never_reached(heard, error, line)
     if never_reached is not None:
         return never_reached
     if re.search(GRAD_OUTPUT, words) and heard.passes:
         return _about_grad_output(heard.passes[-1])
-    asked_for = _asked_tensor(heard)
-    if asked_for is not None:
-        return _told(asked_for, words)
     # A name that the program does not have: the question is about another one.
     known = all(re.split(r"\W", asked)[0] in heard.namespace() for asked in expressions(heard.question))
     return _most_puzzling(heard, words) if known else None
@@ -117,10 +118,34 @@ def _found(heard: Listener, error: str, line: int) -> str | None:
 
 def _most_puzzling(heard: Listener, words: str) -> str | None:
     """The question names no expression: it must be about what is puzzling here, or else about the last gradient read."""
-    puzzling = [e for e in heard.events if any(e.answer.explanation is a.explanation for a in heard.answers)]
-    candidates = puzzling or [e for e in heard.events if e.what == "grad"]
+    events = _events(heard)
+    puzzling = [e for e in events if any(e.answer.explanation is a.explanation for a in heard.answers)]
+    candidates = [e for e in puzzling or [e for e in events if e.what == "grad"] if _may_fit(e, words)]
     best = max(enumerate(candidates), key=lambda entry: (score(entry[1], heard.question, words), entry[0]), default=None)
     return _told(best[1], words) if best is not None else None
+
+
+def _may_fit(event: Event, words: str) -> bool:
+    """Nothing in the question speaks against it: another outcome, or another matter than gradients."""
+    topics = [categories for pattern, categories in TOPICS.items() if re.search(pattern, words)]
+    if any(event.answer.explanation.category in categories for categories in topics):
+        return True
+    outcomes = [outcome for pattern, outcome in OUTCOMES.items() if re.search(pattern, words)]
+    return event.outcome in outcomes if outcomes else bool(topics) or re.search(SUBJECT, words) is not None
+
+
+def _events(heard: Listener) -> list[Event]:
+    """All that a question may be about: also what was found although nobody looked."""
+    known = [event.answer.explanation for event in heard.events]
+    return [*heard.events, *[Event("program", answer, answer.explanation.symptom) for answer in heard.answers
+                             if not any(answer.explanation is told for told in known)]]
+
+
+def _is_about(event: Event, question: str) -> bool:
+    """The event is of the expression that the question asks for first."""
+    own = [_normal(event.answer.place.expression), *[f"{name}.{event.what}" for name in event.names]]
+    return event.what == "error" or not expressions(question) or any(
+        _likeness(expressions(question)[0], mine) >= 0.5 for mine in own)
 
 
 def expressions(question: str) -> list[str]:
@@ -141,7 +166,7 @@ def _normal(text: str) -> str:
 
 
 def _best(heard: Listener, words: str) -> Event | None:
-    scored = [(score(e, heard.question, words), n, e) for n, e in enumerate(heard.events)]
+    scored = [(score(e, heard.question, words), n, e) for n, e in enumerate(_events(heard))]
     best = max(scored, default=None, key=lambda entry: entry[:2])
     return best[2] if best is not None and best[0] >= ENOUGH else None
 
@@ -156,7 +181,7 @@ def score(event: Event, question: str, words: str) -> float:
     if event.what == "error":
         common = difflib.SequenceMatcher(None, words, str(getattr(told, "headline", told.symptom)).lower(), autojunk=False)
         points += 8 if common.find_longest_match().size >= 18 else 0
-    elif not any(name in words for mine in own for name in [mine.partition(".")[0]] if name):
+    elif event.what != "program" and not any(name in words for mine in own for name in [mine.partition(".")[0]] if name):
         points -= 2
     mentioned = re.findall(r"[A-Za-z_]\w*", words)
     points += 2.5 * sum(1 for name in {mine.partition(".")[0].lower() for mine in own} if name and name in mentioned)

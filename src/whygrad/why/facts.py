@@ -12,7 +12,7 @@ import numpy as np
 
 from whygrad._tensor import Tensor
 from whygrad.autograd.node import next_sequence_number
-from whygrad.why.flow import COMPARING, Step, is_the_same, row_name
+from whygrad.why.flow import COMPARING, Step, is_the_same, numbers_of, row_name
 from whygrad.why.nonfinite import Origin
 from whygrad.why.record import Cause, Site
 
@@ -63,20 +63,23 @@ class Deposit:
 
 
 def fingerprint(g: Any) -> Any:
-    array = np.asarray(getattr(g, "_array", g))
+    array = numbers_of(g)
     return float(np.vdot(array, array).real), float(array.sum().real)
 
 
 class Ledger:
     """Who has written a leaf's gradient since it was last cleared."""
 
-    __slots__ = ("applied", "cleared_times", "deposits", "held", "reached", "total")
+    __slots__ = ("applied", "cleared_times", "deposits", "first", "held", "origin", "reached", "total")
 
     # As many deposits are kept; `total` counts on.
     KEPT = 6
 
     def __init__(self) -> None:
         self.deposits: list[Deposit] = []
+        # The state of the first contribution, and what had written the leaf's values by then.
+        self.first = ""
+        self.origin: Site | None = None
         self.total = 0
         self.cleared_times = 0
         # How many backward passes have come here.

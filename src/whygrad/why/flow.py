@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from whygrad._refusing import RefusingArray
 from whygrad._tensor import Tensor
 from whygrad.autograd.node import Node, row_node
 
@@ -39,12 +40,18 @@ def state(g: Any) -> str:
     if isinstance(g, (list, dict)):
         states = {state(x) for x in (g.values() if isinstance(g, dict) else g)}
         return next((s for s in ("bad", "fine", "zero") if s in states), "none")
-    array = np.asarray(getattr(g, "_array", g))
+    array = numbers_of(g)
     if array.dtype.kind not in "fc":
         return "fine"
     if not np.isfinite(array).all():
         return "bad"
     return "fine" if array.any() or not array.size else "zero"
+
+
+def numbers_of(g: Any) -> np.ndarray:
+    """The array of a gradient; of a sparse one, the values it holds."""
+    array = g if isinstance(g, RefusingArray) else getattr(g, "_array", g)
+    return np.asarray(vars(array).get("values", ()) if isinstance(array, RefusingArray) else array)
 
 
 class Step(NamedTuple):
@@ -60,6 +67,8 @@ class Step(NamedTuple):
     shape: tuple[int, ...] | None
     # Of a gradient that was zero already: whether this node would have made it zero as well.
     zero_operand: bool
+    # Of a gradient that became zero here, for each argument: how (see zeroed.py).
+    how: tuple[str, ...] = ()
 
 
 def stopped_share(node: Node, g: Any, grads: tuple[Any, ...]) -> float:

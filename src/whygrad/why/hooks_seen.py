@@ -59,6 +59,8 @@ def _name(hook: Any) -> str:
 def _how(old: np.ndarray, new: np.ndarray) -> str:
     if not new.any():
         return "set the gradient to zero"
+    if (old == old.flat[0]).all() and (new == new.flat[0]).all():  # whether by adding or multiplying cannot be told
+        return f"changed the gradient from {old.flat[0]:.4g} to {new.flat[0]:.4g}"
     ratio = new[old != 0] / old[old != 0]
     if ratio.size and np.allclose(ratio, ratio.flat[0]) and not new[old == 0].any():
         return f"multiplied the gradient by {float(np.real(ratio.flat[0])):.4g}"

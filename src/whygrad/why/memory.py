@@ -12,7 +12,7 @@ from whygrad.autograd import engine
 from whygrad.autograd.node import Node, next_sequence_number
 from whygrad.why import record
 from whygrad.why.facts import Broadcast, Copy, Deposit, Edit, HookChange, Ledger, Sample, Tensors, Trace, together
-from whygrad.why.flow import COMPARING, Step, has_zero_operand, row_name, state, stopped_share
+from whygrad.why.flow import COMPARING, Step, has_zero_operand, numbers_of, row_name, state, stopped_share
 from whygrad.why.hooks_seen import describe_change, registration_key, the_users
 from whygrad.why.nonfinite import forward_origin
 from whygrad.why.rules.altered import is_suspicious
@@ -83,7 +83,8 @@ class Memory:
             return
         came, left = state(g), tuple([state(x) for x in grads])
         trace.steps.append(Step(node, edges, came, left, stopped_share(node, g, grads), getattr(g, "shape", None),
-                                came == "zero" and has_zero_operand(node)))
+                                came == "zero" and has_zero_operand(node),
+                                _how_zeroed(node, g, edges, left) if came == "fine" and "zero" in left else ()))
         if came == "fine" and "bad" in left and trace.origin is None and node.visible:
             trace.origin = forward_origin(node)
         shapes = self._shapes_in_losses.get(node.site) if self._shapes_in_losses and row_name(node) in COMPARING else None
@@ -109,7 +110,9 @@ class Memory:
         if meta.watched is None:
             meta.watched = Ledger()
             meta.watched_version = leaf._counter[0]
-        if leaf._grad is None or not leaf._grad._array.any():
+            meta.watched.first = state(g)
+            meta.watched.origin = leaf._counter[1] if len(leaf._counter) > 1 else None
+        if leaf._grad is None or not numbers_of(leaf._grad).any():
             meta.watched.clear()
         meta.watched.add(Deposit(backward, leaf._counter[0], state(g)), g, leaf._grad)
         self.reached.add(leaf)
@@ -255,6 +258,12 @@ class Memory:
         first = min([entry[0] for entry in later], default=0)
         alive = [entry[1]() for entry in later if entry[0] == first]
         return [set(held_by(o)) for o in alive if o is not None]
+
+
+def _how_zeroed(node: Any, g: Any, edges: tuple[Any, ...], left: tuple[str, ...]) -> tuple[str, ...]:
+    from whygrad.why.zeroed import how_zeroed
+
+    return how_zeroed(node, g, edges, left)
 
 
 def held_by(optimizer: Any) -> list[Any]:

@@ -68,9 +68,19 @@ def _rebinding(made: Place | None) -> str | None:
     """The name that a statement gives to a value computed from what it meant before: `w = w - ...`."""
     from whygrad.why.source import names_in, targets_of, value_of
 
-    statement = None if made is None else statement_at(made.file, made.line)
+    statement = None if made is None else statement_at(made.file, made.line, made.column)
     both = targets_of(statement) & names_in(value_of(statement))
     return next(iter(both), None)
+
+
+def _carried_over(site: Site | None) -> str:
+    """How to cut a state that a loop hands on to its next turn, `h = cell(x, h)`, in code; empty if there is none."""
+    from whygrad.why.source import names_in, targets_of, value_of
+
+    made = place(site)
+    statement = None if made is None else statement_at(made.file, made.line, made.column)
+    names = sorted(targets_of(statement) & names_in(value_of(statement)))
+    return f"{', '.join(names)} = {', '.join(f'{name}.detach()' for name in names)}" if names else ""
 
 
 def graph_freed(node: Any, backward: Any) -> Note:
@@ -78,9 +88,11 @@ def graph_freed(node: Any, backward: Any) -> Note:
     same = backward is not None and backward.site == record.site()
     carried = (" It is the same line: something from an earlier turn of the loop (a state that is carried over, or a part "
                "computed once before the loop) is still in this graph." if same else "")
+    detach = _carried_over(node.site) or "h = h.detach()"
     return "graph-freed", (
         f"why: this backward reached {type(node).__name__}, made {at(node.site)}, a second time, and its saved values are gone: "
-        f"freed.{by}{carried} Fix: if a state is carried over from an earlier step, detach() it there (h = h.detach()); "
+        f"freed.{by}{carried} Fix: if a state is carried over from an earlier step, detach() it there ({detach}; of a tuple "
+        "such as an LSTM's state each tensor); "
         "otherwise compute that part again for each backward, or add the losses together and call backward once. "
         "retain_graph=True on the first backward is the last resort, and no remedy for a carried state: memory and time grow "
         "with each step."), (
@@ -95,7 +107,11 @@ def inplace_saved(node: Any, written_at: Site | None) -> Note:
     origin = f" Its inputs come from {names}." if names else ""
     here = place(written_at)
     steps = here is not None and ".step(" in here.expression
-    fix = ("an optimizer's step() changes the parameters in place: call all backward()s that need the old values before it, or "
+    detach = _carried_over(node.site) if steps else ""
+    fix = (f"an earlier turn of the loop is still in this graph, through what it hands on to the next: cut it before the next "
+           f"forward, {detach} (of a tuple each tensor). An optimizer's step() changes the parameters in place, so a backward "
+           "through an earlier turn must fail; retain_graph=True does not help." if detach else
+           "an optimizer's step() changes the parameters in place: call all backward()s that need the old values before it, or "
            "compute the forward again after it; retain_graph=True does not help." if steps else
            "use the out-of-place version there (x = x + 1 instead of x += 1), or clone() before writing.")
     return "inplace-saved-tensor", (

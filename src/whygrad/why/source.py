@@ -43,20 +43,21 @@ def expression(text: str) -> ast.expr | None:
     return module.body[0].value
 
 
-def statement_at(file: str, line: int) -> ast.stmt | None:
-    """The innermost statement that covers a line."""
-    return _statement_at(text_of(file), line)
+def statement_at(file: str, line: int, column: int = 0) -> ast.stmt | None:
+    """The innermost statement that covers a line; of several in the same line, the one at the column."""
+    return _statement_at(text_of(file), line, column)
 
 
 @lru_cache(maxsize=1024)
-def _statement_at(text: str, line: int) -> ast.stmt | None:
+def _statement_at(text: str, line: int, column: int) -> ast.stmt | None:
     module = _parsed(text)
     found: ast.stmt | None = None
     body: list[ast.stmt] = [] if module is None else module.body
     while body:
-        inner = next((s for s in body if _first_line(s) <= line <= (s.end_lineno or s.lineno)), None)
-        if inner is None:
+        covering = [s for s in body if _first_line(s) <= line <= (s.end_lineno or s.lineno)]
+        if not covering:
             return found
+        inner = next((s for s in reversed(covering) if s.lineno < line or s.col_offset <= column), covering[0])
         found, body = inner, list(_bodies(inner))
     return found
 

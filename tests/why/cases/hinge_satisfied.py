@@ -1,4 +1,4 @@
-# zero-local-derivative | zero | clamp/relu
+# zero-local-derivative | zero | clamp/relu, satisfied
 # evidence: True
 import torch
 

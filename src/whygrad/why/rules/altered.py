@@ -10,7 +10,7 @@ from whygrad._tensor import Tensor
 from whygrad.autograd.node import Node, row_node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.flow import COMPARING, row_name
+from whygrad.why.flow import COMPARING, numbers_of, row_name
 from whygrad.why.places import place, places
 from whygrad.why.question import Question
 from whygrad.why.rules import Doubtful
@@ -39,7 +39,7 @@ def accumulated(q: Question) -> Explanation | Doubtful | None:
         def never_cleared() -> bool:
             """Adding up on purpose ends with a step and a clear."""
             return ledger.cleared_times == times and not ledger.deposits[-1].applied and t._grad is not None and bool(
-                t._grad._array.any())
+                numbers_of(t._grad).any())
 
         return Doubtful(explanation, never_cleared)
     return None
@@ -80,7 +80,7 @@ def hook_modified(q: Question) -> Explanation | None:
 
 
 def _is_zero(t: Tensor) -> bool:
-    return t._grad is not None and not t._grad._array.any()
+    return t._grad is not None and not numbers_of(t._grad).any()
 
 
 def broadcast_loss(q: Question) -> Explanation | None:

@@ -49,12 +49,14 @@ def _clearing(q: Question) -> Any:
 
 
 def _cleared(q: Question, log: Any) -> Explanation:
+    here = place(log[1])
+    by_zero_grad = here is None or "zero_grad" in here.source_line
+    how = "zero_grad() sets .grad to None (set_to_none=True is its default)" if by_zero_grad else "there .grad was set to None"
+    order = ": zero_grad(), forward, backward(), step(), in this order" if by_zero_grad else ""
     return Explanation(
         HEADLINE, "grad-cleared",
-        f"backward {at(q.t.meta.reached_by.site)} did fill it, then it was cleared {at(log[1])}: zero_grad() sets .grad to None "
-        "(set_to_none=True is its default).",
-        "read or apply the gradient (optimizer.step()) before it is cleared: zero_grad(), forward, backward(), step(), in this "
-        "order.", places(log[1]))
+        f"backward {at(q.t.meta.reached_by.site)} did fill it, then it was cleared {at(log[1])}: {how}.",
+        f"read or apply the gradient (optimizer.step()) before it is cleared{order}.", places(log[1]))
 
 
 def _last_storing(q: Question) -> Any:

@@ -24,7 +24,7 @@ def leaf_replaced(q: Question) -> Explanation | None:
     subject = subject_of(q.read)
     if made is None or not subject or q.t.retains_grad:
         return None
-    statement = statement_at(made.file, made.line)
+    statement = statement_at(made.file, made.line, made.column)
     if statement is None or not _comes_from_a_leaf(node, statement):
         return None
     found = replaced(made, subject)
@@ -59,7 +59,7 @@ def _comes_from_a_leaf(node: Any, statement: ast.stmt) -> bool:
 
 def replaced(made: Place, subject: str, headline: str = "", symptom: str = "none") -> Explanation | None:
     """The answer if the statement at `made` gives the name `subject` to the result of an operation on what it meant."""
-    statement = statement_at(made.file, made.line)
+    statement = statement_at(made.file, made.line, made.column)
     value = value_of(statement)
     if statement is None or value is None or not _same(subject, targets_of(statement)):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,15 @@ from whygrad.why.flow import (
     state,
     where_it_turned,
 )
-from whygrad.why.places import places
+from whygrad.why.places import place, places
 from whygrad.why.question import Question
 from whygrad.why.record import Site
+from whygrad.why.zeroed import between, is_linear, static_of
 
 _whygrad_internal_ = True
 
+# Losses whose derivative is prediction minus target.
+_AT_TARGET = {"log_softmax", "binary_cross_entropy_with_logits"}
 # Losses that are zero at their minimum, and there have derivative zero.
 _LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 # What may stand between such a place and the root for it to be the loss itself.
@@ -46,15 +50,22 @@ def zero(q: Question) -> Explanation | None:
     turn = where_it_turned(steps, q.t, "zero")
     if turn is None:
         return _cancelled(q)
+    how = next((step.how[turn.position] for step in steps if step.node is turn.node and turn.position < len(step.how)), "")
+    if how == "cancels":
+        return _cancelled_in(turn.node, steps)
+    if how == "underflow" and row_name(turn.node) not in FLAT:
+        return _underflow(turn.node)
     if _at_a_minimum(turn, steps):
         masked = _masked_before(q)
         if masked is not None:
             return _factor(masked)
-        return Explanation(
-            "this gradient is exactly zero", "ok",
-            f"The loss is at its minimum (or another stationary point): {op_words(turn.node)} {at(turn.node.site)} has "
-            "derivative 0 "
-            "there, and a zero gradient is right.", causes=places(turn.node.site), symptom="ok")
+        return _stationary(turn.node, f"{op_words(turn.node)} {at(turn.node.site)} has derivative 0 there")
+    named = _left_out(turn.node, how)
+    if named is not None:
+        return named
+    if row_name(turn.node) in _AT_TARGET and not _is_of_one(turn.node, steps):
+        return _stationary(turn.node, f"the prediction that goes into {op_words(turn.node)} {at(turn.node.site)} is exactly the "
+                                      "target (a perfect prediction)")
     if row_name(turn.node) in FLAT:
         return _flat(turn.node, steps, "this gradient is exactly zero", "zero")
     return _factor(turn)
@@ -74,18 +85,82 @@ def _cleared_in_place(q: Question) -> Explanation | None:
         "read or apply the gradient before it is cleared.", places(site), symptom="zero")
 
 
+def _stationary(node: Node, why: str) -> Explanation:
+    return Explanation(
+        "this gradient is exactly zero", "ok",
+        f"The loss is at its minimum (or another stationary point): {why}, and a zero gradient is right.",
+        causes=places(node.site), symptom="ok")
+
+
 def _cancelled(q: Question) -> Explanation | None:
     """Every contribution is there, and together they are zero."""
     used = [] if q.trace is None else q.trace.consumers(q.t)
     if not used:
         return None
-    site = used[0].site
+    if all(is_linear(node) for node in between(q.steps, q.t)):
+        return _independent(used[0], f"what {op_words(used[0])} {at(used[0].site)} and other operations contribute adds up to "
+                                     "exactly zero")
+    return _stationary(used[0], f"the contributions to it, one of them through {op_words(used[0])} {at(used[0].site)}, cancel "
+                                "each other exactly")
+
+
+def _cancelled_in(node: Node, steps: list[Step]) -> Explanation:
+    """What goes back through a node adds up to zero. Only if the rest is linear, that is so at all values."""
+    rest_is_linear = all(is_linear(other) for other in between(steps, node))
+    if rest_is_linear and row_name(node) == "softmax":
+        return _independent(node, f"the outputs of {op_words(node)} {at(node.site)} always sum to 1, and the loss counts all of "
+                                  "them alike, so it is a constant")
+    if rest_is_linear and is_linear(node):
+        return _independent(node, f"what {op_words(node)} {at(node.site)} contributes adds up to exactly zero")
+    return _stationary(node, f"the contributions in {op_words(node)} {at(node.site)} cancel each other exactly")
+
+
+def _independent(node: Node, why: str) -> Explanation:
     return Explanation(
         "this gradient is exactly zero", "zero-factor",
-        f"Gradients do reach it, but they cancel each other: what {op_words(used[0])} {at(site)} contributes adds up to exactly "
-        "zero, because the loss does not change when this value changes (for example a sum of softmax outputs, or a shift that a "
-        "normalisation takes out again).",
-        "look for the part of the loss that undoes the effect of this value.", places(site), symptom="zero")
+        f"Gradients do reach it, but they cancel each other: {why}. The loss does not depend on this value at all.",
+        "look for the part of the loss that undoes the effect of this value, and weigh its elements differently (by targets or "
+        "weights).", places(node.site), symptom="zero")
+
+
+def _underflow(node: Node) -> Explanation:
+    return Explanation(
+        "this gradient is exactly zero", "zero-local-derivative",
+        f"The derivative of {op_words(node)} {at(node.site)} is not zero here, but too small for float32: it underflows and is "
+        "rounded to 0.",
+        "scale the values up, work with logarithms, or compute in float64.", places(node.site), symptom="zero")
+
+
+def _left_out(node: Node, how: str) -> Explanation | None:
+    """An option of the op, known by its name, keeps every element from learning."""
+    name, here = row_name(node), place(node.site)
+    if how == "ignored":
+        what = f"every target is ignore_index ({static_of(node).get('ignore_index')}), so no element counts in the loss"
+        fix = "check the targets: where every label is ignored there is nothing to learn from (and a mean over nothing is nan)."
+    elif name == "embedding" and (static_of(node).get("padding_idx") or 0) >= 0:
+        what = f"every index looked up is padding_idx ({static_of(node).get('padding_idx')}), whose row gets no gradient"
+        fix = "check the indices; the row of padding_idx stays as it is on purpose, all others learn when they are looked up."
+    elif name == "mul" and here is not None and re.search(r"dropout", here.expression, re.IGNORECASE):
+        what = "dropout has dropped every element (p=1, or a high p and few elements): it multiplies all of them by 0"
+        fix = "use a dropout probability below 1 (0.1 to 0.5 is usual)."
+    else:
+        return None
+    return Explanation("this gradient is exactly zero", "zero-factor",
+                       f"The path is there, but it ends {at(node.site)}: {what}.",
+                       fix, places(node.site), symptom="zero")
+
+
+def _is_met_margin(node: Node, steps: list[Step]) -> bool:
+    """relu (or clamp with min=0) of (a number - a score), added up to the loss: a hinge."""
+    before, here = row_node(node.edges[0])[0] if node.edges else None, place(node.site)
+    is_relu = row_name(node) == "relu" or (row_name(node) == "clamp" and here is not None
+                                           and re.search(r"min=0(\.0*)?\)", here.expression) is not None)
+    if not is_relu or not isinstance(before, Node) or row_name(before) not in ("sub", "rsub"):
+        return False
+    layout: Any = type(before).layout  # type: ignore[attr-defined]
+    margin = 1 if layout.row.name == "rsub" else 0
+    return layout.kinds[margin:margin + 1] == "s" and all(
+        row_name(other) in ("sum", "mean", "add") for other in between(steps, node))
 
 
 def _at_a_minimum(turn: Turn, steps: list[Step]) -> bool:
@@ -148,10 +223,15 @@ def _flat(node: Node, steps: list[Step], headline: str, symptom: str, share: flo
     if of_one:
         reason = f"{name} runs over a dimension with a single element, so its value is a constant whatever the input"
         fix = f"apply {name} along the dimension of the classes (dim=), or use sigmoid for a single output."
+    elif _is_met_margin(node, steps):
+        reason = f"every input is negative, so {name} gives 0: the margin of this hinge is satisfied by every element"
+        fix = "nothing is wrong if the loss is to be 0 here; a larger margin or a smooth loss (softplus) keeps learning."
     elif name in RECTIFIED:
         which = "every input is" if share == 1.0 else f"{share:.0%} of the inputs are"
         reason = f"{which} negative there (below zero), so {name} gives 0 and its derivative is 0: dead units"
-        fix = f"start the bias near zero, lower the learning rate, or use LeakyReLU, which is not flat (instead of {name})."
+        set_at = place(_bias_site(node))
+        slower = "lower the learning rate, " if set_at is not None and ".step(" in set_at.expression else ""
+        fix = f"start the bias near zero, {slower}or use LeakyReLU, which is not flat (instead of {name})."
     elif name in BOUNDED:
         reason = f"{all_} its inputs lie outside the bounds of {name}, where it is constant and its derivative is 0"
         fix = f"keep the inputs inside the bounds, or replace {name} by something with a slope everywhere (sigmoid, softplus)."
@@ -165,7 +245,8 @@ def _flat(node: Node, steps: list[Step], headline: str, symptom: str, share: flo
         fix = f"nothing is wrong with that; if all elements should learn, use a smooth version (logsumexp, softmax) of {name}."
     else:
         reason = f"{all_} its inputs are so large in magnitude that {name} is saturated: flat, with a derivative that rounds to 0"
-        fix = f"scale the inputs of {name} down (initialisation, normalisation), or use the loss that works on logits."
+        on_logits = ", or use the loss that works on logits" if name in ("sigmoid", "softmax", "safe_softmax") else ""
+        fix = f"scale the inputs of {name} down (initialisation, normalisation){on_logits}."
     return Explanation(headline, category,
                        f"The path is there, but {op_words(node)} {at(node.site)} has derivative exactly 0 at these values: "
                        f"{reason}.",
@@ -187,8 +268,10 @@ def _bias_site(node: Node) -> Site | None:
     for edge in before.edges if isinstance(before, Node) else ():
         end = row_node(edge)[0]
         if isinstance(end, Tensor) and len(end._counter) > 1:
-            site: Site | None = end._counter[1]
-            if site not in [cause.site for cause in end._cause]:  # not the layer's own initialisation
+            ledger = None if end._meta is None else end._meta.watched
+            # What was dead from the first backward on, no step has made so.
+            site: Site | None = end._counter[1] if ledger is None or ledger.first == "fine" else ledger.origin
+            if site is not None and site not in [cause.site for cause in end._cause]:  # not the layer's own initialisation
                 return site
     return None
 
@@ -196,6 +279,8 @@ def _bias_site(node: Node) -> Site | None:
 def partly_zero(q: Question) -> Explanation | None:
     """Many elements are exactly zero, because an op right behind the leaf stopped what came for them."""
     grad: Any = q.t._grad
+    if not isinstance(grad._array, np.ndarray):
+        return None  # a sparse gradient has only what is not zero
     zeros = grad._array == 0
     count = int(np.count_nonzero(zeros))
     if not count or count == zeros.size or zeros.size < 2:
