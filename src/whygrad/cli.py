@@ -92,6 +92,8 @@ def run(arguments: list[str]) -> int | None:
 
     alias.install()
     for option, file in (("--json", options.json), ("--html", options.html)):
+        if file == "-":
+            parser.error(f"{option}: give the name of a file; standard output belongs to the program")
         if file is not None and unwritable(file):
             parser.error(f"{option}: {unwritable(file)}")
     session = Session(json_file=options.json, html_file=options.html, only=options.only, live=options.live, quiet=options.quiet)

@@ -62,7 +62,7 @@ class Place:
 
     def shown(self) -> str:
         """The expression, or else the line it stands in."""
-        return shortened(self.expression or self.source_line.strip()) or "(the source is not to be had)"
+        return shortened(self.expression or self.source_line.strip()) or "(source not available)"
 
     @property
     def source_line(self) -> str:

@@ -159,7 +159,7 @@ def _excerpt(console: Any, place: Place, label: str, colour: str) -> None:
     line = place.source_line
     margin = f"{label}  {_shown(os.path.basename(place.file))}:{place.line} │ "
     if not line.strip():
-        console.print(Text.assemble((margin, "dim"), _shown(place.expression) or "(the source is not to be had)"))
+        console.print(Text.assemble((margin, "dim"), _shown(place.expression) or "(source not available)"))
         return
     start, end = _span(place, line)
     indent = len(line) - len(line.lstrip())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.flow import op_words, row_name, state, where_it_turned
@@ -16,13 +18,13 @@ HEADLINE = "this gradient is nan or infinite"
 # op -> (why its derivative is not finite, what to do)
 _DERIVATIVES = {
     "sqrt": ("the derivative of sqrt at 0 is 1/0 = inf, and 0 * inf = nan",
-             "make the input of sqrt safe before it is applied: sqrt(x + eps), or torch.where on the input (not on the result)"),
+             "make the input of sqrt safe before it is applied: sqrt(x + eps)"),
     "rsqrt": ("the derivative of rsqrt at 0 is infinite", "add a small eps to its input"),
     "norm": ("the derivative of a norm at 0 is 0/0", "add a small eps under the root"),
     "log": ("the derivative of log at 0 is 1/0 = inf, and 0 * inf = nan",
             "clamp or shift the input of log before it is applied: log(x + eps); xlogy, log_softmax or logsigmoid avoid it"),
     "div": ("dividing by 0 gives inf (0/0 = nan), and so does its derivative",
-            "make the denominator safe before the division: y + eps, or torch.where on the denominator"),
+            "make the denominator safe before the division: y + eps"),
     "reciprocal": ("the derivative of 1/x at 0 is infinite", "make the denominator safe before the division"),
     "pow": ("the derivative of x ** p at 0 is infinite for p < 1, and 0 * inf = nan",
             "make the base safe before the power is taken: (x + eps) ** p"),
@@ -40,6 +42,14 @@ _DERIVATIVES = {
 
 _BRANCH = (" A branch that torch.where does not select still sends its gradient (a zero) back through {name}; so does a mask "
            "applied after it.")
+_SELECTING = {"where", "mul", "masked_fill", "masked_select", "index", "nansum", "nan_to_num"}
+
+
+def _branch(trace: Any, name: str) -> tuple[str, str]:
+    """What to say, and to advise, if something on the way back selects elements."""
+    rows = {row_name(step.node) for step in trace.steps}
+    return (_BRANCH.format(name=name) if rows & _SELECTING else "",
+            f", or apply torch.where to the input of {name} (not to its result)" if "where" in rows else "")
 
 
 def not_finite(q: Question) -> Explanation | None:
@@ -52,34 +62,37 @@ def not_finite(q: Question) -> Explanation | None:
         return Explanation(HEADLINE, "nan-derivative", "The gradient was not finite when backward started: look at the loss.",
                            "find the first nan of the forward: print the loss and its parts.", places(reached), symptom="nan")
     if trace.origin is not None:
-        return _forward(trace.origin, op_words(turn.node))
+        return _forward(trace.origin, op_words(turn.node), trace)
     name = row_name(turn.node)
     reason, fix = _DERIVATIVES.get(name, ((f"at these values the local derivative of {name} is infinite or undefined, or it "
                                           "overflows, and 0 * inf = nan"), f"make the input of {name} safe before it is applied"))
+    branch, advice = _branch(trace, name)
     return Explanation(
         HEADLINE, "nan-derivative",
-        f"It turned nan (or inf) in the derivative of {op_words(turn.node)} {at(turn.node.site)}: "
-        f"{reason}.{_BRANCH.format(name=name)}",
-        f"{fix}.", places(turn.node.site), symptom="nan")
+        f"It turned nan (or inf) in the derivative of {op_words(turn.node)} {at(turn.node.site)}: {reason}.{branch}",
+        f"{fix}{advice}.", places(turn.node.site), symptom="nan")
 
 
-def _forward(origin: Origin, turned: str) -> Explanation:
+def _forward(origin: Origin, turned: str, trace: Any) -> Explanation:
     """The forward itself was not finite."""
     if not origin.name:
         here = place(origin.site)
-        what = "" if here is None or not here.expression else f" ({here.quoted()})"
+        by_step = here is not None and ".step(" in here.expression
+        what = "the parameter that was written" if by_step else "the tensor made"
+        reason = " That step made it so: the learning rate may be too high (overflow)." if by_step else ""
+        fix = "lower the learning rate, or clip the gradients" if by_step else (
+            "find out how the first nan got into that tensor: check the data")
         return Explanation(
             HEADLINE, "nan-derivative",
-            f"The values were {origin.gave} before anything was computed: the tensor made {at(origin.site)}{what} contains "
-            f"{origin.gave}, and backward carried it on through {turned}. If it is a parameter, an earlier step made it so (the "
-            "learning rate may be too high: overflow).",
-            "find out how the first nan got into that tensor: check the data, lower the learning rate, clip the gradients.",
+            f"The values were {origin.gave} before anything was computed: {what} {at(origin.site)} contains "
+            f"{origin.gave}, and backward carried it on through {turned}.{reason}", f"{fix}.",
             places(origin.site), symptom="nan")
     reason, fix = _DERIVATIVES.get(origin.name, (f"{origin.name} gives {origin.gave} for these inputs",
                                                  f"keep the inputs of {origin.name} where it is defined"))
+    branch, advice = _branch(trace, origin.name)
     given = f" (given {origin.given})" if origin.given else ""
     return Explanation(
         HEADLINE, "nan-derivative",
         f"The forward was not finite already: {origin.name} {at(origin.site)} gave {origin.gave}{given}, and backward carried it "
         "on "
-        f"through {turned}: {reason}.{_BRANCH.format(name=origin.name)}", f"{fix}.", places(origin.site), symptom="nan")
+        f"through {turned}: {reason}.{branch}", f"{fix}{advice}.", places(origin.site), symptom="nan")

@@ -192,7 +192,8 @@ def not_held_words(owner: Owner | None, sites: list[Site], it: str) -> Explanati
                   "is in there")
         fix = f"hold it in {better}, so that parameters() and therefore the optimizer see it"
         found = _attribute_line(owner, attribute)
-    where = f"the one made {at(sites[0])} was never given it" if sites else "none was given it"
+    what = "them" if it.startswith("the parameters") else "it"
+    where = f"the one made {at(sites[0])} was never given {what}" if sites else f"none was given {what}"
     return Explanation("this tensor has a gradient, but nothing updates it", "not-in-optimizer",
                        f"No optimizer holds {it}: {where}. {reason}.", f"{fix}.", places(*sites) + found, symptom="no-update")
 

@@ -224,7 +224,7 @@ def _flat(node: Node, steps: list[Step], headline: str, symptom: str, share: flo
         reason = f"{name} runs over a dimension with a single element, so its value is a constant whatever the input"
         fix = f"apply {name} along the dimension of the classes (dim=), or use sigmoid for a single output."
     elif _is_met_margin(node, steps):
-        reason = f"every input is negative, so {name} gives 0: the margin of this hinge is satisfied by every element"
+        reason = f"every input is negative, so {name} gives 0: this hinge is satisfied, its margin is kept by every element"
         fix = "nothing is wrong if the loss is to be 0 here; a larger margin or a smooth loss (softplus) keeps learning."
     elif name in RECTIFIED:
         which = "every input is" if share == 1.0 else f"{share:.0%} of the inputs are"
