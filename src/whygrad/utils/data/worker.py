@@ -192,11 +192,7 @@ def work(make_fetcher: Any, dataset: Any, tasks: Any, send: Any, base_seed: int,
                 fetcher = make_fetcher(dataset)
                 continue
             tag, indices = task
-            data: Any
-            if failure is not None:
-                data, failure = failure, None
-            else:
-                data = _fetch(fetcher, indices, worker)
+            data: Any = _fetch(fetcher, indices, worker) if failure is None else failure
             send.send_bytes(_pickled(tag, data, worker))
     except (KeyboardInterrupt, BrokenPipeError):
         pass  # the program ends, or needs no more
