@@ -87,20 +87,34 @@ def _written_plainly(row: Row, target: Tensor, inputs: tuple[Any, ...], statics:
             kinds += "s"
         else:
             return False
-    forward = layout_of(row, kinds).forward
-    if isinstance(forward, np.ufunc) and not statics:
-        forward(*arrays, out=array)
-    elif hasattr(forward, "into") and arrays[0] is array:
-        forward.into(*arrays, **row.static_defaults, **statics)
-    else:
-        value = forward(*arrays, **(row.static_defaults | statics))
-        array[...] = value if value.dtype is dtype else cast_values(value, dtype)
+    position = next(i for i, x in enumerate(inputs) if x is target)
+    _compute(layout_of(row, kinds).forward, arrays, position, array, row.static_defaults | statics)
     bump(target)
-    if target._node is None and not target._lookup:
-        for x in inputs:
-            if x is not target and isinstance(x, Tensor):
-                target._cause = why.merge(target._cause, x._cause)
+    _take_causes(target, inputs)
     return True
+
+
+def _compute(forward: Any, arrays: list[Any], position: int, array: np.ndarray, statics: dict[str, Any]) -> None:
+    """Write the result into `array`, which is the argument in `position` unless that had to be promoted."""
+    if isinstance(forward, np.ufunc) and arrays[position] is array and not statics:
+        forward(*arrays, out=array)
+    elif hasattr(forward, "into") and arrays[position] is array:
+        forward.into(*arrays, **statics)
+    else:
+        value = forward(*arrays, **statics)
+        if getattr(value, "dtype", array.dtype) != array.dtype:
+            value = cast_values(np.asarray(value), array.dtype)
+        array[...] = value
+
+
+def _take_causes(target: Tensor, inputs: tuple[Any, ...]) -> None:
+    """What has no history after a write lacks it for every reason that the inputs had."""
+    if target._node is None and not target._lookup:
+        causes = target._cause
+        for x in inputs:
+            if isinstance(x, Tensor):
+                causes = why.merge(causes, x._cause)
+        target._cause = causes
 
 
 def _fits_as_it_is(dtype: np.dtype, inputs: tuple[Any, ...]) -> bool:
@@ -164,28 +178,15 @@ def perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ..
             node = layout.write(inputs, recorded, statics, target, array)
         if node is not None and node.saved:
             _fix_versions(layout, node, position, copied=recorded[position] is not promoted._array)
-    forward = layout.forward
-    if isinstance(forward, np.ufunc) and arrays[position] is array and not statics:
-        forward(*arrays, out=array)
-    elif hasattr(forward, "into") and arrays[position] is array:
-        forward.into(*arrays, **statics)
-    else:
-        value = forward(*arrays, **statics)
-        if getattr(value, "dtype", array.dtype) != array.dtype:
-            value = cast_values(np.asarray(value), array.dtype)
-        array[...] = value
+    _compute(layout.forward, arrays, position, array, statics)
     bump(target, node)
     if node is not None:
         rebase(target, node, position)
         if node.saved and modes.saved_hooks:
             from whygrad.autograd.saved_hooks import pack
             pack(node, inputs, [target])
-    elif target._node is None and not target._lookup:
-        causes = target._cause
-        for x in inputs:
-            if isinstance(x, Tensor):
-                causes = why.merge(causes, x._cause)
-        target._cause = causes
+    else:
+        _take_causes(target, inputs)
     return target
 
 

@@ -234,8 +234,20 @@ def test_the_allocator_reuses_and_gives_back():
     assert memory.memory_stats()["kept_bytes"] == 0
 
 
+@pytest.mark.parametrize("other", ["float64", "complex64", "float16", "int64"])
+def test_what_numpy_did_first_is_compiled_later(other):
+    told = run(f"""
+        import whygrad as torch
+        for dtype in (torch.{other}, torch.float32):
+            torch.ones(100_000, dtype=dtype).tanh()
+        before = torch.kernels.stats()["by_name"]["tanh"]["native"]
+        torch.ones(100_000).tanh()
+        print(torch.kernels.stats()["by_name"]["tanh"]["native"] - before, "tanh" in torch.kernels.stats()["not_compiled"])
+    """)
+    assert told == "1 False"
+
+
 def test_stats_tell_what_happened():
-    pool()
     told = stats()
     assert told["enabled"] in (True, False)
     assert set(told["functions"]) == {"native", "numpy"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from whygrad import errors
 from whygrad._tensor import Size, Tensor, set_requires_grad, source, wrap
 from whygrad.autograd import engine
+from whygrad.autograd.deposits import owned_copy
 from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
 from whygrad.autograd.hooks import from_user, retain_grad, to_user
 from whygrad.autograd.modes import modes, special
@@ -251,8 +253,8 @@ def _result(g: Any, given: Any) -> Tensor:
     g = np.asarray(g)
     like = given._array if isinstance(given, Tensor) else g
     # References: `g` here, in the caller's dict, and the argument of getrefcount.
-    ours = g.base is None and g.flags.writeable and engine.getrefcount(g) <= 3 and g.strides == like.strides
-    result = wrap(np.conj(g) if g.dtype.kind == "c" else g if ours else engine.owned_copy(g, like))
+    ours = g.base is None and g.flags.writeable and getrefcount(g) <= 3 and g.strides == like.strides
+    result = wrap(np.conj(g) if g.dtype.kind == "c" else g if ours else owned_copy(g, like))
     last = engine.last_backward()
     if last is not None:
         result._cause = last.causes

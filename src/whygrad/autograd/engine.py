@@ -16,28 +16,23 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush, heappushpop
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from whygrad import errors, kernels
-from whygrad._tensor import Swapped, Tensor, grad_fn, wrap
-from whygrad.autograd import hooks
-from whygrad.autograd.grad_mode import enforce_grad_layout_policy
+from whygrad._tensor import Tensor, grad_fn
+from whygrad.autograd import hooks, references
+from whygrad.autograd.deposits import deposit, deposit_recorded
 from whygrad.autograd.modes import modes, refresh, special
-from whygrad.autograd.node import Node, cast_array, extra
+from whygrad.autograd.node import Node
 from whygrad.backends.quiet import restore, silence
-from whygrad.dtypes import FROM_NUMPY
 from whygrad.layouts import strided
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
 
 Target = Any  # Node | Tensor: where an edge leads
-
-# Two backward passes may reach one leaf at the same time.
-_accumulating = threading.Lock()
 
 add: Any = np.add
 add_into: Any = np.add  # (a, b, out)
@@ -248,14 +243,14 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
                 dependencies[target] = left
             elif isinstance(target, Tensor):
                 total = pending.pop(target, None)
-                references = _held.straight if total is gradient else _held.pended
-                _finish_leaf(this, target, total, captures, deposit_captured, references)
+                held = references.straight if total is gradient else references.pended
+                _finish_leaf(this, target, total, captures, deposit_captured, held)
                 total = None
             elif following is None:
                 following = target
             else:
                 heappush(ready, (-target.seq, target))
-        # Nothing must hold the next gradient but `g`: its rule may write over it (see _find_walk_references).
+        # Nothing must hold the next gradient but `g`: its rule may write over it (see references.py).
         grads = gradient = None
         if following is None:
             if not ready:
@@ -317,7 +312,7 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
     if node.extra is not None:
         g = hooks.before_node(node, g, create_graph)
         has_post_hooks = bool(node.extra.post_hooks)
-    kept = g  # one reference more: it is looked at again, so its rule must not write over it (see _find_walk_references)
+    kept = g  # one reference more: it is looked at again, so its rule must not write over it (see references.py)
     if g is None and not node.takes_none:
         grads: tuple[Any, ...] = (None,) * len(edges)
     elif special.anomaly:
@@ -403,13 +398,13 @@ def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_grap
 
 
 def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, Any] | None, deposit_captured: bool,
-                 references: int) -> None:
-    """All contributions to a leaf are in. `references` are held by the engine; if there are more, `g` is somebody else's."""
+                 held: int) -> None:
+    """All contributions to a leaf are in. So many references are `held` by the walk; with more, `g` is somebody else's."""
     meta = leaf._meta
     if meta is not None and meta.hooks:
         this.node = leaf
         g = hooks.on_leaf(leaf, g, this.create_graph)
-        references = 0  # what a hook returns may be its own
+        held = 0  # what a hook returns may be its own
     if captures is not None and leaf in captures:
         captures[leaf] = g
         if not deposit_captured:
@@ -419,15 +414,15 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
     accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
     if accumulator is not None and accumulator.extra is not None:
         g = hooks.before_node(accumulator, g, this.create_graph)
-        references = 0
+        held = 0
     if why.watching is not None:
         why.watching.depositing(leaf, this, g)
-        meta, references = leaf._meta, 0  # the watch has looked at it
+        meta, held = leaf._meta, 0  # the watch has looked at it
     first = accumulator is not None and leaf._grad is None
     if this.create_graph:
-        _deposit_recorded(leaf, g)
+        deposit_recorded(leaf, g)
     else:
-        _deposit(leaf, g, this, references)
+        deposit(leaf, g, this.causes, held)
     if meta is None:
         leaf.meta.reached_by = this
         return
@@ -443,88 +438,9 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
 def accumulate(leaf: Tensor, g: Any) -> None:
     """Add a gradient to a leaf outside of any walk."""
     if modes.grad:
-        _deposit_recorded(leaf, g)
+        deposit_recorded(leaf, g)
     else:
-        _deposit(leaf, g, Backward(False, leaf), 0)
-
-
-def grad_dtype(leaf: Tensor, g: Any) -> np.dtype:
-    """The dtype in which a leaf wants its gradient: its own, or what `leaf.grad_dtype` says (None: as it comes)."""
-    wanted = ... if leaf._meta is None else leaf._meta.grad_dtype
-    return leaf._array.dtype if wanted is ... else g.dtype if wanted is None else wanted.numpy
-
-
-def _deposit(leaf: Tensor, g: Any, this: Backward, references: int) -> None:
-    if not leaf.requires_grad:
-        return  # frozen since the forward
-    array = leaf._array
-    dtype = array.dtype if leaf._meta is None or leaf._meta.grad_dtype is ... else grad_dtype(leaf, g)
-    if g.dtype is not dtype:
-        g = cast_array(g, dtype)
-    if g.shape != array.shape:
-        if not isinstance(leaf._counter[0], Swapped):
-            raise RuntimeError(f"internal error: gradient of shape {g.shape} for a leaf of shape {array.shape}")
-        array = g  # since the forward, `leaf.data = ...` has changed the shape
-    if array.dtype.kind == "c":
-        g = np.conj(g)
-    with _accumulating:
-        grad = leaf._grad
-        if grad is None:
-            ours = (type(g) is np.ndarray is type(array) and getrefcount(g) <= references and g.base is None
-                    and g.strides == array.strides)
-            if not ours:
-                g = owned_copy(g, array) if enforce_grad_layout_policy.enabled else g.copy("K")
-            leaf._grad = grad = wrap(g) if g.__class__ is np.ndarray else g.tensor()
-            grad._cause = this.causes
-        elif _is_sparse(g) or _is_sparse(grad._array):
-            total = grad._array + g
-            leaf._grad = wrap(total) if total.__class__ is np.ndarray else total.tensor()
-            leaf._grad._cause = this.causes
-        else:
-            add_into(grad._array, g, grad._array)
-            grad._counter[0] += 1
-
-
-def _deposit_recorded(leaf: Tensor, g: Tensor) -> None:
-    if not leaf.requires_grad:
-        return
-    dtype = grad_dtype(leaf, g._array)
-    if g._array.dtype != dtype:
-        g = g.to(FROM_NUMPY[dtype])  # type: ignore[attr-defined]
-    if leaf._array.dtype.kind == "c":
-        g = g.conj()  # type: ignore[attr-defined]
-    with _accumulating:
-        grad = leaf._grad
-        if grad is None:
-            leaf._grad = _recorded_copy(g, leaf._array)
-        else:
-            leaf._grad = grad + g  # type: ignore[operator]
-
-
-def _recorded_copy(g: Tensor, like: np.ndarray) -> Tensor:
-    """The gradient as a tensor of its own, still part of the graph; torch's node for it is CopyBackwards."""
-    if _is_sparse(g._array) or _is_sparse(like):
-        return g
-    if not g.requires_grad:
-        return wrap(owned_copy(g._array, like))
-    from whygrad._inplace import copy_
-
-    return copy_(wrap(np.empty_like(like, dtype=g._array.dtype)), g)
-
-
-def _is_sparse(array: Any) -> bool:
-    return array.__class__ is not np.ndarray and not isinstance(array, np.generic)
-
-
-def owned_copy(g: Any, like: Any) -> Any:
-    """A fresh array with the values of `g`, laid out as `like` if that is dense, else row-major."""
-    if _is_sparse(g) or _is_sparse(like):
-        return g.copy()
-    result = np.empty_like(like, dtype=np.asarray(g).dtype)
-    if 0 in like.strides and like.size > 1:
-        result = np.empty(like.shape, result.dtype)
-    result[...] = g
-    return result
+        deposit(leaf, g, Backward(False, leaf).causes, 0)
 
 
 def target_of(t: Tensor) -> Target:
@@ -533,80 +449,5 @@ def target_of(t: Tensor) -> Target:
     return t if node is None else node
 
 
-class Held:
-    """How many references to a leaf's gradient the walk itself holds when the gradient is handed over.
-
-    An array that has no more than these is nobody else's and becomes `.grad` without a copy. The numbers depend on
-    Python's version, so they are found by trying: the smallest for which a fresh array is handed over as it is.
-    """
-
-    __slots__ = ("pended", "straight")
-
-    def __init__(self) -> None:
-        # A gradient that comes straight from a rule is also held by the tuple it came in; one that has waited for a
-        # further contribution is not.
-        self.straight = self.pended = 0
-
-
-class _Trial(Node):
-    """A node for that experiment: gives fresh arrays, or nothing."""
-
-    __slots__ = ("gives",)
-
-    def __init__(self, gives: tuple[bool, ...], *edges: Target) -> None:
-        self.edges = edges
-        self.gives = gives
-        self.saved = ()
-        self.extra = None
-        self.seq = len(edges)
-
-    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple([_trial_arrays.setdefault(len(_trial_arrays), np.zeros(1)) if give else None for give in self.gives])
-
-
-_trial_arrays: dict[int, np.ndarray] = {}
-_held = Held()
-
-
-def _find_held() -> None:
-    for name in ("straight", "pended"):
-        for references in range(1, 20):
-            setattr(_held, name, references)
-            leaf = wrap(np.zeros(1))
-            leaf._lookup = True
-            last = _Trial((name == "straight",), leaf)
-            root = last if name == "straight" else _Trial((True, True), last, leaf)
-            _trial_arrays.clear()
-            run([(root, np.zeros(1))], keep=True, create_graph=False)
-            if leaf._grad is not None and any(leaf._grad._array is array for array in _trial_arrays.values()):
-                # One of the references was held by the experiment's own book-keeping.
-                setattr(_held, name, references - 1)
-                break
-
-
-def _find_walk_references() -> None:
-    """Tell kernels when a gradient is the walk's alone. In a watched run somebody may look at it after its rule has run, so there
-    must be more references then; if there are not, because Python does not count all of them, nothing is overwritten."""
-    seen = []
-
-    class Counting(Node):
-        def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-            seen.append(getrefcount(g))
-            return ()
-
-    for watched in (False, True):
-        node = Counting()
-        node.edges, node.saved, node.extra, node.seq = (), (), None, 0
-        if watched:
-            extra(node)
-        root = _Trial((True,), node)
-        _trial_arrays.clear()
-        run([(root, np.zeros(1))], keep=True, create_graph=False)
-    # One reference was held by the experiment's own book-keeping.
-    if seen[1] > seen[0]:
-        kernels.tell_references(seen[0] - 1)
-
-
-_find_held()
-_find_walk_references()
+references.find(run)
 _last = None

@@ -9,6 +9,7 @@ Gradients here are those that travel inside the graph: conjugated, if complex.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from whygrad._apply import apply
 from whygrad._inplace import is_expanded
 from whygrad._tensor import Tensor, source, wrap
 from whygrad.autograd import engine
+from whygrad.autograd.deposits import owned_copy
 from whygrad.autograd.dual import DualLevel
 from whygrad.autograd.levels import Level, with_levels
 from whygrad.autograd.modes import modes
@@ -171,6 +173,6 @@ def _as_tensor(g: Any, x: Tensor) -> Tensor | None:
         return g
     g = np.asarray(g)
     # References: `g` here, in the caller's dict, and the argument of getrefcount; of its memory, `g` and the argument.
-    ours = g.flags.writeable and engine.getrefcount(g) <= 3 and not is_expanded(g) and (
-        g.base is None or engine.getrefcount(g.base) <= 2)
-    return wrap(g if ours else engine.owned_copy(g, x._array))
+    ours = g.flags.writeable and getrefcount(g) <= 3 and not is_expanded(g) and (
+        g.base is None or getrefcount(g.base) <= 2)
+    return wrap(g if ours else owned_copy(g, x._array))

@@ -105,7 +105,8 @@ def stats() -> dict[str, Any]:
     `by_name` tells it of each function: calls that ran as machine code, and calls that were handed on to NumPy (or to
     another kernel). `not_compiled` are those that cannot be written as one pass, and are NumPy's.
     """
-    result: dict[str, Any] = {"enabled": enabled, "functions": dict(counts), "not_compiled": sorted(not_compiled)}
+    result: dict[str, Any] = {"enabled": enabled, "functions": dict(counts), "not_compiled": sorted(not_compiled),
+                              "calls": {"native": 0, "numpy": 0}, "by_name": {}}
     reason = unavailable()
     if reason == "":
         from whygrad.kernels import calls, code, host

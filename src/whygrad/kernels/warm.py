@@ -24,6 +24,9 @@ ALWAYS = os.environ.get("WHYGRAD_KERNELS") == "always"
 HOT = 0 if ALWAYS else 300
 LARGE = 0 if ALWAYS else 8192
 
+# The dtypes that every formula is compiled for (float32, float16, bfloat16), as NumPy's characters.
+FOR_KERNELS = frozenset("feE")
+
 counts = {"native": 0, "numpy": 0}
 not_compiled: set[str] = set()
 _lock = threading.RLock()
@@ -114,32 +117,41 @@ class Warm(Standing):
             args = tuple([x for x, kind in zip(args, kinds, strict=True) if kind != "c"])
         return found(*args)
 
+    def _waiting(self, *args: Any, **statics: Any) -> Any:
+        """In our place while only dtypes were seen that are NumPy's, such as float64 for a tanh."""
+        for x in args:
+            if type(x) is np.ndarray and x.dtype.char in FOR_KERNELS:
+                return self._compiled_for(args, statics, None)
+        return self.numpy(*args, **statics)
+
     def _make(self, kinds: str, code: str, constants: tuple[Any, ...], statics: dict[str, Any]) -> Callable[..., Any]:
         plain = not constants and not statics
-        first = plain and not self.made
+        first = plain and self.placed is None
         numpy = self.numpy if plain else _given(self.numpy, kinds, constants, statics)
-        compiled = None
+        compiled, hopeless = None, not usable()
         # Beside float16 and bfloat16, some of torch's kernels round a number to them, others do not: NumPy's way knows which.
-        if "?" not in kinds and not (code in ("f2", "b2") and "s" in kinds) and usable():
+        if "?" not in kinds and not (code in ("f2", "b2") and "s" in kinds) and not hopeless:
             from whygrad.kernels.pointwise import SHORT, compile_formula, inputs
             from whygrad.kernels.trace import Untraceable, trace
 
             variable = kinds.replace("c", "")
+            hopeless = True
             with contextlib.suppress(Untraceable):
                 rounds = SHORT.get(code) if self.is_rule else None
                 formula = trace(_given(self.trace, kinds, constants, statics), *inputs(variable), rounds=rounds)
                 if formula.word == "input":
                     raise Untraceable("it gives its argument back, which costs nothing")
+                hopeless = False
                 # What it was not made for comes back here; in the end it is NumPy's.
                 fallback = self._declined if first else numpy, numpy
                 compiled = compile_formula(self.name, formula, variable, fallback, code, self.into,
                                            walk_references if self.last else 0)
         counts["numpy" if compiled is None else "native"] += 1
-        if compiled is None and "?" not in kinds:
+        if hopeless:
             not_compiled.add(self.name)
         if first:
             self.placed = compiled
-            self.replace(compiled or self.numpy)
+            self.replace(compiled or (self.numpy if hopeless else self._waiting))
         return compiled or numpy
 
 

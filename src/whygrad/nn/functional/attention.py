@@ -331,7 +331,7 @@ def _by_head(x: Any, static: Any, name: str, heads: int, head_dim: int) -> Any:
 
 def _attend_with_weights(q: Any, k: Any, v: Any, attn_mask: Any, dropout_p: float, is_causal: bool) -> tuple[Any, Any]:
     if is_causal and attn_mask is None:
-        raise AssertionError("FIXME: is_causal not implemented for need_weights")
+        raise AssertionError("FIXME: is_causal not implemented for need_weights")  # so says torch
     q = q * math.sqrt(1.0 / float(q.shape[2]))
     turned = k.transpose(-2, -1)
     weights = softmax(torch.bmm(q, turned) if attn_mask is None else torch.baddbmm(attn_mask, q, turned), dim=-1)
