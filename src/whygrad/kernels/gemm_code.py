@@ -154,9 +154,10 @@ def _by_width(f: Function, wide: Value, functions: list[Any]) -> Any:
     return chosen
 
 
-def _prefetch(f: Function, base: Value, index: Value) -> None:
-    """Into the second level of the cache: columns that are far apart would push each other out of the first."""
-    f.call("llvm.prefetch.p0", VOID, f.pointer(F32, base, index), *[ir.Constant(I32, n) for n in (0, 2, 1)])
+def _prefetch(f: Function, base: Value, index: Value, to_write: bool = False) -> None:
+    """What is read comes into the second level of the cache: columns far apart would push each other out of the first."""
+    how = (1, 3, 1) if to_write else (0, 2, 1)
+    f.call("llvm.prefetch.p0", VOID, f.pointer(F32, base, index), *[ir.Constant(I32, n) for n in how])
 
 
 def _buffer(f: Function, element: Any, count: int) -> Value:
@@ -170,7 +171,7 @@ def _write_tile(module: Any, name: str, rows: int, vectors: int) -> Any:
     """void tile(a, a_row, a_inner, b, b_step, steps, c, c_row, in_last, d, d_row, addends, in_c, ahead).
 
     The last vector has `in_last` numbers. What is added to the sums: nothing, C (if in_c) or D, or both. Meanwhile the rows of
-    A that are `ahead` come into the cache.
+    A that are `ahead` come into the cache, as does the memory of the result.
     """
     lanes = host().lanes
     f = Function(module, name, VOID, [POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, I64, I64],
@@ -178,6 +179,9 @@ def _write_tile(module: Any, name: str, rows: int, vectors: int) -> Any:
     a, a_row, a_inner, b, b_step, steps, c, c_row, in_last, d, d_row, addends, in_c, ahead = f.arguments
     lefts = [f.pointer(F32, a, a_row * r) for r in range(rows)]
     sums = [[f.variable(f.zeros(F32, lanes)) for _ in range(vectors)] for _ in range(rows)]
+    for r in range(rows):
+        for v in range(vectors):
+            _prefetch(f, c, c_row * r + v * lanes, to_write=True)
     rows_in_turn = f.choose(a_inner.equals(1), rows - 1, f.integer(0))
     with f.loop(0, steps) as k:
         row = k & rows_in_turn
