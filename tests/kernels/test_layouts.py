@@ -14,7 +14,7 @@ pytest.importorskip("llvmlite")
 
 from whygrad.backends.memory_order import empty_following
 from whygrad.kernels import pointwise
-from whygrad.kernels.pointwise import compile_formula, compile_update, inputs
+from whygrad.kernels.pointwise import compile_formula, inputs
 from whygrad.kernels.pool import pool
 from whygrad.kernels.trace import apply
 
@@ -163,8 +163,3 @@ def test_results_are_written_where_they_may_be() -> None:
     for wrong in (fixed, np.ones(51, "f4"), np.ones(50), np.ones(100, "f4")[::2], None, np.ones((50, 1), "f4")):
         with pytest.raises(Declined):
             formula("aa", into=True)(a, a, wrong)
-    update = compile_update([(0, apply("add", *inputs("aa")))], "aa")
-    assert update(fixed, a) is NotImplemented
-    assert update(np.ones((2, 50), "f4").T, np.ones((50, 2), "f4")) is NotImplemented
-    assert update(a, fixed) is None
-    assert (a == 2).all()

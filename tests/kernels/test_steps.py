@@ -12,6 +12,7 @@ pytest.importorskip("llvmlite")
 import whygrad
 from whygrad import kernels
 from whygrad.kernels import host, steps
+from whygrad.kernels.pool import pool
 
 OPTIMIZERS: list[tuple[str, dict[str, Any]]] = [
     ("Adam", {}), ("Adam", {"amsgrad": True, "weight_decay": 0.1}), ("AdamW", {"maximize": True}), ("Adamax", {}), ("NAdam", {}),
@@ -60,3 +61,83 @@ def test_other_numbers_are_the_same_kernel() -> None:
 ], ids=["a part", "a sum", "a branch", "another array"])
 def test_what_cannot_be_written_down(update: Any) -> None:
     assert steps.make_step(update, {}, 2) is None
+
+
+def add_scaled(xp: Any, numbers: Any, p: Any, g: Any) -> None:
+    p += numbers["lr"] * g
+
+
+def made_step() -> Any:
+    step = steps.make_step(add_scaled, {"lr": 0.5}, 2)
+    assert step is not None
+    return step
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_many_parameters_of_all_sizes(threads: int) -> None:
+    rng = np.random.default_rng(0)
+    sizes = [0, 1, 63, 64, 65, 100_001, 7, *rng.integers(0, 3000, 90)]
+    parameters, gradients = ([rng.standard_normal(n).astype("f4") for n in sizes] for _ in range(2))
+    wanted = [p + np.float32(0.5) * g for p, g in zip(parameters, gradients, strict=True)]
+    before = pool().threads()
+    pool().set_threads(threads)
+    try:
+        assert made_step()([x for pair in zip(parameters, gradients, strict=True) for x in pair]) == len(sizes)
+    finally:
+        pool().set_threads(before)
+    for found, expected in zip(parameters, wanted, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+def fixed() -> Any:
+    array = np.zeros(50, "f4")
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize("wrong", [
+    (fixed(), np.ones(50, "f4")), (np.zeros((2, 50), "f4").T, np.ones((50, 2), "f4")), (np.zeros(50), np.ones(50)),
+    (np.zeros(50, "f4"), np.ones(49, "f4")), (np.zeros(50, "f4"), np.ones(100, "f4")[::2]), (np.zeros(50, "f4"), None),
+], ids=["read-only", "transposed", "float64", "another size", "scattered", "no array"])
+def test_it_stops_at_what_does_not_suit(wrong: Any) -> None:
+    good = [np.zeros(20, "f4"), np.ones(20, "f4")]
+    after = [np.zeros(20, "f4"), np.ones(20, "f4")]
+    assert made_step()([*good, *wrong, *after]) == 1
+    assert (good[0] == 0.5).all()
+    assert not after[0].any()
+    assert not np.any(wrong[0])
+    assert made_step()([np.zeros(20, "f4"), good[1], good[0], fixed()[:20]]) == 2  # what is read may be read-only
+
+
+def test_parameters_that_share_memory_take_turns() -> None:
+    def double_and_add(xp: Any, numbers: Any, p: Any, g: Any) -> None:
+        p *= 2.0
+        p += g
+
+    memory, ones = np.zeros(30_000, "f4"), np.ones(20_000, "f4")
+    step = steps.make_step(double_and_add, {}, 2)
+    assert step is not None
+    assert step([memory[:20_000], ones, memory[10_000:], ones]) == 2
+    assert [float(memory[i]) for i in (0, 10_000, 19_999, 20_000)] == [1, 3, 3, 1]
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIMIZERS)
+def test_parameters_of_all_kinds_in_one_group(name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some not for kernels, one without a gradient, one that joins later."""
+    def run(hot: bool) -> list[Any]:
+        monkeypatch.setattr(kernels, "is_hot", lambda size: hot)
+        rng = np.random.default_rng(0)
+        parameters = [whygrad.tensor(rng.standard_normal(shape).astype(dtype), requires_grad=True)
+                      for shape, dtype in (((5, 3), "f4"), ((4,), "f8"), ((3, 5), "f4"), ((6,), "f4"), ((2, 2), "f4"))]
+        parameters[2] = parameters[2].detach().t().requires_grad_()
+        optimizer = getattr(whygrad.optim, name)(parameters, lr=0.1, **options)
+        for turn in range(4):
+            for i, p in enumerate(parameters):
+                gradient = whygrad.tensor(rng.standard_normal(p.shape).astype(p.detach().numpy().dtype))
+                p.grad = None if (i == 3 and turn % 2) or (i == 4 and turn < 2) else gradient
+            optimizer.step()
+        return [(p.detach().numpy(), p._version) for p in parameters]
+
+    for (found, version), (expected, same) in zip(run(True), run(False), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-7)
+        assert version == same

@@ -34,11 +34,10 @@ BUFFER = COPIED * 8  # bytes
 
 # The words that come with a function; three for each argument follow: its kind, dtype, and size in bytes.
 FORMULA, COUNT, DOUBLE, RESULT, OUT_DTYPE, OUT_SIZE, ALONE_BELOW, REFERENCES, KINDS = range(9)
-# Where the result goes: into the arguments, into a new array, into one that is given as a last argument.
-IN_PLACE, NEW, GIVEN = range(3)
+# Where the result goes: into a new array, or into one that is given as a last argument.
+NEW, GIVEN = range(2)
 # Kinds of arguments: an array or a number, a boolean array, None, an array, a number that is float32 whatever the arrays are.
 ANY, MASK, NOTHING, ARRAY, NUMBER = range(5)
-WRITTEN = 8  # added to a kind: an array that is written to
 
 # The slots of a formula: where each argument lies, the result last, and whether it moves on (-1) or stays (0).
 OUT = MOST
@@ -84,7 +83,7 @@ def _write_entry(module: Any, name: str) -> None:
     count, result = entry.word(COUNT), entry.word(RESULT)
     given = result.equals(GIVEN)
     entry.require(entry.count.equals(count + given.to(I64)))
-    slots, pieces = _local(f, SLOTS), _local(f, MOST * FILLED)
+    slots, pieces = local(f, SLOTS), local(f, MOST * FILLED)
     first = f.variable(Value(f, NULL))
     plain, numeric = f.variable(f.integer(1)), f.variable(f.integer(0))
 
@@ -95,12 +94,11 @@ def _write_entry(module: Any, name: str) -> None:
         with f.b.if_else(is_array.v) as (array, other):
             with array:
                 entry.require(_same(f, f.load(POINTER, argument, host.DTYPE // 8), entry.word(k * 3 + KINDS + 1, POINTER)))
-                wanted = f.choose(kind >= WRITTEN, f.constant(host.ALIGNED | host.WRITEABLE, I32), f.constant(host.ALIGNED, I32))
                 flags = f.load(I32, argument, host.FLAGS // 4)
-                entry.require_shape((flags & wanted).equals(wanted))
+                entry.require_shape((flags & host.ALIGNED).differs(0))
                 f.store(data_of(f, argument), slots, k)
                 f.store(f.integer(-1), slots, k + STEPS)
-                numeric.set(numeric.get() | ((kind & 7).equals(ANY) | kind.equals(ARRAY)).to(I64))
+                numeric.set(numeric.get() | (kind.equals(ANY) | kind.equals(ARRAY)).to(I64))
                 with f.b.if_else(_same(f, first.get(), Value(f, NULL)).v) as (is_first, is_next):
                     with is_first:
                         first.set(argument)
@@ -120,9 +118,9 @@ def _write_entry(module: Any, name: str) -> None:
                         piece = f.pointer(F64, pieces, k * FILLED)
                         with f.b.if_else((entry.word(DOUBLE).differs(0) & kind.equals(ANY)).v) as (double, single):
                             with double:
-                                _fill(f, value, piece)
+                                fill(f, value, piece)
                             with single:
-                                _fill(f, value.to(F32), piece)
+                                fill(f, value.to(F32), piece)
                         f.store(piece, slots, k)
                         f.store(f.integer(0), slots, k + STEPS)
     # An array of numbers must be there: it is what gives the result its dtype.
@@ -132,11 +130,6 @@ def _write_entry(module: Any, name: str) -> None:
     alone_below = entry.word(ALONE_BELOW)
     with f.b.if_then(plain.get().differs(0).v):
         n = _size(f, first.get())
-        with f.b.if_then(result.equals(IN_PLACE).v):
-            entry.run(formula, slots, n, alone_below, FILLED)
-            nothing = entry.object("_Py_NoneStruct")
-            f.call("Py_IncRef", VOID, nothing)
-            entry.give(nothing)
         made = f.variable(Value(f, NULL))
         with f.b.if_else(given.v) as (old, fresh):
             with old:
@@ -151,7 +144,7 @@ def _write_entry(module: Any, name: str) -> None:
         entry.run(formula, slots, n, alone_below, FILLED)
         entry.give(made.get())
     entry.require_shape(result.equals(NEW))
-    shape, strides, ndim = _local(f, AXES), _local(f, AXES), _local(f, 1)
+    shape, strides, ndim = local(f, AXES), local(f, AXES), local(f, 1)
     failed = f.b.call(prepare, [v.v for v in (entry.pointer_to_words(), entry.arguments, slots, shape, strides, ndim)])
     entry.require_shape(Value(f, failed).equals(0))
     n = f.load(I64, slots, TOTAL)
@@ -204,7 +197,7 @@ def _write_prepare(module: Any, name: str) -> Any:
     words, arguments, slots, shape, out_strides, out_ndim = f.arguments
     numpy_type = Value(f, module.globals.get("numpy_array_type") or ir.GlobalVariable(module, I8, "numpy_array_type"))
     count = f.load(I64, words, COUNT)
-    strides, order = _local(f, (MOST + 1) * AXES), _local(f, AXES)
+    strides, order = local(f, (MOST + 1) * AXES), local(f, AXES)
 
     def arrays(body: Callable[[Value, Value], None]) -> None:
         with f.loop(0, count) as k:
@@ -338,8 +331,8 @@ def _write_walk(module: Any, name: str) -> Any:
     count, ndim, outer, row, limit = (f.load(I64, slots, place) for place in (OPERANDS, NDIM, OUTER, ROW, LIMIT))
     length = f.load(I64, slots, SHAPE)
     formula = f.b.bitcast(f.load(POINTER, slots, RUN).v, TASK)
-    mine, places, filled, at = (_local(f, n) for n in (RUN, MOST + 1, MOST + 1, AXES))
-    buffers = _local(f, MOST * BUFFER // 8)
+    mine, places, filled, at = (local(f, n) for n in (RUN, MOST + 1, MOST + 1, AXES))
+    buffers = local(f, MOST * BUFFER // 8)
 
     def number(i: Value) -> Value:
         return f.choose(i.equals(count), f.integer(OUT), i)
@@ -379,7 +372,7 @@ def _write_walk(module: Any, name: str) -> Any:
                 f.store(how.equals(ONE).to(I64) - 1, mine, k + STEPS)
                 with f.when(how.equals(ONE) & start.as_integer().differs(f.load(I64, filled, k))):
                     f.store(start, filled, k)
-                    _by_size(f, size, lambda kind, s, b: _fill(f, f.load(kind, s), b), start, buffer)
+                    _by_size(f, size, lambda kind, s, b: fill(f, f.load(kind, s), b), start, buffer)
                 with f.when(how.equals(COPY)):
                     step, jump = stride(k, 0), f.choose(outer.equals(1), 0, stride(k, 1))
                     source = f.pointer(I8, start, column * step + turns * jump)
@@ -412,7 +405,7 @@ def _by_size(f: Function, size: Value, body: Callable[..., None], *arguments: An
             body(kind, *arguments)
 
 
-def _fill(f: Function, value: Value, piece: Value) -> None:
+def fill(f: Function, value: Value, piece: Value) -> None:
     """FILLED times the same."""
     bytes_ = {I8: 1, I16: 2, I32: 4, F32: 4, I64: 8, F64: 8}[value.kind]
     wide = value.spread(64 // bytes_)
@@ -435,7 +428,7 @@ def _gather(f: Function, kind: Any, source: Value, step: Value, back: Value, len
         left.set(length)
 
 
-def _local(f: Function, words: int) -> Value:
+def local(f: Function, words: int) -> Value:
     """Memory in the function's frame, of so many words, that starts with a cache line."""
     with f.b.goto_entry_block():
         place = f.b.alloca(I64, words)

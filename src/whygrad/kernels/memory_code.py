@@ -8,7 +8,6 @@ on it are, and then the block is hollow.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir

@@ -47,28 +47,19 @@ def compile_formula(name: str, formula: Symbol, kinds: str, fallback: Any,
                                     result=result, alone_below=ALONE_BELOW, references=references)
 
 
-def compile_update(written: list[tuple[int, Symbol]], kinds: str) -> Callable[..., Any]:
-    """A function that writes each formula into the argument of that number, all in one pass.
+def compile_update(written: list[tuple[int, Symbol]], arrays: int, numbers: int) -> Callable[..., Any]:
+    """A function of many sets of so many arrays, and of numbers: each formula is written into the array of that number, in
+    one pass over all sets (see updates.py)."""
+    from whygrad.kernels.elementwise import MOST
+    from whygrad.kernels.updates import update_function
 
-    It gives None, or NotImplemented if the arguments are not float32 arrays of one shape, in one piece.
-    """
-    from whygrad.kernels import elementwise as way
-
-    text = "; ".join(f"{target} = {formula!r}" for target, formula in written)
-    found = _updates.get(kinds + text)
+    text = f"{arrays} {numbers} {written!r}"
+    found = _updates.get(text)
     if found is None:
-        if len(kinds) > way.MOST:
+        if arrays + numbers > MOST:
             raise Untraceable("too many arguments")
-
-        def declined(*args: Any) -> Any:
-            return NotImplemented
-
-        targets = {target for target, _ in written}
-        arguments = [(kind + way.WRITTEN if i in targets else kind, dtype)
-                     for i, (kind, dtype) in enumerate(_arguments(kinds, "f4"))]
-        found = _updates[kinds + text] = way.elementwise_function(
-            "update", _address(written, kinds, "f4"), arguments, None, (declined, declined), result=way.IN_PLACE,
-            alone_below=ALONE_BELOW)
+        address = _address(written, "a" * (arrays + numbers), "f4")
+        found = _updates[text] = update_function(address, arrays, numbers, {target for target, _ in written}, ALONE_BELOW)
     return found
 
 

@@ -1,4 +1,4 @@
-"""The kernel reader of optimizers: their `update`, written with `+=` for arrays, as one pass over a parameter and its buffers.
+"""The kernel reader of optimizers: their `update`, written with `+=` for arrays, as one pass over parameters and buffers.
 
 The numbers of a step (learning rate, bias corrections ...) change, its formula does not. So `update` runs on marks that do no
 more than write down what is done, which costs as much as a few small operations. What they wrote, without the numbers, says
@@ -136,12 +136,16 @@ class Step:
         if found is None:
             symbols = tape.symbols()
             written = [(i, symbols[place]) for i, place in enumerate(places) if place != i]
-            found = _functions[key] = compile_update(written, "a" * count + "s" * len(self.values))
+            found = _functions[key] = compile_update(written, count, len(self.values))
         self.function = found
 
-    def __call__(self, arrays: list[Any]) -> bool:
-        """Change the arrays; False if they are not of the kind kernels are for, and nothing was done."""
-        return self.function(*arrays, *self.values) is not NotImplemented
+    def __call__(self, arrays: list[Any]) -> int:
+        """Change as many parameters as suit kernels, up to the first that does not; gives how many.
+
+        `arrays` are those of one parameter after the other.
+        """
+        done: int = self.function(tuple(arrays), *self.values)
+        return done
 
 
 def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int) -> Step | None:

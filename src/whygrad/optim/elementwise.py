@@ -64,6 +64,8 @@ class Elementwise(Stepping):
     capturable_tensors = "params and state_steps"
     # What becomes of a sparse gradient: refused (""), or only the rows it has are changed ("rows").
     takes_sparse = ""
+    # What `advance` gave last, in this step.
+    _numbers_now: Numbers = {}
     capturable_devices: tuple[str, ...] = ("cuda", "xpu", "hpu", "privateuseone", "xla")
 
     def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
@@ -77,8 +79,11 @@ class Elementwise(Stepping):
     def advance(self, p: Tensor, state: dict[str, Any], numbers: Numbers) -> Numbers:
         """Count the step; the numbers for `update`, with those that depend on the state of this parameter."""
         step = state["step"]._array
-        step.fill(float(step) + 1)  # a quarter of the time of `step += 1`
-        return {**numbers, "step": float(step)}
+        count = float(step) + 1
+        step.fill(count)  # a quarter of the time of `step += 1`
+        if self._numbers_now.get("step") != count:  # most parameters have made as many steps as the one before
+            self._numbers_now = {**numbers, "step": float(step)}
+        return self._numbers_now
 
     @staticmethod
     def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:
@@ -91,23 +96,29 @@ class Elementwise(Stepping):
     def step_group(self, group: dict[str, Any]) -> None:
         differentiable = group.get("differentiable", False)
         numbers = group if differentiable else with_numbers(group)
-        run = on_tensors if differentiable else Compiled() if kernels.enabled else on_arrays
+        self._numbers_now = {}
+        together = Together(self.update)
+        run = partial(on_tensors, self.update) if differentiable else together.add if kernels.enabled else partial(
+            on_arrays, self.update)
         names = self.buffers(group)
         special = group.get("capturable") or group.get("fused")
-        for p in group["params"]:
-            grad = p.grad
-            if grad is None:
-                continue
-            if special:
-                self.check_device(p, group)
-            state = self.state[p] if names else {}
-            if not state:
-                self.initialize(p, state, group)
-            numbers_now = self.advance(p, state, numbers)
-            if grad.layout is strided:
-                run(self.update, p, grad, numbers_now, [state[name] for name in names])
-            else:
-                self.step_sparse(p, grad, numbers_now, [state[name] for name in names])
+        try:
+            for p in group["params"]:
+                grad = p.grad
+                if grad is None:
+                    continue
+                if special:
+                    self.check_device(p, group)
+                state = self.state[p] if names else {}
+                if not state:
+                    self.initialize(p, state, group)
+                numbers_now = self.advance(p, state, numbers)
+                if grad.layout is strided:
+                    run(p, grad, numbers_now, [state[name] for name in names])
+                else:
+                    self.step_sparse(p, grad, numbers_now, [state[name] for name in names])
+        finally:
+            together.finish()
 
     def step_sparse(self, p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
         """Change the rows that a sparse gradient has."""
@@ -146,26 +157,42 @@ class Elementwise(Stepping):
                     kept[name] = scalar(kept[name])
 
 
-class Compiled:
-    """`on_arrays` by one kernel for all parameters of a group that have the same numbers."""
+class Together:
+    """`on_arrays` for all parameters of a group that have the same numbers: they wait here until one kernel changes them."""
 
-    def __init__(self) -> None:
-        self.numbers: Numbers | None = None
-        self.step: Any = None
-        self.site = why.site()
+    def __init__(self, update: Callable[..., None]) -> None:
+        self.update = update
+        self.numbers: Numbers = {}
+        self.waiting: list[tuple[Tensor, Tensor, list[Tensor]]] = []
 
-    def __call__(self, update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
-        arrays = [p._array, grad._array, *[b._array for b in buffers]]
-        if arrays[0].dtype is not FLOAT32 or not kernels.is_hot(arrays[0].size):
-            on_arrays(update, p, grad, numbers, buffers)
+    def add(self, p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
+        if p._array.dtype is not FLOAT32:
+            on_arrays(self.update, p, grad, numbers, buffers)
             return
-        if self.numbers != numbers:
+        if numbers is not self.numbers and numbers != self.numbers:
+            self.finish()
             self.numbers = numbers
-            self.step = kernels.make_step(partial(_decay_and_update, update), numbers, len(arrays))
-        if self.step is not None and self.step(arrays):
-            bump(p, site=self.site)
-        else:
-            on_arrays(update, p, grad, numbers, buffers)
+        self.waiting.append((p, grad, buffers))
+
+    def finish(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        if not waiting:
+            return
+        each = [[p._array, grad._array, *[b._array for b in buffers]] for p, grad, buffers in waiting]
+        step = None
+        if kernels.is_hot(sum([arrays[0].size for arrays in each])):
+            step = kernels.make_step(partial(_decay_and_update, self.update), self.numbers, len(each[0]))
+        site = why.site()
+        done = 0
+        while done < len(waiting):
+            changed = step([array for arrays in each[done:] for array in arrays]) if step is not None else 0
+            for p, _, _ in waiting[done:done + changed]:
+                bump(p, site=site)
+            done += changed
+            if done < len(waiting):  # one that is not for kernels
+                p, grad, buffers = waiting[done]
+                on_arrays(self.update, p, grad, self.numbers, buffers)
+                done += 1
 
 
 def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:

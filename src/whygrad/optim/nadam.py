@@ -42,9 +42,8 @@ class NAdam(Elementwise):
         mu_product = state["mu_product"]._array
         mu_product *= mu
         product = float(mu_product)
-        numbers["share_of_gradient"] = (1.0 - mu) / (1.0 - product)
-        numbers["share_of_average"] = mu_next / (1.0 - product * mu_next)
-        return numbers
+        return {**numbers, "share_of_gradient": (1.0 - mu) / (1.0 - product),
+                "share_of_average": mu_next / (1.0 - product * mu_next)}
 
     @staticmethod
     def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:
