@@ -229,6 +229,7 @@ def _write_pack(module: Any, name: str) -> Any:
             source = f.pointer(F32, b, k * b_inner)
             with f.loop(0, whole) as v:
                 place, width = target(v)
+                _prefetch(f, source, b_inner * 16 + v * lanes)
                 f.store(f.load(F32, source, v * lanes, lanes), place, k * width)
         with f.when(whole < count):
             place, width = target(whole)
@@ -243,6 +244,8 @@ def _write_pack(module: Any, name: str) -> Any:
             columns = [f.pointer(F32, b, smaller(f, v * lanes + i, valid - 1) * b_column) for i in range(lanes)]
             with f.loop(0, steps, lanes) as first:
                 k = smaller(f, first, steps - lanes)
+                for column in columns:
+                    _prefetch(f, column, k + 2 * lanes)
                 for i, row in enumerate(transposed(f, [f.load(F32, column, k, lanes) for column in columns])):
                     f.store(row, place, (k + i) * width)
 
