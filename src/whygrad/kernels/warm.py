@@ -202,8 +202,8 @@ def usable() -> bool:
             _unavailable = ""
         except Unavailable as reason:
             _unavailable = str(reason)
-            if "not installed" not in _unavailable:  # to leave the extra out is a choice, the rest is news
-                warnings.warn(f"whygrad runs on NumPy alone: {reason}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"whygrad runs on NumPy alone: {reason}. WHYGRAD_KERNELS=0 is to want it so.", RuntimeWarning,
+                          stacklevel=2)
         except Exception as error:
             _unavailable = f"{type(error).__name__}: {error}"
             warnings.warn(f"whygrad runs on NumPy alone: LLVM could not be set up ({_unavailable})", RuntimeWarning, stacklevel=2)
