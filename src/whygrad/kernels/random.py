@@ -1,4 +1,4 @@
-"""The Mersenne twister's words, and what `_rng.py` makes of them, as machine code that works on NumPy's own generator.
+"""The Mersenne twister's words, and what `_rng` makes of them, as machine code that works on NumPy's own generator.
 
 A generator's state is 624 words and the number of those that were used (`bits.ctypes.state_address`). Whoever draws, NumPy
 or a kernel, leaves it as the other would have. Kernels that draw keep Python's lock: the words of a stream have an order.
@@ -210,7 +210,7 @@ def _refuse(*args: Any) -> Any:
     raise TypeError(f"internal error: not made for {[getattr(x, 'dtype', x) for x in args]}")
 
 
-# Logarithm, sine and cosine as torch's vector code has them (Cephes'): see `_log_single` and `_sincos_single` in _rng.py.
+# Logarithm, sine and cosine as torch's vector code has them (Cephes'), see `log_single` and `sincos_single` in _rng/box_muller.py.
 
 def _log(f: Function, x: Value, coefficients: list[float]) -> Value:
     bits = x.bits_as(I32)
@@ -240,7 +240,7 @@ def _sine_and_cosine(f: Function, x: Value, of_sine: list[float], of_cosine: lis
 @cache
 def normals() -> Callable[..., Any]:
     """run(units, mean, std): blocks of 16 uniform numbers become normal ones, eight radii and eight angles."""
-    from whygrad._rng import COSINE, LOGARITHM, SINE
+    from whygrad._rng.box_muller import COSINE, LOGARITHM, SINE
 
     def build(module: Any, symbol: str) -> None:
         f = Function(module, f"{symbol}_task", VOID, [POINTER, I64, I64], internal=True)
