@@ -210,7 +210,7 @@ def _refuse(*args: Any) -> Any:
     raise TypeError(f"internal error: not made for {[getattr(x, 'dtype', x) for x in args]}")
 
 
-# Logarithm, sine and cosine as torch's vector code has them (Cephes'), see `log_single` and `sincos_single` in _rng/box_muller.py.
+# Logarithm, sine and cosine as torch's vector code has them (Cephes'): see `log_single` and `sincos_single` in box_muller.py.
 
 def _log(f: Function, x: Value, coefficients: list[float]) -> Value:
     bits = x.bits_as(I32)
