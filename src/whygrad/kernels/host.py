@@ -103,7 +103,7 @@ class Host:
         try:
             from llvmlite import binding
         except ImportError:
-            raise Unavailable("llvmlite is not installed (pip install 'whygrad[kernels]')") from None
+            raise Unavailable("llvmlite is not installed (pip install llvmlite)") from None
         check_memory()
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
