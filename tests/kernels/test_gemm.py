@@ -18,6 +18,8 @@ from whygrad.kernels import gemm, host
 from whygrad.kernels.pool import pool
 from whygrad.ops import TABLE
 
+pytestmark = pytest.mark.skipif(not gemm.there_are_products(), reason="no kernels for products on this processor")
+
 NAMES = ("mm", "bmm", "matmul", "matmul_folded", "linear", "linear_folded", "addmm", "contract")
 
 

@@ -208,9 +208,14 @@ def _address(form: str) -> int:
     return address_of(f"product: {form}", lambda module, name: _write(module, name, FORMS[form]))
 
 
+def there_are_products() -> bool:
+    """Not on a processor that cannot multiply and add in one step."""
+    return host.host().lanes > 4 or host.host().registers > 16
+
+
 def product(form: str, other_kind: Callable[..., Any], other_shape: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """A function of (a, b) or (a, b, d), as FORMS says, and what is called for other dtypes and for other shapes."""
-    if host.host().lanes == 4 and host.host().registers == 16:  # a processor that cannot multiply and add in one step
+    if not there_are_products():
         return other_kind
     return python_function(form, _address(form), (other_kind, other_shape or other_kind))
 
