@@ -165,6 +165,8 @@ class Tensor:
                  "_view")
 
     _array: np.ndarray
+    # The array under a second name: what lies in memory, where a view is turned when it is read (see turned.py).
+    _memory: np.ndarray
     # The node that computed this tensor. None for a leaf, and for a view, whose node is in `_view`.
     _node: Any
     # True if `_node` alone does not tell where a gradient goes: a leaf that requires grad, or a view.
@@ -342,6 +344,9 @@ class Tensor:
     @property
     def ndim(self) -> int:
         return self._array.ndim
+
+
+Tensor._memory = Tensor._array
 
 
 def wrap(array: np.ndarray) -> Tensor:
