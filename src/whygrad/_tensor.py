@@ -129,7 +129,7 @@ class Meta:
     """What only a few tensors have."""
 
     __slots__ = ("accumulator", "grad_dtype", "grad_log", "hooks", "post_accumulate_hooks", "reached_by",
-                 "retains_grad", "switched_at", "tangents", "turns", "watched", "watched_version")
+                 "retains_grad", "set_at", "switched_at", "tangents", "turns", "watched", "watched_version")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Any] = {}
@@ -137,6 +137,8 @@ class Meta:
         # The node that stands for this leaf in `next_functions`, while anybody looks at it.
         self.accumulator: weakref.ref[AccumulateGrad] | None = None
         self.retains_grad = False
+        # Nodes with a lower number lead to the leaf that this one was before set_().
+        self.set_at = 0
         # The last backward that delivered a gradient here.
         self.reached_by: Any = None
         self.grad_dtype: Any = ...
@@ -308,6 +310,9 @@ class Tensor:
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and value._array.dtype.kind not in "fcV":
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if value.layout is not self.layout:  # type: ignore[attr-defined]
+            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "
+                               "tensor type.")
         old = self._array
         self._array = value._array
         # References: `old` and the argument. If there are more, it may have been saved for backward.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from whygrad._apply import apply, layout_of
-from whygrad._inplace import is_expanded, kinds_of, perform
+from whygrad._inplace import is_expanded, kinds_of, perform, same_memory
 from whygrad._tensor import Tensor, grad_fn, wrap
 from whygrad.autograd.levels import Level
 from whygrad.autograd.modes import modes
@@ -53,7 +53,10 @@ class DualLevel(Level):
             return None
         found: Tensor | None = None if t._meta is None or not t._meta.tangents else t._meta.tangents.get(self)
         if found is None and t._view is not None and self.holds(t._view.base):
-            found = replay(self.tangent(t._view.base), t._view.steps, xp)
+            base = t._view.base
+            found = self.tangent(base)
+            if not same_memory(t._array, base._array):  # else it is all of its base, and has its tangent too
+                found = replay(found, t._view.steps, xp)
             assert found is not None
             self.attach(t, found)
         elif found is None and (behind := memory_behind(t)) is not None and (whole := self._own_tangent(behind[0])) is not None:

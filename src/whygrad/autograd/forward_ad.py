@@ -131,7 +131,8 @@ class dual_level(DecoratorContextManager):
 
 
 def _is_fwd_grad_enabled() -> bool:
-    return modes.forward_ad
+    """False inside the forward of a custom Function as well: there nothing is recorded."""
+    return modes.forward_ad and (modes.grad or not modes.off_name.endswith(".forward"))
 
 
 class _set_fwd_grad_enabled(DecoratorContextManager):

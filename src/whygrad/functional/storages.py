@@ -11,6 +11,7 @@ from whygrad._inplace import bump, check_inplace
 from whygrad._tensor import Tensor
 from whygrad._tensor import source as source_of
 from whygrad.autograd.modes import modes
+from whygrad.autograd.node import next_sequence_number
 from whygrad.functional.arguments import check_place, invalid_combination
 from whygrad.functional.c_names import c_name
 from whygrad.functional.convert import UntypedStorage
@@ -86,6 +87,8 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if recorded:
         edges = tuple([source_of(t) for t in (self, source) if isinstance(t, Tensor)])
         self._node, self._view, self._lookup = _no_derivative_of_set(edges), None, False
+    elif self.requires_grad and self._view is None and self._node is None:
+        self.meta.set_at = next_sequence_number()
     bump(self)
     return self
 
