@@ -161,6 +161,20 @@ def in_place_without_touching_the_tangent(T):
     return seen
 
 
+@program
+def switched_off_inside_forward(T):
+    seen = []
+
+    def look(*args):
+        seen.append(T.autograd.forward_ad._is_fwd_grad_enabled())
+        return args[-1] * 2
+
+    look(double(T))
+    function(T, look, look, lambda ctx, g: g).apply(double(T).requires_grad_())
+    look(double(T))
+    return seen
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program, warnings_too=False)  # torch compiles its forward mode the first time, and says so

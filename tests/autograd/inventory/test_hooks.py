@@ -498,6 +498,16 @@ def leaf_hooks_that_change_gradients(T):
     return x.grad
 
 
+@program
+def what_grad_gives_has_gone_through_the_hooks(T):
+    x = leaf(T)
+    y = x * 2
+    for t in (x, y):
+        t.register_hook(lambda g: g * 10)
+        t.register_hook(lambda g: g + 1)
+    return T.autograd.grad((y * 3).sum(), (x, y)), x.grad
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)

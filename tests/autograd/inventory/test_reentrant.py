@@ -177,6 +177,49 @@ def from_hooks(T):
     return seen
 
 
+@program
+def grad_mode_is_restored(T):
+    modes = []
+
+    class Starts(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            for enabled in (True, False):
+                with T.set_grad_enabled(enabled):
+                    with T.enable_grad():
+                        inner = Note.apply(g.detach().requires_grad_())
+                    inner.sum().backward()
+                    modes.append(T.is_grad_enabled())
+            return g
+
+    class Note(Starts):
+        @staticmethod
+        def backward(ctx, g):
+            modes.append(("inside", T.is_grad_enabled()))
+            return g
+
+    Starts.apply(leaf(T)).sum().backward()
+    Starts.apply(leaf(T)).sum().backward(create_graph=True)
+    return modes, T.is_grad_enabled()
+
+
+@program
+def checkpoints_inside_each_other(T):
+    def nested(depth):
+        if not depth:
+            return T.sin
+        inner = nested(depth - 1)
+        return lambda x: T.utils.checkpoint.checkpoint(inner, x * 0.9, use_reentrant=True)
+
+    x = leaf(T)
+    nested(30)(x).sum().backward()
+    return x.grad
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)

@@ -89,18 +89,21 @@ def wrong_hooks(T):
         t += 1
         return t
 
-    class Custom(Exception):
+    class CustomError(Exception):
         pass
 
-    def fails(t):
-        raise Custom("oh")
+    def fails(where):
+        def hook(t):
+            raise CustomError(where)
+
+        return hook
 
     def run(pack=lambda t: t, unpack=lambda t: t):
         with hooks(T, pack, unpack):
             y = x.exp() * x
         y.sum().backward()
 
-    return [told(lambda: run(pack=increment)), told(lambda: run(pack=fails)), told(lambda: run(unpack=fails)),
+    return [told(lambda: run(pack=increment)), told(lambda: run(pack=fails("pack"))), told(lambda: run(unpack=fails("unpack"))),
             told(lambda: run(unpack=lambda t: 1)), told(lambda: run(pack=lambda t, b: t)[:1])[0], told(run), x.grad]
 
 
