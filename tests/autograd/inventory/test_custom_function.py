@@ -7,22 +7,11 @@ import traceback
 import weakref
 
 import pytest
-import torch
 
-import whygrad
-from inventory import collect, leaf, names, no_collector, parity, same, told
+from inventory import MODULES, collect, function, leaf, names, no_collector, parity, same, told
 
 PROGRAMS = []
 program = collect(PROGRAMS)
-MODULES = pytest.mark.parametrize("T", [torch, whygrad], ids=["torch", "whygrad"])
-
-
-def function(T, forward, backward=None, name="Fn", **members):
-    """A Function class out of plain functions."""
-    parts = {"forward": staticmethod(forward), **members}
-    if backward is not None:
-        parts["backward"] = staticmethod(backward)
-    return type(T.autograd.Function)(name, (T.autograd.Function,), parts)
 
 
 @program
@@ -139,7 +128,7 @@ def keyword_arguments(T):
 @program
 def what_is_not_implemented(T):
     x = leaf(T)
-    both = function(T, lambda ctx, x: x.clone(), lambda ctx, g: g, vjp=staticmethod(lambda ctx, g: g))
+    both = function(T, lambda ctx, x: x.clone(), lambda ctx, g: g, vjp=lambda ctx, g: g)
     no_forward = type(T.autograd.Function)("Fn", (T.autograd.Function,), {"backward": staticmethod(lambda ctx, g: g)})
     return [told(lambda: no_forward.apply(x)), told(lambda: function(T, lambda ctx, x: x.clone()).apply(x).sum().backward()),
             told(lambda: both.apply(x).sum().backward())]
@@ -148,7 +137,7 @@ def what_is_not_implemented(T):
 @program
 def vjp_instead_of_backward(T):
     x = leaf(T)
-    function(T, lambda ctx, x: x * 2, vjp=staticmethod(lambda ctx, g: g * 5)).apply(x).sum().backward()
+    function(T, lambda ctx, x: x * 2, vjp=lambda ctx, g: g * 5).apply(x).sum().backward()
     return x.grad
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import inventory
 from inventory import collect, parity, same, told
 
 pytest.importorskip("whygrad.autograd.forward_ad")
@@ -13,12 +14,7 @@ program = collect(PROGRAMS)
 
 
 def function(T, forward, jvp=None, vjp=None):
-    parts = {"forward": staticmethod(forward)}
-    if jvp is not None:
-        parts["jvp"] = staticmethod(jvp)
-    if vjp is not None:
-        parts["vjp"] = staticmethod(vjp)
-    return type(T.autograd.Function)("Fn", (T.autograd.Function,), parts)
+    return inventory.function(T, forward, jvp=jvp, vjp=vjp)
 
 
 def along(T, f, *pairs):
