@@ -19,6 +19,7 @@ from whygrad.autograd.node import Node, row_node
 from whygrad.backends import raw
 from whygrad.backends.quiet import BARE
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule
+from whygrad.turned import turning
 
 STEP = 1e-5
 SHORTER = {np.dtype(np.float64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.complex64)}
@@ -104,10 +105,16 @@ def as_list(row: Row, results: Any) -> list[Any]:
     return [results] if row.outputs != "list" and len(row.outputs) == 1 else list(results)
 
 
-def forward(row: Row, arrays: list[Any], statics: dict[str, Any]) -> list[np.ndarray]:
+def in_memory(row: Row, arrays: list[Any], statics: dict[str, Any]) -> list[np.ndarray]:
     """The results on bare arrays, as the backend gives them."""
     with np.errstate(all="ignore"):
         return [np.asarray(x) for x in as_list(row, getattr(raw, row.name)(*arrays, **statics))]
+
+
+def forward(row: Row, arrays: list[Any], statics: dict[str, Any]) -> list[np.ndarray]:
+    """The results as they are read: some views are conjugated or negated then."""
+    turn = turning([(row, statics, None, ())]) or np.asarray
+    return [turn(x) for x in in_memory(row, arrays, statics)]
 
 
 class Application:
@@ -220,7 +227,7 @@ def check_definition(row: Row, sample: Sample) -> None:
             defined = as_list(row, row.forward(Definition(row.name), *sample.arrays(), **sample.statics))
     except IsPrimitive:
         return
-    for i, (ours, theirs) in enumerate(zip(forward(row, sample.arrays(), sample.statics), defined, strict=True)):
+    for i, (ours, theirs) in enumerate(zip(in_memory(row, sample.arrays(), sample.statics), defined, strict=True)):
         theirs = np.asarray(theirs)
         assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype), (
             f"result {i}: the backend gives {ours.dtype}{ours.shape}, the definition {theirs.dtype}{theirs.shape}")
@@ -233,7 +240,7 @@ def check_memory(row: Row, sample: Sample) -> None:
     """The forward writes into no argument. A view shares memory with the first one, other results with none."""
     arrays = sample.arrays()
     before = [x.tobytes() if isinstance(x, np.ndarray) else None for x in arrays]
-    results = forward(row, arrays, sample.statics)
+    results = in_memory(row, arrays, sample.statics)
     after = [x.tobytes() if isinstance(x, np.ndarray) else None for x in arrays]
     assert before == after, "the forward wrote into an argument"
     for i, result in enumerate(results):

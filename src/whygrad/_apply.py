@@ -27,6 +27,7 @@ from whygrad.backends import raw as raw_vocabulary
 from whygrad.backends.memory_order import follow
 from whygrad.broadcasting import check_broadcast
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
+from whygrad.turned import TURNED, TURNING, turn_over
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -137,7 +138,7 @@ def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out
     if out is None and special.on and modes.levels:
         from whygrad.autograd.levels import interpret
         return interpret(row, inputs, statics)
-    arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
+    arrays = [x._memory for x in inputs] if row.view else [x._array if isinstance(x, Tensor) else x for x in inputs]
     if out is None:
         out = layout.forward(*arrays, **statics)
     outs = (out,) if layout.one_output else tuple(out)
@@ -187,12 +188,16 @@ def _wrap_results(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, An
     for i, x in enumerate(outs):
         result = wrap(x)
         make_view(result, inputs[0], row, statics, i if several else None)
+        if row.name in TURNING:
+            turn_over(result, row.name)
         results.append(result)
     return results
 
 
 def make_view(result: Tensor, of: Tensor, row: Row, statics: dict[str, Any], index: int | None = None) -> None:
     """Mark `result` as a view of `of`, if it does share its memory."""
+    if type(of) is not Tensor and type(of) in TURNED:
+        result.__class__ = type(of)
     if type(of._counter) is InferenceCounter:
         result._counter = of._counter
         result._lookup = False
@@ -368,7 +373,7 @@ def _scope(layout: Layout) -> dict[str, Any]:
         "row": row, "source": source, "special": special, "sum_to_shapes": sum_to_shapes, "Tensor": Tensor,
         "tensor_xp": tensor_vocabulary, "open_saved": open_saved, "changed": changed, "stale": errors.stale_saved, "lift": lift,
         "lift_output": lift_output, "untracked_causes": untracked_causes, "unusual": unusual, "variadic_stale": variadic_stale,
-        "raw_zeros": np.zeros, "tensor_zeros": _tensor_zeros,
+        "raw_zeros": np.zeros, "tensor_zeros": _tensor_zeros, "turn_over": turn_over,
     }
     for name, rule in layout.rules.items():
         scope[f"rule_{name}"] = rule.function

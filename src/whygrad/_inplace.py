@@ -18,6 +18,7 @@ from whygrad.autograd.views import CopySlices
 from whygrad.broadcasting import broadcast_shapes
 from whygrad.ops.table import TABLE, Row
 from whygrad.promotion import cast_values, promote, result_dtype
+from whygrad.turned import TURNED
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -161,7 +162,8 @@ def perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ..
     if special.on and modes.levels:
         from whygrad.autograd.levels import interpret_write
         return interpret_write(row, target, position, inputs, statics)
-    array = target._array
+    turned = type(target) is not Tensor and type(target) in TURNED
+    array = target._array.copy("K") if turned else target._array
     arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
     node = None
     if special.on and modes.mutation is not None:
@@ -179,6 +181,8 @@ def perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ..
         if node is not None and node.saved:
             _fix_versions(layout, node, position, copied=recorded[position] is not promoted._array)
     _compute(layout.forward, arrays, position, array, statics)
+    if turned:
+        target.put(array)  # type: ignore[attr-defined]
     bump(target, node)
     if node is not None:
         rebase(target, node, position)
@@ -397,6 +401,10 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
                 "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning,
                 stacklevel=errors.user_stacklevel())
         out._array = np.empty(result._array.shape, out._array.dtype)
-    out._array[...] = cast_values(result._array, out._array.dtype) if result.dtype is not out.dtype else result._array
+    values = cast_values(result._array, out._array.dtype) if result.dtype is not out.dtype else result._array
+    if type(out) in TURNED:
+        out.put(values)  # type: ignore[attr-defined]
+    else:
+        out._array[...] = values
     bump(out)
     return out

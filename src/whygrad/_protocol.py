@@ -128,7 +128,7 @@ def __contains__(self: Tensor, element: Any) -> bool:
 
 
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    array: np.ndarray = METHODS["numpy"](self)
+    array: np.ndarray = self.numpy()  # type: ignore[attr-defined]
     if dtype is not None:
         return array.astype(dtype, copy=bool(copy))
     return array.copy() if copy else array

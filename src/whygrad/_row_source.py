@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from whygrad.ops.table import NoGrad, Row, Rule
+from whygrad.turned import TURNING
 
 if TYPE_CHECKING:
     from whygrad._apply import Layout
@@ -30,7 +31,7 @@ def apply_source(layout: Layout) -> str:
     lines = [f"def {row.name}({signature}):",
              "    busy = special.on and unusual()",
              f"    if busy and modes.levels: return record(layout, {inputs_tuple}, {statics_dict})"]
-    lines += [f"    {name}_x = {name}._array" for name in tensors]
+    lines += [f"    {name}_x = {name}.{'_memory' if row.view else '_array'}" for name in tensors]
     if row.broadcasts and len(tensors) > 1:
         lines += [f"    try: out = forward({call})",
                   "    except ValueError:",
@@ -47,6 +48,8 @@ def apply_source(layout: Layout) -> str:
               "    t._node = t._grad = t._view = t._meta = None"]
     if row.view:
         lines += [f"    make_view(t, {tensors[0]}, row, {statics_dict})"]
+        if row.name in TURNING:
+            lines += [f"    turn_over(t, '{row.name}')"]
     else:
         lines += ["    t._lookup = False",
                   "    t._counter = [0]"]

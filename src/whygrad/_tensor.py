@@ -129,7 +129,7 @@ class Meta:
     """What only a few tensors have."""
 
     __slots__ = ("accumulator", "grad_dtype", "grad_log", "hooks", "post_accumulate_hooks", "reached_by",
-                 "retains_grad", "switched_at", "tangents", "turns", "watched", "watched_version")
+                 "retains_grad", "set_at", "switched_at", "tangents", "turns", "watched", "watched_version")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Any] = {}
@@ -137,6 +137,8 @@ class Meta:
         # The node that stands for this leaf in `next_functions`, while anybody looks at it.
         self.accumulator: weakref.ref[AccumulateGrad] | None = None
         self.retains_grad = False
+        # Nodes with a lower number lead to the leaf that this one was before set_().
+        self.set_at = 0
         # The last backward that delivered a gradient here.
         self.reached_by: Any = None
         self.grad_dtype: Any = ...
@@ -165,6 +167,8 @@ class Tensor:
                  "_view")
 
     _array: np.ndarray
+    # The array under a second name: what lies in memory, where a view is turned when it is read (see turned.py).
+    _memory: np.ndarray
     # The node that computed this tensor. None for a leaf, and for a view, whose node is in `_view`.
     _node: Any
     # True if `_node` alone does not tell where a gradient goes: a leaf that requires grad, or a view.
@@ -306,6 +310,9 @@ class Tensor:
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and value._array.dtype.kind not in "fcV":
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if value.layout is not self.layout:  # type: ignore[attr-defined]
+            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "
+                               "tensor type.")
         old = self._array
         self._array = value._array
         # References: `old` and the argument. If there are more, it may have been saved for backward.
@@ -342,6 +349,9 @@ class Tensor:
     @property
     def ndim(self) -> int:
         return self._array.ndim
+
+
+Tensor._memory = Tensor._array
 
 
 def wrap(array: np.ndarray) -> Tensor:

@@ -21,6 +21,8 @@ SAMPLES |= {
              case(real(0, 3), shape=(3, 0))],
     "reshape_alias": [case(real(2, 3).T, shape=(3, 1, 2)), case(real(2, 3).T, shape=(3, 2, 1))],
     "reshape": [case(real(2, 3), shape=(3, 2)), case(real(2, 3).T, shape=(6,)), case(real(), shape=(1,))],
+    "conj_view": [case(imaginary(2, 3)), case(imaginary())],
+    "neg_view": [*unary(), case(imaginary(2, 3))],
     "view_as_real": [case(imaginary(2, 3)), case(imaginary())],
     "view_as_complex": [case(real(3, 2)), case(real(2))],
     "clone": [*unary(order="K"), case(real(2, 3).T, order="C"), case(real(2, 2, 1, 2), order="channels last"),

@@ -92,13 +92,26 @@ def _gradients(roots_of: tuple[Any, ...], gradients: list[Any], inputs: tuple[An
         engine.run(roots, keep=keep, create_graph=create_graph, captures=captures)
     results: list[Tensor | None] = []
     for i, (given, target) in enumerate(zip(inputs, targets, strict=True)):
-        if captures[target] is not None:
+        if captures[target] is not None and not _is_another_by_now(given, roots):
             results.append(_result(captures[target], given))
         elif allow_unused:
             results.append(None)
         else:
             raise errors.unused_input(i, given)
     return results
+
+
+def _is_another_by_now(given: Any, roots: list[tuple[Any, Any]]) -> bool:
+    """Whether a leaf was changed by set_() after all of this graph was recorded: then the graph leads to what it was."""
+    meta = given._meta if isinstance(given, Tensor) else None
+    if meta is None or not meta.set_at:
+        return False
+    reached = engine.count_dependencies([root for root, _ in roots])
+    users = [node for node in reached if isinstance(node, Node) and any(edge is given for edge in node.edges)]
+    later = [node for node in users if node.seq > meta.set_at]
+    if later and len(later) < len(users):
+        raise NotImplementedError("gradients towards a leaf that was used both before and after set_()")
+    return not later
 
 
 def _batched(roots_of: tuple[Any, ...], batches: tuple[Any, ...], inputs: tuple[Any, ...], create_graph: bool,

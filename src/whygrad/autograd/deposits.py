@@ -12,7 +12,9 @@ from whygrad import kernels
 from whygrad._tensor import Swapped, Tensor, wrap
 from whygrad.autograd.grad_mode import enforce_grad_layout_policy
 from whygrad.autograd.node import cast_array
+from whygrad.backends import tensor as xp
 from whygrad.dtypes import FROM_NUMPY
+from whygrad.turned import Turned
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -58,6 +60,9 @@ def deposit(leaf: Tensor, g: Any, causes: why.Causes, held: int) -> None:
             total = grad._array + g
             leaf._grad = wrap(total) if total.__class__ is np.ndarray else total.tensor()
             leaf._grad._cause = causes
+        elif grad.__class__ is not Tensor and isinstance(grad, Turned):
+            grad.put(grad._array + g)
+            grad._counter[0] += 1
         else:
             add_into(grad._array, g, grad._array)
             grad._counter[0] += 1
@@ -71,7 +76,7 @@ def deposit_recorded(leaf: Tensor, g: Tensor) -> None:
     if g._array.dtype != dtype:
         g = g.to(FROM_NUMPY[dtype])  # type: ignore[attr-defined]
     if leaf._array.dtype.kind == "c":
-        g = g.conj()  # type: ignore[attr-defined]
+        g = xp.conj(g)
     with _accumulating:
         grad = leaf._grad
         if grad is None:

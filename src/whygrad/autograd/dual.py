@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from whygrad._apply import apply, layout_of
-from whygrad._inplace import is_expanded, kinds_of, perform
+from whygrad._inplace import is_expanded, kinds_of, perform, same_memory
 from whygrad._tensor import Tensor, grad_fn, wrap
 from whygrad.autograd.levels import Level
 from whygrad.autograd.modes import modes
@@ -25,6 +25,7 @@ from whygrad.backends import tensor as xp
 from whygrad.backends.numpy_layout import storage
 from whygrad.ops.layout import inverse_permutation
 from whygrad.ops.table import TABLE, Row
+from whygrad.turned import kind_of
 
 _whygrad_internal_ = True
 
@@ -52,7 +53,10 @@ class DualLevel(Level):
             return None
         found: Tensor | None = None if t._meta is None or not t._meta.tangents else t._meta.tangents.get(self)
         if found is None and t._view is not None and self.holds(t._view.base):
-            found = replay(self.tangent(t._view.base), t._view.steps, xp)
+            base = t._view.base
+            found = self.tangent(base)
+            if not same_memory(t._array, base._array):  # else it is all of its base, and has its tangent too
+                found = replay(found, t._view.steps, xp)
             assert found is not None
             self.attach(t, found)
         elif found is None and (behind := memory_behind(t)) is not None and (whole := self._own_tangent(behind[0])) is not None:
@@ -213,10 +217,21 @@ def _place(array: np.ndarray) -> tuple[int, int]:
     return owner.nbytes, start
 
 
+def _turned_like(primal: Tensor, tangent: Tensor) -> Tensor:
+    """A copy of the tangent that is conjugated and negated where its primal is: so are its views then."""
+    kind = kind_of(primal)
+    tangent = xp.clone(xp.neg_view(tangent) if kind.negated else tangent)
+    if kind.conjugated:
+        tangent = xp.conj_view(xp.conj(tangent))
+    return xp.neg_view(tangent) if kind.negated else tangent  # type: ignore[no-any-return]
+
+
 def tangent_like(primal: Tensor, tangent: Tensor) -> Tensor:
     """The tangent in the layout of its primal, so that views of one are views of the other."""
     if not primal._array.size:
         return tangent
+    if kind_of(primal) is not kind_of(tangent):
+        return _turned_like(primal, tangent)
     if tangent._array.strides == primal._array.strides or primal._array.size == 1:
         is_alike = type(tangent) is not Tensor or tangent.requires_grad or _place(primal._array) == _place(tangent._array)
         return tangent if is_alike else xp.clone(tangent, order="K")  # type: ignore[no-any-return]

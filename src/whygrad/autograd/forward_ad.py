@@ -8,7 +8,7 @@ from whygrad._apply import apply
 from whygrad._tensor import Tensor
 from whygrad.autograd.dual import DualLevel, tangent_like
 from whygrad.autograd.grad_mode import DecoratorContextManager
-from whygrad.autograd.levels import entered, with_levels
+from whygrad.autograd.levels import entered, is_batched, with_levels
 from whygrad.autograd.modes import modes
 from whygrad.ops.table import TABLE
 
@@ -70,6 +70,10 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for name, t in (("primal", tensor), ("tangent", tangent)):
         if t._array.dtype.kind not in "fcV":
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
+    for t in (tensor, tangent):
+        if is_batched(t) and t._level.randomness != "refused":  # type: ignore[attr-defined]  # torch._vmap_internals may
+            raise RuntimeError("Batching rule not implemented for aten::_make_dual; the fallback path doesn't work on out= or "
+                               "view ops.")
     return attach_tangent(current, tensor, tangent)
 
 
@@ -127,7 +131,8 @@ class dual_level(DecoratorContextManager):
 
 
 def _is_fwd_grad_enabled() -> bool:
-    return modes.forward_ad
+    """False inside the forward of a custom Function as well: there nothing is recorded."""
+    return modes.forward_ad and (modes.grad or not modes.off_name.endswith(".forward"))
 
 
 class _set_fwd_grad_enabled(DecoratorContextManager):

@@ -162,7 +162,7 @@ def _batched_rows(outputs: Tensors, inputs: Tensors, create_graph: bool) -> Tens
     """All elements of all outputs in one batched walk."""
     counts = [out._array.size for out in outputs]
     flat = tuple([out.reshape(-1) for out in outputs])
-    grads = _grad(flat, inputs, _basis(outputs), create_graph, is_grads_batched=True)
+    grads = _grad(flat, inputs, _construct_standard_basis_for(outputs, counts), create_graph, is_grads_batched=True)
     whole = [whygrad.zeros_like(x).expand((sum(counts), *x.shape)) if g is None else g
              for g, x in zip(grads, inputs, strict=True)]
     parts = [[part.reshape(out.shape + x.shape) for part, out in zip(g.split(counts, dim=0), outputs, strict=True)]
@@ -170,9 +170,8 @@ def _batched_rows(outputs: Tensors, inputs: Tensors, create_graph: bool) -> Tens
     return tuple(zip(*parts, strict=True))
 
 
-def _basis(tensors: Tensors) -> Tensors:
+def _construct_standard_basis_for(tensors: Tensors, counts: Sequence[int]) -> Tensors:
     """For each tensor the unit vectors of all of them, as rows: zero but for its own elements."""
-    counts = [t._array.size for t in tensors]
     chunks = [t.new_zeros(sum(counts), count) for t, count in zip(tensors, counts, strict=True)]
     begin = 0
     for chunk, count in zip(chunks, counts, strict=True):
@@ -211,9 +210,9 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, vectorize: bool) ->
             seen[:] = [several, [primal.shape for primal, _ in unpacked]]
             return tuple([whygrad.zeros_like(primal) if t is None else t for primal, t in unpacked])
 
-    stacked = vmap(columns)(*_basis(inputs))
-    several_outputs, shapes = seen
     counts = [x._array.size for x in inputs]
+    stacked = vmap(columns)(*_construct_standard_basis_for(inputs, counts))
+    several_outputs, shapes = seen
     rows = []
     for columns_of_output, shape in zip(stacked, shapes, strict=True):
         parts = columns_of_output.split(counts, dim=0)

@@ -13,6 +13,7 @@ from whygrad import errors
 from whygrad._tensor import Tensor, grad_fn, wrap
 from whygrad.autograd.modes import modes
 from whygrad.autograd.node import Node, Port, extra
+from whygrad.backends import tensor as xp
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -86,7 +87,7 @@ def to_user(g: Any) -> Any:
     if g is None:
         return None
     if isinstance(g, Tensor):
-        return g.conj() if g._array.dtype.kind == "c" else g  # type: ignore[attr-defined]
+        return xp.conj(g) if g._array.dtype.kind == "c" else g
     if g.__class__ is not np.ndarray and not isinstance(g, np.generic):
         return g.tensor()  # a sparse one
     g = np.asarray(g)
@@ -101,7 +102,7 @@ def from_user(g: Any, create_graph: bool) -> Any:
     if g is None:
         return None
     if create_graph:
-        return g.conj() if g._array.dtype.kind == "c" else g
+        return xp.conj(g) if g._array.dtype.kind == "c" else g
     return np.conj(g._array) if g._array.dtype.kind == "c" else g._array
 
 

@@ -41,7 +41,7 @@ class SavedAside:
 
     def pack(self, tensor: Tensor) -> _Handle:
         version = tensor._counter[0]
-        key = id(tensor._array), version
+        key = id(tensor._memory), version
         self._by_storage.setdefault((id(tensor._counter), version), set()).add(key)
         handle = self.tid_to_weakhandle.get(key)
         if handle is None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
+from whygrad.autograd.levels import is_batched
 from whygrad.backends import tensor as xp
 from whygrad.ops.table import NoGrad, Row, Rule
 
@@ -86,6 +87,9 @@ def _directly(row: Row, position: int, given: dict[int, Tensor], inputs: Sequenc
     name = row.inputs[0 if row.variadic else position]
     if row.name in ("view", "reshape_alias"):  # the tangent may lie differently in memory
         return [xp.reshape(given[position], shape=statics["shape"])]
+    if row.name == "as_strided" and is_batched(given[position]):
+        from whygrad.functional.memory import check_within_element
+        check_within_element(given[position], statics["geometry"])
     group = next((group for group in row.linear if name in group), ())
     if group and row.name != "as_strided":  # which is about memory, where the tangent may lie differently
         arguments: list[Any] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,8 @@ def saved_attribute(node: Node, attribute: str) -> Any:
 def _options(node: Node, layout: Any) -> dict[str, Any]:
     """What is no tensor, by torch's names."""
     found: dict[str, Any] = {"alpha": 1} if layout.row.name in ("add", "sub") else {}
+    if layout.row.name in _DERIVED:
+        found = _DERIVED[layout.row.name](node, dict(zip(layout.static, node.static, strict=True)))
     for name, value in zip(layout.static, node.static if layout.static else (), strict=True):
         if hasattr(value, "_fields"):
             found |= value._asdict()
@@ -80,6 +83,34 @@ def _options(node: Node, layout: Any) -> dict[str, Any]:
             one = layout.row.name in _ONE_AXIS and name == "axis"
             found[torch_name(layout.row, name)] = value[0] if one else value
     return found
+
+
+def _of_upsample(node: Node, known: dict[str, Any]) -> dict[str, Any]:
+    axes = known["axes"]
+    letters = [""] if len(axes) == 1 else [f"_{letter}" for letter in "dhw"[-len(axes):]]
+    found = {"output_size": tuple([axis.out for axis in axes]),
+             **{f"scales{letter}": axis.scale for letter, axis in zip(letters, axes, strict=True)}}
+    if not axes[0].mode.startswith("nearest"):
+        found["align_corners"] = axes[0].align_corners
+    if node.output is not None:
+        found["self_sym_sizes"] = (*node.output[0][:-len(axes)], *[axis.size for axis in axes])
+    return found
+
+
+def _of_convolution(node: Node, known: dict[str, Any]) -> dict[str, Any]:
+    if node.output is None:
+        return {}
+    channels = node.output[0][-len(known["window"].stride) - 1]
+    return {"bias_sym_sizes_opt": (channels,) if type(node).layout.kinds.endswith("t") else (0,)}
+
+
+# What torch's nodes keep and ours have in another form.
+_DERIVED: dict[str, Callable[[Node, dict[str, Any]], dict[str, Any]]] = {
+    "upsample": _of_upsample,
+    "convolution": _of_convolution,
+    "im2col": lambda node, known: {f"self_sym_argsize_minus_{k}": known["x_shape"][-k] for k in (1, 2)},
+    "as_strided": lambda node, known: dict(zip(("size", "stride", "storage_offset"), known["geometry"], strict=True)),
+}
 
 
 def _of_linear(node: Node, layout: Any, wanted: str, raw: bool, attribute: str) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from whygrad import backends, errors
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.node import Node, next_sequence_number
+from whygrad.turned import turning
 
 _whygrad_internal_ = True
 
@@ -100,12 +101,14 @@ class CopySlices(Node):
         result = laid_out_as(g, self.strides)
         # Inside the graph complex gradients are conjugated; shown as two real numbers they must not be.
         turn = np.conj if self.crosses else _same
+        # The view may be turned when it is read; what it is a view of, is not.
+        read = turning(self.steps) or _same
         result = turn(result)
         part = replay(result, self.steps, backends.raw)
-        grads = self.write.raw(turn(part.copy()), self._write_edges(edges))
+        grads = self.write.raw(turn(read(part.copy())), self._write_edges(edges))
         old = grads[self.position]
         if edges[0] is not None:
-            part[...] = 0 if old is None else turn(old)
+            part[...] = 0 if old is None else read(turn(old))
         return (turn(result), *grads[:self.position], *grads[self.position + 1:])
 
     def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:

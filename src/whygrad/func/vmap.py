@@ -102,7 +102,11 @@ def _run(func: Callable[..., Any], size: int, dims: list[int | None], leaves: li
         inputs = [x if dim is None else batched(x, level, dim) for x, dim in zip(fronts, dims, strict=True)]
         results, result_spec = tree_flatten(func(*tree_unflatten(inputs, spec), **kwargs))
     places = _out_dims(func, out_dims, result_spec)
-    return tree_unflatten([unwrapped(t, level, dim, func) for t, dim in zip(results, places, strict=True)], result_spec)
+    given = {(id(x), place): leaf for x, leaf, dim in zip(inputs, leaves, dims, strict=True) if dim is not None
+             for place in (dim, dim - leaf._array.ndim)}
+    # An input that comes out with the batch where it was is the very tensor that was given.
+    return tree_unflatten([given[id(t), place] if (id(t), place) in given else unwrapped(t, level, place, func)
+                           for t, place in zip(results, places, strict=True)], result_spec)
 
 
 def moved(x: Tensor, axis: int, to: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Complex numbers: their parts, and their conjugates. Nothing here is lazy: no tensor waits to be conjugated."""
+"""Complex numbers: their parts, and their conjugates."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from whygrad.functional.dispatch import default_float
 from whygrad.functional.run import METHODS, public, rows, run_inplace, with_out
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast
+from whygrad.turned import kind_of
 
 _whygrad_internal_ = True
 
@@ -21,7 +22,7 @@ def real(input: Any) -> Tensor:
     """The real part, as a view; a real tensor itself."""
     if read_tensor("real", input)._array.dtype.kind != "c":
         return input
-    return rows.select(rows.view_as_real(input), axis=input._array.ndim, index=0)
+    return _half(input, 0)
 
 
 @public(method=False)
@@ -29,7 +30,15 @@ def imag(input: Any) -> Tensor:
     """The imaginary part, as a view."""
     if read_tensor("imag", input)._array.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return rows.select(rows.view_as_real(input), axis=input._array.ndim, index=1)
+    return _half(input, 1)
+
+
+def _half(x: Tensor, index: int) -> Tensor:
+    """One of the two real numbers of each element; of conjugates the imaginary one is negated when it is read."""
+    if not kind_of(x).conjugated:
+        return rows.select(rows.view_as_real(x), axis=x._array.ndim, index=index)  # type: ignore[no-any-return]
+    half = _half(rows.conj_view(x), index)
+    return rows.neg_view(half) if index else half  # type: ignore[no-any-return]
 
 
 def _part(of: Callable[[Any], Any]) -> property:
@@ -74,25 +83,29 @@ def conj_physical_(self: Any) -> Tensor:
 
 @public()
 def resolve_conj(input: Any) -> Tensor:
-    """The tensor itself: a conjugate is computed at once."""
-    return read_tensor("resolve_conj", input)
+    """A copy, if the tensor is conjugated when it is read; else the tensor itself."""
+    return rows.clone(input) if is_conj(input) else input  # type: ignore[no-any-return]
 
 
 @public()
 def resolve_neg(input: Any) -> Tensor:
-    """The tensor itself: a negative is computed at once."""
-    return read_tensor("resolve_neg", input)
+    """A copy, if the tensor is negated when it is read; else the tensor itself."""
+    return rows.clone(input) if is_neg(input) else input  # type: ignore[no-any-return]
 
 
 @public()
 def is_conj(input: Any) -> bool:
-    """Whether a conjugation is still to be done: never, unlike in torch."""
-    read_tensor("is_conj", input)
-    return False
+    """Whether the tensor is a view that is conjugated when it is read."""
+    return kind_of(read_tensor("is_conj", input)).conjugated
 
 
 @public()
 def is_neg(input: Any) -> bool:
-    """Whether a negation is still to be done: never."""
-    read_tensor("is_neg", input)
-    return False
+    """Whether the tensor is a view that is negated when it is read."""
+    return kind_of(read_tensor("is_neg", input)).negated
+
+
+@public()
+def _neg_view(input: Any) -> Tensor:
+    """The negative, as a view that is negated when it is read."""
+    return rows.neg_view(read_tensor("_neg_view", input))  # type: ignore[no-any-return]

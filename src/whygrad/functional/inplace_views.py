@@ -32,7 +32,7 @@ def _become(self: Tensor, result: Tensor) -> Tensor:
         from whygrad.func.batched import become_view
         if become_view(self, result):
             return self
-    self._array = result._array
+    self._memory = result._memory
     made, ours = result._view, self._view
     node = None if made is None else made.node
     if node is not None:

@@ -95,18 +95,18 @@ METHODS["nelement"], METHODS["ndimension"] = numel, dim
 @public(function=False)
 def storage_offset(self: Any) -> int:
     """How many elements into its memory the tensor begins."""
-    return storage(self._array)[1] // self._array.itemsize
+    return storage(self._memory)[1] // self._memory.itemsize
 
 
 @public(function=False)
 def data_ptr(self: Any) -> int:
-    return address(self._array) if self._array.size else 0
+    return address(self._memory) if self._memory.size else 0
 
 
 @public()
 def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Any shape and strides over the memory in which the tensor lies."""
-    array = read_tensor("as_strided", input)._array
+    array = read_tensor("as_strided", input)._memory
     shape, strides = read_sizes("as_strided", size, "size", 2), read_sizes("as_strided", stride, "stride", 3)
     if storage_offset is not None:
         storage_offset = read_int("as_strided", "storage_offset", 4, storage_offset)
@@ -114,8 +114,7 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
     here = start // array.itemsize
     offset = here if storage_offset is None else storage_offset
     if modes.levels and is_batched(input):
-        from whygrad.func.batching.layout import check_within_element
-        check_within_element(input, (shape, strides, offset), (array.shape, element_strides(array), here))
+        check_within_element(input, (shape, strides, offset))
     if len(shape) != len(strides):
         raise RuntimeError("mismatch in length of strides and shape")
     if strides and min(strides) < 0:
@@ -132,6 +131,14 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
                            f"storage of size {owner.nbytes}")
     return rows.as_strided(input, geometry=(shape, strides, offset),
                            x_geometry=(array.shape, element_strides(array), here))
+
+
+def check_within_element(element: Tensor, geometry: Any) -> None:
+    """Under vmap: refuse what would reach into other elements of the batch."""
+    from whygrad.func.batching.layout import refuse_beyond
+
+    array = element._array
+    refuse_beyond(element, geometry, (array.shape, element_strides(array), storage(array)[1] // array.itemsize))
 
 
 def element_strides(array: Any) -> tuple[int, ...]:
@@ -158,7 +165,7 @@ def _resize(self: Tensor, shape: tuple[int, ...]) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     if shape and min(shape) < 0:
         raise RuntimeError("numel: integer multiplication overflow")
-    array = self._array
+    array = self._memory
     if array.shape == shape:
         return self
     owner, start = storage(array)
@@ -168,6 +175,6 @@ def _resize(self: Tensor, shape: tuple[int, ...]) -> Tensor:
         longer = np.zeros(math.prod(shape), array.dtype)
         longer[:count] = line
         line = longer
-    self._array = line[:math.prod(shape)].reshape(shape)
+    self._memory = line[:math.prod(shape)].reshape(shape)
     bump(self)
     return self

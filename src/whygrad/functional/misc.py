@@ -304,7 +304,7 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
 @public(function=False)
 def is_set_to(self: Any, tensor: Any) -> bool:
     """Whether both look at the same memory in the same way."""
-    a, b = read_tensor("is_set_to", self)._array, read_tensor("is_set_to", tensor, "tensor")._array
+    a, b = read_tensor("is_set_to", self)._memory, read_tensor("is_set_to", tensor, "tensor")._memory
     return a.__array_interface__["data"] == b.__array_interface__["data"] and (a.shape, a.strides) == (b.shape, b.strides)
 
 

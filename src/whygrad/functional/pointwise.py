@@ -8,7 +8,7 @@ from whygrad._apply import apply
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import read_float, read_tensor, wrong_type
 from whygrad.functional.dispatch import FLOATS, REALS, Takes, default_float, settled, unary
-from whygrad.functional.run import FUNCTIONS, METHODS, public, run_inplace, with_out
+from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast
 
@@ -165,8 +165,9 @@ def square_(self: Any) -> Any:
 
 @public()
 def conj(input: Any) -> Tensor:
-    """The complex conjugate; a real tensor itself. Unlike torch's it is not a view."""
-    return apply(TABLE["conj"], input) if read_tensor("conj", input).dtype.is_complex else input
+    """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
+    return rows.conj_view(input) if read_tensor("conj", input).dtype.is_complex else input
 
 
+FUNCTIONS["_conj"] = METHODS["_conj"] = conj
 expit = FUNCTIONS["sigmoid"]

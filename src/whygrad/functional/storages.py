@@ -11,6 +11,7 @@ from whygrad._inplace import bump, check_inplace
 from whygrad._tensor import Tensor
 from whygrad._tensor import source as source_of
 from whygrad.autograd.modes import modes
+from whygrad.autograd.node import next_sequence_number
 from whygrad.functional.arguments import check_place, invalid_combination
 from whygrad.functional.c_names import c_name
 from whygrad.functional.convert import UntypedStorage
@@ -30,10 +31,7 @@ class TypedStorage(UntypedStorage):
 
     def __init__(self, array: np.ndarray) -> None:
         super().__init__(array)
-        self._line = np.lib.stride_tricks.as_strided(
-            self._array, (self._array.nbytes // array.itemsize,), (array.itemsize,)) if self._array.size else self._array
-        if self._line.dtype != array.dtype:
-            self._line = self._line.view(array.dtype)
+        self._line = self.bytes[:self._array.nbytes // array.itemsize * array.itemsize].view(array.dtype)
 
     @property
     def dtype(self) -> dtypes.dtype:
@@ -65,7 +63,7 @@ class TypedStorage(UntypedStorage):
 def storage(self: Tensor) -> TypedStorage:
     """The memory of this tensor and its views, element by element."""
     warn_once(DEPRECATED)
-    return TypedStorage(self._array)
+    return TypedStorage(self._memory)
 
 
 @public(function=False)
@@ -76,19 +74,21 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         raise RuntimeError(f"Could not set tensor of type {c_name(source.dtype)} to a tensor of type {c_name(self.dtype)}")
     recorded = modes.grad and (self.requires_grad or (isinstance(source, Tensor) and source.requires_grad))
     if source is None:
-        self._array = np.empty(0, self._array.dtype)
+        self._memory = np.empty(0, self._array.dtype)
     elif isinstance(source, Tensor) and size is None:
-        self._array = source._array
+        self._memory = source._memory
     elif isinstance(source, (Tensor, TypedStorage)):
-        line = (source if isinstance(source, TypedStorage) else TypedStorage(source._array))._line
+        line = (source if isinstance(source, TypedStorage) else TypedStorage(source._memory))._line
         shape = (len(line),) if size is None else tuple(size)
         strides = np.empty(shape, np.bool_).strides if stride is None else tuple(stride)
-        self._array = np.lib.stride_tricks.as_strided(line[storage_offset:], shape, [n * line.itemsize for n in strides])
+        self._memory = np.lib.stride_tricks.as_strided(line[storage_offset:], shape, [n * line.itemsize for n in strides])
     else:
         raise invalid_combination("set_", source)
     if recorded:
         edges = tuple([source_of(t) for t in (self, source) if isinstance(t, Tensor)])
         self._node, self._view, self._lookup = _no_derivative_of_set(edges), None, False
+    elif self.requires_grad and self._view is None and self._node is None:
+        self.meta.set_at = next_sequence_number()
     bump(self)
     return self
 

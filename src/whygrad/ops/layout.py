@@ -42,6 +42,17 @@ def view_as_complex(xp, x):
     return xp.view_as_complex(x)
 
 
+# The conjugate and the negative as views: on arrays they give the memory, and who reads it turns it (see turned.py).
+@view(node="ConjBackward0", x=lambda xp, g: xp.conj(g))
+def conj_view(xp, x):
+    return xp.alias(x)
+
+
+@view(x=lambda g: -g)
+def neg_view(xp, x):
+    return xp.alias(x)
+
+
 @op(linear="x",
     memory="own", x=lambda g: g)
 def clone(xp, x, *, order="K"):

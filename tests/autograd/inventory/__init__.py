@@ -11,9 +11,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+import torch
 from parity import collect, parity, same
 
-__all__ = ["collect", "leaf", "names", "no_collector", "parity", "same", "told"]
+import whygrad
+
+__all__ = ["MODULES", "collect", "function", "leaf", "names", "no_collector", "pairs", "parity", "same", "told"]
+
+# For what cannot be compared by what it returns: the same assertions on both.
+MODULES = pytest.mark.parametrize("T", [torch, whygrad], ids=["torch", "whygrad"])
 
 
 def told(call: Callable[[], Any]) -> Any:
@@ -23,6 +30,20 @@ def told(call: Callable[[], Any]) -> Any:
     except Exception as error:
         return type(error).__name__, str(error).split("\n")[0]
     return "fine"
+
+
+def function(T: Any, forward: Callable[..., Any], backward: Callable[..., Any] | None = None, name: str = "Fn",
+             **members: Any) -> Any:
+    """A Function class out of plain functions."""
+    parts = {"forward": forward, "backward": backward, **{k: members.pop(k) for k in ("jvp", "vjp") if k in members}}
+    methods = {k: staticmethod(f) for k, f in parts.items() if f is not None}
+    return type(T.autograd.Function)(name, (T.autograd.Function,), {**methods, **members})
+
+
+def pairs(T: Any) -> tuple[Callable[[Any], Any], ...]:
+    """Functions with two results, one of Python's and one of the library's."""
+    custom = function(T, lambda ctx, x: (x * 2, x * 3), lambda ctx, g, h: g * 2 + h * 3)
+    return custom.apply, lambda x: T.var_mean(x, dim=0)
 
 
 def leaf(T: Any, *values: float, dtype: str = "float32") -> Any:

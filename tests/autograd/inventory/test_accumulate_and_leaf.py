@@ -334,12 +334,18 @@ def requires_grad_spreads(T):
     return a.requires_grad, (a + z).requires_grad, c.requires_grad
 
 
+@program
+def data_of_another_layout(T):
+    dense, sparse = T.ones(1), T.ones(1).to_sparse()
+    return [told(lambda: setattr(a, "data", b)) for a, b in ((dense, sparse), (sparse, dense), (dense, dense))]
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)
 
 
-@pytest.mark.parametrize("how", ["context", "decorator"])
+@pytest.mark.parametrize("how", ["context", "decorator", "function"])
 def test_layout_policy(how):
     def run(T):
         a = T.rand(2, 3).t().requires_grad_()
@@ -349,6 +355,10 @@ def test_layout_policy(how):
 
         if how == "decorator":
             T.autograd.enforce_grad_layout_policy(False)(step)()
+        elif how == "function":
+            T.autograd.enforce_grad_layout_policy(False)
+            step()
+            T.autograd.enforce_grad_layout_policy(True)
         else:
             with T.autograd.enforce_grad_layout_policy(False):
                 step()

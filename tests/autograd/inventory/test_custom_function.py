@@ -7,22 +7,11 @@ import traceback
 import weakref
 
 import pytest
-import torch
 
-import whygrad
-from inventory import collect, leaf, names, no_collector, parity, same, told
+from inventory import MODULES, collect, function, leaf, names, no_collector, parity, same, told
 
 PROGRAMS = []
 program = collect(PROGRAMS)
-MODULES = pytest.mark.parametrize("T", [torch, whygrad], ids=["torch", "whygrad"])
-
-
-def function(T, forward, backward=None, name="Fn", **members):
-    """A Function class out of plain functions."""
-    parts = {"forward": staticmethod(forward), **members}
-    if backward is not None:
-        parts["backward"] = staticmethod(backward)
-    return type(T.autograd.Function)(name, (T.autograd.Function,), parts)
 
 
 @program
@@ -139,7 +128,7 @@ def keyword_arguments(T):
 @program
 def what_is_not_implemented(T):
     x = leaf(T)
-    both = function(T, lambda ctx, x: x.clone(), lambda ctx, g: g, vjp=staticmethod(lambda ctx, g: g))
+    both = function(T, lambda ctx, x: x.clone(), lambda ctx, g: g, vjp=lambda ctx, g: g)
     no_forward = type(T.autograd.Function)("Fn", (T.autograd.Function,), {"backward": staticmethod(lambda ctx, g: g)})
     return [told(lambda: no_forward.apply(x)), told(lambda: function(T, lambda ctx, x: x.clone()).apply(x).sum().backward()),
             told(lambda: both.apply(x).sum().backward())]
@@ -148,7 +137,7 @@ def what_is_not_implemented(T):
 @program
 def vjp_instead_of_backward(T):
     x = leaf(T)
-    function(T, lambda ctx, x: x * 2, vjp=staticmethod(lambda ctx, g: g * 5)).apply(x).sum().backward()
+    function(T, lambda ctx, x: x * 2, vjp=lambda ctx, g: g * 5).apply(x).sum().backward()
     return x.grad
 
 
@@ -448,9 +437,42 @@ def errors_have_the_names_of_their_functions(T):
     return [told(lambda: cls.apply(x).sum().backward()) for cls in (MyFunction, Fails)]
 
 
+@program
+def old_style_classes(T):
+    class Old(T.autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, g):
+            return g
+
+    x = leaf(T)
+    return [told(lambda: Old()(x)), told(lambda: Old.apply(x)), told(lambda: Old().apply(x)), Old().forward(x)]
+
+
+@program
+def errors_of_backward_and_missing_jvp(T):
+    def fails(ctx, g):
+        raise Exception("Simulate error on backward pass")
+
+    def moved():
+        with T.autograd.forward_ad.dual_level():
+            function(T, lambda ctx, x: x.clone()).apply(T.autograd.forward_ad.make_dual(T.ones(2), T.ones(2)))
+
+    return told(lambda: function(T, lambda ctx, x: x.clone(), fails).apply(leaf(T)).sum().backward()), told(moved)
+
+
+@program
+def every_look_at_saved_tensors_is_a_new_tuple(T):
+    out = function(T, lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], lambda ctx, g: g).apply(leaf(T))
+    node = out.grad_fn
+    return node.saved_tensors is node.saved_tensors, node.saved_tensors[0] is node.saved_tensors[0]
+
+
 @parity(PROGRAMS)
 def test_program(program):
-    same(program)
+    # torch compiles its forward mode the first time, and says so.
+    same(program, warnings_too=program is not errors_of_backward_and_missing_jvp)
 
 
 @MODULES
@@ -514,3 +536,43 @@ def test_collecting_in_a_destructor_is_safe(T):
         with pytest.warns(DeprecationWarning, match="should not be instantiated"):
             made = Collects()
         made.forward(T.randn(1, requires_grad=True)).backward()
+
+
+@MODULES
+@pytest.mark.parametrize("boxed", [True, False])
+def test_nobody_else_holds_the_gradients_in_a_box(T, boxed):
+    alive = []
+
+    def backward(ctx, *gs):
+        gradients = gs[0] if boxed else list(gs)
+        del gs
+        refs = [weakref.ref(g) for g in gradients]
+        result = gradients[0] * 2
+        gradients.clear()
+        alive.extend([ref() is not None for ref in refs])
+        return result
+
+    Fn = function(T, lambda ctx, x: (x * 2, x * 3), backward, boxed_grads_call=boxed)
+    a, b = Fn.apply(leaf(T))
+    (a.sin() + b.cos()).sum().backward()
+    assert alive == [not boxed] * 2
+
+
+@MODULES
+@pytest.mark.parametrize("cleared", [True, False])
+def test_what_is_cleared_on_access_can_die_before_backward_ends(T, cleared):
+    alive = []
+
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        ref = weakref.ref(x)
+        result = g * x
+        del x
+        alive.append(ref() is not None)
+        return result
+
+    Fn = function(T, lambda ctx, x: (y := x * 1, ctx.save_for_backward(y), y.clone())[2], backward,
+                  clear_saved_tensors_on_access=cleared)
+    with no_collector():
+        Fn.apply(leaf(T)).sum().backward()
+    assert alive == [not cleared]

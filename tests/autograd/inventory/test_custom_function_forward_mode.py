@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import inventory
 from inventory import collect, parity, same, told
 
 pytest.importorskip("whygrad.autograd.forward_ad")
@@ -13,12 +14,7 @@ program = collect(PROGRAMS)
 
 
 def function(T, forward, jvp=None, vjp=None):
-    parts = {"forward": staticmethod(forward)}
-    if jvp is not None:
-        parts["jvp"] = staticmethod(jvp)
-    if vjp is not None:
-        parts["vjp"] = staticmethod(vjp)
-    return type(T.autograd.Function)("Fn", (T.autograd.Function,), parts)
+    return inventory.function(T, forward, jvp=jvp, vjp=vjp)
 
 
 def along(T, f, *pairs):
@@ -158,6 +154,20 @@ def in_place_without_touching_the_tangent(T):
             x = T.ones(2, requires_grad=tracked).clone()
             with T.autograd.forward_ad.dual_level():
                 seen.append(told(lambda: Fn.apply(T.autograd.forward_ad.make_dual(x, T.ones(2)))))
+    return seen
+
+
+@program
+def switched_off_inside_forward(T):
+    seen = []
+
+    def look(*args):
+        seen.append(T.autograd.forward_ad._is_fwd_grad_enabled())
+        return args[-1] * 2
+
+    look(double(T))
+    function(T, look, look, lambda ctx, g: g).apply(double(T).requires_grad_())
+    look(double(T))
     return seen
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import contextmanager
 
 import pytest
-import torch
 
 import whygrad
-from inventory import collect, no_collector, parity, same, told
+from inventory import MODULES, collect, no_collector, parity, same, told
 
 pytest.importorskip("whygrad.autograd.forward_ad")
 
 PROGRAMS = []
 program = collect(PROGRAMS)
-MODULES = pytest.mark.parametrize("T", [torch, whygrad], ids=["torch", "whygrad"])
 
 
 def pair(T):
@@ -23,6 +22,15 @@ def pair(T):
 
 def level(T):
     return T.autograd.forward_ad.dual_level()
+
+
+@contextmanager
+def moving(T):
+    """A point, a tangent, and both together, inside a level."""
+    ad = T.autograd.forward_ad
+    x, t = pair(T)
+    with level(T):
+        yield ad, x, t, ad.make_dual(x, t)
 
 
 @program
@@ -54,10 +62,7 @@ def wrong_tangents(T):
 
 @program
 def through_ops(T):
-    ad = T.autograd.forward_ad
-    x, t = pair(T)
-    with level(T):
-        dual = ad.make_dual(x, t)
+    with moving(T) as (ad, x, t, dual):
         results = [f(dual) for f in (lambda x: x.sin(), lambda x: x * x, lambda x: x.sum(), lambda x: x[0] * x,
                                      lambda x: x.outer(x),
                                      lambda x: x.softmax(0), lambda x: T.cat([x, x * 2]), lambda x: x.exp().log().sqrt(),
@@ -88,10 +93,7 @@ def with_backward(T):
 
 @program
 def in_place(T):
-    ad = T.autograd.forward_ad
-    x, t = pair(T)
-    with level(T):
-        dual = ad.make_dual(x, t)
+    with moving(T) as (ad, x, t, dual):
         dual *= 2
         seen = [ad.unpack_dual(x).tangent, t, ad.unpack_dual(dual)[1], x]
         view = dual.narrow(0, 0, 1)
@@ -126,20 +128,15 @@ def views_written_with_duals(T):
 
 @program
 def refused(T):
-    ad = T.autograd.forward_ad
-    x, t = pair(T)
-    with level(T):
-        dual, plain = ad.make_dual(x, t), T.ones(2)
+    with moving(T) as (ad, x, t, dual):
+        plain = T.ones(2)
         return [told(lambda: T.add(plain, plain, out=dual)), told(lambda: T.add(dual, plain, out=plain))[0],
                 told(lambda: dual.eq_(plain))]
 
 
 @program
 def printed(T):
-    ad = T.autograd.forward_ad
-    x, t = pair(T)
-    with level(T):
-        dual = ad.make_dual(x, t)
+    with moving(T) as (ad, x, t, dual):
         return "tangent=" in str(x), "tangent=" in str(dual), "tangent=" in str(ad.unpack_dual(dual).primal)
 
 
@@ -187,28 +184,15 @@ def tangents_at_an_intermediate_result(T):
 
 @program
 def detached_in_place(T):
-    ad = T.autograd.forward_ad
-    x, t = pair(T)
-    with level(T):
-        dual = ad.make_dual(x, t).clone()
-        dual.detach_()
-        return ad.unpack_dual(dual * 2).tangent
-
-
-@program
-def without_a_derivative(T):
-    ad = T.autograd.forward_ad
-    x, t = pair(T)
-    with level(T):
-        return told(lambda: T.igamma(ad.make_dual(x, t), x))
+    with moving(T) as (ad, x, t, dual):
+        copied = dual.clone()
+        copied.detach_()
+        return ad.unpack_dual(copied * 2).tangent
 
 
 @program
 def switched_by_the_core(T):
-    ad = T.autograd.forward_ad
-    x, t = pair(T)
-    with level(T):
-        dual = ad.make_dual(x, t)
+    with moving(T) as (ad, x, t, dual):
         T._C._set_fwd_grad_enabled(False)
         seen = [T._C._is_fwd_grad_enabled(), ad.unpack_dual(dual * 2).tangent]
         T._C._set_fwd_grad_enabled(True)
@@ -238,11 +222,9 @@ def a_tangent_of_a_part_of_memory(T):
 
 @program
 def without_a_forward_formula(T):
-    ad = T.autograd.forward_ad
-    with level(T):
-        dual, plain = ad.make_dual(T.ones(2), T.ones(2)), T.ones(2)
-        return [told(call) for call in (lambda: T.igamma(dual, dual), lambda: T.nextafter(dual, dual),
-                                        lambda: T.special.zeta(dual, plain), lambda: T.special.zeta(dual, dual))]
+    with moving(T) as (ad, x, t, dual):
+        return [told(lambda: f(dual, other)) for f, other in ((T.igamma, dual), (T.igamma, x), (T.nextafter, dual),
+                                                              (T.special.zeta, x), (T.special.zeta, dual))]
 
 
 @parity(PROGRAMS)

@@ -11,6 +11,7 @@ FUNCTIONS = {
     "one": (lambda T, x: x**3, 1), "scalar": (lambda T, x: (x**2).sum(), 1), "two inputs": (lambda T, x, y: x * y, 2),
     "two outputs": (lambda T, x: (x.sin(), (x**2).sum()), 1), "both": (lambda T, x, y: (x * y.sum(), y.exp()), 2),
     "unrelated": (lambda T, x, y: x * 2, 2), "unrelated output": (lambda T, x: (x, T.ones(2)), 1),
+    "from a number": (lambda T, x: x[0] * x, 1), "dtypes": (lambda T, x, y: (x * 2, x.double() * y, y.sum().half()), 2),
     "matrix": (lambda T, x: x.outer(x), 1), "several ops": (lambda T, x: (x.softmax(0) * x).cumsum(0), 1),
 }
 
@@ -39,6 +40,19 @@ def test_jacobian(name, strategy):
                                               strategy=strategy)
 
     same(run, warnings_too=strategy == "reverse-mode")  # torch compiles its forward mode the first time, and says so
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_numbers_and_mixed_dtypes(strategy):
+    def run(T):
+        number, vector = T.tensor(2.0), T.tensor([1.0, 2.0], dtype=T.float64)
+        options = {"vectorize": True, "strategy": strategy}
+        jacobian = T.autograd.functional.jacobian
+        return [jacobian(lambda x: x**3, number, **options), jacobian(lambda x: x.expand(3), number, **options),
+                jacobian(lambda x: x.sum() ** 2, vector, **options),
+                jacobian(lambda x, y: (x**2, y.sum(), x.double() * y), (number, vector), **options)]
+
+    same(run, warnings_too=False)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

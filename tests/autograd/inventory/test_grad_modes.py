@@ -87,7 +87,7 @@ def exceptions_in_generators(T):
     class Mild(Exception):
         pass
 
-    class Worse(Exception):
+    class SecondaryException(Exception):
         pass
 
     @T.no_grad()
@@ -98,7 +98,7 @@ def exceptions_in_generators(T):
             except Mild:
                 seen.append(T.is_grad_enabled())
                 if serious:
-                    raise Worse from None
+                    raise SecondaryException from None
             except GeneratorExit:
                 seen.append(("closed", T.is_grad_enabled()))
                 raise

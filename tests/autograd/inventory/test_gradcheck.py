@@ -267,10 +267,38 @@ def batches_of_tangents_of_a_plain_function(T):
     return checked(lambda ctx, t: t * 2), checked(lambda ctx, t: (T.randn_like(t), t * 2)[1])
 
 
+@program
+def how_often_jvp_is_called(T):
+    seen = []
+    for tracked, options in ((True, {}), (True, {"check_undefined_grad": True}),
+                             (True, {"check_undefined_grad": True, "check_batched_forward_grad": True}),
+                             (False, {"check_undefined_grad": True, "check_batched_forward_grad": True})):
+        count, flags = [], []
+
+        class Copies(T.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, y):
+                if T.autograd.forward_ad._current_level >= 0:
+                    flags.append((x.requires_grad, y.requires_grad))
+                return x.clone(), y.clone()
+
+            @staticmethod
+            def jvp(ctx, x_t, y_t):
+                count.append(1)
+                return x_t, y_t
+
+        inputs = double(T, 0.5), T.tensor([0.25], dtype=T.float64, requires_grad=tracked)
+        T.autograd.gradcheck(Copies.apply, inputs, check_forward_ad=True, check_backward_ad=False, check_batched_grad=False,
+                             **{"check_undefined_grad": False, "check_batched_forward_grad": False, **options})
+        seen.append((len(count), set(flags) == {(False, False)}))
+    return seen
+
+
 @parity(PROGRAMS)
 def test_program(program):
     # torch compiles its forward mode the first time, and says so.
-    same(program, warnings_too=program not in (in_forward_mode, in_one_mode_only, batches_of_tangents_of_a_plain_function))
+    same(program, warnings_too=program not in (in_forward_mode, in_one_mode_only, how_often_jvp_is_called,
+                                                 batches_of_tangents_of_a_plain_function))
 
 
 def test_the_worst_entry_is_named():

@@ -172,7 +172,12 @@ def replaced_memory(T):
     x = leaf(T)
     edge = T.autograd.graph.get_gradient_edge(x)
     out = x.clone()
-    return T.autograd.grad(out.sum(), edge)
+    with T.no_grad():
+        x.set_(T.ones(3))
+    seen = [told(lambda: T.autograd.grad(out.sum(), x, retain_graph=True)), T.autograd.grad(out.sum(), edge, retain_graph=True),
+            T.autograd.grad(out.sum(), x, retain_graph=True, allow_unused=True), T.autograd.grad((x * 2).sum(), x)]
+    out.sum().backward()
+    return seen, x.grad
 
 
 @program

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import gc
 import weakref
-from functools import partial
 
 import pytest
-import torch
 
-import whygrad
-from inventory import collect, leaf, no_collector, parity, same, told
+from inventory import MODULES, collect, function, leaf, no_collector, pairs, parity, same, told
 
 PROGRAMS = []
 program = collect(PROGRAMS)
-MODULES = pytest.mark.parametrize("T", [torch, whygrad], ids=["torch", "whygrad"])
 
 
 @program
@@ -124,23 +120,6 @@ def order_of_tensor_hooks_and_prehooks(T):
 
 
 @program
-def order_around_accumulation(T):
-    x = leaf(T)
-    accumulator = x.view_as(x).grad_fn.next_functions[0][0]
-    x.register_hook(lambda g: g.sub(2.0))
-    accumulator.register_prehook(lambda gs: (gs[0].div(5.0),))
-    x.register_post_accumulate_grad_hook(lambda t: t.grad.add_(0.5))
-
-    def last(inputs, outputs):
-        x.grad = outputs[0].mul(10)
-        return
-
-    accumulator.register_hook(last)
-    x.sum().backward()
-    return x.grad
-
-
-@program
 def accumulator_hooks_see_what_tensor_hooks_made(T):
     a = T.tensor(1.0, requires_grad=True)
     b = a.clone()
@@ -212,17 +191,8 @@ def an_optimizer_in_backward(T):
 
 @program
 def prehooks_of_a_node(T):
-    class Twice(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
     seen = []
-    for make in (Twice.apply, lambda x: x * 2):
+    for make in (function(T, lambda ctx, x: x * 2, lambda ctx, g: g * 2).apply, lambda x: x * 2):
         a = leaf(T, 1)
         b = make(a)
         b.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs, outputs)))
@@ -240,17 +210,8 @@ def prehooks_of_a_node_with_several_outputs(T):
     mean.grad_fn.register_prehook(lambda gs: tuple([g * 2 for g in gs]))
     (var + mean).sum().backward()
 
-    class Both(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, k, y):
-            ctx.k = k
-            return k * x * 2, k, k * y * 2
-
-        @staticmethod
-        def backward(ctx, g1, _, g2):
-            return ctx.k * g1 * 2, None, ctx.k * g2 * 2
-
     x, y = leaf(T), leaf(T)
+    Both = function(T, lambda ctx, x, k, y: (k * x * 2, k, k * y * 2), lambda ctx, g, _, h: (6 * g, None, 6 * h))
     c, _, d = Both.apply(x, 3, y)
     missing = []
 
@@ -283,20 +244,6 @@ def hooks_removed_while_they_run(T):
 
 
 @program
-def a_node_hook_registered_by_an_unpack_hook(T):
-    def unpack(x):
-        node = T._C._current_autograd_node()
-        node.register_hook(lambda inputs, outputs: tuple([None if g is None else g / 2 for g in inputs]))
-        return x
-
-    a = T.arange(9.0).reshape(3, 3).requires_grad_()
-    with T.autograd.graph.saved_tensors_hooks(lambda x: x, unpack):
-        var, mean = T.var_mean(a, dim=0)
-        (var + mean).sum().backward()
-    return a.grad
-
-
-@program
 def hooks_of_a_cpp_layer(T):
     layer = T.nn.BatchNorm1d(3, affine=False).double().eval()
     x = T.ones(2, 3, dtype=T.float64, requires_grad=True)
@@ -308,17 +255,8 @@ def hooks_of_a_cpp_layer(T):
 
 @program
 def an_output_without_gradient(T):
-    class Pair(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, y):
-            return x, y
-
-        @staticmethod
-        def backward(ctx, gx, gy):
-            return gx, None
-
     got = []
-    a, b = Pair.apply(leaf(T), T.ones(3))
+    a, b = function(T, lambda ctx, x, y: (x, y), lambda ctx, gx, gy: (gx, None)).apply(leaf(T), T.ones(3))
     a.register_hook(got.append)
     b.register_hook(got.append)
     sum(a, b).sum().backward()
@@ -345,19 +283,9 @@ def old_and_new_value_of_a_written_tensor(T):
 
 @program
 def written_outputs_of_one_node(T):
-    class Double(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2, x * 3
-
-        @staticmethod
-        def backward(ctx, g1, g2):
-            return g1 * 2 + g2 * 3
-
     log = []
-    for make in (Double.apply, partial(T.var_mean, dim=0)):
-        x = T.arange(9.0).reshape(3, 3).requires_grad_()
-        first, second = make(x)
+    for make in pairs(T):
+        first, second = make(T.arange(9.0).reshape(3, 3).requires_grad_())
         first.register_hook(lambda g: log.append(("first", g)))
         second.register_hook(lambda g: log.append(("second", g)))
         first.mul_(2)
@@ -382,20 +310,10 @@ def hooks_on_views_of_a_written_base(T):
 
 @program
 def multi_grad_all(T):
-    class Clone(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, a):
-            return a.clone()
+    def fails(ctx, g):
+        raise RuntimeError("error message")
 
-        @staticmethod
-        def backward(ctx, g):
-            return g
-
-    class Fails(Clone):
-        @staticmethod
-        def backward(ctx, g):
-            raise RuntimeError("error message")
-
+    Clone, Fails = [function(T, lambda ctx, a: a.clone(), backward) for backward in (lambda ctx, g: g, fails)]
     t1, t2, t3, t4 = leaf(T).mul(2), Clone.apply(leaf(T)), leaf(T).clone(), leaf(T)
     calls = []
     handle = T.autograd.graph.register_multi_grad_hook((t1, t2, t3, t4), lambda gs: calls.append([g is not None for g in gs]))
@@ -480,10 +398,11 @@ def node_hook_from_an_unpack_hook(T):
         T._C._current_autograd_node().register_hook(hook)
         return t
 
-    a = leaf(T)
+    a, b = leaf(T), T.arange(9.0).reshape(3, 3).requires_grad_()
     with T.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
         T.var_mean(a, dim=0)[0].backward()
-    return a.grad, seen
+        sum(T.var_mean(b, dim=0)).sum().backward()
+    return a.grad, b.grad, seen
 
 
 @program
@@ -498,6 +417,16 @@ def leaf_hooks_that_change_gradients(T):
     return x.grad
 
 
+@program
+def what_grad_gives_has_gone_through_the_hooks(T):
+    x = leaf(T)
+    y = x * 2
+    for t in (x, y):
+        t.register_hook(lambda g: g * 10)
+        t.register_hook(lambda g: g + 1)
+    return T.autograd.grad((y * 3).sum(), (x, y)), x.grad
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)
@@ -507,15 +436,6 @@ def test_program(program):
 @pytest.mark.parametrize("custom", [True, False])
 @pytest.mark.parametrize("on_tensor", [True, False])
 def test_a_hook_that_holds_its_node_is_collected(T, custom, on_tensor):
-    class Same(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x
-
-        @staticmethod
-        def backward(ctx, g):
-            return g
-
     class Token:
         pass
 
@@ -523,7 +443,7 @@ def test_a_hook_that_holds_its_node_is_collected(T, custom, on_tensor):
 
     def scope():
         a = T.tensor(1.0, requires_grad=True)
-        b = Same.apply(a) if custom else a.clone()
+        b = function(T, lambda ctx, x: x, lambda ctx, g: g).apply(a) if custom else a.clone()
         node, token = b.grad_fn, Token()
 
         def hook(*args):

@@ -5,14 +5,11 @@ from __future__ import annotations
 import weakref
 
 import pytest
-import torch
 
-import whygrad
-from inventory import collect, leaf, parity, same
+from inventory import MODULES, collect, leaf, parity, same
 
 PROGRAMS = []
 program = collect(PROGRAMS)
-MODULES = pytest.mark.parametrize("T", [torch, whygrad], ids=["torch", "whygrad"])
 
 
 def checkpointed(T, f):

@@ -34,6 +34,7 @@ def versions_are_shared(T):
 def values_by_name(T):
     a, b = T.ones(2, 2, requires_grad=True), leaf(T)
     F = T.nn.functional
+    unfolded = F.unfold(T.ones(1, 1, 3, 4, requires_grad=True), 3)
     rows = [
         (T.stack([b, b], dim=1), "dim"), (a.mean(), "self_sym_sizes"), (a.sum(1, keepdim=True), "dim"),
         (a.sum(1, keepdim=True), "keepdim"), (b**2, "exponent"), (b.tanh(), "result"), (T.logit(b / 4, 1e-3), "eps"),
@@ -43,7 +44,8 @@ def values_by_name(T):
         (F.softmax(a, dim=1), "dim"), (a.prod(), "result"), (b.clamp(0.5, 2.5), "min"), (b.clamp(0.5, 2.5), "max"),
         (a.view(4), "self_sym_sizes"), (a.transpose(0, 1), "dim0"), (a.transpose(0, 1), "dim1"), (a.select(0, 1), "index"),
         (a.unsqueeze(0), "dim"), (a.expand(2, 2, 2), "self_sym_sizes"), (b.cumsum(0), "dim"),
-        (F.leaky_relu(b, 0.2), "negative_slope"),
+        (F.leaky_relu(b, 0.2), "negative_slope"), (unfolded, "self_sym_argsize_minus_1"), (unfolded, "self_sym_argsize_minus_2"),
+        *[(a.as_strided((3,), (1,), 1), name) for name in ("size", "stride", "storage_offset")],
     ]
     return [(name, getattr(out.grad_fn, f"_saved_{name}")) for out, name in rows]
 
@@ -198,6 +200,44 @@ def hooks_registered_wrongly(T):
     y.sum().backward()
     return seen, told(lambda: y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)), told(
         lambda: y.grad_fn._saved_self)
+
+
+@program
+def interpolation(T):
+    F, seen = T.nn.functional, []
+    images = [T.ones(1, 1, *(3,) * n, requires_grad=True) for n in (1, 2, 3)]
+    for x, mode in ((images[0], "linear"), (images[1], "bilinear"), (images[1], "bicubic"), (images[2], "trilinear"),
+                    (images[0], "nearest"), (images[1], "nearest-exact"), (images[2], "nearest")):
+        for options in ({"size": 4}, {"scale_factor": 0.5}, {"scale_factor": 2.0, "recompute_scale_factor": True}):
+            node = F.interpolate(x, mode=mode, **options).grad_fn
+            names = ("output_size", "align_corners", "scales", "scales_d", "scales_h", "scales_w", "self_sym_sizes")
+            seen.append([(name, getattr(node, f"_saved_{name}", "missing")) for name in names])
+    for bias in (True, False):
+        seen.append(T.nn.Conv2d(1, 2, 3, bias=bias)(images[1]).grad_fn._saved_bias_sym_sizes_opt)
+    return seen
+
+
+@program
+def made_from_python(T):
+    return told(T.autograd.SavedTensor)
+
+
+@program
+def read_once_only(T):
+    class Once(T.autograd.Function):
+        clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            first = ctx.saved_tensors
+            return first[0] * len(ctx.saved_tensors)
+
+    return told(lambda: Once.apply(leaf(T)).sum().backward())
 
 
 @parity(PROGRAMS)

@@ -7,12 +7,8 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import torch
 
-import whygrad
-from inventory import same
-
-MODULES = pytest.mark.parametrize("T", [torch, whygrad], ids=["torch", "whygrad"])
+from inventory import MODULES, same
 
 
 def in_threads(count, run):

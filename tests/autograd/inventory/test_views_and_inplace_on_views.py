@@ -6,15 +6,10 @@ import gc
 import weakref
 from itertools import product
 
-import pytest
-import torch
-
-import whygrad
-from inventory import collect, leaf, no_collector, parity, same, told
+from inventory import MODULES, collect, leaf, no_collector, parity, same, told
 
 PROGRAMS = []
 program = collect(PROGRAMS)
-MODULES = pytest.mark.parametrize("T", [torch, whygrad], ids=["torch", "whygrad"])
 
 
 @program
@@ -167,7 +162,7 @@ def views_of_views_made_elsewhere(T):
 def views_from_custom_functions(T):
     calls = []
 
-    class One(T.autograd.Function):
+    class IdOneOutput(T.autograd.Function):
         @staticmethod
         def forward(ctx, a, make_view, pure):
             ctx._is_pure_view = pure
@@ -178,7 +173,7 @@ def views_from_custom_functions(T):
             calls.append("one")
             return g, None, None
 
-    class Two(T.autograd.Function):
+    class IdTwoOutput(T.autograd.Function):
         @staticmethod
         def forward(ctx, a, b, make_view, pure):
             ctx._is_pure_view = pure
@@ -190,7 +185,7 @@ def views_from_custom_functions(T):
             calls.append("two")
             return ga + gab, gab, None, None
 
-    class Temporary(T.autograd.Function):
+    class ViewOfTemp(T.autograd.Function):
         @staticmethod
         def forward(ctx, a, make_view, pure):
             ctx._is_pure_view = pure
@@ -211,9 +206,9 @@ def views_from_custom_functions(T):
         def run():
             x, y = a.clone(), b.clone()
             if kind == "two":
-                results = Two.apply(x, y, make_view, pure)
+                results = IdTwoOutput.apply(x, y, make_view, pure)
             else:
-                results = (One.apply(x, make_view, pure) if kind == "one" else Temporary.apply(x + y, make_view, pure),)
+                results = (IdOneOutput.apply(x, make_view, pure) if kind == "one" else ViewOfTemp.apply(x + y, make_view, pure),)
             results = [r.add_(3) if inplace else r + 3 for r in results]
             sum([(r * r).sum() for r in results]).backward()
 
@@ -338,6 +333,31 @@ def relu_in_place_on_views(T):
     del b
     c.sum().backward()
     return seen, [None if node is None else node.name() for node, _ in following], a.grad
+
+
+@program
+def errors_that_wait_behind_a_write(T):
+    x, y = leaf(T), leaf(T)
+    base = x.clone().view(-1)
+    base += T._C._functions.DelayedError("Boom!", 1)(y)
+    return told(lambda: base.sum().backward())
+
+
+@program
+def a_complex_view_from_a_custom_function(T):
+    class ComplexView(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, real):
+            ctx.real = real
+            return T.view_as_real(a) if real else a.view_as(a)
+
+        @staticmethod
+        def backward(ctx, g):
+            return (T.view_as_complex(g.contiguous()) if ctx.real else g), None
+
+    z = T.tensor([1 + 1j, 2.0], requires_grad=True)
+    return [told(lambda: ComplexView.apply(z.clone(), real).mul_(2)) for real in (False, True)], T.autograd.grad(
+        ComplexView.apply(z.clone(), True).sum(), z)[0].resolve_conj()
 
 
 @parity(PROGRAMS)

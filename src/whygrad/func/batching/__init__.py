@@ -36,7 +36,7 @@ SHIFTED = """
     cumsum scan product_before cumprod product_of_others cummax cummin logcumsumexp sort topk kthvalue mode
     alias view reshape_alias reshape view_as_real view_as_complex clone transpose unsqueeze select select_backward slice
     slice_backward diagonal diagonal_backward diag_embed unfold unfold_backward stack split split_with_sizes unsafe_split
-    unsafe_split_with_sizes unbind flip rot90 tril triu zeros_like conj frexp
+    unsafe_split_with_sizes unbind flip rot90 tril triu zeros_like conj conj_view neg_view frexp
     fft_c2c fft_r2c fft_c2r scale_inside
 """
 # Matrices in batches: any leading axes.

@@ -76,7 +76,7 @@ def as_strided(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: di
     return level.closed(apply(row, inputs[0]._whole, **geometries))
 
 
-def check_within_element(x: Any, geometry: Geometry, own: Geometry) -> None:
+def refuse_beyond(x: Any, geometry: Geometry, own: Geometry) -> None:
     """Refuse what would reach into other elements of the batch, as torch does."""
     shape, strides, offset = geometry
     if len(shape) != len(strides):
