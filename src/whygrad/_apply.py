@@ -24,7 +24,7 @@ from whygrad._tensor import InferenceCounter, Swapped, Tensor, View, known_sourc
 from whygrad.autograd.modes import modes, special, unusual
 from whygrad.autograd.node import Cast, Node, next_sequence_number, port_of
 from whygrad.backends import raw as raw_vocabulary
-from whygrad.backends.memory_order import follow
+from whygrad.backends.memory_order import follow, with_channels_as_in
 from whygrad.broadcasting import check_broadcast
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
 from whygrad.turned import TURNED, TURNING, turn_over
@@ -145,6 +145,8 @@ def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out
     outs = tuple([x if type(x) is np.ndarray else np.asarray(x) for x in outs])
     if row.memory == "contiguous":
         outs = tuple([x if x.ndim < 2 or x.flags.c_contiguous else np.ascontiguousarray(x) for x in outs])
+    elif row.memory == "channels":
+        outs = tuple([with_channels_as_in(x, arrays[0]) for x in outs])
     results = _wrap_results(layout, inputs, statics, outs)
     node = make_node(layout, inputs, arrays, statics, outs, [t._counter for t in results])
     if row.view and results and results[0]._view is None:
@@ -373,7 +375,7 @@ def _scope(layout: Layout) -> dict[str, Any]:
         "row": row, "source": source, "special": special, "sum_to_shapes": sum_to_shapes, "Tensor": Tensor,
         "tensor_xp": tensor_vocabulary, "open_saved": open_saved, "changed": changed, "stale": errors.stale_saved, "lift": lift,
         "lift_output": lift_output, "untracked_causes": untracked_causes, "unusual": unusual, "variadic_stale": variadic_stale,
-        "raw_zeros": np.zeros, "tensor_zeros": _tensor_zeros, "turn_over": turn_over,
+        "raw_zeros": np.zeros, "tensor_zeros": _tensor_zeros, "turn_over": turn_over, "with_channels_as_in": with_channels_as_in,
     }
     for name, rule in layout.rules.items():
         scope[f"rule_{name}"] = rule.function

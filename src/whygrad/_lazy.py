@@ -35,9 +35,12 @@ _NAMES = {
     **dict.fromkeys(("formula",), "backends.ink"),
     **dict.fromkeys(("graph",), "why.svg"),
     **dict.fromkeys(("flow", "plot_flow"), "why.plots"),
-    **dict.fromkeys(("GradScaler", "autocast", "is_autocast_enabled", "is_autocast_cpu_enabled", "get_autocast_dtype",
-                     "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "is_autocast_available",
-                     "clear_autocast_cache", "is_autocast_cache_enabled"), "amp"),
+    **dict.fromkeys(("GradScaler", "autocast"), "amp"),
+    **dict.fromkeys(("autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache",
+                     "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled",
+                     "is_autocast_cpu_enabled", "is_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
+                     "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype"),
+                    "amp.autocast_mode"),
     **dict.fromkeys(("OutOfMemoryError",), "cuda"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "functional.storages"),
     **dict.fromkeys(("_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
@@ -53,8 +56,8 @@ _NAMES = {
         "set_num_interop_threads", "set_num_threads", "set_warn_always", "use_deterministic_algorithms"), "_switches"),
 }
 
-_MODULES = frozenset({"_C", "alias", "amp", "autograd", "compiler", "cuda", "distributions", "fft", "func", "hub", "io", "jit",
-                      "library", "masked", "multiprocessing", "nested", "nn", "optim", "overrides", "profiler", "signal",
+_MODULES = frozenset({"_C", "alias", "amp", "autograd", "compiler", "cpu", "cuda", "distributions", "fft", "func", "hub", "io",
+                      "jit", "library", "masked", "multiprocessing", "nested", "nn", "optim", "overrides", "profiler", "signal",
                       "sparse", "special", "testing", "types", "utils", "version"})
 # Classes that programs name in `isinstance` and annotations, and of which nothing here is an instance.
 _NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})

@@ -75,7 +75,7 @@ def _arithmetic(name: str, row_name: str, ready: str, function: Function) -> Non
         if isinstance(other, Tensor):
             if other._array.dtype is dtype and (dtype is FLOAT32 or dtype.kind in ready):
                 return of_tensors(self, other)
-        elif (type(other) is float or type(other) is int) and (dtype is FLOAT32 or dtype.kind in "fc"):
+        elif (type(other) is float or type(other) is int) and (dtype is FLOAT32 or dtype.char in "dFD"):
             return of_number(self, other)
         elif as_operand(other) is NotImplemented:
             return NotImplemented

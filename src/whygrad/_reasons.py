@@ -51,7 +51,7 @@ _PATTERNS = {
     "whygrad runs programs eagerly and has nothing to trace or export; write plain Python": """
         fx fx.* export export.* onnx onnx.* _dynamo* _inductor* library* package* while_loop compiler.* optim.swap_in* utils.weak
         *fx_traceback""",
-    "whygrad has torch.autocast and torch.amp.GradScaler, and no switches below them": "*autocast* amp.*",
+    "whygrad has torch.autocast for the CPU, and torch.amp.GradScaler": "*autocast* amp.*",
     KERNEL: """
         native_* nn.functional.native_* batch_norm_* *.batch_norm_* convolution affine_grid_generator embedding_renorm_
         frobenius_norm max_pool1d_with_indices embedding_bag segment_reduce nn.functional.*grouped_mm nn.functional.scaled_mm

@@ -122,6 +122,10 @@ def _memory_order_lines(row: Row, tensors: list[str]) -> list[str]:
     """Inputs in the usual order give a result in the usual order, in NumPy as in torch; for others torch's rule is needed."""
     if row.memory == "contiguous":
         return ["    if out.ndim > 1 and not out.flags.c_contiguous: out = ascontiguousarray(out)"]
+    if row.memory == "channels":
+        first = f"{tensors[0]}_x"
+        usual = f"out.flags.c_contiguous and {first}.flags.c_contiguous"
+        return [f"    if out.ndim > 1 and not ({usual}): out = with_channels_as_in(out, {first})"]
     if row.memory == "follow" and tensors:
         usual = " and ".join(f"{name}_x.flags.c_contiguous" for name in tensors)
         return [f"    if out.ndim > 1 and not ({usual}): out = follow(out, ({', '.join(f'{name}_x' for name in tensors)},))"]

@@ -67,6 +67,30 @@ def follow(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
     return wanted
 
 
+def has_channels_last(x: np.ndarray) -> bool:
+    """Whether torch sees images or volumes of which the channels change fastest."""
+    if x.ndim not in (4, 5) or not x.size:
+        return False
+    smallest = 0
+    for axis in (1, *range(x.ndim - 1, 1, -1), 0):
+        stride = x.strides[axis]
+        if stride < smallest or (axis == 0 and smallest == x.strides[1]):
+            return False
+        smallest = stride * x.shape[axis]
+    return True
+
+
+def with_channels_as_in(out: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """`out` with its channels last if those of `x` are, else in the usual order."""
+    if out.ndim != x.ndim or not has_channels_last(x):
+        return np.ascontiguousarray(out)
+    wanted = np.moveaxis(np.empty((out.shape[0], *out.shape[2:], out.shape[1]), out.dtype), -1, 1)
+    if wanted.strides == out.strides:
+        return out
+    wanted[...] = out
+    return wanted
+
+
 def empty_like(x: np.ndarray, dtype: Any = None) -> np.ndarray:
     """NumPy's, but of an expanded array as torch's."""
     if x.flags.c_contiguous:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-from whygrad import amp
-from whygrad.amp import custom_bwd, custom_fwd
+from whygrad import amp, dtypes
+from whygrad.amp.old_names import names
 from whygrad.functional.fresh import warn
 
 _whygrad_internal_ = True
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
-_DEPRECATED = "`torch.cuda.amp.{0}(args...)` is deprecated. Please use `torch.amp.{0}('cuda', args...)` instead."
+autocast, GradScaler = names("cuda", dtypes.float16)
 
 
-class autocast(amp.autocast):
-    def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
-        warn(_DEPRECATED.format("autocast"), FutureWarning)
-        super().__init__("cuda", dtype, enabled, cache_enabled)
+def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
+    """`torch.amp.custom_fwd` for CUDA."""
+    if fwd is None:
+        return functools.partial(custom_fwd, cast_inputs=cast_inputs)
+    warn("`torch.cuda.amp.custom_fwd(args...)` is deprecated. Please use `torch.amp.custom_fwd(args..., device_type='cuda')` "
+         "instead.", FutureWarning)
+    return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
-class GradScaler(amp.GradScaler):
-    def __init__(self, init_scale: float = 65536.0, growth_factor: float = 2.0, backoff_factor: float = 0.5,
-                 growth_interval: int = 2000, enabled: bool = True) -> None:
-        warn(_DEPRECATED.format("GradScaler"), FutureWarning)
-        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+def custom_bwd(bwd: Any) -> Any:
+    """`torch.amp.custom_bwd` for CUDA."""
+    warn("`torch.cuda.amp.custom_bwd(args...)` is deprecated. Please use `torch.amp.custom_bwd(args..., device_type='cuda')` "
+         "instead.", FutureWarning)
+    return amp.custom_bwd(bwd, device_type="cuda")

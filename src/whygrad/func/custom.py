@@ -57,17 +57,24 @@ def _below(function: type[Function], args: tuple[Any, ...]) -> Any:
     return apply_under_transforms(function, args) if modes.levels else function._recorded(args)[0]
 
 
-class _Ctx:
-    """A ctx with other saved tensors; all else is the ctx's own."""
+class _Stand:
+    """Stands before a ctx: what is not its own (`own`) is read from, written to and deleted from that ctx."""
 
-    def __init__(self, ctx: Any, saved: tuple[Any, ...]) -> None:
-        self.__dict__.update(_ctx=ctx, saved_tensors=saved)
+    def __init__(self, ctx: Any, **own: Any) -> None:
+        self.__dict__.update(own, _ctx=ctx)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ctx, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._ctx, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._ctx, name)
+
+
+def _with_saved(ctx: Any, saved: tuple[Any, ...]) -> _Stand:
+    return _Stand(ctx, saved_tensors=saved)
 
 
 def apply_dual(level: DualLevel, function: type[Function], args: tuple[Any, ...]) -> Any:
@@ -77,7 +84,7 @@ def apply_dual(level: DualLevel, function: type[Function], args: tuple[Any, ...]
     given = [_zeros(a) if t is None and isinstance(a, Tensor) and ctx.materialize_grads and a._array.dtype.kind in "fc" else t
              for a, t in zip(args, tangents, strict=True)]
     versions = [None if t is None else t._counter[0] for t in given]
-    changes = function.jvp(_Ctx(ctx, tuple(ctx.saved_for_forward or ())), *given)
+    changes = function.jvp(_with_saved(ctx, tuple(ctx.saved_for_forward or ())), *given)
     changes = changes if isinstance(changes, tuple) else (changes,)
     outs = results if isinstance(results, tuple) else (results,)
     if len(changes) != len(outs):
@@ -186,17 +193,8 @@ def apply_batched(level: BatchLevel, function: type[Function], args: tuple[Any, 
     return tree_unflatten(wrapped_leaves, spec)
 
 
-class _SavingCtx:
+class _SavingCtx(_Stand):
     """A ctx for `setup_context` on single elements: what is saved is the whole."""
-
-    def __init__(self, ctx: Any, level: BatchLevel) -> None:
-        self.__dict__.update(_ctx=ctx, _level=level)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._ctx, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._ctx, name, value)
 
     def save_for_backward(self, *tensors: Any) -> None:
         self._ctx.save_for_backward(*self._opened(tensors))
@@ -242,7 +240,7 @@ def _generated(function: type[Function], level: BatchLevel, dims: tuple[int | No
             def run(*elements: Any) -> None:
                 given, returned = elements[:len(inputs)], elements[len(inputs):]
                 inner = modes.levels[-1]
-                function.setup_context(_SavingCtx(ctx, inner), given, returned if Generated.several else returned[0])
+                function.setup_context(_SavingCtx(ctx, _level=inner), given, returned if Generated.several else returned[0])
 
             mapped(run, level, [*dims, *_dims(Generated.out_dims)], [*inputs, *outputs])
 
@@ -251,7 +249,7 @@ def _generated(function: type[Function], level: BatchLevel, dims: tuple[int | No
             saved = ctx.saved_tensors
 
             def run(*elements: Any) -> Any:
-                return function._user_backward()(_Ctx(ctx, elements[:len(saved)]), *elements[len(saved):])
+                return function._user_backward()(_with_saved(ctx, elements[:len(saved)]), *elements[len(saved):])
 
             given_dims = [None if g is None else 0 if has else None for g, has in
                           zip(gradients, ctx.out_have_batch, strict=True)]
@@ -265,7 +263,7 @@ def _generated(function: type[Function], level: BatchLevel, dims: tuple[int | No
             saved = ctx.saved_tensors
 
             def run(*elements: Any) -> Any:
-                return function.jvp(_Ctx(ctx, elements[:len(saved)]), *elements[len(saved):])
+                return function.jvp(_with_saved(ctx, elements[:len(saved)]), *elements[len(saved):])
 
             saved_dims = _dims(getattr(ctx, "saved_have_batch", ()))
             given_dims = [None if t is None else dim for t, dim in zip(tangents, dims, strict=True)]

@@ -21,8 +21,11 @@ from whygrad.functional.dispatch import (
     as_operand,
     binary,
     default_float,
+    in_wide_steps,
+    is_half_beside_number,
     number_as_tensor,
     publish,
+    scaled,
     settled,
 )
 from whygrad.functional.old_order import in_old_order
@@ -32,9 +35,9 @@ from whygrad.promotion import as_number, cast, promote, result_dtype
 
 _whygrad_internal_ = True
 
-binary("mul", numbers="either", overloaded=False)
-binary("multiply", row_name="mul", numbers="either")
-binary("true_divide", row_name="div", numbers="either", to_float=True)
+binary("mul", numbers="either", overloaded=False, scales=True)
+binary("multiply", row_name="mul", numbers="either", scales=True)
+binary("true_divide", row_name="div", numbers="either", to_float=True, scales=True)
 binary("atan2", numbers="none", overloaded=False, to_float=True, takes=Takes("biu" + FLOATS, "atan2_cpu"),
        aliases=("arctan2",))
 binary("fmod", takes=Takes(REALS, "fmod_cpu"))
@@ -185,7 +188,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     a, b = _operands("div", input, other, overloaded=False)
     dtype = result_dtype(a, b)
     if rounding_mode is None:
-        result = apply(TABLE["div"], *promote("div", a, b, dtype=default_float(dtype)))
+        result = scaled(TABLE["div"], default_float(dtype), a, b)
     else:
         _check_mode(rounding_mode)
         ROUNDING[rounding_mode].check(dtype)
@@ -198,7 +201,8 @@ def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """In-place version of `div`."""
     a, b = _operands("div_", self, other, overloaded=False)
     if rounding_mode is None:
-        return run_inplace("div", a, a, b, computes_in=None if a._array.dtype.kind in "fc" else _in_floats)
+        computes_in = in_wide_steps if is_half_beside_number(a.dtype, b) else _in_floats
+        return run_inplace("div", a, a, b, computes_in=None if a._array.dtype.char in "fdFD" else computes_in)
     _check_mode(rounding_mode)
     return run_inplace("div_rounded", a, a, b, computes_in=settled(ROUNDING[rounding_mode]), mode=rounding_mode)
 

@@ -18,7 +18,7 @@ from whygrad._tensor import Tensor, wrap
 from whygrad.broadcasting import check_broadcast
 from whygrad.functional.arguments import invalid_combination, wrong_type
 from whygrad.functional.run import FUNCTIONS, METHODS, under_name
-from whygrad.ops.table import TABLE
+from whygrad.ops.table import TABLE, Row
 from whygrad.promotion import cast, promote, result_dtype
 
 _whygrad_internal_ = True
@@ -79,6 +79,12 @@ def settled(takes: Takes, to_float: bool = False) -> ComputesIn:
     return computes_in
 
 
+def in_wide_steps(common: dtypes.dtype, target: dtypes.dtype) -> dtypes.dtype:
+    """For an in-place function of half precision beside a number."""
+    check_castable(common, target)
+    return dtypes.float32
+
+
 def publish(f: Function, name: str, *, doc: str, function: bool = True, method: bool = True,
             aliases: Iterable[str] = ()) -> Function:
     """Give a made function its name, and put it where users find it."""
@@ -112,6 +118,21 @@ def default_float(dtype: dtypes.dtype) -> dtypes.dtype:
 
 def number_as_tensor(value: Any) -> Tensor:
     return wrap(np.asarray(value, dtypes.result_dtype([value]).numpy))
+
+
+HALVES = (dtypes.float16, dtypes.bfloat16)
+
+
+def is_half_beside_number(dtype: dtypes.dtype, other: Any) -> bool:
+    """Whether torch multiplies or divides in float32 here: it rounds the result, and not a number such as 0.1 before that."""
+    return dtype in HALVES and not (isinstance(other, Tensor) and other._array.ndim)
+
+
+def scaled(row: Row, dtype: dtypes.dtype, a: Any, b: Any) -> Any:
+    """A product or a quotient in `dtype`."""
+    if is_half_beside_number(dtype, b):
+        return cast(apply(row, *promote(row.name, a, b, dtype=dtypes.float32)), dtype.numpy)
+    return apply(row, *promote(row.name, a, b, dtype=dtype))
 
 
 def unary(name: str, *, takes: Takes = ANYTHING, to_float: bool = False, complex_row: str | None = None,
@@ -167,12 +188,12 @@ def unary(name: str, *, takes: Takes = ANYTHING, to_float: bool = False, complex
 
 
 def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, to_float: bool = False,
-           numbers: str = "second", overloaded: bool = True, inplace: bool = True, method: bool = True,
+           numbers: str = "second", overloaded: bool = True, inplace: bool = True, method: bool = True, scales: bool = False,
            aliases: tuple[str, ...] = ()) -> Function:
     """`f(input, other, *, out)` and `input.f_(other)`.
 
     `numbers` says where a Python number may stand instead of a tensor: "none", "second", "either". `overloaded` chooses
-    between torch's two ways to refuse an argument.
+    between torch's two ways to refuse an argument. `scales`: a number beside half precision is not rounded to it.
     """
     row = TABLE[row_name or name]
     ready = takes.kinds.translate(str.maketrans("", "", "biu" if to_float else ""))
@@ -209,19 +230,21 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
         takes.check_after_shapes(dtype, a, b)
         if to_float:
             dtype = default_float(dtype)
-        return with_out(name, apply(row, *promote(name, a, b, dtype=dtype)), out, input, other)
+        result = scaled(row, dtype, a, b) if scales else apply(row, *promote(name, a, b, dtype=dtype))
+        return with_out(name, result, out, input, other)
 
     def written(self: Any, other: Any) -> Any:
         if (isinstance(other, Tensor) and isinstance(self, Tensor) and other._array.dtype is self._array.dtype
                 and self._array.dtype.kind in ready):
             return run_inplace(row.name, self, self, other)
-        if type(other) is float and numbers != "none" and isinstance(self, Tensor) and self._array.dtype.kind in "fc" and (
+        if type(other) is float and numbers != "none" and isinstance(self, Tensor) and self._array.dtype.char in "fdFD" and (
                 self._array.dtype.kind in ready):
             return run_inplace(row.name, self, self, other)
         a, b = operands(f"{name}_", self, other)
         if a is not self or not isinstance(a, Tensor):
             raise invalid_combination(f"{name}_", self, other)
-        return run_inplace(row.name, a, a, b, computes_in=computes_in)
+        wide = scales and is_half_beside_number(a.dtype, b)
+        return run_inplace(row.name, a, a, b, computes_in=in_wide_steps if wide else computes_in)
 
     computes_in = settled(takes, to_float)
     publish(function, name, doc=f"{name} of two tensors, element by element.", method=method, aliases=aliases)

@@ -387,7 +387,16 @@ class Module(StateDictMethods):
         # Integers move with the device only.
         only_device = [None if isinstance(x, dtypes.dtype) else x.device if isinstance(x, Tensor) else x for x in args]
         device = kwargs.get("device", next((x for x in only_device if x is not None and not isinstance(x, bool)), None))
-        return self._apply(lambda t: t.to(*args, **kwargs) if t.is_floating_point() or t.is_complex() else t.to(device))
+        memory_format = kwargs.pop("memory_format", None)
+
+        def converted(t: Any) -> Any:
+            # A layout of channels is for images and volumes: weights of other ranks stay as they are.
+            layout = {"memory_format": memory_format} if memory_format is not None and t.ndim in (4, 5) else {}
+            if t.is_floating_point() or t.is_complex():
+                return t.to(*args, **kwargs, **layout)
+            return t.to(device, **layout)
+
+        return self._apply(converted)
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
                                   with_kwargs: bool = False) -> RemovableHandle:

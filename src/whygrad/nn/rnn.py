@@ -22,6 +22,12 @@ MODES = {"LSTM": (4, recurrent.lstm), "GRU": (3, recurrent.gru), "RNN_TANH": (1,
          "RNN_RELU": (1, recurrent.rnn_relu)}
 
 
+def _autocast_is_on() -> bool:
+    from whygrad.amp.autocast_mode import is_autocast_enabled
+
+    return is_autocast_enabled("cpu")
+
+
 def _reset(module: Module, hidden_size: int) -> None:
     bound = 1.0 / math.sqrt(hidden_size) if hidden_size > 0 else 0
     for weight in module.parameters():
@@ -111,7 +117,7 @@ class RNNBase(Module):
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         wanted = self._flat_weights[0].dtype
-        if input.dtype != wanted:
+        if input.dtype != wanted and not _autocast_is_on():
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert input: "
                              f"input.to({wanted}), or convert model: model.to({input.dtype})")
         dims = 3 if batch_sizes is None else 2

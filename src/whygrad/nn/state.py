@@ -23,7 +23,7 @@ _whygrad_internal_ = True
 EXTRA_STATE = "_extra_state"
 
 
-class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):  # noqa: PYI024
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):  # noqa: PYI024
     """What `load_state_dict` found missing, and what it had no place for."""
 
     __slots__ = ()
@@ -104,7 +104,7 @@ class StateDictMethods:
                 if child is not None:
                     inner = f"{prefix}{name}."
                     load(child, {key: value for key, value in local_state.items() if key.startswith(inner)}, inner)
-            incompatible = IncompatibleKeys(missing, unexpected)
+            incompatible = _IncompatibleKeys(missing, unexpected)
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, incompatible) is not None:
                     raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not "
@@ -119,7 +119,7 @@ class StateDictMethods:
                     problems.insert(0, f"{kind} key(s) in state_dict: {listed}. ")
         if problems:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(problems))
-        return IncompatibleKeys(missing, unexpected)
+        return _IncompatibleKeys(missing, unexpected)
 
     def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, local_metadata: dict[str, Any], strict: bool,
                               missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:

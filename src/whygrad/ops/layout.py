@@ -279,7 +279,7 @@ def triu(xp, x, *, diagonal):
     return xp.triu(x, diagonal=diagonal)
 
 
-@op(node="ConstantPadNdBackward0",
+@op(node="ConstantPadNdBackward0", memory="channels",
     x=lambda xp, g, pads: xp.constant_pad(g, pads=tuple([(-before, -after) for before, after in pads]), value=0))
 def constant_pad(xp, x, *, pads, value):
     """`pads` is (before, after) for each axis; a negative one cuts off."""
@@ -291,7 +291,7 @@ def _mirror_pad_node(kinds, statics):
     return "CopySlices" if mode == "circular" else f"{mode}Pad{len(statics['sources'])}DBackward0"
 
 
-@op(linear="x",
+@op(linear="x", memory="channels",
     node=_mirror_pad_node,
     x=lambda xp, g, x_shape, sources: xp.mirror_pad_backward(g, shape=x_shape, sources=sources))
 def mirror_pad(xp, x, *, sources, mode):

@@ -93,7 +93,8 @@ def scaled_difference(xp, a, b, g):
     return (a - b) * g
 
 
-@op(a=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, a, b, 2 * shared(g, a.shape, reduction)),
+@op(memory="follow",
+    a=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, a, b, 2 * shared(g, a.shape, reduction)),
     b=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, b, a, 2 * shared(g, a.shape, reduction)))
 def mse_loss(xp, a, b, *, reduction):
     difference = a - b
@@ -400,7 +401,7 @@ def batch_norm_weight_rule(xp, g, x, mean, var, eps):
     return summed_product(xp, g, batch_standardized(xp, x, mean, var, eps)[0], all_but_channel(x))
 
 
-@op(node="NativeBatchNormBackward0",
+@op(node="NativeBatchNormBackward0", memory="channels",
     x=batch_norm_rule,
     weight=batch_norm_weight_rule,
     bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)),
@@ -430,7 +431,7 @@ def group_norm_rule(xp, g, x, weight, groups, eps):
     return xp.reshape(back, shape=x.shape)
 
 
-@op(node="NativeGroupNormBackward0",
+@op(node="NativeGroupNormBackward0", memory="channels",
     x=group_norm_rule,
     weight=lambda xp, g, x, groups, eps: summed_product(xp, g, group_standardized(xp, x, groups, eps), all_but_channel(x)),
     bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)))
@@ -453,7 +454,7 @@ def glu_rule(xp, g, x, axis):
     return xp.cat(g * gate, g * a * gate * (1 - gate), axis=axis)
 
 
-@op(x=glu_rule)
+@op(memory="follow", x=glu_rule)
 def glu(xp, x, *, axis):
     a, b = halves(xp, x, axis)
     return a * xp.sigmoid(b)

@@ -44,13 +44,13 @@ def _second_node(kinds, statics):
     return f"{statics['kind'].name}BackwardBackward0"
 
 
-@op(memory="own", node=_node, outputs=("values", PLACES),
+@op(memory="channels", node=_node, outputs=("values", PLACES),
     x=lambda xp, g, x, out1, kind: xp.pool_scatter(g, out1, shape=tuple(x.shape), kind=kind))
 def max_pool(xp, x, *, axes, kind):
     return xp.max_pool(x, axes=axes, kind=kind)
 
 
-@op(memory="own", x=NoGrad("used only where nobody asks for a gradient"))
+@op(memory="channels", x=NoGrad("used only where nobody asks for a gradient"))
 def max_pool_values(xp, x, *, axes):
     """The maxima alone, which is quicker."""
     return xp.max_pool_values(x, axes=axes)
@@ -90,7 +90,7 @@ def max_unpool(xp, x, places, *, shape, kind):
 
 
 @op(linear="x",
-    memory="own", node=_node,
+    memory="channels", node=_node,
     x=lambda xp, g, x, axes, count_pad, divisor, kind:
     xp.avg_pool_backward(g, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind))
 def avg_pool(xp, x, *, axes, count_pad, divisor, kind):

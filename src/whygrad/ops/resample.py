@@ -21,7 +21,7 @@ class Interpolated(NamedTuple):
     single: bool
 
 
-@op(linear="x",
+@op(linear="x", memory="channels",
     node=lambda kinds, statics: f"{statics['kind']}Backward0",
     x=lambda xp, g, axes, kind: xp.upsample_backward(g, axes=axes, kind=kind))
 def upsample(xp, x, *, axes, kind):
@@ -102,7 +102,7 @@ def col2im(xp, x, *, size, kernel, window):
     return xp.col2im(x, size=size, kernel=kernel, window=window)
 
 
-@op(linear="x",
+@op(linear="x", memory="channels",
     x=lambda xp, g, factor: xp.pixel_unshuffle(g, factor=factor))
 def pixel_shuffle(xp, x, *, factor):
     """Channels become pixels: each group of `factor`² channels is one block of pixels."""
@@ -113,7 +113,7 @@ def pixel_shuffle(xp, x, *, factor):
     return xp.reshape(blocks, shape=(*outer, channels // factor**2, height * factor, width * factor))
 
 
-@op(linear="x",
+@op(linear="x", memory="channels",
     x=lambda xp, g, factor: xp.pixel_shuffle(g, factor=factor))
 def pixel_unshuffle(xp, x, *, factor):
     *outer, channels, height, width = x.shape
@@ -123,7 +123,7 @@ def pixel_unshuffle(xp, x, *, factor):
     return xp.reshape(blocks, shape=(*outer, channels * factor**2, height // factor, width // factor))
 
 
-@op(linear="x",
+@op(linear="x", memory="channels",
     x=lambda xp, g, axis, groups: xp.channel_shuffle(g, axis=axis, groups=g.shape[axis] // groups))
 def channel_shuffle(xp, x, *, axis, groups):
     """The first channel of each group, then the second of each, ..."""

@@ -108,8 +108,8 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
     if torch has several. `outputs` lists the results (a `NoGrad` for one that has no gradient), or is "list" for as
     many as the forward returns; `partial=True` if the rules want None, not zeros, for results whose gradient is
     missing. `holomorphic=False` marks an op whose rule is not valid for complex numbers. `memory` says how the results
-    lie in memory: "contiguous", "follow" (in the order of axes of the inputs, see backends/memory_order.py), or "own" (as
-    the forward makes them).
+    lie in memory: "contiguous", "follow" (in the order of axes of the inputs, see backends/memory_order.py), "channels"
+    (contiguous, or with the channels last if the first input has them there), or "own" (as the forward makes them).
 
     Forward mode comes from the same rules. Where it can do with less than transposing them, the row says so: `linear`
     names the arguments in each of which the forward is linear ("a+b": in both together), once an argument that is only

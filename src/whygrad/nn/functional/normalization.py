@@ -15,6 +15,7 @@ from whygrad.backends import raw
 from whygrad.functional.rearrange import pad
 from whygrad.functional.run import with_out
 from whygrad.ops.table import TABLE
+from whygrad.promotion import cast
 
 _whygrad_internal_ = True
 
@@ -42,21 +43,50 @@ def _trailing_axes(input: Any, normalized_shape: Sequence[int], weight: Any, bia
     return tuple(range(len(found) - len(shape), len(found)))
 
 
+HALVES = (dtypes.float16, dtypes.bfloat16)
+
+
+def _is_mixed(input: Any, *parameters: Any) -> bool:
+    """Whether a normalisation of half precision has parameters in float32, as torch allows; other mixtures raise."""
+    for parameter in parameters:
+        if parameter is not None:
+            if parameter._array.dtype == input._array.dtype:
+                return False
+            break
+    else:
+        return False
+    if any(p is not None and p.dtype is not dtypes.float32 for p in parameters):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if input.dtype not in HALVES:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    return True
+
+
+def _normalized(row: str, input: Any, weight: Any, bias: Any, **statics: Any) -> Any:
+    if _is_mixed(input, weight, bias):
+        wide = apply(TABLE[row], cast(input, dtypes.float32.numpy), weight, bias, **statics)
+        return cast(wide, input._array.dtype)
+    return apply(TABLE[row], input, weight, bias, **statics)
+
+
 def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None,
                eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over the last dims, then `* weight + bias`."""
     axis = _trailing_axes(input, normalized_shape, weight, bias)
-    return apply(TABLE["layer_norm"], input, weight, bias, axis=axis, eps=eps)
+    return _normalized("layer_norm", input, weight, bias, axis=axis, eps=eps)
 
 
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     """`input` over its root mean square over the last dims, then `* weight`."""
     axis = _trailing_axes(input, normalized_shape, weight, None)
+    wide = input.to(dtypes.float32) if input.dtype in HALVES else input
     if eps is None:
-        eps = dtypes.finfo(input.dtype).eps
-    mean = input.pow(2).mean(axis, keepdim=True)
-    result = input * apply(TABLE["add_number"], mean, value=eps).rsqrt()
-    return result if weight is None else result * weight
+        eps = dtypes.finfo(wide.dtype).eps
+    mean = wide.pow(2).mean(axis, keepdim=True)
+    result = wide * apply(TABLE["add_number"], mean, value=eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+    return result.to(input.dtype)
 
 
 def _check_batch(size: Sequence[int]) -> None:
@@ -77,6 +107,7 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
     for name, given in per_channel.items():
         if given is not None and given._array.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
+    _is_mixed(input, weight, bias, running_mean, running_var)
     if not input._array.size:  # as torch does it: nothing is tracked, but there is a graph
         scaled = input.clone() if weight is None else input.clone() * weight[0]
         return scaled if bias is None else scaled + bias[0]
@@ -160,7 +191,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
         if given is not None and given._array.shape != (shape[1],):
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but "
                                f"got {name} of shape {list(given._array.shape)} and input of shape {list(shape)}")
-    return apply(TABLE["group_norm"], input, weight, bias, groups=num_groups, eps=eps)
+    return _normalized("group_norm", input, weight, bias, groups=num_groups, eps=eps)
 
 
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:

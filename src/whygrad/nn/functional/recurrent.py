@@ -39,11 +39,8 @@ def _stack_of_layers(cell: str, input: Any, batch_sizes: Any, states: Sequence[A
         outputs = []
         for direction in range(directions):
             index = layer * directions + direction
-            weight, hidden, *rest = params[index * each:(index + 1) * each]
-            state = [s[index] for s in states]
-            products = linear(input, weight, rest.pop(0) if has_biases else None)
-            output, last, _, _ = apply(row, products, torch.cat(state, 1) if len(state) > 1 else state[0], hidden, *rest,
-                                       cell=cell, sizes=sizes, reverse=direction == 1, biased=has_biases)
+            output, last = run_layer(row, cell, input, [s[index] for s in states], params[index * each:(index + 1) * each], sizes,
+                                     direction == 1, has_biases)
             outputs.append(output)
             lasts.append(last)
         input = outputs[0] if len(outputs) == 1 else torch.cat(outputs, -1)
@@ -54,6 +51,16 @@ def _stack_of_layers(cell: str, input: Any, batch_sizes: Any, states: Sequence[A
     width = states[0]._array.shape[2]
     return (input.transpose(0, 1) if batch_first else input, torch.stack([last[:, :width] for last in lasts]),
             torch.stack([last[:, width:] for last in lasts]))
+
+
+def run_layer(row: Any, cell: str, input: Any, state: list[Any], params: Sequence[Any], sizes: tuple[int, ...] | None,
+              reverse: bool, has_biases: bool) -> tuple[Any, Any]:
+    """One layer in one direction: its output, and its last state."""
+    weight, hidden, *rest = params
+    products = linear(input, weight, rest.pop(0) if has_biases else None)
+    output, last, _, _ = apply(row, products, torch.cat(state, 1) if len(state) > 1 else state[0], hidden, *rest, cell=cell,
+                               sizes=sizes, reverse=reverse, biased=has_biases)
+    return output, last
 
 
 def _is_mkldnn(cell: str, input: Any, sizes: Any, states: Sequence[Any]) -> bool:
@@ -118,8 +125,13 @@ def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b
 def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """One step of a gated recurrent unit."""
     _check_cell(input, (hx,), w_ih, w_hh)
-    x_reset, x_update, x_new = torch.unsafe_chunk(linear(input, w_ih, b_ih), 3, 1)
-    h_reset, h_update, h_new = torch.unsafe_chunk(linear(hx, w_hh, b_hh), 3, 1)
+    return gru_step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), hx)
+
+
+def gru_step(x_products: Any, h_products: Any, hx: Any) -> Any:
+    """The next h, from the products of input and h with the weights."""
+    x_reset, x_update, x_new = torch.unsafe_chunk(x_products, 3, 1)
+    h_reset, h_update, h_new = torch.unsafe_chunk(h_products, 3, 1)
     reset, update = (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid()
     new = (x_new + h_new * reset).tanh()
     return (hx - new) * update + new
@@ -131,6 +143,11 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
         raise RuntimeError("lstm_cell expects two hidden states")
     h, c = hx
     _check_cell(input, hx, w_ih, w_hh)
-    take, forget, new, show = _sum_of_products(input, h, w_ih, w_hh, b_ih, b_hh).unsafe_chunk(4, 1)
+    return lstm_step(_sum_of_products(input, h, w_ih, w_hh, b_ih, b_hh), c)
+
+
+def lstm_step(products: Any, c: Any) -> tuple[Any, Any]:
+    """The next h and c, from the sum of all products with the weights."""
+    take, forget, new, show = products.unsafe_chunk(4, 1)
     c = forget.sigmoid() * c + take.sigmoid() * new.tanh()
     return show.sigmoid() * c.tanh(), c
