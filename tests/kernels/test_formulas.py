@@ -53,6 +53,19 @@ def test_functions_are_good_to_two_units(name, exact, low, high):
     assert units_in_the_last_place(compiled(name, "a")(x), exact(x.astype("f8"))).max() < 2
 
 
+@pytest.mark.parametrize(("name", "statics"), [("lgamma", {}), ("digamma", {}), ("polygamma", {"n": 1})])
+def test_the_gamma_functions_are_good_to_one_unit(name, statics):
+    rng = np.random.default_rng(0)
+    near = [centre + rng.uniform(-1e-5, 1e-5, 500) for centre in (1.0, 2.0, 1.4616321, 0.5, -0.5, 8.0)]
+    x = np.concatenate([rng.uniform(-30, 30, 5000), 10 ** rng.uniform(-18, 36, 5000), -10 ** rng.uniform(-18, 6, 2000), *near,
+                        [0.0, -0.0, 1.0, 2.0, -1.0, -7.0, math.nan, math.inf, -math.inf]]).astype("f4")
+    exact = getattr(raw, name)(x.astype("f8"), **statics)
+    got = compiled(name, "a", **statics)(x)
+    finite = np.isfinite(exact)
+    assert units_in_the_last_place(got[finite], exact[finite]).max() < 1
+    np.testing.assert_array_equal(got[~finite], exact[~finite].astype("f4"))
+
+
 @pytest.mark.parametrize("name", ["exp", "log", "tanh", "erf", "sigmoid", "sqrt", "abs", "neg", "sign", "relu", "floor", "round",
                                   "reciprocal", "rsqrt", "isnan"])
 def test_special_values(name):

@@ -176,6 +176,8 @@ def gather_backward(x: Any, index: Any, *, shape: Shape, axis: int) -> Any:
 
 @changed_copy
 def scatter(x: Any, index: Any, src: Any, *, axis: int, reduce: str | None) -> None:
+    if kernels.put_elements(x, index, src, axis, reduce or "set"):
+        return
     if reduce is None and index.size:
         x, places, values = _places_and_values(x, index, src, axis)
         x[tuple(places)] = values
@@ -185,7 +187,8 @@ def scatter(x: Any, index: Any, src: Any, *, axis: int, reduce: str | None) -> N
 
 @changed_copy
 def scatter_add(x: Any, index: Any, src: Any, *, axis: int) -> None:
-    _combine_scattered(x, index, src, axis, np.add)
+    if not kernels.put_elements(x, index, src, axis, "add"):
+        _combine_scattered(x, index, src, axis, np.add)
 
 
 def _combine_scattered(x: Any, index: Any, src: Any, axis: int, ufunc: np.ufunc) -> None:

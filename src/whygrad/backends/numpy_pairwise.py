@@ -56,6 +56,22 @@ def _by_coordinates(a: Any, b: Any, ord: float, result: Any) -> Any:
     return result if ord in (1, np.inf) else np.power(result, 1 / ord, out=result)
 
 
+@quiet
+def signs_towards(x: Any, a: Any, b: Any) -> Any:
+    result = np.empty(a.shape, a.dtype)
+    for k in range(a.shape[-1]):
+        result[..., k] = np.einsum("...ij,...ij->...i", x, np.sign(a[..., :, None, k] - b[..., None, :, k]))
+    return result
+
+
+@quiet
+def signs_apart(x: Any, a: Any, b: Any) -> Any:
+    result = np.zeros((*a.shape[:-1], b.shape[-2]), a.dtype)
+    for k in range(a.shape[-1]):
+        result += x[..., k, None] * np.sign(a[..., :, None, k] - b[..., None, :, k])
+    return result
+
+
 def upper_triangle(x: Any) -> Any:
     return x[np.triu_indices(len(x), 1)]
 

@@ -257,10 +257,9 @@ def product_before(x: Any, *, axis: int, reverse: bool = False) -> Any:
 
 @quiet
 def product_of_others(x: Any, *, axis: int) -> Any:
-    total = multiply_reduce(x, axis=axis, keepdims=True)
-    if not total.all():
+    if not x.all():
         return product_before(x, axis=axis) * product_before(x, axis=axis, reverse=True)
-    return total / x
+    return multiply_reduce(x, axis=axis, keepdims=True) / x
 
 
 @quiet

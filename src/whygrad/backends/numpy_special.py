@@ -115,8 +115,7 @@ def _lgamma_far(x: Array) -> Array:
 
 def _sine_of_pi(x: Array) -> Array:
     """sin(pi x) up to the sign, exact at the integers."""
-    part = x - np.floor(x)
-    return np.sin(np.pi * np.minimum(part, 1 - part))
+    return np.sin(np.pi * np.abs(x - np.rint(x)))
 
 
 @in_double
@@ -151,13 +150,23 @@ def digamma(x: Array) -> Array:
 DIGAMMA = [number / (2 * k) for k, number in enumerate(BERNOULLI, 1)]
 
 
+def _trigamma_of_positive(a: Array) -> Array:
+    value = np.zeros_like(a)
+    if (a < FAR).any():
+        for k in range(10):
+            value += 1 / (a + k) ** 2
+        a = a + FAR
+    square = 1 / (a * a)
+    return value + 1 / a + 0.5 * square + polynomial(square, BERNOULLI) * square / a
+
+
 @in_double
 def polygamma(x: Array, *, n: int) -> Array:
     if n == 0:
         return digamma(x)
     if n == 1:
         reflect = x < 0.5
-        value = hurwitz_zeta(np.array(2.0), np.where(reflect, 1 - x, x))
+        value = _trigamma_of_positive(np.where(reflect, 1 - x, x))
         return np.where(reflect, (np.pi / np.where(reflect, _sine_of_pi(x), 1)) ** 2 - value, value)
     return (-1) ** (n + 1) * math.factorial(n) * zeta(np.array(n + 1.0), x)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad import kernels
 from whygrad._apply import apply
 from whygrad._inplace import check_inplace
 from whygrad._tensor import Tensor, wrap
@@ -52,8 +53,9 @@ def positions(index: Tensor) -> Tensor:
 
 def check_bounds(index: Tensor, n: int, error: Callable[[int], Exception], lowest: int = 0) -> None:
     array = index._numbers
-    if array.size and (array.min() < lowest or array.max() >= n):
-        raise error(int(array[(array < lowest) | (array >= n)].ravel()[0]))
+    if not array.size or (kernels.within(array, n) if not lowest else array.min() >= lowest and array.max() < n):
+        return
+    raise error(int(array[(array < lowest) | (array >= n)].ravel()[0]))
 
 
 def counted_from_front(index: Tensor, n: int) -> Tensor:

@@ -16,8 +16,8 @@ from whygrad.kernels.words import WORDS
 
 _whygrad_internal_ = True
 
-__all__ = ["Standing", "add_rows", "drawing", "enabled", "is_hot", "make_step", "stats", "tell_references", "warm", "warm_into",
-           "word"]
+__all__ = ["Standing", "add_rows", "drawing", "enabled", "is_hot", "make_step", "put_elements", "stats", "tell_references",
+           "warm", "warm_into", "within", "word"]
 
 enabled = os.environ.get("WHYGRAD_KERNELS", "1") != "0"
 
@@ -82,6 +82,24 @@ def add_rows(target: Any, index: Any, rows: Any) -> bool:
     from whygrad.kernels.indexing import add_rows
 
     return add_rows(rows, index, target.shape, into=target) is not None
+
+
+def put_elements(target: Any, index: Any, source: Any, axis: int, how: str) -> bool:
+    """Elements of `source` written (or "add"ed ...) where `index` says along an axis, if that is much; else False."""
+    if not enabled or target.dtype != "f4" or not is_hot(index.size):
+        return False
+    from whygrad.kernels.elements import put
+
+    return put(target, index, source, axis, how)
+
+
+def within(index: Any, size: int) -> bool:
+    """Are all numbers at least 0, and below `size`?"""
+    if not enabled or index.size < 4096 or not is_hot(index.size):
+        return bool(index.min() >= 0 and index.max() < size)
+    from whygrad.kernels.elements import within
+
+    return within(index, size)
 
 
 def drawing(name: str, count: int) -> Callable[..., Any] | None:

@@ -9,7 +9,9 @@ from typing import Any
 _whygrad_internal_ = True
 
 # Written for float32 alone; in float64 NumPy's own are used.
-SINGLE_ONLY = frozenset({"exp", "log", "tanh", "sigmoid", "erf", "expm1", "log1p", "sin", "cos", "normal_cdf", "gelu_slope"})
+GAMMA = ("lgamma", "digamma", "trigamma")
+SINGLE_ONLY = frozenset({"exp", "log", "tanh", "sigmoid", "erf", "expm1", "log1p", "sin", "cos", "normal_cdf", "gelu_slope",
+                         *GAMMA})
 # Those of many instructions.
 HEAVY = SINGLE_ONLY
 
@@ -20,9 +22,9 @@ def _intrinsic(name: str) -> Callable[..., Any]:
 
 def _function(name: str) -> Callable[..., Any]:
     def write(f: Any, x: Any) -> Any:
-        from whygrad.kernels import functions
+        from whygrad.kernels import functions, gamma
 
-        return getattr(functions, name)(f, x)
+        return getattr(gamma if name in GAMMA else functions, name)(f, x)
 
     return write
 

@@ -143,6 +143,11 @@ class SymbolVocabulary:
         factor = Symbol("normal_cdf" if name == "gelu" else "gelu_slope", arguments[-1:])
         return self.rounded(Symbol("mul", (arguments[0], factor)))
 
+    def polygamma(self, x: Symbol, *, n: int) -> Symbol:
+        if n > 1:
+            raise Untraceable("a derivative of the gamma function beyond the second")
+        return apply("trigamma" if n else "digamma", x)
+
     def clamp(self, x: Symbol, low: Any, high: Any) -> Symbol:
         """As NumPy's clip: the lower bound first, and NaN goes through."""
         if low is not None:
@@ -161,7 +166,7 @@ def as_traced(forward: Callable[..., Any]) -> Callable[..., Any]:
     return forward
 
 
-SHORTER = ("gelu", "gelu_backward", "clamp")
+SHORTER = ("gelu", "gelu_backward", "clamp", "polygamma")
 
 
 def trace(function: Callable[..., Any], *arguments: Any, rounds: str | None = None, **statics: Any) -> Symbol:

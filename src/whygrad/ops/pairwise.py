@@ -6,6 +6,13 @@ from whygrad.ops.reduction import norm_rule
 from whygrad.ops.table import op
 
 
+def differences(xp, a, b):
+    """Of each row of `a` and each row of `b`."""
+    rows, columns = a.shape[-2:], b.shape[-2:]
+    return (xp.reshape(a, shape=(*a.shape[:-2], rows[0], 1, rows[1])) -
+            xp.reshape(b, shape=(*b.shape[:-2], 1, *columns)))
+
+
 def distance_rule(xp, g, a, b, out, ord):
     """What the rows of `a` receive: the sum over the rows of `b` of the gradient of each distance."""
     if ord == 0:
@@ -13,9 +20,9 @@ def distance_rule(xp, g, a, b, out, ord):
     if ord == 2:
         share = xp.where(out == 0, 0.0, g / out)
         return a * xp.sum(share, axis=(len(g.shape) - 1,), keepdims=True) - xp.matmul(share, b)
-    rows, columns = a.shape[-2:], b.shape[-2:]
-    difference = (xp.reshape(a, shape=(*a.shape[:-2], rows[0], 1, rows[1])) -
-                  xp.reshape(b, shape=(*b.shape[:-2], 1, *columns)))
+    if ord == 1:
+        return xp.signs_towards(g, a, b)
+    difference = differences(xp, a, b)
     g, out = (xp.reshape(v, shape=(*v.shape, 1)) for v in (g, out))
     if ord == math.inf:
         # Where several are the farthest, each of them receives it all.
@@ -33,6 +40,26 @@ def distance_rule(xp, g, a, b, out, ord):
 def cdist(xp, a, b, *, ord, by_products=False):
     """Of arrays with the same batch axes. `by_products`: Euclid by a matrix product, |a|² - 2ab + |b|²."""
     return xp.cdist(a, b, ord=ord, by_products=by_products)
+
+
+# The derivative of the first norm, and its adjoint: both are linear, and a sign has no slope.
+
+@op(linear="x",
+    x=lambda xp, g, a, b: xp.signs_apart(g, a, b),
+    a=lambda xp, a: xp.zeros_like(a),
+    b=lambda xp, b: xp.zeros_like(b))
+def signs_towards(xp, x, a, b):
+    """The sum over j of x[i, j] * sgn(a[i, k] - b[j, k])."""
+    return xp.signs_towards(x, a, b)
+
+
+@op(linear="x",
+    x=lambda xp, g, a, b: xp.signs_towards(g, a, b),
+    a=lambda xp, a: xp.zeros_like(a),
+    b=lambda xp, b: xp.zeros_like(b))
+def signs_apart(xp, x, a, b):
+    """The sum over k of x[i, k] * sgn(a[i, k] - b[j, k])."""
+    return xp.signs_apart(x, a, b)
 
 
 def _flipped(xp, x):

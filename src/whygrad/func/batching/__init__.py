@@ -42,7 +42,8 @@ SHIFTED = """
 # Matrices in batches: any leading axes.
 LEADING = """
     cholesky_ex cholesky_inverse ldl_factor_ex ldl_solve lu lu_factor_ex lu_unpack householder_product geqrf
-    inv_ex det cofactors cofactors_change slogdet pinv matrix_exp svd svdvals eigh eigvalsh eig eigvals cdist no_phase
+    inv_ex det cofactors cofactors_change slogdet pinv matrix_exp svd svdvals eigh eigvalsh eig eigvals cdist signs_towards
+    signs_apart no_phase
     max_pool_values avg_pool avg_pool_backward max_pool fractional_max_pool pool_scatter pool_gather max_unpool upsample
     upsample_backward im2col col2im pixel_shuffle pixel_unshuffle
 """

@@ -1,0 +1,187 @@
+"""Bilinear sampling of images at the points of a grid, and the adjoint. What lies outside is zero, or the edge's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from whygrad.kernels.conv import declined, in_one_piece
+from whygrad.kernels.host import FLOAT32, host
+from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
+from whygrad.kernels.tiles import evens, lanes_within, load_some, odds
+from whygrad.kernels.values import F32, F64, I32, I64, POINTER, Value
+
+_whygrad_internal_ = True
+
+ALONE_BELOW = 4096
+# Points of a unit.
+BLOCK = 256
+
+
+@dataclass(kw_only=True)
+class SamplingPlan(Plan):
+    units: int
+    units_alone: int
+    images: int  # groups of channels, of all samples
+    images_alone: int
+    groups: int
+    group: int
+    points: int  # of a sample
+    blocks: int
+    channels: int
+    height: int
+    width: int
+    align_corners: int
+    border: int
+    down: int  # orders of the derivative
+    across: int
+
+
+@lru_cache(maxsize=256)
+def _plan(shape: tuple[int, ...], points: int, align_corners: bool, border: bool, order: tuple[int, ...]) -> Any:
+    count, channels, height, width = shape
+    blocks = -(-points // BLOCK)
+    alone = ALONE if count * channels * points < ALONE_BELOW else 0
+    group = -(-channels // max(1, 8 // count))  # channels share what is worked out for a point, if there are units enough
+    groups = -(-channels // group)
+    return SamplingPlan(each=0, shared=0, units=count * blocks, units_alone=alone, images=count * groups, images_alone=alone,
+                        groups=groups, group=group, points=points, blocks=blocks, channels=channels, height=height, width=width,
+                        align_corners=int(align_corners), border=int(border), down=order[0], across=order[1]).array()
+
+
+def _axis_taps(f: Task, coordinate: Value, size: Value, order: Value) -> list[tuple[Value, Value]]:
+    """(pixel, weight) of the two pixels next to a coordinate, which goes from -1 to 1; the pixel is -1 if it is not there."""
+    lanes = coordinate.lanes
+    align, border, value = f.field("align_corners").differs(0), f.field("border").differs(0).spread(lanes), order.equals(0)
+    number = size.to(F32).spread(lanes)
+    last = number - 1.0
+    scale = f.choose(align, last, number) * 0.5
+    grown = coordinate + 1.0
+    # Rounded once, as by torch's fused multiply-add: the derivative jumps where a position is a whole number.
+    shifted = (grown.to(F64) * scale.to(F64) - 0.5).to(F32)
+    position = f.choose(align, grown * scale, shifted)
+    held = f.choose(position > 0.0, f.choose(position < last, position, last), 0.0)
+    slope = f.choose(~border | (position > 0.0) & (position < last), scale, 0.0)
+    position = f.choose(border & position.equals(position), held, position)
+    first = f.intrinsic("floor", position)
+    part = position - first
+    taps = []
+    for pixel, weight in ((first, f.choose(value, 1.0 - part, -slope)), (first + 1.0, f.choose(value, part, slope))):
+        there = (pixel >= 0.0) & (pixel <= last)
+        taps.append((f.choose(there, pixel, -1.0).to(I32), weight))
+    return taps
+
+
+def _each_point(f: Task, grid: Value, begin: Value, end: Value, body: Callable[[Value, list[tuple[Value, Value]]], None]) -> None:
+    """`body(point, taps)` for a range of points: places in the image, or -1, and weights of the four pixels next to each.
+
+    Taps are worked out for as many points as there are lanes, and then read one by one.
+    """
+    lanes = host().lanes
+    height, width, down, across = f.fields("height width down across")
+    with f.b.goto_entry_block():
+        places, weights = (Value(f, f.b.bitcast(f.b.alloca(kind, 4 * lanes), POINTER)) for kind in (I32, F32))
+    with f.loop(begin, end, lanes) as start:
+        rest = f.smaller(end - start, lanes)
+        halves = [load_some(f, grid, start * 2 + at, lanes_within(f, f.integer(at), rest * 2, lanes)) for at in (0, lanes)]
+        rows = _axis_taps(f, odds(f, *halves), height, down)
+        columns = _axis_taps(f, evens(f, *halves), width, across)
+        for number, ((y, a), (x, b)) in enumerate(product(rows, columns)):
+            place = f.choose((y < 0) | (x < 0), -1, y * width.to(I32).spread(lanes) + x)
+            f.store(place, places, number * lanes)
+            f.store(a * b, weights, number * lanes)
+        with f.loop(0, rest) as lane:
+            body(start + lane, [(f.load(I32, places, lane + number * lanes).to(I64), f.load(F32, weights, lane + number * lanes))
+                                for number in range(4)])
+
+
+@cache
+def _read() -> Callable[..., Any]:
+    """run(plan, x, grid, result)"""
+
+    def write(module: Any, name: str) -> list[Stage]:
+        f = Task(module, f"{name}_task", SamplingPlan)
+        x, grid, result = (f.array(i) for i in range(3))
+        points, blocks, channels, height, width = f.fields("points blocks channels height width")
+        size = height * width
+        with f.loop(f.low, f.high) as unit:
+            sample, begin = unit // blocks, unit % blocks * BLOCK
+
+            def sums(p: Value, taps: list[tuple[Value, Value]]) -> None:
+                with f.loop(sample * channels, (sample + 1) * channels) as image:
+                    total = f.zeros(F32)
+                    for place, weight in taps:
+                        # What lies outside counts nothing, even if the pixel read in its stead is not finite.
+                        pixel = f.load(F32, x, image * size + f.larger(place, 0))
+                        total = total + f.choose(place < 0, 0.0, pixel * weight)
+                    f.store(total, result, image * points + p)
+
+            _each_point(f, f.pointer(F32, grid, sample * points * 2), begin, f.smaller(begin + BLOCK, points), sums)
+        f.end()
+        return [Stage(f, "units", "units_alone")]
+
+    return staged("sample_images", "sample images", "fff", write)
+
+
+@cache
+def _add() -> Callable[..., Any]:
+    """run(plan, y, grid, result): an image is one thread's, so sums are made in order."""
+
+    def write(module: Any, name: str) -> list[Stage]:
+        f = Task(module, f"{name}_task", SamplingPlan)
+        y, grid, result = (f.array(i) for i in range(3))
+        points, groups, group, channels, height, width = f.fields("points groups group channels height width")
+        size = height * width
+        with f.loop(f.low, f.high) as unit:
+            sample, first = unit // groups, unit % groups * group
+            begin, end = sample * channels + first, sample * channels + f.smaller(first + group, channels)
+
+            def add(p: Value, taps: list[tuple[Value, Value]]) -> None:
+                with f.loop(begin, end) as image:
+                    share = f.load(F32, y, image * points + p)
+                    for place, weight in taps:
+                        with f.when(place >= 0):
+                            target = f.pointer(F32, result, image * size + place)
+                            f.store(f.load(F32, target) + share * weight, target)
+
+            _each_point(f, f.pointer(F32, grid, sample * points * 2), f.integer(0), points, add)
+        f.end()
+        return [Stage(f, "images", "images_alone")]
+
+    return staged("add_to_images", "add to images", "fff", write)
+
+
+def _planned(x: Any, grid: Any, shape: tuple[int, ...], order: tuple[int, ...], sampling: Any) -> Any:
+    points = math.prod(grid.shape[1:-1])
+    known = sampling.mode == "bilinear" and sampling.padding_mode != "reflection" and len(order) == 2 and max(order) <= 1
+    if not known or x.dtype is not FLOAT32 or grid.dtype is not FLOAT32 or not points or not math.prod(shape):
+        return None
+    if max(shape[2:]) >= 1 << 24 or math.prod(shape[2:]) >> 31:  # places are float32 and int32 on the way
+        return None
+    return _plan(tuple(shape), points, sampling.align_corners, sampling.padding_mode == "border", tuple(order))
+
+
+def grid_sampler(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def grid_sampler(x: Any, grid: Any, *, order: tuple[int, ...], sampling: Any) -> Any:
+        plan = _planned(x, grid, x.shape, order, sampling)
+        if plan is None:
+            return declined(numpy, x, grid, order=order, sampling=sampling)
+        return _read()(plan, in_one_piece(x), in_one_piece(grid), np.empty((*x.shape[:2], *grid.shape[1:-1]), FLOAT32))
+
+    return grid_sampler
+
+
+def grid_sampler_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def grid_sampler_backward(y: Any, grid: Any, *, shape: tuple[int, ...], order: tuple[int, ...], sampling: Any) -> Any:
+        plan = _planned(y, grid, shape, order, sampling)
+        if plan is None:
+            return declined(numpy, y, grid, shape=shape, order=order, sampling=sampling)
+        return _add()(plan, in_one_piece(y), in_one_piece(grid), np.zeros(shape, FLOAT32))
+
+    return grid_sampler_backward
