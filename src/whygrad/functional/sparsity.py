@@ -31,9 +31,9 @@ def dense_dim(self: Tensor) -> int:
 def _made_sparse(name: str) -> None:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         from whygrad import sparse  # noqa: F401 (it leads sparse tensors to their functions)
-        from whygrad.sparse import functions
+        from whygrad.sparse.functions import METHODS
 
-        return getattr(functions, name)(self, *args, **kwargs)
+        return METHODS[name](self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = "The same elements, sparse."

@@ -20,11 +20,11 @@ from whygrad.sparse.creation import sparse_coo_tensor as sparse_coo_tensor
 from whygrad.sparse.creation import sparse_csc_tensor as sparse_csc_tensor
 from whygrad.sparse.creation import sparse_csr_tensor as sparse_csr_tensor
 from whygrad.sparse.creation import spdiags
-from whygrad.sparse.functions import sparse_addmm as addmm
-from whygrad.sparse.functions import sparse_log_softmax as log_softmax
-from whygrad.sparse.functions import sparse_mm as mm
-from whygrad.sparse.functions import sparse_softmax as softmax
-from whygrad.sparse.functions import sparse_sum as sum
+from whygrad.sparse.products import sparse_addmm as addmm
+from whygrad.sparse.products import sparse_mm as mm
+from whygrad.sparse.reductions import sparse_log_softmax as log_softmax
+from whygrad.sparse.reductions import sparse_softmax as softmax
+from whygrad.sparse.reductions import sparse_sum as sum
 from whygrad.sparse.tensor import SparseTensor
 
 _whygrad_internal_ = True

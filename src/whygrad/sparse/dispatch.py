@@ -13,7 +13,7 @@ from typing import Any
 
 from whygrad._tensor import Tensor
 from whygrad.parameter import Parameter
-from whygrad.sparse import functions
+from whygrad.sparse import functions, products
 from whygrad.sparse.tensor import SparseTensor
 
 _whygrad_internal_ = True
@@ -55,5 +55,5 @@ def install() -> None:
         setattr(Tensor, name, _choosing(getattr(Tensor, name), both[name]))
     for name in OPERATORS:
         setattr(Parameter, name, _choosing(getattr(Tensor, name), both[name]))
-    F.linear = whygrad._C._nn.linear = _choosing(F.linear, functions.linear)  # type: ignore[attr-defined]
+    F.linear = whygrad._C._nn.linear = _choosing(F.linear, products.linear)  # type: ignore[attr-defined]
     sys.modules.setdefault("whygrad.nn.functional", F)

@@ -106,7 +106,7 @@ class SparseTensor(Tensor):
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """These elements in another dtype; itself if it has that already."""
-        from whygrad.sparse.functions import to_dtype
+        from whygrad.sparse.conversions import to_dtype
 
         dtype, make_copy, memory_format = read_to(self, args, kwargs)
         if memory_format not in (None, layouts.preserve_format):
