@@ -19,11 +19,8 @@ _whygrad_internal_ = True
 
 
 def _check_writing(name: str, *tensors: Any) -> None:
-    if modes.grad and builtin_any(t.requires_grad for t in tensors if isinstance(t, Tensor)):
+    if modes.grad and any(t.requires_grad for t in tensors if isinstance(t, Tensor)):
         raise NotImplementedError(f"{name}(): in-place operations on sparse tensors are not recorded; use torch.no_grad()")
-
-
-builtin_any = any
 
 
 def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
