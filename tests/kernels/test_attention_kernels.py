@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-pytest.importorskip("llvmlite")
+from kernel_checks import refuse
 
 from whygrad.backends import numpy_attention
 from whygrad.kernels import attention
 from whygrad.kernels.pool import pool
 
 FORWARD, BACKWARD = "scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_flash_attention_for_cpu_backward"
-
-
-def refuse(*args: Any, **statics: Any) -> Any:
-    raise AssertionError("not done by a kernel")
-
-
-@pytest.fixture(autouse=True)
-def threads() -> Iterator[None]:
-    before = pool().threads()
-    yield
-    pool().set_threads(before)
 
 
 class Case(NamedTuple):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-
-pytest.importorskip("llvmlite")
+from kernel_checks import refuse
 
 from whygrad.backends import numpy_conv
 from whygrad.kernels import conv, conv_direct, conv_plan, host, reduce, winograd
@@ -59,17 +58,6 @@ CASES = [
     Case((2, 32, 9, 9), (16, 16, 3, 3), padding=1, groups=2),
     Case((2, 8, 3, 3), (9, 8, 3, 3)),
 ]
-
-
-def refuse(*args: Any, **statics: Any) -> Any:
-    raise AssertionError("not done by a kernel")
-
-
-@pytest.fixture(autouse=True)
-def threads() -> Iterator[None]:
-    before = pool().threads()
-    yield
-    pool().set_threads(before)
 
 
 def numbers(*shape: int, seed: int = 0) -> Any:

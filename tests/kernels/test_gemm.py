@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-pytest.importorskip("llvmlite")
+from kernel_checks import refuse
 
 from whygrad.backends import numpy_linear
 from whygrad.kernels import gemm, host
@@ -21,13 +20,6 @@ from whygrad.ops import TABLE
 pytestmark = pytest.mark.skipif(not gemm.there_are_products(), reason="no kernels for products on this processor")
 
 NAMES = ("mm", "bmm", "matmul", "matmul_folded", "linear", "linear_folded", "addmm", "contract")
-
-
-@pytest.fixture(autouse=True)
-def threads() -> Iterator[None]:
-    before = pool().threads()
-    yield
-    pool().set_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +39,6 @@ def all_sizes() -> Callable[[str], Callable[..., Any]]:
             return getattr(gemm, name)(refuse)
 
     return make
-
-
-def refuse(*args: Any, **statics: Any) -> Any:
-    raise AssertionError("not done by a kernel")
 
 
 def numbers(*shape: int, seed: int = 0) -> Any:

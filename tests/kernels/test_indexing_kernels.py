@@ -6,26 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel_checks import refuse, with_threads
 
 import whygrad
 from whygrad.kernels import indexing
-from whygrad.kernels.pool import pool
 from whygrad.kernels.words import make
 
 BOTH = (1, 2)
-
-
-def with_threads(count, function):
-    before = pool().threads()
-    pool().set_threads(count)
-    try:
-        return function()
-    finally:
-        pool().set_threads(before)
-
-
-def refused(*args, **statics):
-    raise AssertionError("the kernel did not take it")
 
 
 def one_after_the_other(shape, index, rows):
@@ -53,34 +40,34 @@ def test_take_and_add(rows, width, shape, kind, seed):
     g.flat[0] = np.inf
     expected = one_after_the_other(table.shape, index, g)
     for threads in BOTH:
-        taken = with_threads(threads, lambda: make("embedding", refused)(table, index, padding_idx=-1, by_frequency=False))
+        taken = with_threads(threads, lambda: make("embedding", refuse)(table, index, padding_idx=-1, by_frequency=False))
         np.testing.assert_array_equal(taken, table[index])
-        added = with_threads(threads, lambda: make("embedding_backward", refused)(g, index, rows=rows, padding_idx=-1,
+        added = with_threads(threads, lambda: make("embedding_backward", refuse)(g, index, rows=rows, padding_idx=-1,
                                                                                    by_frequency=False))
         np.testing.assert_array_equal(added, expected)
         if len(shape) == 1:
-            np.testing.assert_array_equal(make("index_select", refused)(table, index, axis=0), table[index])
-            back = make("index_select_backward", refused)(g, index, shape=table.shape, axis=0)
+            np.testing.assert_array_equal(make("index_select", refuse)(table, index, axis=0), table[index])
+            back = make("index_select_backward", refuse)(g, index, shape=table.shape, axis=0)
             np.testing.assert_array_equal(back, expected)
-        np.testing.assert_array_equal(make("index", refused)(table, index, axes=(0,)), table[index])
-        np.testing.assert_array_equal(make("index_backward", refused)(g, index, shape=table.shape, axes=(0,)), expected)
+        np.testing.assert_array_equal(make("index", refuse)(table, index, axes=(0,)), table[index])
+        np.testing.assert_array_equal(make("index_backward", refuse)(g, index, shape=table.shape, axes=(0,)), expected)
 
 
 def test_rows_of_more_axes_and_gradients_that_are_one_number():
     index = np.array([2, 0, 2, 2])
     table = np.arange(4 * 3 * 8, dtype="f4").reshape(4, 3, 8)
-    np.testing.assert_array_equal(make("index", refused)(table, index, axes=(0,)), table[index])
+    np.testing.assert_array_equal(make("index", refuse)(table, index, axes=(0,)), table[index])
     g = np.broadcast_to(np.float32(0.5), (4, 3, 8))
-    back = make("index_backward", refused)(g, index, shape=table.shape, axes=(0,))
+    back = make("index_backward", refuse)(g, index, shape=table.shape, axes=(0,))
     np.testing.assert_array_equal(back[:, 0, 0], [0.5, 0, 1.5, 0])
     strided = np.random.default_rng(0).standard_normal((3, 8, 4)).astype("f4").transpose(2, 0, 1)
-    np.testing.assert_array_equal(make("index_backward", refused)(strided, index, shape=table.shape, axes=(0,)),
+    np.testing.assert_array_equal(make("index_backward", refuse)(strided, index, shape=table.shape, axes=(0,)),
                                   one_after_the_other(table.shape, index, strided))
 
 
 def test_padding_gets_no_gradient():
     index = np.array([[1, 2], [1, 0]])
-    back = make("embedding_backward", refused)(np.ones((2, 2, 9), "f4"), index, rows=4, padding_idx=1, by_frequency=False)
+    back = make("embedding_backward", refuse)(np.ones((2, 2, 9), "f4"), index, rows=4, padding_idx=1, by_frequency=False)
     np.testing.assert_array_equal(back[:, 0], [1, 0, 1, 0])
 
 

@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("llvmlite")
-
 from whygrad.backends.memory_order import empty_following
 from whygrad.kernels import pointwise
 from whygrad.kernels.pointwise import compile_formula, inputs

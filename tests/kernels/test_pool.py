@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("llvmlite")
+from kernel_checks import refuse
 
 from whygrad.backends import numpy_pool
 from whygrad.kernels import host, pooling
@@ -43,18 +41,12 @@ DILATED = [(sliding(11, 3, 2, 1, 2), sliding(30, 3, 1, 2, 3)), (sliding(10, 2, 3
 UNEVEN = [(Adaptive(10, 3), Adaptive(17, 5)), (Adaptive(5, 7), Adaptive(20, 5)), (sliding(8, 2, 2), Adaptive(17, 4))]
 
 
-def refuse(*args: Any, **statics: Any) -> Any:
-    raise AssertionError("not done by a kernel")
-
-
 @pytest.fixture(autouse=True)
-def threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little there is to do."""
     monkeypatch.setattr(pooling, "ALONE_BELOW", 0)
-    before = pool().threads()
     pooling.maxima_plan.cache_clear()
     pooling.means_plan.cache_clear()
-    yield
-    pool().set_threads(before)
 
 
 def images(axes: Any, *before: int, seed: int = 0) -> Any:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel_checks import refuse, with_threads
 
 from whygrad.backends import raw
 from whygrad.kernels.cells import CELLS
-from whygrad.kernels.pool import pool
 from whygrad.kernels.words import make
 from whygrad.ops.recurrent import layer, layer_rule
 
@@ -23,30 +23,17 @@ class ByDefinition:
         return getattr(raw, name)
 
 
-def refused(*args, **statics):
-    raise AssertionError("the kernel did not take it")
-
-
 def arguments(rng, cell, steps, batch, size, biased):
     gates, states = CELLS[cell].gates, CELLS[cell].states
     shapes = [(steps, batch, gates * size), (batch, states * size), (gates * size, size)] + [(gates * size,)] * biased
     return [(rng.standard_normal(shape) / np.sqrt(shape[-1] if len(shape) == 2 else 1)).astype("f4") for shape in shapes]
 
 
-def with_threads(count, function):
-    before = pool().threads()
-    pool().set_threads(count)
-    try:
-        return function()
-    finally:
-        pool().set_threads(before)
-
-
 def forward_and_back(xs, g, statics):
     """All results of the kernels, and what the layer gives in float64 by its definition."""
-    kept = make("recurrent_layer", refused)(*xs, sizes=None, **statics)
+    kept = make("recurrent_layer", refuse)(*xs, sizes=None, **statics)
     back = {"cell": statics["cell"], "reverse": statics["reverse"]}
-    walked = make("recurrent_layer_backward", refused)(*g, xs[2], kept[2], kept[3], **back)
+    walked = make("recurrent_layer_backward", refuse)(*g, xs[2], kept[2], kept[3], **back)
     return [*kept, *walked]
 
 

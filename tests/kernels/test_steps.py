@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("llvmlite")
+from kernel_checks import with_threads
 
 import whygrad
 from whygrad import kernels
 from whygrad.kernels import host, steps
-from whygrad.kernels.pool import pool
 
 OPTIMIZERS: list[tuple[str, dict[str, Any]]] = [
     ("Adam", {}), ("Adam", {"amsgrad": True, "weight_decay": 0.1}), ("AdamW", {"maximize": True}), ("Adamax", {}), ("NAdam", {}),
@@ -73,18 +71,14 @@ def made_step() -> Any:
     return step
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_many_parameters_of_all_sizes(threads: int) -> None:
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_many_parameters_of_all_sizes(count: int) -> None:
     rng = np.random.default_rng(0)
     sizes = [0, 1, 63, 64, 65, 100_001, 7, *rng.integers(0, 3000, 90)]
     parameters, gradients = ([rng.standard_normal(n).astype("f4") for n in sizes] for _ in range(2))
     wanted = [p + np.float32(0.5) * g for p, g in zip(parameters, gradients, strict=True)]
-    before = pool().threads()
-    pool().set_threads(threads)
-    try:
-        assert made_step()([x for pair in zip(parameters, gradients, strict=True) for x in pair]) == len(sizes)
-    finally:
-        pool().set_threads(before)
+    arrays = [x for pair in zip(parameters, gradients, strict=True) for x in pair]
+    assert with_threads(count, lambda: made_step()(arrays)) == len(sizes)
     for found, expected in zip(parameters, wanted, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
 
