@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.peaks import peak_of
+
 DEPTH, WIDTH, BATCH = 24, 256, 512
 VARIANTS = ("plain", "checkpointed", "re-entrant")
 
@@ -39,30 +41,6 @@ def make_step(torch: Any, variant: str) -> tuple[Callable[[], None], list[Any]]:
     return step, parameters
 
 
-def peak_of_whygrad(step: Callable[[], None]) -> int:
-    import tracemalloc
-
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    step()
-    peak = tracemalloc.get_traced_memory()[1] - before
-    tracemalloc.stop()
-    return peak
-
-
-def peak_of_torch(step: Callable[[], None]) -> int:
-    import torch
-
-    with torch.profiler.profile(profile_memory=True) as profile:
-        step()
-    held = peak = 0
-    for event in profile.profiler.kineto_results.events():
-        if event.name() == "[memory]":
-            held += event.nbytes()
-            peak = max(peak, held)
-    return peak
-
-
 def measure(library: str) -> dict[str, Any]:
     """By variant: the peak in bytes, and whether the gradients are those of the plain step."""
     module = importlib.import_module(library)
@@ -73,7 +51,7 @@ def measure(library: str) -> dict[str, Any]:
         step()
         gradients = [p.grad.numpy().tobytes() for p in parameters]
         expected = expected or gradients
-        peak = (peak_of_torch if library == "torch" else peak_of_whygrad)(step)
+        peak = peak_of(library, step)
         results[variant] = {"peak": peak, "same": gradients == expected}
     return results
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
+
+from benchmarks.peaks import peak_of
 
 SIZES = (512, 1024, 1024, 1024, 10)
 BATCH = 256
@@ -30,34 +33,10 @@ def make_step(torch: Any) -> Callable[[], None]:
     return step
 
 
-def peak_of_whygrad() -> int:
-    """NumPy reports its arrays to tracemalloc."""
-    import tracemalloc
-
-    import whygrad
-
-    step = make_step(whygrad)
+def peak(library: str) -> int:
+    step = make_step(importlib.import_module(library))
     step()
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    step()
-    return tracemalloc.get_traced_memory()[1] - before
-
-
-def peak_of_torch() -> int:
-    """torch's profiler reports every allocation and release."""
-    import torch
-
-    step = make_step(torch)
-    step()
-    with torch.profiler.profile(profile_memory=True) as profile:
-        step()
-    held = peak = 0
-    for event in profile.profiler.kineto_results.events():
-        if event.name() == "[memory]":
-            held += event.nbytes()
-            peak = max(peak, held)
-    return peak
+    return peak_of(library, step)
 
 
 def measured(library: str) -> int:
@@ -68,7 +47,7 @@ def measured(library: str) -> int:
 
 def main() -> None:
     if len(sys.argv) > 1:
-        print(json.dumps(peak_of_torch() if sys.argv[1] == "torch" else peak_of_whygrad()))
+        print(json.dumps(peak(sys.argv[1])))
         return
     theirs, ours = measured("torch"), measured("whygrad")
     print(f"peak of one MLP step beyond the parameters: torch {theirs / 2**20:.1f} MiB, whygrad {ours / 2**20:.1f} MiB, "
