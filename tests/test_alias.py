@@ -39,6 +39,11 @@ def test_modules_are_the_same_objects() -> None:
         from torch.nn.parameter import Parameter as SameParameter
         from torch.utils.data import DataLoader
         from torch.utils.data.dataloader import default_collate
+        from torch.utils.data._utils.collate import default_collate as same_collate
+        from torch.utils.data._utils.worker import _generate_state
+        from torch.amp.autocast_mode import autocast
+        assert same_collate is default_collate and autocast is torch.autocast
+        assert _generate_state(2**40 + 5, 3) == [3453014069, 1603536151, 2410470037, 3509082754]
         assert torch is whygrad and nn is whygrad.nn and F is whygrad.nn.functional
         assert Tensor is whygrad.Tensor and Parameter is SameParameter is whygrad.nn.Parameter
         assert Linear is Same is whygrad.nn.Linear and DataLoader is whygrad.utils.data.DataLoader

@@ -47,6 +47,9 @@ _RENAMED = {
     "torch.optim.sparse_adam": "whygrad.optim.adam",
     "torch.serialization": "whygrad.io",
     "torch.utils.data._utils": "whygrad.utils.data",
+    "torch.utils.data._utils.collate": "whygrad.utils.data.collate",
+    "torch.utils.data._utils.fetch": "whygrad.utils.data.fetch",
+    "torch.utils.data._utils.worker": "whygrad.utils.data.worker",
     "torch.utils._pytree": "whygrad.utils._pytree",
     "torch.utils.hooks": "whygrad.autograd.hooks",
 }

@@ -234,8 +234,14 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def copy_data(data: Any, dtype: dtypes.dtype | None, function: str) -> tuple[np.ndarray, why.Causes]:
     """A new array with the values of `data`; and why they have no history, if they come from tensors."""
-    if type(data) is float and dtype is None:
+    if dtype is None and type(data) is float:
         return _array(data, dtypes.get_default_dtype().numpy), ()
+    if dtype is None and type(data) is list:  # what most calls are about
+        kinds = set(map(type, data))
+        if kinds == {float}:
+            return _array(data, dtypes.get_default_dtype().numpy), ()
+        if kinds == {int}:
+            return _store_integers(data, kinds, dtypes.int64), ()
     if isinstance(data, Tensor):
         array = data._array if dtype is None else cast_values(data._array, dtype.numpy)
         return (array.copy("K") if array is data._array else array), cut(data, "value-copied-out", function)

@@ -35,19 +35,32 @@ def _one_dtype(name: str, tensors: list[Tensor]) -> list[Tensor]:
     return tensors if all(x._array.dtype is dtype for x in tensors) else promote(name, *tensors)
 
 
+def _are_alike(tensors: list[Tensor]) -> bool:
+    """Of one dtype and shape, and not 0-dim: nothing more to check."""
+    first = tensors[0]._array
+    shape, dtype = first.shape, first.dtype
+    for x in tensors:
+        array = x._array
+        if array.shape != shape or array.dtype is not dtype:
+            return False
+    return shape not in ((), (0,))
+
+
 @public(method=False)
 def cat(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Tensor:
     """The tensors one after the other along a dim."""
     tensors = read_tensors("cat", tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    if out is None and axis is None and _are_alike(tensors):
+        return rows.cat(*tensors, axis=dim_of("cat", tensors[0], dim))
     for i, x in enumerate(tensors):
         if not x._array.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     # A vector of length 0 fits anywhere, for the sake of old programs.
     joined = [x for x in tensors if x._array.shape != (0,)] or tensors[:1]
     first = joined[0]._array.shape
-    axis = dim_of("cat", joined[0], dim if axis is None else axis)
+    axis = 0 if first == (0,) else dim_of("cat", joined[0], dim if axis is None else axis)
     for i, x in enumerate(tensors):
         shape = x._array.shape
         if shape == (0,):

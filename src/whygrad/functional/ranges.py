@@ -11,7 +11,7 @@ from whygrad import dtypes
 from whygrad._tensor import Tensor
 from whygrad.backends.quiet import quiet
 from whygrad.functional.arguments import check_place, invalid_combination, is_integer, read_dtype, read_int, read_number
-from whygrad.functional.fresh import allocate, deliver, dtype_for, warn, warn_once
+from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh, warn, warn_once
 from whygrad.functional.run import public
 from whygrad.promotion import cast_values
 
@@ -34,6 +34,11 @@ _WIDER: dict[str, Any] = {"float64": np.longdouble, "complex64": np.complex128, 
 def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, out: Any = None, dtype: Any = None,
            layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """The numbers from `start` (0) up to and without `end`, in steps of `step` (1)."""
+    if len(args) == 1 and type(args[0]) is int and 0 <= args[0] < 2**31 and (
+            start is end is step is out is dtype is layout is None and not pin_memory):
+        if device is not None:
+            check_place("arange", None, device, False)
+        return fresh(np.arange(args[0]), requires_grad)
     given = dict(zip(("start", "end", "step") if len(args) > 1 or end is not None else ("end",), args, strict=False))
     given |= {name: value for name, value in (("start", start), ("end", end), ("step", step)) if value is not None}
     if len(args) > 3 or "end" not in given:

@@ -128,7 +128,7 @@ class Warm(Standing):
         plain = not constants and not statics
         first = plain and self.placed is None
         numpy = self.numpy if plain else _given(self.numpy, kinds, constants, statics)
-        compiled, hopeless = None, not usable()
+        compiled, hopeless, gives_back = None, not usable(), False
         # Beside float16 and bfloat16, some of torch's kernels round a number to them, others do not: NumPy's way knows which.
         if "?" not in kinds and not (code in ("f2", "b2") and "s" in kinds) and not hopeless:
             from whygrad.kernels.pointwise import SHORT, compile_formula, inputs
@@ -139,7 +139,8 @@ class Warm(Standing):
             with contextlib.suppress(Untraceable):
                 rounds = SHORT.get(code) if self.is_rule else None
                 formula = trace(_given(self.trace, kinds, constants, statics), *inputs(variable), rounds=rounds)
-                if formula.word == "input":
+                gives_back = formula.word == "input"
+                if gives_back:
                     raise Untraceable("it gives its argument back, which costs nothing")
                 hopeless = False
                 # What it was not made for comes back here; in the end it is NumPy's.
@@ -152,6 +153,8 @@ class Warm(Standing):
         if first:
             self.placed = compiled
             self.replace(compiled or (self.numpy if hopeless else self._waiting))
+        elif hopeless and not self.made and not gives_back:
+            self.replace(self.numpy)  # what has no formula for one static has none for others
         return compiled or numpy
 
 

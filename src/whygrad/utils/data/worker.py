@@ -202,7 +202,13 @@ def _seed(base_seed: int, worker: int) -> None:
     seed = base_seed + worker
     random.seed(seed)
     manual_seed(seed)
-    np.random.seed(np.random.SeedSequence([worker, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4))
+    np.random.seed(_generate_state(base_seed, worker))
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """A seed for NumPy, which would draw the same numbers as `random` from the same one. Packages ask for it by this name."""
+    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return np.random.SeedSequence(words).generate_state(4).tolist()
 
 
 def _fetch(fetcher: Fetcher, indices: Any, worker: int) -> Any:
