@@ -11,6 +11,7 @@ import numpy as np
 from whygrad import dtypes, errors, layouts
 from whygrad._missing import TENSOR_NAMES
 from whygrad._tensor import Tensor, grad_fn
+from whygrad.autograd.modes import modes, special
 from whygrad.autograd.node import row_node
 from whygrad.backends.numpy_layout import storage
 from whygrad.functional.arguments import fits
@@ -27,7 +28,10 @@ DEEPCOPY_NON_LEAF = (
 
 
 def __repr__(self: Tensor) -> str:
-    defaults = (dtypes.get_default_dtype().name, dtypes.get_default_complex_dtype().name, "int64")
+    if special.derivatives and modes.derivatives:
+        from whygrad.func.printing import shown
+
+        return shown(self)
     notes = []
     try:
         node, _ = row_node(grad_fn(self))
@@ -40,6 +44,11 @@ def __repr__(self: Tensor) -> str:
         notes.append("requires_grad=True")
     if self._meta is not None and self._meta.tangents:
         notes += [f"tangent={tangent}" for tangent in self._meta.tangents.values()]
+    return plain_text(self, notes)
+
+
+def plain_text(self: Tensor, notes: list[str]) -> str:
+    defaults = (dtypes.get_default_dtype().name, dtypes.get_default_complex_dtype().name, "int64")
     plain = type(self) is Tensor or getattr(type(self), "_prints_as_tensor", False)
     prefix = "tensor(" if plain else f"{type(self).__name__}("
     from whygrad import printing

@@ -142,3 +142,46 @@ def _around(t: Any) -> Any:
 @pytest.mark.parametrize("name", CONFUSIONS)
 def test_levels_are_kept_apart(name: str) -> None:
     agree(CONFUSIONS[name], rtol=1e-5)
+
+
+PRINTED = {
+    "grad": lambda F, f, x: F.grad(f)(x),
+    "vmap": lambda F, f, x: F.vmap(f)(x),
+    "vmap, another dim": lambda F, f, x: F.vmap(f, 1)(x),
+    "vjp": lambda F, f, x: F.vjp(f, x),
+    "jvp": lambda F, f, x: F.jvp(f, (x,), (x,)),
+    "grad of grad": lambda F, f, x: F.grad(lambda x: F.grad(f)(x).sum())(x),
+    "vmap of grad": lambda F, f, x: F.vmap(F.grad(f))(x),
+    "grad of vmap": lambda F, f, x: F.grad(lambda x: F.vmap(f)(x).sum())(x),
+    "vmap of vmap": lambda F, f, x: F.vmap(F.vmap(f), 1)(x),
+    "vmap of jvp": lambda F, f, x: F.vmap(lambda x: F.jvp(f, (x,), (x,))[1])(x),
+    "jvp of jvp": lambda F, f, x: F.jvp(lambda x: F.jvp(f, (x,), (x,))[1], (x,), (x,)),
+    "grad of jvp": lambda F, f, x: F.grad(lambda x: F.jvp(f, (x,), (x,))[1])(x),
+    "outer variable": lambda F, f, x: F.grad(lambda a: F.grad(lambda b: f(a) * f(a * b))(a).sum())(x),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_how_tensors_are_printed(name: str) -> None:
+    def expression(t: Any) -> Any:
+        seen: list[str] = []
+
+        def f(x: Any) -> Any:
+            y = x * 2
+            seen.extend([repr(x), repr(y)])
+            return y.sum()
+
+        PRINTED[name](t.func, f, t.tensor(M))
+        return seen
+
+    agree(expression)
+
+
+@pytest.mark.parametrize("dims", [(0, 0), (1, 1), (-1, 1), (-1, -1), (0, 1), (None, None), (None, 0)])
+def test_an_input_that_comes_out_is_the_one_that_was_given(dims: tuple[Any, Any]) -> None:
+    def expression(t: Any) -> Any:
+        x = t.tensor(M)
+        mapped = t.func.vmap(lambda x, y: (x, x.contiguous(), x * 1), in_dims=(dims[0], 0), out_dims=(dims[1], dims[1], 0))
+        return [found is x for found in mapped(x, x)]
+
+    agree(expression)

@@ -260,3 +260,17 @@ def test_draws_of_elements(name: str, randomness: str) -> None:
 
     agree(program, rtol=1e-5)
     agree(lambda t: program(t, None), rtol=1e-5)
+
+
+@pytest.mark.parametrize("which", ["both", "primal", "tangent"])
+def test_dual_tensors_inside_vmap(which: str) -> None:
+    def expression(t: Any) -> Any:
+        def f(x: Any) -> Any:
+            with t.autograd.forward_ad.dual_level():
+                plain = t.tensor(X)
+                pair = (x if which != "tangent" else plain, x if which != "primal" else plain)
+                return t.autograd.forward_ad.make_dual(*pair)
+
+        return t.func.vmap(f)(t.tensor([X, X]))
+
+    agree(expression)

@@ -117,13 +117,9 @@ class BatchedTensor(Tensor):
         raise NotImplementedError("vmap: resize_() of a batch is not supported")
 
     def __repr__(self) -> str:
-        whole = self._whole
-        if self._dim:
-            from whygrad.func.vmap import moved
-            outer = modes.levels[:modes.levels.index(self._level)] if self._level in modes.levels else ()
-            whole = with_levels(outer, moved, whole, 0, self._dim)
-        inner = "\n".join(f"    {line}" for line in repr(whole).splitlines())
-        return f"BatchedTensor(lvl={self._level.number}, bdim={self._dim}, value=\n{inner}\n)"
+        from whygrad.func.printing import shown
+
+        return shown(self)
 
 
 def batched(whole: Tensor, level: BatchLevel, dim: int = 0) -> BatchedTensor:
@@ -152,8 +148,6 @@ class BatchLevel(Level):
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size = size
         self.randomness = randomness
-        # How deep this transform is nested, for those who print a batched tensor.
-        self.number = len(modes.levels) + 1
 
     def holds(self, t: Tensor) -> bool:
         return type(t) is BatchedTensor and t._level is self

@@ -19,12 +19,15 @@ _whygrad_internal_ = True
 class Derivative:
     """One derivative that is being taken of a function: tensors that the function captures must not be written to meanwhile."""
 
-    __slots__ = ("began", "caller", "depth", "function", "own")
+    __slots__ = ("began", "caller", "depth", "function", "given", "own")
 
     def __init__(self, function: Any, args: Any) -> None:
         self.function = function
         # The version counters, by id, of what the function may write to: its arguments, and what it makes (see captured.py).
-        self.own = {id(x._counter): x._counter for x in tree_flatten(args)[0] if isinstance(x, Tensor)}
+        tensors = [x for x in tree_flatten(args)[0] if isinstance(x, Tensor)]
+        self.own = {id(x._counter): x._counter for x in tensors}
+        # The arguments, by id, for those who print them.
+        self.given = {id(x) for x in tensors}
         # How many transforms are around it that ops have to mind.
         self.depth = len(modes.levels)
         # Nodes with a higher number have been made inside.

@@ -25,12 +25,11 @@ def level(T):
 
 
 @contextmanager
-def moving(T):
-    """A point, a tangent, and both together, inside a level."""
+def moving(T, *point):
+    """A level, and in it the module and a point with its tangent: `pair`, if no other is given."""
     ad = T.autograd.forward_ad
-    x, t = pair(T)
     with level(T):
-        yield ad, x, t, ad.make_dual(x, t)
+        yield ad, ad.make_dual(*(point or pair(T)))
 
 
 @program
@@ -62,7 +61,7 @@ def wrong_tangents(T):
 
 @program
 def through_ops(T):
-    with moving(T) as (ad, x, t, dual):
+    with moving(T) as (ad, dual):
         results = [f(dual) for f in (lambda x: x.sin(), lambda x: x * x, lambda x: x.sum(), lambda x: x[0] * x,
                                      lambda x: x.outer(x),
                                      lambda x: x.softmax(0), lambda x: T.cat([x, x * 2]), lambda x: x.exp().log().sqrt(),
@@ -93,7 +92,8 @@ def with_backward(T):
 
 @program
 def in_place(T):
-    with moving(T) as (ad, x, t, dual):
+    x, t = pair(T)
+    with moving(T, x, t) as (ad, dual):
         dual *= 2
         seen = [ad.unpack_dual(x).tangent, t, ad.unpack_dual(dual)[1], x]
         view = dual.narrow(0, 0, 1)
@@ -128,7 +128,7 @@ def views_written_with_duals(T):
 
 @program
 def refused(T):
-    with moving(T) as (ad, x, t, dual):
+    with moving(T) as (_, dual):
         plain = T.ones(2)
         return [told(lambda: T.add(plain, plain, out=dual)), told(lambda: T.add(dual, plain, out=plain))[0],
                 told(lambda: dual.eq_(plain))]
@@ -136,7 +136,8 @@ def refused(T):
 
 @program
 def printed(T):
-    with moving(T) as (ad, x, t, dual):
+    x, t = pair(T)
+    with moving(T, x, t) as (ad, dual):
         return "tangent=" in str(x), "tangent=" in str(dual), "tangent=" in str(ad.unpack_dual(dual).primal)
 
 
@@ -184,7 +185,7 @@ def tangents_at_an_intermediate_result(T):
 
 @program
 def detached_in_place(T):
-    with moving(T) as (ad, x, t, dual):
+    with moving(T) as (ad, dual):
         copied = dual.clone()
         copied.detach_()
         return ad.unpack_dual(copied * 2).tangent
@@ -192,7 +193,7 @@ def detached_in_place(T):
 
 @program
 def switched_by_the_core(T):
-    with moving(T) as (ad, x, t, dual):
+    with moving(T) as (ad, dual):
         T._C._set_fwd_grad_enabled(False)
         seen = [T._C._is_fwd_grad_enabled(), ad.unpack_dual(dual * 2).tangent]
         T._C._set_fwd_grad_enabled(True)
@@ -222,9 +223,9 @@ def a_tangent_of_a_part_of_memory(T):
 
 @program
 def without_a_forward_formula(T):
-    with moving(T) as (ad, x, t, dual):
-        return [told(lambda: f(dual, other)) for f, other in ((T.igamma, dual), (T.igamma, x), (T.nextafter, dual),
-                                                              (T.special.zeta, x), (T.special.zeta, dual))]
+    with moving(T) as (_, dual):
+        return [told(lambda: f(dual, other)) for f, other in ((T.igamma, dual), (T.igamma, T.ones(2)), (T.nextafter, dual),
+                                                              (T.special.zeta, T.ones(2)), (T.special.zeta, dual))]
 
 
 @parity(PROGRAMS)

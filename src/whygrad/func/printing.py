@@ -1,0 +1,66 @@
+"""How a tensor is printed inside transforms: with a word for each of them that sees more in it than its values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from whygrad._tensor import Tensor, known_source
+from whygrad.autograd.dual import DualLevel
+from whygrad.autograd.levels import with_levels
+from whygrad.autograd.modes import modes
+from whygrad.autograd.node import Node
+from whygrad.func.batched import BatchedTensor, BatchLevel
+from whygrad.func.transforming import Derivative
+from whygrad.func.vmap import moved
+
+_whygrad_internal_ = True
+
+
+def at_work() -> Iterator[Derivative | BatchLevel]:
+    """The transforms that are at work, outermost first."""
+    for depth in range(len(modes.levels) + 1):
+        yield from [d for d in modes.derivatives if d.depth == depth]
+        if depth < len(modes.levels) and isinstance(modes.levels[depth], BatchLevel):
+            yield modes.levels[depth]
+
+
+def shown(t: Tensor) -> str:
+    """The text for a tensor while transforms are at work."""
+    return _shown(t, list(enumerate(at_work(), 1)))
+
+
+def _shown(t: Tensor, transforms: list[tuple[int, Any]]) -> str:
+    while transforms:
+        number, transform = transforms.pop()
+        if isinstance(transform, Derivative):
+            if _belongs_to(t, transform):
+                return _wrapped(f"GradTrackingTensor(lvl={number}, value=", _shown(t, transforms))
+        elif transform.holds(t):
+            assert isinstance(t, BatchedTensor)
+            outer = modes.levels[:modes.levels.index(transform)]
+            inner = _shown(with_levels(outer, moved, t._whole, 0, t._dim), transforms)
+            return _wrapped(f"BatchedTensor(lvl={number}, bdim={t._dim}, value=", inner)
+    from whygrad._protocol import plain_text
+
+    while isinstance(t, BatchedTensor):  # its vmap has ended
+        t = t._whole
+    return plain_text(t, [])
+
+
+def _wrapped(begin: str, inner: str) -> str:
+    return "\n".join([begin, *[f"    {line}" for line in inner.splitlines()], ")"])
+
+
+def _belongs_to(t: Tensor, derivative: Derivative) -> bool:
+    """Whether a derivative depends on `t`: one of its arguments, or recorded since it began."""
+    if id(t) in derivative.given:
+        return True
+    levels = modes.levels
+    level = levels[derivative.depth] if derivative.depth < len(levels) else None
+    if isinstance(level, DualLevel) and level.tangent(t) is not None:
+        return True
+    while isinstance(t, BatchedTensor):
+        t = t._whole
+    node = known_source(t)
+    return isinstance(node, Node) and node.seq > derivative.began
