@@ -185,3 +185,20 @@ def test_an_input_that_comes_out_is_the_one_that_was_given(dims: tuple[Any, Any]
         return [found is x for found in mapped(x, x)]
 
     agree(expression)
+
+
+MADE = {
+    "new_zeros": lambda t, x: x.new_zeros(2, 3), "new_empty": lambda t, x: x.new_empty(2, 3),
+    "new_full": lambda t, x: x.new_full((2,), 1.0), "new_empty_strided": lambda t, x: x.new_empty_strided((2, 3), (1, 2)),
+    "zeros_like": lambda t, x: t.zeros_like(x), "empty_like": lambda t, x: t.empty_like(x),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("outer", [0, 1])
+def test_where_the_batches_of_what_is_made_lie(name: str, outer: int) -> None:
+    def expression(t: Any) -> Any:
+        made = t.func.vmap(t.func.vmap(lambda x: MADE[name](t, x)), outer)(t.ones(4, 5))
+        return tuple(made.shape), made.stride()
+
+    agree(expression)

@@ -274,3 +274,17 @@ def test_dual_tensors_inside_vmap(which: str) -> None:
         return t.func.vmap(f)(t.tensor([X, X]))
 
     agree(expression)
+
+
+REFUSED_BY_VMAP = {
+    "where of a condition": lambda t, x: t.where(x > 0),
+    "nonzero": lambda t, x: t.nonzero(x),
+    "squeeze of a number": lambda t, x: t.squeeze(x[0], 1),
+    "squeeze of dims of a number": lambda t, x: t.squeeze(x[0], (0, 1)),
+    "squeeze of a vector": lambda t, x: t.squeeze(x, 2),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_BY_VMAP)
+def test_what_vmap_refuses(name: str) -> None:
+    agree(lambda t: t.func.vmap(lambda x: REFUSED_BY_VMAP[name](t, x))(t.tensor([X, X])))

@@ -187,18 +187,27 @@ class BatchLevel(Level):
         return apply_batched(self, function, args)
 
 
-def with_batches_of(model: Any, made: Tensor) -> Tensor:
-    """A tensor made in the likeness of `model`, one for each element of its batches."""
-    if not isinstance(model, BatchedTensor):
-        return made
-    inner = with_batches_of(model._whole, made)
-    # Of a model with several batches the inner one comes first in memory, as it does in the model.
-    return batched(with_levels((), _copies, inner, model._level.size), model._level)
+def with_batches_of(model: Any, made: Tensor, *, laid_out_alike: bool = False) -> Tensor:
+    """A tensor made in the likeness of `model`, one for each element of its batches.
+
+    They lie in memory like those of the model, if that is asked for; else the outer batch comes first.
+    """
+    levels = []
+    while isinstance(model, BatchedTensor):
+        levels.append(model._level)
+        model = model._whole
+    for level in levels:
+        made = with_levels((), _copies, made, level.size)
+    if laid_out_alike and made._array.strides != model._array.strides:
+        array = np.empty_like(model._array, dtype=made._array.dtype)
+        array[...] = made._array
+        made = made._with_numbers(array)
+    for level in reversed(levels):
+        made = batched(made, level)
+    return made
 
 
 def _copies(made: Tensor, size: int) -> Tensor:
-    if isinstance(made, BatchedTensor):
-        return batched(xp.transpose(_copies(made._whole, size), axis0=0, axis1=1), made._level)
     return spread(made, size).clone()  # type: ignore[attr-defined,no-any-return]
 
 

@@ -40,7 +40,7 @@ DIFFERENT_IN_UNBATCHED = (
 
 def like(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
     made = function(*args, **kwargs)
-    return with_batches_of(args[0], made)
+    return with_batches_of(args[0], made, laid_out_alike=function.__name__.endswith("_like"))
 
 
 def _innermost() -> tuple[BatchLevel | None, tuple[Any, ...]]:

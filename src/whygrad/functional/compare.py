@@ -9,6 +9,8 @@ from whygrad import dtypes, errors
 from whygrad._apply import apply, layout_of
 from whygrad._inplace import kinds_of, write
 from whygrad._tensor import Tensor
+from whygrad.autograd.levels import is_batched
+from whygrad.autograd.modes import modes
 from whygrad.functional.arguments import check_range, invalid_combination, wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, settled, unary
@@ -76,6 +78,9 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     if not isinstance(condition, Tensor):
         raise invalid_combination("where", condition, input, other)
     if input is None and other is None:
+        if modes.levels and is_batched(condition):
+            from whygrad.func.batching.families import dynamic_shape
+            raise dynamic_shape("where")
         return FUNCTIONS["nonzero"](condition, as_tuple=True)
     a, b = as_operand(input), as_operand(other)
     if a is NotImplemented or b is NotImplemented:

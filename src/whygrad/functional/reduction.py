@@ -405,6 +405,21 @@ all = _publish("all", _test("all"), "Whether all elements are true.")
 any = _publish("any", _test("any"), "Whether any element is true.")
 
 
+def _test_of_truths(name: str, test: Callable[..., Any]) -> None:
+    """torch's private names for the same, which take no other dtype."""
+    def function(input: Tensor) -> Tensor:
+        if read_tensor(name, input).dtype is not dtypes.bool_:
+            raise RuntimeError(f"{name}(): expected a tensor of bool, got {input.dtype.scalar_name}")
+        return test(input)  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = name
+    public()(function)
+
+
+_test_of_truths("_is_all_true", all)
+_test_of_truths("_is_any_true", any)
+
+
 @public()
 @numpy_names
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:

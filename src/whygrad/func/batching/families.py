@@ -166,6 +166,10 @@ def looped(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[s
 def refused(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     """The results would have different shapes."""
     name = {"unique": "_unique2"}.get(row.name, row.name)
-    raise RuntimeError(
+    raise dynamic_shape(name)
+
+
+def dynamic_shape(name: str) -> RuntimeError:
+    return RuntimeError(
         f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{name}. "
         "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
