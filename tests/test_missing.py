@@ -49,6 +49,7 @@ def test_a_missing_name_says_why(namespace: str) -> None:
     assert not silent
 
 
+@pytest.mark.filterwarnings("ignore:volatile was removed")
 def test_a_missing_name_of_tensor_says_why() -> None:
     x = whygrad.ones(2, 2, dtype=whygrad.complex64)
     for name in dir(torch.Tensor):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -220,6 +221,16 @@ def _set_grad_dtype(self: Tensor, value: Any) -> None:
     self.meta.grad_dtype = value
 
 
+def _get_volatile(self: Tensor) -> bool:
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=errors.user_stacklevel())
+    return False
+
+
+def _set_volatile(self: Tensor, value: Any) -> None:
+    warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", UserWarning,
+                  stacklevel=errors.user_stacklevel())
+
+
 def __init_subclass__(kind: type[Tensor], **options: Any) -> None:
     super(Tensor, kind).__init_subclass__(**options)
     if "__torch_function__" in vars(kind) or "__torch_dispatch__" in vars(kind):
@@ -246,7 +257,7 @@ def install() -> None:
     Tensor.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[assignment]
     for name in _FALSE:
         setattr(Tensor, name, _constant(False))
-    properties = {"is_cpu": _constant(True), "name": _constant(None), "volatile": _constant(False),
+    properties = {"is_cpu": _constant(True), "name": _constant(None), "volatile": property(_get_volatile, _set_volatile),
                   "layout": _constant(layouts.strided),
                   "grad_dtype": property(_get_grad_dtype, _set_grad_dtype),
                   "itemsize": property(lambda self: self._array.itemsize),

@@ -271,7 +271,8 @@ def variables(torch):
     Variable = torch.autograd.Variable
     alias = Variable(x, requires_grad=True)
     return (alias is x, alias, Variable(x), isinstance(x, Variable), isinstance(3, Variable),
-            torch.autograd.variable.Variable is Variable, Variable(torch.ones(2), volatile=True), Variable(3))
+            torch.autograd.variable.Variable is Variable, Variable(torch.ones(2), volatile=True), Variable(3),
+            torch.ones(2).volatile, setattr(torch.ones(2), "volatile", True), torch.autograd.torch is torch)
 
 
 @program

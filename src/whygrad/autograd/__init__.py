@@ -48,6 +48,8 @@ _LATER_FROM = {"_calculate_shape": "_functions", "_profiler_enabled": "profiler"
 
 def __getattr__(name: str) -> Any:
     try:
+        if name == "torch":  # by which old programs reach the package
+            return import_module("whygrad")
         if name in _LATER:
             return import_module(f"whygrad.autograd.{name}")
         if name in _LATER_FROM:
