@@ -29,10 +29,18 @@ BOTH = pytest.mark.parametrize("lib", [torch, whygrad], ids=["torch", "whygrad"]
     "_check_is_size(-1)", "_check_tensor_all(m.tensor([True, True]))", "_check_tensor_all(m.tensor([True, False]))",
     "_check_tensor_all(m.tensor([1]))", "_check_tensor_all(True)", "_assert(True, 'text')", "_assert(False, 'text')",
     "_assert(m.tensor(False), 'text')", "_assert_async(m.tensor(True))", "_assert_async(m.tensor(False))",
-    "_assert_async(m.tensor(0.0), 'text')", "_assert_async(m.ones(2))"])
+    "_assert_async(m.tensor(0.0), 'text')", "_assert_async(m.ones(2))", "_is_all_true(m.tensor([True, False])).item()",
+    "_is_any_true(m.tensor([True, False])).item()", "_is_all_true(3)"])
 def test_checks(call: str) -> None:
     theirs, ours = outcome(lambda: eval(f"m.{call}", {"m": torch})), outcome(lambda: eval(f"m.{call}", {"m": whygrad}))
     assert theirs == ours
+
+
+def test_what_the_processor_can_do() -> None:
+    theirs, ours = torch.cpu.get_capabilities(), whygrad.cpu.get_capabilities()
+    both = theirs.keys() & ours.keys()
+    assert {"architecture", "num_logical_cores"} < both
+    assert {name: ours[name] for name in both} == {name: theirs[name] for name in both}
 
 
 def test_names_that_hold_no_data() -> None:
