@@ -261,6 +261,66 @@ loss = (w * 2).sum()
 loss.backward()
 torch.is_grad_enabled()
 """),
+    "grad mode switched on again, but too late": ("grad-mode-off", """
+enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+torch.set_grad_enabled(False)
+h = enc(torch.randn(4, 3))
+torch.set_grad_enabled(True)
+head(h).mean().backward()
+g = enc.weight.grad
+g is not None
+"""),
+    "a block that switches grad mode off": ("grad-mode-off", """
+enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+with torch.set_grad_enabled(False):
+    h = enc(torch.randn(4, 3))
+head(h).mean().backward()
+g = enc.weight.grad
+g is not None
+"""),
+    "a method decorated with set_grad_enabled": ("grad-mode-off", """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc, self.head = nn.Linear(3, 3), nn.Linear(3, 1)
+    @torch.set_grad_enabled(False)
+    def features(self, x):
+        return self.enc(x)
+    def forward(self, x):
+        return self.head(self.features(x))
+net = Net()
+net(torch.randn(4, 3)).mean().backward()
+g = net.enc.weight.grad
+g is not None
+"""),
+    "a value that lost its history": ("detach", """
+a = torch.ones(3, requires_grad=True)
+b = a.data * 2
+tracked = b.requires_grad
+tracked
+"""),
+    "a list of numbers": ("value-copied-out", """
+a = torch.ones(3, requires_grad=True)
+b = torch.tensor([p ** 0.5 for p in a.tolist()])
+tracked = b.requires_grad
+tracked
+"""),
+    "nothing is left by dropout": ("zero-factor", """
+net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(p=1.0), nn.Linear(8, 1))
+net(torch.randn(5, 4)).pow(2).mean().backward()
+g = net[0].weight.grad
+bool(g.any())
+"""),
+    "a step without a backward": ("no-backward", """
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+before = net.weight.detach().clone()
+for _ in range(3):
+    opt.zero_grad()
+    loss = net(torch.randn(4, 3)).pow(2).mean()
+    opt.step()
+not torch.equal(before, net.weight)
+"""),
     "counted errors": ("non-differentiable-op", """
 net = nn.Linear(4, 3)
 x, y = torch.randn(5, 4), torch.randint(0, 3, (5,))
@@ -827,6 +887,24 @@ def test_any_text_at_any_place(category: str) -> None:
                 assert edit.file == name
             assert edits_for(Explanation("", category, "", causes=[])) == []
             assert isinstance(told.to_dict()["edit"], (dict, type(None)))
+
+
+@pytest.mark.parametrize("hook", ["lambda g: (seen.append(g.norm()), g * 3)[1]", "log"])
+def test_a_hook_that_does_more_is_not_taken_away(hook: str) -> None:
+    program = HEAD + f"""
+seen = []
+w = torch.ones(3, requires_grad=True)
+def log(g):
+    print(g.shape)
+    return g * 3
+w.register_hook({hook})
+(w ** 2).sum().backward()
+g = w.grad
+True
+"""
+    [answer] = Ran(program, "whygrad").answers
+    assert answer.explanation.category == "hook-modified"
+    assert answer.explanation.edit is None
 
 
 def test_a_category_without_a_mender_has_no_edit() -> None:

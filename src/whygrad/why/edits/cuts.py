@@ -26,7 +26,7 @@ def undetach(case: Case) -> Iterator[Changes]:
     if cut is None:
         return
     own = [t for t in assigned(cut.statement) if case.tensor is not None and same(t, case.tensor)]
-    if own and isinstance(cut.statement, ast.Assign):
+    if own and isinstance(cut.statement, ast.Assign) and case.told.symptom != "not-tracked":
         # `w = (w - lr * g).detach()`: the name is to be a leaf, and only forgot to say so.
         yield Changes(cut.source).suffix(cut.statement.value, ".requires_grad_()")
     changes = Changes(cut.source)
@@ -121,11 +121,10 @@ def _kept(changes: Changes, node: ast.Call, cut: Spot) -> str | None:
             return None
         return f"{name}.stack([{', '.join(_bare(source, e) for e in given.elts)}])"
     if isinstance(given, (ast.ListComp, ast.GeneratorExp)):
-        text = source.text(given)
-        inner = _bare(source, given.elt)
-        rest = source.between(end(given.elt), end(given))
-        opening = source.between(start(given), start(given.elt))
-        return f"{name}.stack({opening}{inner}{rest})" if text else None
+        over = given.generators[0].iter
+        opening, middle, closing = (source.between(*two) for two in (
+            (start(given), start(given.elt)), (end(given.elt), start(over)), (end(over), end(given))))
+        return f"{name}.stack({opening}{_bare(source, given.elt)}{middle}{_bare(source, over)}{closing})"
     if isinstance(given, (ast.Name, ast.Attribute)) and is_list(source, given, node):
         for call in ast.walk(source.scope(node)):
             if isinstance(call, ast.Call) and called(call) == "append" and receiver(call) is not None and call.args and (
@@ -221,6 +220,10 @@ def _switch_back(case: Case, source: Source, call: ast.Call) -> Iterator[Changes
             changes.delete(statement)
         yield changes
     computed = case.causes[0]
+    later = [n for n in source.walk(function) if called(n) == "set_grad_enabled" and start(n) > start(computed.node)
+             and source.scope(n) is function]
+    if later and call.args:  # it was taken back, but too late
+        yield Changes(source).replace(call.args[0], "True")
     if computed.source is source and source.scope(computed.node) is source.tree and computed.node is not call:
         outermost = computed.statement
         for outer in source.above(computed.statement):

@@ -194,6 +194,16 @@ def step(case: Case) -> Iterator[Changes]:
             yield Changes(back.source).after(back.statement, f"{ast.unparse(optimizer)}.step()")
 
 
+def differentiate(case: Case) -> Iterator[Changes]:
+    """A loss is computed, and step() is called without a backward."""
+    stepping = case.read
+    block = [] if stepping is None else stepping.source.block(stepping.statement)
+    losses = [t for s in block if stepping is not None and start(s) < start(stepping.statement) for t in assigned(s)
+              if any(word in ast.unparse(t).lower() for word in LOSS_WORDS)]
+    if stepping is not None and losses:
+        yield Changes(stepping.source).before(stepping.statement, f"{ast.unparse(losses[-1])}.backward()")
+
+
 def store(case: Case) -> Iterator[Changes]:
     """autograd.grad() returns gradients: put them into .grad. backward(inputs=...) fills those only: leave it out."""
     computed = case.cause

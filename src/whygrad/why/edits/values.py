@@ -122,6 +122,9 @@ def with_a_slope(case: Case) -> Iterator[Changes]:
     """A dead relu gets a slope; rounding passes the gradient straight through; sampling is done from outside."""
     if "hinge is satisfied" in case.told.text:
         return  # it is flat there on purpose
+    if "dropout" in case.told.text:
+        yield from _drop_less(case)
+        return
     for cause in case.causes:
         source = cause.source
         for node in ast.walk(cause.node):
@@ -146,6 +149,18 @@ def with_a_slope(case: Case) -> Iterator[Changes]:
         layers = [n for n in source.walk() if isinstance(n, ast.Call) and called(n) == "ReLU"]
         if "relu" in case.told.text.lower() and len(layers) == 1 and isinstance(layers[0].func, ast.Attribute):
             yield Changes(source).replace(layers[0].func, f"{source.text(layers[0].func.value)}.LeakyReLU")
+
+
+def _drop_less(case: Case) -> Iterator[Changes]:
+    """`Dropout(1.0)` -> `Dropout(0.5)`"""
+    for source in dict.fromkeys(cause.source for cause in case.causes):
+        for node in source.walk():
+            if isinstance(node, ast.Call) and "dropout" in called(node).lower():
+                given = keyword(node, "p")
+                values = [given.value] if given is not None else node.args
+                for p in values:
+                    if isinstance(p, ast.Constant) and p.value == 1:
+                        yield Changes(source).replace(p, "0.5")
 
 
 def hold(case: Case) -> Iterator[Changes]:
@@ -307,13 +322,27 @@ def _complete(case: Case, source: Source, forward: ast.FunctionDef, backward: as
 def without_the_hook(case: Case) -> Iterator[Changes]:
     """A hook was left registered."""
     hook = case.cause
-    if hook is None:
+    if hook is None or _does_more(hook):
         return
     if isinstance(hook.statement, ast.Expr):
         yield Changes(hook.source).delete(hook.statement)
     elif isinstance(hook.statement, ast.Assign) and case.backward is not None and case.backward.source is hook.source:
         back = case.backward
         yield Changes(hook.source).before(back.statement, f"{ast.unparse(hook.statement.targets[0])}.remove()")
+
+
+# What a hook calls that has more to do than to change a gradient.
+DELIBERATE = {"print", "append", "log", "info", "write", "record", "save", "clamp", "clamp_", "clip", "clip_", "norm",
+              "nan_to_num"}
+
+
+def _does_more(hook: Spot) -> bool:
+    """A hook that also prints, stores or clips is there on purpose: to take it away is for the author to decide."""
+    given = [a for n in ast.walk(hook.statement) if isinstance(n, ast.Call) and "hook" in called(n) for a in n.args]
+    names = {n.id if isinstance(n, ast.Name) else n.attr for a in given for n in ast.walk(a)
+             if isinstance(n, (ast.Name, ast.Attribute))}
+    bodies = [*given, *[n for n in hook.source.walk() if isinstance(n, ast.FunctionDef) and n.name in names]]
+    return any(called(n) in DELIBERATE for body in bodies for n in ast.walk(body))
 
 
 def detach_target(case: Case) -> Iterator[Changes]:
