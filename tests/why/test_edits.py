@@ -330,6 +330,74 @@ loss = (guess != y).float().mean()
 loss.backward()
 loss.requires_grad
 """),
+    "a hard threshold": ("non-differentiable-op", """
+net = nn.Linear(4, 1)
+target = torch.rand(5, 1)
+p = torch.sigmoid(net(torch.randn(5, 4)))
+mask = (p > 0.5).float()
+loss = 1 - (mask * target).sum() / target.sum()
+loss.backward()
+loss.requires_grad
+"""),
+    "a loss that was forgotten": ("unused-in-loss", """
+trunk, main, aux = nn.Linear(3, 3), nn.Linear(3, 2), nn.Linear(3, 2)
+h = trunk(torch.randn(4, 3))
+aux_loss = aux(h).pow(2).mean()
+loss = main(h).pow(2).mean()
+loss.backward()
+g = aux.weight.grad
+g is not None
+"""),
+    "counted errors, and a patch": ("loss-requires-grad-patch", """
+net = nn.Linear(4, 3)
+y = torch.randint(0, 3, (5,))
+logits = net(torch.randn(5, 4))
+loss = (logits.argmax(dim=1) != y).float().mean()
+loss.requires_grad_(True)
+loss.backward()
+g = net.weight.grad
+g is not None
+"""),
+    "a weight that another network makes": ("parameter-rewrapped", """
+hyper, main = nn.Linear(4, 6), nn.Linear(6, 1)
+main.weight = nn.Parameter(hyper(torch.randn(4)).view(1, 6))
+main(torch.randn(8, 6)).pow(2).mean().backward()
+g = hyper.weight.grad
+g is not None
+"""),
+    "a step between forward and backward": ("inplace-saved-tensor", """
+actor, critic = nn.Linear(3, 2), nn.Linear(2, 1)
+optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
+action = actor(torch.randn(6, 3))
+q = critic(action)
+actor_loss = -q.mean()
+(q - 1).pow(2).mean().backward(retain_graph=True)
+optimizer.step()
+if True:
+    actor_loss.backward()
+actor.weight.grad is not None
+"""),
+    "a loop over weights between forward and backward": ("silent-data-edit", """
+first, second = nn.Linear(3, 4, bias=False), nn.Linear(4, 1, bias=False)
+x = torch.randn(6, 3)
+weight = second.weight.detach() * 5
+second.weight.data.copy_(weight)
+loss = second(first(x)).sum()
+for p in second.parameters():
+    p.data.clamp_(-1, 1)
+loss.backward()
+g = first.weight.grad
+torch.allclose(g, weight.t() * x.sum(0))
+"""),
+    "detached by name": ("detach", """
+w = torch.ones(3, requires_grad=True)
+b = torch.ones(3, requires_grad=True)
+h = w * 2
+h = h.detach()
+(h * b).sum().backward()
+g = w.grad
+g is not None
+"""),
     "wrapped as a parameter": ("parameter-rewrapped", """
 theta = torch.ones(3, requires_grad=True)
 fast = nn.Parameter(theta - 0.1)

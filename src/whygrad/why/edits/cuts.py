@@ -42,8 +42,9 @@ def remove_detach(changes: Changes, cut: Spot) -> bool:
                 changes.replace(node, changes.source.text(node.args[0]))
             elif isinstance(node.func, ast.Attribute):
                 statement = changes.source.parents.get(node)
-                if isinstance(statement, ast.Expr):
-                    changes.delete(statement)
+                if isinstance(statement, ast.Expr) or (isinstance(statement, ast.Assign) and len(statement.targets) == 1
+                                                       and same(statement.targets[0], node.func.value)):
+                    changes.delete(statement)  # `h.detach_()`, or `h = h.detach()`
                     return True
                 changes.drop_suffix(node.func, _with_requires_grad(changes.source, node))
             return True
@@ -244,10 +245,30 @@ def surrogate(case: Case) -> Iterator[Changes]:
                 yield Changes(source).span(end(node.func.value), end(node.func), ".rsample")
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in INTEGER_CASTS:
                 yield Changes(source).drop_suffix(node.func, node)
-        yield from _cross_entropy(case, cut)
+        yield from _cross_entropy(cut)
+        yield from _softened(cut)
 
 
-def _cross_entropy(case: Case, cut: Spot) -> Iterator[Changes]:
+def _softened(cut: Spot) -> Iterator[Changes]:
+    """`(p > 0.5).float()` counts; the probability itself can be trained, and a score becomes one by sigmoid."""
+    source, compared = cut.source, cut.node
+    if not isinstance(compared, ast.Compare) or len(compared.ops) != 1:
+        return
+    left, right = compared.left, compared.comparators[0]
+    if isinstance(compared.ops[0], (ast.Lt, ast.LtE)):
+        left, right = right, left
+    elif not isinstance(compared.ops[0], (ast.Gt, ast.GtE)):
+        return
+    changes = Changes(source)
+    bound = binding_before(source, left, compared) if isinstance(left, ast.Name) else None
+    is_share = called(left if bound is None or bound.value is None else bound.value) in ("sigmoid", "softmax")
+    text = source.text(left) if is_share else f"{torch(changes)}.sigmoid({source.text(left)} - {source.atom(right)})"
+    cast = source.parents.get(compared)
+    whole = source.parents.get(cast) if isinstance(cast, ast.Attribute) and cast.attr in ("float", "double") else None
+    yield changes.replace(whole if isinstance(whole, ast.Call) else compared, text)
+
+
+def _cross_entropy(cut: Spot) -> Iterator[Changes]:
     """`(logits.argmax(1) != y).float().mean()` counts errors; cross_entropy(logits, y) is what one trains on."""
     source = cut.source
     argmax = next((n for n in ast.walk(cut.statement) if called(n) == "argmax"), None)
@@ -293,7 +314,12 @@ def unwrap(case: Case) -> Iterator[Changes]:
         return
     for node in _outermost_first(cut):
         if isinstance(node, ast.Call) and called(node) == "Parameter" and node.args:
-            yield Changes(cut.source).replace(node, cut.source.text(node.args[0]))
+            changes = Changes(cut.source).replace(node, cut.source.text(node.args[0]))
+            for target in assigned(cut.statement):
+                if isinstance(target, ast.Attribute) and root(target) != "self":
+                    # A module takes a plain tensor only when the parameter of that name is gone.
+                    changes.before(cut.statement, f"del {cut.source.text(target)}")
+            yield changes
             return
 
 
@@ -306,12 +332,11 @@ def without_the_patch(case: Case) -> Iterator[Changes]:
         if cut.source is not patch.source:
             continue
         changes = Changes(cut.source)
-        if not mend_cut(changes, cut):
-            continue
         by_call = isinstance(patch.statement, ast.Expr) and called(patch.statement.value) == "requires_grad_"
-        if patch.statement is not cut.statement and (by_call or isinstance(patch.statement, ast.Assign)):
-            changes.delete(patch.statement)
-        yield changes
+        for mended in [changes] if mend_cut(changes, cut) else [*_cross_entropy(cut), *_softened(cut)]:
+            if patch.statement is not cut.statement and (by_call or isinstance(patch.statement, ast.Assign)):
+                mended.delete(patch.statement)
+            yield mended
 
 
 def mend_cut(changes: Changes, cut: Spot) -> bool:

@@ -106,6 +106,23 @@ def allow_unused(case: Case) -> Iterator[Changes]:
     call = backward_call(case.read)
     if case.read is not None and call is not None and called(call) == "grad" and "Error" in case.headline:
         yield Changes(case.read.source).set_keyword(call, "allow_unused", "True")
+    yield from _add_forgotten_losses(case)
+
+
+def _add_forgotten_losses(case: Case) -> Iterator[Changes]:
+    """A loss that was computed, and never used."""
+    back, call = case.backward, backward_call(case.backward)
+    loss = receiver(call) if call is not None and called(call) == "backward" else None
+    if back is None or not isinstance(loss, ast.Name):
+        return
+    source = back.source
+    above = [s for s in statements_in(source, source.scope(back.node)) if end(s) < start(back.statement)]
+    used = loaded(source.scope(back.node))
+    for statement in above:
+        for target in assigned(statement):
+            forgotten = isinstance(target, ast.Name) and target.id not in used and any(w in target.id.lower() for w in LOSS_WORDS)
+            if forgotten:
+                yield Changes(source).replace(loss, f"({loss.id} + {source.text(target)})")
 
 
 def clear_before(case: Case) -> Iterator[Changes]:
@@ -343,13 +360,13 @@ def _compute_anew(source: Source, loop: ast.AST, read: Spot, freed: Spot | None)
         return
     above = [s for s in source.block(loop) if end(s) < start(loop) and isinstance(s, ast.Assign)]
     inside = [s for s in statements_in(source, source.scope(loop)) if loop in source.above(s)]
-    wanted = {name for s in inside if start(s) <= start(read.statement) for name in _loaded(s)}
+    wanted = {name for s in inside if start(s) <= start(read.statement) for name in loaded(s)}
     chosen: list[ast.Assign] = []
     for statement in reversed(above):
         names = {ast.unparse(t) for t in assigned(statement)}
-        if names & wanted and _is_forward(source, statement):
+        if names & wanted and is_forward(source, statement):
             chosen.insert(0, statement)
-            wanted |= _loaded(statement)
+            wanted |= loaded(statement)
     if chosen:
         changes = Changes(source)
         for statement in chosen:
@@ -358,11 +375,11 @@ def _compute_anew(source: Source, loop: ast.AST, read: Spot, freed: Spot | None)
         yield changes
 
 
-def _loaded(node: ast.AST) -> set[str]:
+def loaded(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
-def _is_forward(source: Source, statement: ast.Assign) -> bool:
+def is_forward(source: Source, statement: ast.Assign) -> bool:
     """A computation, not the making of a model, of data or of an optimizer."""
     value = statement.value
     if isinstance(value, (ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Name)) or makes_leaf(value):

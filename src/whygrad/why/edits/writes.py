@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from whygrad.why.edits.case import Case, Spot, torch
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.leaves import is_leaf_name
+from whygrad.why.edits.names import assigned
+from whygrad.why.edits.passes import backward_call, is_forward, loaded
 from whygrad.why.edits.source import Position, Source, called, end, keyword, receiver, start
 
 _whygrad_internal_ = True
@@ -130,8 +132,29 @@ def _step_later(case: Case, written: Spot) -> Iterator[Changes]:
     if read is None or read.source is not written.source:
         return
     source = read.source
-    if source.block(written.statement) is source.block(read.statement) and start(written.statement) < start(read.statement):
-        yield Changes(source).move(written.statement, after=read.statement)
+    back = source.sibling(read.statement, written.statement)
+    if back is None or start(back) < start(written.statement):
+        return
+    yield from _forward_again(source, read, written.statement)
+    yield Changes(source).move(written.statement, after=back)
+
+
+def _forward_again(source: Source, read: Spot, step: ast.stmt) -> Iterator[Changes]:
+    """What the loss was computed from before the step is computed once more after it."""
+    call = backward_call(read)
+    loss = receiver(call) if call is not None else None
+    wanted = {loss.id} if isinstance(loss, ast.Name) else set()
+    chosen: list[ast.stmt] = []
+    for statement in reversed([s for s in source.block(step) if end(s) < start(step)]):
+        names = {ast.unparse(target) for target in assigned(statement)}
+        if isinstance(statement, ast.Assign) and names & wanted and is_forward(source, statement):
+            chosen.insert(0, statement)
+            wanted |= loaded(statement.value)
+    changes = Changes(source)
+    for statement in chosen:
+        changes.after(step, source.text(statement))
+    if chosen:
+        yield changes
 
 
 def update_after_backward(case: Case) -> Iterator[Changes]:
@@ -140,8 +163,11 @@ def update_after_backward(case: Case) -> Iterator[Changes]:
     if written is None or back is None or written.source is not back.source:
         return
     source = written.source
-    if source.block(written.statement) is source.block(back.statement) and start(written.statement) < start(back.statement):
-        yield Changes(source).move(written.statement, after=back.statement)
+    for outer in (written.statement, *source.above(written.statement)):
+        after = source.sibling(back.statement, outer) if isinstance(outer, ast.stmt) else None
+        if isinstance(outer, ast.stmt) and after is not None and after is not outer and start(outer) < start(after):
+            yield Changes(source).move(outer, after=after)
+            return
 
 
 def view_on_a_clone(case: Case) -> Iterator[Changes]:

@@ -35,7 +35,7 @@ def leaf_replaced(q: Question) -> Explanation | None:
     if found is None:
         # `params = [p - lr * p.grad for p in params]`
         again = targets_of(statement) & names_in(value)
-        found = replaced(made, sorted(again)[0]) if again and isinstance(value, _COMPREHENSIONS) else None
+        found = replaced(made, sorted(again)[0]) if again and _is_collection(value) else None
     return found
 
 
@@ -45,7 +45,11 @@ def _is_whole(value: ast.expr | None, made: Place) -> bool:
         made.line, made.column, made.end_line, made.end_column)
 
 
-_COMPREHENSIONS = (ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Call, ast.Dict, ast.List, ast.Tuple)
+def _is_collection(value: ast.expr | None) -> bool:
+    return isinstance(value, (ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Dict, ast.List, ast.Tuple)) or (
+        isinstance(value, ast.Call) and called(value) in ("list", "tuple", "dict", "OrderedDict"))
+
+
 # Ops of layers: what they are applied to comes first, the layer's own parameters after it.
 _LAYERS = {"linear", "convolution", "addmm", "batch_norm", "layer_norm", "group_norm", "embedding", "recurrent_layer",
            "mkldnn_rnn_layer", "prelu"}
