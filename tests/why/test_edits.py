@@ -330,6 +330,58 @@ loss = (guess != y).float().mean()
 loss.backward()
 loss.requires_grad
 """),
+    "clipped by NumPy": ("value-copied-out", """
+import numpy as np
+actor, critic = nn.Linear(3, 2), nn.Linear(2, 1)
+a = actor(torch.randn(4, 3))
+a = torch.from_numpy(np.clip(a.detach().numpy(), -1, 1))
+critic(a).mean().backward()
+g = actor.weight.grad
+g is not None
+"""),
+    "computed above a loop that stands in a try": ("graph-freed", """
+w = torch.ones(3, requires_grad=True)
+h = torch.exp(w)
+try:
+    for i in range(3):
+        loss = (h * i).sum()
+        loss.backward()
+finally:
+    done = i
+done == 2
+"""),
+    "softmax of a single output": ("zero-factor", """
+net = nn.Linear(3, 1)
+p = torch.softmax(net(torch.randn(4, 3)), dim=1)
+((p - 0.3) ** 2).mean().backward()
+g = net.weight.grad
+bool(g.any())
+"""),
+    "a forward that is called directly": ("custom-backward", """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.detach() * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+x = torch.ones(2, requires_grad=True)
+y = Twice.forward(None, x)
+loss = y.sum()
+loss.backward()
+loss.requires_grad
+"""),
+    "a sum of numbers, and a patch": ("loss-requires-grad-patch", """
+net = nn.Linear(3, 1)
+total = 0.0
+for _ in range(2):
+    total += net(torch.randn(4, 3)).pow(2).mean().item()
+loss = torch.tensor(total / 2)
+loss.requires_grad = True
+loss.backward()
+g = net.weight.grad
+g is not None
+"""),
     "a hard threshold": ("non-differentiable-op", """
 net = nn.Linear(4, 1)
 target = torch.rand(5, 1)

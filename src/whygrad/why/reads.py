@@ -8,6 +8,7 @@ from typing import Any
 
 from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd.node import row_node
+from whygrad.parameter import Parameter
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.flow import row_name
@@ -48,10 +49,28 @@ def needs_no_answer(question: Question, verdict: Verdict) -> bool:
         return True
     if told.category == "returned-not-stored" and expects_none(read):
         return True
+    if told.category == "grad-cleared" and expects_none(read) and _was_applied(question):
+        return True
+    if told.category == "frozen" and _optimises_an_input(question):
+        return True
     # `all(p.grad is None for p in target.parameters())`: nobody trains these anyway.
     if not question.watch.optimizers() or question.watch.holders(question.t):
         return False
     return expects_none(read) or (told.category in ("frozen", "grad-mode-off", "detach") and _left_alone(question))
+
+
+def _was_applied(q: Question) -> bool:
+    """A step used the gradient before it was cleared."""
+    return q.ledger is not None and bool(q.ledger.deposits) and q.ledger.deposits[-1].applied
+
+
+def _optimises_an_input(q: Question) -> bool:
+    """The model is a constant as a whole, and the gradient is wanted of something else: an image, a latent code."""
+    latest = next((trace for trace in q.watch.latest_first() if trace.stores), None)
+    leaves = [] if latest is None else list(latest.leaves)
+    if q.owner is None or not leaves or any(isinstance(leaf, Parameter) for leaf in leaves):
+        return False
+    return q.watch.module_attribute(q.t) is None and not any(p.requires_grad for p in q.owner.module.parameters())
 
 
 def _left_alone(q: Question) -> bool:

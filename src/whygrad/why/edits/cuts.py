@@ -17,7 +17,8 @@ DETACHING = {"detach", "detach_"}
 COPYING_OUT = {"item", "tolist", "numpy", "float", "int"}
 COPYING_IN = {"tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor", "asarray", "DoubleTensor"}
 INTEGER_CASTS = {"long", "int", "bool", "short", "byte"}
-SAME_IN_TORCH = {"exp", "log", "sqrt", "sin", "cos", "tanh", "abs", "mean", "sum", "maximum", "minimum", "log1p", "square"}
+SAME_IN_TORCH = {"exp", "log", "sqrt", "sin", "cos", "tanh", "abs", "mean", "sum", "maximum", "minimum", "log1p", "square",
+                 "clip"}
 
 
 def undetach(case: Case) -> Iterator[Changes]:
@@ -151,8 +152,9 @@ def _bare(source: Source, node: ast.expr) -> str:
             inner = receiver(inner)
         elif isinstance(inner.func, ast.Name) and inner.func.id in ("float", "int") and len(inner.args) == 1:
             inner = inner.args[0]
-        elif called(inner) in SAME_IN_TORCH and root(inner.func) in ("np", "numpy", "math") and len(inner.args) == 1:
-            return f"{module_name(source, 'torch')}.{called(inner)}({_bare(source, inner.args[0])})"
+        elif called(inner) in SAME_IN_TORCH and root(inner.func) in ("np", "numpy", "math") and inner.args:
+            given = [*[_bare(source, a) for a in inner.args], *[source.text(k) for k in inner.keywords]]
+            return f"{module_name(source, 'torch')}.{called(inner)}({', '.join(given)})"
         else:
             break
     return source.text(inner) if inner is not None else source.text(node)
@@ -327,14 +329,16 @@ def without_the_patch(case: Case) -> Iterator[Changes]:
     """`loss.requires_grad = True` goes, and the cut that it hid is mended."""
     if not case.causes:
         return
-    patch, *cuts = case.causes
-    for cut in cuts:
-        if cut.source is not patch.source:
-            continue
-        changes = Changes(cut.source)
-        by_call = isinstance(patch.statement, ast.Expr) and called(patch.statement.value) == "requires_grad_"
-        for mended in [changes] if mend_cut(changes, cut) else [*_cross_entropy(cut), *_softened(cut)]:
-            if patch.statement is not cut.statement and (by_call or isinstance(patch.statement, ast.Assign)):
+    patch, *others = case.causes
+    cuts = [cut for cut in others if cut.source is patch.source]
+    by_call = isinstance(patch.statement, ast.Expr) and called(patch.statement.value) == "requires_grad_"
+    goes = by_call or isinstance(patch.statement, ast.Assign)
+    # A number that left in one place may have been made a tensor in another: both at once first.
+    for some in ([cuts] if len(cuts) > 1 else []) + [[cut] for cut in cuts]:
+        changes = Changes(patch.source)
+        connected = [mend_cut(changes, cut) for cut in some]
+        for mended in [changes] if all(connected) else [*_cross_entropy(some[0]), *_softened(some[0])]:
+            if goes and all(patch.statement is not cut.statement for cut in some):
                 mended.delete(patch.statement)
             yield mended
 

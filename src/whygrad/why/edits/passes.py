@@ -358,7 +358,9 @@ def _compute_anew(source: Source, loop: ast.AST, read: Spot, freed: Spot | None)
     loss = receiver(call) if call is not None else None
     if loss is None or not isinstance(loop, Loop):
         return
-    above = [s for s in source.block(loop) if end(s) < start(loop) and isinstance(s, ast.Assign)]
+    around = [s for s in (loop, *source.above(loop)) if isinstance(s, ast.stmt) and source.scope(s) is source.scope(loop)]
+    above = sorted([s for outer in around for s in source.block(outer) if end(s) < start(outer) and isinstance(s, ast.Assign)],
+                   key=start)
     inside = [s for s in statements_in(source, source.scope(loop)) if loop in source.above(s)]
     wanted = {name for s in inside if start(s) <= start(read.statement) for name in loaded(s)}
     chosen: list[ast.Assign] = []

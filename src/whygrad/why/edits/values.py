@@ -128,6 +128,12 @@ def with_a_slope(case: Case) -> Iterator[Changes]:
     for cause in case.causes:
         source = cause.source
         for node in ast.walk(cause.node):
+            if called(node) == "softmax" and isinstance(node, ast.Call) and "single element" in case.told.text:
+                changes = Changes(source)
+                x = receiver(node) if not is_function(source, node) else node.args[0] if node.args else None
+                if x is not None:
+                    yield changes.replace(node, f"{torch(changes)}.sigmoid({source.text(x)})")
+                return
             if called(node) == "relu" and isinstance(node, ast.Call):
                 changes = Changes(source)
                 functional = torch(changes, "torch.nn.functional")
@@ -279,11 +285,21 @@ def complete_backward(case: Case) -> Iterator[Changes]:
     """A custom backward that forgets to return, or returns too few gradients."""
     files = [s.source for s in (*case.causes, case.read) if s is not None]
     for source in dict.fromkeys(files):
+        yield from _applied(case, source)
         for definition in _functions_meant(case, source):
             methods = {m.name: m for m in definition.body if isinstance(m, ast.FunctionDef)}
             forward, backward = methods.get("forward"), methods.get("backward")
             if forward is not None and backward is not None:
                 yield from _complete(case, source, forward, backward)
+
+
+def _applied(case: Case, source: Source) -> Iterator[Changes]:
+    """`F.forward(None, x)` -> `F.apply(x)`"""
+    names = {d.name for d in _functions_meant(case, source)}
+    for call in source.walk():
+        if isinstance(call, ast.Call) and called(call) == "forward" and (root(call.func) in names) and call.args:
+            rest = ", ".join(source.text(a) for a in (*call.args[1:], *call.keywords))
+            yield Changes(source).replace(call, f"{root(call.func)}.apply({rest})")
 
 
 def _functions_meant(case: Case, source: Source) -> list[ast.ClassDef]:
