@@ -382,6 +382,57 @@ loss.backward()
 g = net.weight.grad
 g is not None
 """),
+    "a state that a module keeps": ("graph-freed", """
+class Memory(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.Linear(5, 4)
+        self.state = torch.zeros(1, 4)
+    def forward(self, x):
+        self.state = torch.tanh(self.cell(torch.cat([self.state.expand(1, -1), x], 1)))
+        return self.state
+memory = Memory()
+for _ in range(3):
+    memory(torch.randn(1, 1)).sum().backward()
+memory.cell.weight.grad is not None
+"""),
+    "a buffer that is to be learned": ("never-required-grad", """
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("gain", torch.ones(3))
+        self.shift = nn.Parameter(torch.zeros(3))
+    def forward(self, x):
+        return x * self.gain + self.shift
+norm = Norm()
+norm(torch.randn(2, 3)).sum().backward()
+g = norm.gain.grad
+g is not None
+"""),
+    "a weight clamped between forward and backward": ("inplace-saved-tensor", """
+first, second = nn.Linear(3, 4), nn.Linear(4, 1)
+out = second(torch.relu(first(torch.randn(5, 3))))
+with torch.no_grad():
+    second.weight.clamp_(min=0)
+out.sum().backward()
+first.weight.grad is not None and bool((second.weight >= 0).all())
+"""),
+    "a hook registered by a decorator": ("hook-modified", """
+w = torch.ones(3, requires_grad=True)
+@w.register_hook
+def soften(grad):
+    return grad * 0.1
+(w * 2).sum().backward()
+g = w.grad
+bool((g == 2).all())
+"""),
+    "rounding of an expression": ("zero-local-derivative", """
+w = torch.tensor([0.3, 0.8], requires_grad=True)
+q = torch.round(w * 8) / 8
+q.sum().backward()
+g = w.grad
+bool((g == 1).all())
+"""),
     "a hard threshold": ("non-differentiable-op", """
 net = nn.Linear(4, 1)
 target = torch.rand(5, 1)

@@ -97,6 +97,8 @@ def not_tracked(q: Question) -> list[Verdict]:
         return _made_of_copies(q)
     if cause.kind not in ("detach", "grad-mode-off"):
         answer = no_history(q, UNTRACKED, "not-tracked")
+        if cause.kind == "no-create-graph":
+            return [_unless_only_looked_at(q, answer, cause)]
         return [_unless_trained(q, answer, cause.behind) if cause.kind == "non-differentiable-op" else answer]
     sight = _in_plain_sight(q, cause)
     if sight == "whole":
@@ -106,6 +108,18 @@ def not_tracked(q: Question) -> list[Verdict]:
         # A target is computed like this; a program that trains nothing has none.
         return [] if q.watch.live else [Doubtful(answer, lambda: not q.watch.latest_first())]
     return [answer] if not _is_scoped(cause) else [_unless_trained(q, answer, cause.behind)]
+
+
+def _unless_only_looked_at(q: Question, answer: Explanation, cause: Any) -> Verdict:
+    """The norm of a gradient that an optimizer applies is a number to look at, as long as it enters no loss."""
+    made = place(cause.site)
+    if q.watch.live or made is None or "backward(" not in made.expression:
+        return answer
+
+    def is_part_of_a_loss() -> bool:
+        return any(cause in causes for trace in q.watch.latest_first() for step in trace.steps for causes in step.node.cuts or ())
+
+    return Doubtful(answer, lambda: not q.watch.step_log or is_part_of_a_loss())
 
 
 def _made_of_copies(q: Question) -> list[Verdict]:

@@ -191,6 +191,13 @@ def _attribute_asked(case: Case, attribute: str) -> Iterator[Changes]:
                 if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{attribute}":
                     yield from _asked_at(source, node.targets[0], Binding(node, node.value))
                     return
+                if isinstance(node, ast.Expr) and called(node.value) == "register_buffer" and isinstance(node.value, ast.Call):
+                    given = node.value.args
+                    if len(given) > 1 and isinstance(given[0], ast.Constant) and given[0].value == attribute:
+                        changes = Changes(source)
+                        nn = torch(changes, "torch.nn")
+                        yield changes.replace(node, f"self.{attribute} = {nn}.Parameter({source.text(given[1])})")
+                        return
 
 
 def _in_module_class(source: Source, node: ast.AST) -> bool:

@@ -323,9 +323,11 @@ def _starts_as_tensor(source: Source, loop: ast.AST, name: ast.expr) -> bool:
 
 
 def _is_part(source: Source, node: ast.expr) -> bool:
-    """True for the `h` in `h.shape` and for the name of a function that is called."""
+    """True for the `h` in `h.shape` and for the name of a function that is called; not for that in `h.expand(2)`."""
     parent = source.parents.get(node)
-    return isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Call) and parent.func is node)
+    if isinstance(parent, ast.Attribute):
+        return not isinstance(source.parents.get(parent), ast.Call)
+    return isinstance(parent, ast.Call) and parent.func is node
 
 
 def _detach_carried_by_a_function(source: Source, freed: Spot | None) -> Iterator[Changes]:

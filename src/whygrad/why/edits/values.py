@@ -148,9 +148,9 @@ def with_a_slope(case: Case) -> Iterator[Changes]:
                 return
             if isinstance(node, ast.Call) and called(node) in STRAIGHT_THROUGH:
                 x = node.args[0] if node.args else receiver(node)
-                if isinstance(x, SIMPLE):
-                    text = source.text(x)
-                    yield Changes(source).replace(node, f"({text} + ({source.text(node)} - {text}).detach())")
+                if x is not None and not any(isinstance(n, ast.Call) for n in ast.walk(x)):
+                    whole, once = source.text(x), source.atom(x)
+                    yield Changes(source).replace(node, f"({whole} + ({source.text(node)} - {once}).detach())")
                 return
         layers = [n for n in source.walk() if isinstance(n, ast.Call) and called(n) == "ReLU"]
         if "relu" in case.told.text.lower() and len(layers) == 1 and isinstance(layers[0].func, ast.Attribute):
@@ -340,7 +340,11 @@ def without_the_hook(case: Case) -> Iterator[Changes]:
     hook = case.cause
     if hook is None or _does_more(hook):
         return
-    if isinstance(hook.statement, ast.Expr):
+    if isinstance(hook.statement, ast.FunctionDef):
+        for decorator in hook.statement.decorator_list:
+            if "hook" in ast.unparse(decorator) and decorator.lineno == decorator.end_lineno:
+                yield Changes(hook.source).delete_line(decorator.lineno)
+    elif isinstance(hook.statement, ast.Expr):
         yield Changes(hook.source).delete(hook.statement)
     elif isinstance(hook.statement, ast.Assign) and case.backward is not None and case.backward.source is hook.source:
         back = case.backward

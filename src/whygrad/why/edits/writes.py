@@ -55,6 +55,9 @@ def out_of_place(case: Case) -> Iterator[Changes]:
     if written is None:
         return
     source, statement = written.source, written.statement
+    if case.read is not None and any(_is_no_grad(outer) for outer in source.above(statement) if isinstance(outer, ast.stmt)):
+        # A leaf is meant to be changed, only not yet.
+        yield from _moved_behind(written, case.read)
     if isinstance(statement, ast.AugAssign):
         if isinstance(statement.target, ast.Subscript):
             yield _on_a_clone(source, statement, statement.target)
@@ -159,8 +162,13 @@ def _forward_again(source: Source, read: Spot, step: ast.stmt) -> Iterator[Chang
 
 def update_after_backward(case: Case) -> Iterator[Changes]:
     """A write through .data between forward and backward: do it when backward is done."""
-    written, back = case.cause, case.backward
-    if written is None or back is None or written.source is not back.source:
+    if case.cause is not None and case.backward is not None:
+        yield from _moved_behind(case.cause, case.backward)
+
+
+def _moved_behind(written: Spot, back: Spot) -> Iterator[Changes]:
+    """The write, with the loop or block it stands in, comes after the backward."""
+    if written.source is not back.source:
         return
     source = written.source
     for outer in (written.statement, *source.above(written.statement)):

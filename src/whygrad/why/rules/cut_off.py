@@ -78,7 +78,9 @@ def raised(q: Question) -> Explanation | None:
 
 
 def no_backward(q: Question) -> Explanation | None:
-    if q.roots():
+    """Nothing was differentiated, or only by functions that give gradients back and know nothing of this leaf."""
+    stored = q.watch is None or q.loss is not None or any(trace.stores for trace in q.watch.latest_first())
+    if q.roots() and (stored or any(q.t in leaves_from([root]) for root, _ in q.roots())):
         return None
     return Explanation(HEADLINE, "no-backward", "No backward() has reached it: none ran, or its graph is gone.",
                        "call loss.backward() first; pass loss=... to explain() if you mean a particular loss.")
