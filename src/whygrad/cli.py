@@ -55,7 +55,9 @@ def run_parser() -> argparse.ArgumentParser:
                                      description="Run a PyTorch program on whygrad: `import torch` gives whygrad. What is "
                                      "surprising about its gradients is explained on standard error when it has ended.",
                                      epilog="Exit code and standard output are those of the program; with --strict, a "
-                                     "program that ends well exits with 3 if there is something to explain.")
+                                     "program that ends well exits with 3 if there is something to explain. The traceback "
+                                     "of an error has the program's lines only; with WHYGRAD_TRACEBACK=full in the "
+                                     "environment it has all.")
     parser.add_argument("--json", metavar="FILE", help="also write the answers to FILE")
     parser.add_argument("--html", metavar="FILE", help="also write a report for a browser: the answers, the source and a "
                         "drawing of the gradient's flow")
@@ -190,13 +192,37 @@ def _set_first_path(path: str) -> None:
 
 
 def _hide_our_frames(traceback: TracebackType | None) -> None:
-    """When Python reports the exception, the traceback begins in the program."""
+    """When Python reports the exception, the traceback begins in the program, and has only its lines."""
     while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
         traceback = traceback.tb_next
     report = sys.excepthook
     first = traceback
 
     def report_from_the_program(kind: type[BaseException], error: BaseException, _: Any) -> None:
-        report(kind, error.with_traceback(first), first)
+        error = error.with_traceback(first)
+        if os.environ.get("WHYGRAD_TRACEBACK") != "full":
+            _keep_program_lines(error)
+        report(kind, error, error.__traceback__)
 
     sys.excepthook = report_from_the_program
+
+
+def _keep_program_lines(error: BaseException) -> None:
+    """Take the package's own frames out of the tracebacks of an error and of those it came from."""
+    chain: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    for link in chain:
+        if link is None or id(link) in seen:
+            continue
+        seen.add(id(link))
+        entries = []
+        entry = link.__traceback__
+        while entry is not None:
+            entries.append(entry)
+            entry = entry.tb_next
+        own = [entry for entry in entries if "_whygrad_internal_" not in entry.tb_frame.f_globals]
+        for entry, following in zip(own, [*own[1:], None], strict=False):
+            entry.tb_next = following
+        if own:
+            link.__traceback__ = own[0]
+        chain += [link.__cause__, link.__context__]

@@ -261,6 +261,66 @@ loss = (w * 2).sum()
 loss.backward()
 torch.is_grad_enabled()
 """),
+    "grad mode switched on again, but too late": ("grad-mode-off", """
+enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+torch.set_grad_enabled(False)
+h = enc(torch.randn(4, 3))
+torch.set_grad_enabled(True)
+head(h).mean().backward()
+g = enc.weight.grad
+g is not None
+"""),
+    "a block that switches grad mode off": ("grad-mode-off", """
+enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+with torch.set_grad_enabled(False):
+    h = enc(torch.randn(4, 3))
+head(h).mean().backward()
+g = enc.weight.grad
+g is not None
+"""),
+    "a method decorated with set_grad_enabled": ("grad-mode-off", """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc, self.head = nn.Linear(3, 3), nn.Linear(3, 1)
+    @torch.set_grad_enabled(False)
+    def features(self, x):
+        return self.enc(x)
+    def forward(self, x):
+        return self.head(self.features(x))
+net = Net()
+net(torch.randn(4, 3)).mean().backward()
+g = net.enc.weight.grad
+g is not None
+"""),
+    "a value that lost its history": ("detach", """
+a = torch.ones(3, requires_grad=True)
+b = a.data * 2
+tracked = b.requires_grad
+tracked
+"""),
+    "a list of numbers": ("value-copied-out", """
+a = torch.ones(3, requires_grad=True)
+b = torch.tensor([p ** 0.5 for p in a.tolist()])
+tracked = b.requires_grad
+tracked
+"""),
+    "nothing is left by dropout": ("zero-factor", """
+net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(p=1.0), nn.Linear(8, 1))
+net(torch.randn(5, 4)).pow(2).mean().backward()
+g = net[0].weight.grad
+bool(g.any())
+"""),
+    "a step without a backward": ("no-backward", """
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+before = net.weight.detach().clone()
+for _ in range(3):
+    opt.zero_grad()
+    loss = net(torch.randn(4, 3)).pow(2).mean()
+    opt.step()
+not torch.equal(before, net.weight)
+"""),
     "counted errors": ("non-differentiable-op", """
 net = nn.Linear(4, 3)
 x, y = torch.randn(5, 4), torch.randint(0, 3, (5,))
@@ -269,6 +329,177 @@ guess = logits.argmax(dim=1)
 loss = (guess != y).float().mean()
 loss.backward()
 loss.requires_grad
+"""),
+    "clipped by NumPy": ("value-copied-out", """
+import numpy as np
+actor, critic = nn.Linear(3, 2), nn.Linear(2, 1)
+a = actor(torch.randn(4, 3))
+a = torch.from_numpy(np.clip(a.detach().numpy(), -1, 1))
+critic(a).mean().backward()
+g = actor.weight.grad
+g is not None
+"""),
+    "computed above a loop that stands in a try": ("graph-freed", """
+w = torch.ones(3, requires_grad=True)
+h = torch.exp(w)
+try:
+    for i in range(3):
+        loss = (h * i).sum()
+        loss.backward()
+finally:
+    done = i
+done == 2
+"""),
+    "softmax of a single output": ("zero-factor", """
+net = nn.Linear(3, 1)
+p = torch.softmax(net(torch.randn(4, 3)), dim=1)
+((p - 0.3) ** 2).mean().backward()
+g = net.weight.grad
+bool(g.any())
+"""),
+    "a forward that is called directly": ("custom-backward", """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.detach() * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+x = torch.ones(2, requires_grad=True)
+y = Twice.forward(None, x)
+loss = y.sum()
+loss.backward()
+loss.requires_grad
+"""),
+    "a sum of numbers, and a patch": ("loss-requires-grad-patch", """
+net = nn.Linear(3, 1)
+total = 0.0
+for _ in range(2):
+    total += net(torch.randn(4, 3)).pow(2).mean().item()
+loss = torch.tensor(total / 2)
+loss.requires_grad = True
+loss.backward()
+g = net.weight.grad
+g is not None
+"""),
+    "a state that a module keeps": ("graph-freed", """
+class Memory(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.Linear(5, 4)
+        self.state = torch.zeros(1, 4)
+    def forward(self, x):
+        self.state = torch.tanh(self.cell(torch.cat([self.state.expand(1, -1), x], 1)))
+        return self.state
+memory = Memory()
+for _ in range(3):
+    memory(torch.randn(1, 1)).sum().backward()
+memory.cell.weight.grad is not None
+"""),
+    "a buffer that is to be learned": ("never-required-grad", """
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("gain", torch.ones(3))
+        self.shift = nn.Parameter(torch.zeros(3))
+    def forward(self, x):
+        return x * self.gain + self.shift
+norm = Norm()
+norm(torch.randn(2, 3)).sum().backward()
+g = norm.gain.grad
+g is not None
+"""),
+    "a weight clamped between forward and backward": ("inplace-saved-tensor", """
+first, second = nn.Linear(3, 4), nn.Linear(4, 1)
+out = second(torch.relu(first(torch.randn(5, 3))))
+with torch.no_grad():
+    second.weight.clamp_(min=0)
+out.sum().backward()
+first.weight.grad is not None and bool((second.weight >= 0).all())
+"""),
+    "a hook registered by a decorator": ("hook-modified", """
+w = torch.ones(3, requires_grad=True)
+@w.register_hook
+def soften(grad):
+    return grad * 0.1
+(w * 2).sum().backward()
+g = w.grad
+bool((g == 2).all())
+"""),
+    "rounding of an expression": ("zero-local-derivative", """
+w = torch.tensor([0.3, 0.8], requires_grad=True)
+q = torch.round(w * 8) / 8
+q.sum().backward()
+g = w.grad
+bool((g == 1).all())
+"""),
+    "a hard threshold": ("non-differentiable-op", """
+net = nn.Linear(4, 1)
+target = torch.rand(5, 1)
+p = torch.sigmoid(net(torch.randn(5, 4)))
+mask = (p > 0.5).float()
+loss = 1 - (mask * target).sum() / target.sum()
+loss.backward()
+loss.requires_grad
+"""),
+    "a loss that was forgotten": ("unused-in-loss", """
+trunk, main, aux = nn.Linear(3, 3), nn.Linear(3, 2), nn.Linear(3, 2)
+h = trunk(torch.randn(4, 3))
+aux_loss = aux(h).pow(2).mean()
+loss = main(h).pow(2).mean()
+loss.backward()
+g = aux.weight.grad
+g is not None
+"""),
+    "counted errors, and a patch": ("loss-requires-grad-patch", """
+net = nn.Linear(4, 3)
+y = torch.randint(0, 3, (5,))
+logits = net(torch.randn(5, 4))
+loss = (logits.argmax(dim=1) != y).float().mean()
+loss.requires_grad_(True)
+loss.backward()
+g = net.weight.grad
+g is not None
+"""),
+    "a weight that another network makes": ("parameter-rewrapped", """
+hyper, main = nn.Linear(4, 6), nn.Linear(6, 1)
+main.weight = nn.Parameter(hyper(torch.randn(4)).view(1, 6))
+main(torch.randn(8, 6)).pow(2).mean().backward()
+g = hyper.weight.grad
+g is not None
+"""),
+    "a step between forward and backward": ("inplace-saved-tensor", """
+actor, critic = nn.Linear(3, 2), nn.Linear(2, 1)
+optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
+action = actor(torch.randn(6, 3))
+q = critic(action)
+actor_loss = -q.mean()
+(q - 1).pow(2).mean().backward(retain_graph=True)
+optimizer.step()
+if True:
+    actor_loss.backward()
+actor.weight.grad is not None
+"""),
+    "a loop over weights between forward and backward": ("silent-data-edit", """
+first, second = nn.Linear(3, 4, bias=False), nn.Linear(4, 1, bias=False)
+x = torch.randn(6, 3)
+weight = second.weight.detach() * 5
+second.weight.data.copy_(weight)
+loss = second(first(x)).sum()
+for p in second.parameters():
+    p.data.clamp_(-1, 1)
+loss.backward()
+g = first.weight.grad
+torch.allclose(g, weight.t() * x.sum(0))
+"""),
+    "detached by name": ("detach", """
+w = torch.ones(3, requires_grad=True)
+b = torch.ones(3, requires_grad=True)
+h = w * 2
+h = h.detach()
+(h * b).sum().backward()
+g = w.grad
+g is not None
 """),
     "wrapped as a parameter": ("parameter-rewrapped", """
 theta = torch.ones(3, requires_grad=True)
@@ -827,6 +1058,24 @@ def test_any_text_at_any_place(category: str) -> None:
                 assert edit.file == name
             assert edits_for(Explanation("", category, "", causes=[])) == []
             assert isinstance(told.to_dict()["edit"], (dict, type(None)))
+
+
+@pytest.mark.parametrize("hook", ["lambda g: (seen.append(g.norm()), g * 3)[1]", "log"])
+def test_a_hook_that_does_more_is_not_taken_away(hook: str) -> None:
+    program = HEAD + f"""
+seen = []
+w = torch.ones(3, requires_grad=True)
+def log(g):
+    print(g.shape)
+    return g * 3
+w.register_hook({hook})
+(w ** 2).sum().backward()
+g = w.grad
+True
+"""
+    [answer] = Ran(program, "whygrad").answers
+    assert answer.explanation.category == "hook-modified"
+    assert answer.explanation.edit is None
 
 
 def test_a_category_without_a_mender_has_no_edit() -> None:

@@ -17,11 +17,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def texts(drawing: Any) -> list[str]:
-    return [t.text for t in ElementTree.fromstring(str(drawing)).iter(f"{SVG}text") if t.text]
+    return [t.text for t in ElementTree.fromstring(drawing.svg).iter(f"{SVG}text") if t.text]
 
 
 def edges(drawing: Any) -> list[dict[str, str]]:
-    paths = ElementTree.fromstring(str(drawing)).iter(f"{SVG}path")
+    paths = ElementTree.fromstring(drawing.svg).iter(f"{SVG}path")
     return [dict(path.attrib) for path in paths if "C" in path.attrib["d"]]
 
 
@@ -34,9 +34,10 @@ def test_a_drawing_shows_ops_leaves_and_cuts(tmp_path: Path) -> None:
     for words in ("sum", "add", "mul", "weight", "leaf (3,)", "detach", "frozen", "weight * frozen"):
         assert words in shown
     assert drawing.ops == 3
-    assert drawing._repr_svg_() == str(drawing)
+    assert drawing._repr_svg_() == drawing.svg
+    assert str(drawing) == repr(drawing) != drawing.svg
     drawing.save(tmp_path / "graph.svg")
-    assert (tmp_path / "graph.svg").read_text() == str(drawing)
+    assert (tmp_path / "graph.svg").read_text() == drawing.svg
     assert "3 operations" in repr(drawing)
 
 
@@ -55,9 +56,9 @@ def test_the_flow_is_drawn_without_touching_anything() -> None:
 def test_leaves_are_coloured_by_the_gradient_they_have() -> None:
     x = torch.ones(2, requires_grad=True)
     loss = (x * 2).sum()
-    assert 'class="item leaf unknown"' in str(torch.graph(loss))
+    assert 'class="item leaf unknown"' in torch.graph(loss).svg
     loss.backward()
-    assert 'class="item leaf flows"' in str(torch.graph(loss))
+    assert 'class="item leaf flows"' in torch.graph(loss).svg
 
 
 def test_names_come_from_the_callers_variables() -> None:
@@ -73,7 +74,7 @@ def test_hostile_names_are_escaped() -> None:
     scope["f"] = lambda: None
     exec("x = locals()['</svg><script>alert(1)</script>']; del x\n"
          "d = torch.graph(locals()['</svg><script>alert(1)</script>'] * 2)", scope)
-    assert "<script>" not in str(scope["d"])
+    assert "<script>" not in scope["d"].svg
     assert "alert(1)</script>" in "".join(texts(scope["d"]))
 
 

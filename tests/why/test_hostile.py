@@ -55,6 +55,28 @@ def test_exits(ending: str, code: int, tmp_path: Path) -> None:
     assert "non-leaf-no-retain" in done.stderr
 
 
+NESTED = """\
+import torch
+class Net(torch.nn.Module):
+    def forward(self, x):
+        try:
+            return torch.mm(x, x)
+        except RuntimeError as error:
+            raise ValueError("bad input") from error
+Net()(torch.randn(4, 5))
+"""
+
+
+def test_a_traceback_has_the_programs_lines_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = run(tmp_path, NESTED).stderr
+    assert "return torch.mm(x, x)" in shown
+    assert "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x5 and 4x5)" in shown
+    assert "Net()(torch.randn(4, 5))" in shown
+    assert shown.count("program.py") == shown.count("  File ") == 3
+    monkeypatch.setitem(ENVIRONMENT, "WHYGRAD_TRACEBACK", "full")
+    assert "linalg.py" in run(tmp_path, NESTED).stderr
+
+
 def test_the_programs_own_error_comes_first(tmp_path: Path) -> None:
     done = run(tmp_path, PUZZLE + "raise ValueError('mine')\n")
     assert done.returncode == 1

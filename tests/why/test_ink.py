@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
+import numpy as np
 import pytest
 from row_samples import SAMPLES
 
@@ -82,6 +84,32 @@ def test_what_is_written_is_the_derivative() -> None:
         getattr(whygrad, name)(leaf).backward()
         text = whygrad.formula(name).rules["x"]
         assert eval(text, {"g": 1.0, "x": x, "out": out, **words}) == pytest.approx(leaf.grad.item()), text
+
+
+def test_a_formula_in_words_is_the_derivative() -> None:
+    """What is said of layer_norm, computed with NumPy."""
+    rng = np.random.default_rng(0)
+    x, g, weight = rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), rng.normal(size=5)
+
+    def deviation(x: Any) -> Any:
+        return np.sqrt(x.var(1, keepdims=True) + 1e-5)
+
+    words = {"x": x, "g": g, "weight": weight, "deviation": deviation, "axis": 1,
+             "mean": lambda a, axis: a.mean(axis, keepdims=True),
+             "standardized": lambda x: (x - x.mean(1, keepdims=True)) / deviation(x)}
+    leaf, scale = (whygrad.tensor(a, requires_grad=True) for a in (x, weight))
+    whygrad.nn.functional.layer_norm(leaf, (5,), scale).backward(whygrad.tensor(g))
+    np.testing.assert_allclose(eval(whygrad.formula("layer_norm").rules["x"], words), leaf.grad.numpy())
+    assert whygrad.formula("layer_norm").rules["weight"] == "sum(g * standardized(x), all axes but axis)"
+
+
+def test_a_function_made_of_other_ops() -> None:
+    shown = str(whygrad.formula("cross_entropy"))
+    assert shown.startswith("cross_entropy is made of log_softmax and nll_loss:\n")
+    assert "d log_softmax / d x = g - exp(out) * sum(g" in shown
+    assert [part.name for part in whygrad.formula("conv2d").parts] == ["convolution"]
+    for name, rows in ink.MADE_OF.items():
+        assert set(rows) <= set(TABLE), name
 
 
 def test_of_a_tensor_or_a_node_with_its_shapes() -> None:

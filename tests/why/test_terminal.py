@@ -34,6 +34,7 @@ def test_a_pipe_gets_plain_text(script: Path) -> None:
     assert done.stderr.startswith(f"\nwhygrad [1 of 2] {script}:27: model.encoder[0].weight.grad\n")
     assert f"    cause: {script}:17 in forward: self.encoder(x).detach()\n" in done.stderr
     assert "\n  fix: " in done.stderr
+    assert "\n    line 17 becomes:\n              codes = self.encoder(x)\n" in done.stderr
 
 
 def test_a_terminal_gets_colours_and_the_expression_underlined(script: Path) -> None:

@@ -194,8 +194,42 @@ def write(row: Row, argument: str, known: dict[str, Any] | None = None) -> str:
     return _in_general(row, argument)
 
 
+def _back_through_standardized(g: str, over: str) -> str:
+    return f"({g} - mean({g}, {over}) - standardized(x) * mean({g} * standardized(x), {over})) / deviation(x)"
+
+
+# Rules that ask for the shape of x, or are long, and yet can be said shortly.
+# standardized(x) = (x - mean(x)) / deviation(x), deviation(x) = sqrt(var(x) + eps)
+IN_WORDS = {
+    ("layer_norm", "x"): _back_through_standardized("g * weight", "axis"),
+    ("layer_norm", "weight"): "sum(g * standardized(x), all axes but axis)",
+    ("layer_norm", "bias"): "sum(g, all axes but axis)",
+    ("batch_norm", "x"): _back_through_standardized("g * weight", "all axes but 1"),
+    ("batch_norm", "weight"): "sum(g * standardized(x), all axes but 1)",
+    ("batch_norm", "bias"): "sum(g, all axes but 1)",
+    ("group_norm", "x"): _back_through_standardized("g * weight", "each group"),
+    ("nll_loss", "x"): "-g * weight[target] at each target's class, 0 elsewhere; reduction='mean' divides by sum(weight[target])",
+    ("gelu", "x"): "g * (normal_cdf(x) + x * normal_density(x)); the tanh approximation has the derivative of its own formula",
+    ("embedding", "table"): "g added up in the rows that index names, 0 elsewhere; nothing in row padding_idx",
+    ("max_pool", "x"): "g where the largest element of a window was, 0 elsewhere",
+}
+
+# Functions of torch that are made of rows with other names.
+MADE_OF = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), ("convolution",)),
+    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), ("convolution_transpose",)),
+    **dict.fromkeys(("max_pool1d", "max_pool2d", "max_pool3d"), ("max_pool",)),
+    **dict.fromkeys(("avg_pool1d", "avg_pool2d", "avg_pool3d"), ("avg_pool",)),
+    "cross_entropy": ("log_softmax", "nll_loss"),
+    "scaled_dot_product_attention": ("matmul", "softmax"),
+}
+
+
 @cache
 def _in_general(row: Row, argument: str) -> str:
+    known_words = IN_WORDS.get((row.name, argument))
+    if known_words is not None:
+        return known_words
     rule = row.rules[argument]
     assert isinstance(rule, Rule)
     try:
@@ -284,6 +318,19 @@ class Formula:
     __repr__ = __str__
 
 
+class Composition:
+    """The formulas of the ops that a function of torch is made of."""
+
+    def __init__(self, name: str, rows: tuple[str, ...]) -> None:
+        self.name = name
+        self.parts = tuple([Formula(TABLE[row]) for row in rows])
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.name} is made of {' and '.join(part.name for part in self.parts)}:", *map(str, self.parts)])
+
+    __repr__ = __str__
+
+
 def known_of(node: Any) -> dict[str, Any]:
     """The options and shapes that a node of the graph has kept."""
     layout = node.layout
@@ -295,7 +342,7 @@ def known_of(node: Any) -> dict[str, Any]:
     return known
 
 
-def formula(op: Any) -> Formula:
+def formula(op: Any) -> Formula | Composition:
     """The derivatives of an op: `formula("mul")`, of a tensor that an op computed, or of its `grad_fn`.
 
     In a formula `g` is the gradient of the result, `out` the result, and the other names are the op's arguments.
@@ -310,9 +357,11 @@ def formula(op: Any) -> Formula:
                             f"not {'a leaf' if isinstance(op, Tensor) else type(op).__name__}")
         return Formula(node.layout.row, known_of(node))
     found = TABLE.get(op) or next((row for row in TABLE.values() if row.node == op), None)
+    if found is None and op in MADE_OF:
+        return Composition(op, MADE_OF[op])
     if found is None:
         import difflib
 
-        near = difflib.get_close_matches(op, TABLE, 3)
+        near = difflib.get_close_matches(op, [*TABLE, *MADE_OF], 3)
         raise ValueError(f"there is no op called {op!r}" + (f"; did you mean {' or '.join(map(repr, near))}?" if near else ""))
     return Formula(found)

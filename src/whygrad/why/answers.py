@@ -6,7 +6,7 @@ import html
 from dataclasses import dataclass, field
 from typing import Any
 
-from whygrad.why.places import Place
+from whygrad.why.places import Place, shortened
 
 _whygrad_internal_ = True
 
@@ -125,4 +125,7 @@ class Answer:
         lines += [f"    cause: {cause}: {cause.shown()}" for cause in told.causes]
         if told.fix:
             lines.append(f"  fix: {told.fix}")
+        edit = told.edit
+        for what, new in edit.changes() if edit is not None else ():
+            lines += [f"    {what}{':' if new else ''}", *(f"      {shortened(line)}" for line in new.splitlines())]
         return "\n".join(lines)

@@ -32,7 +32,8 @@ def told(cause: Cause, subject: str = "It was") -> Told | None:
     if found is None:
         return None
     if found is _KINDS["grad-mode-off"]:
-        found = found._replace(text=found.text + _switched(cause))
+        how, fix = _switched(cause)
+        found = found._replace(text=found.text + how, fix=fix or found.fix)
     text = found.text.format(subject=subject, at=at(cause.site), origin=at(cause.origin), detail=cause.detail)
     return Told(found.category, text, found.fix.format(detail=cause.detail))
 
@@ -43,17 +44,19 @@ def _is_sampling(cause: Cause) -> bool:
     return here is not None and cause.origin == cause.site and ".sample(" in here.expression
 
 
-def _switched(cause: Cause) -> str:
-    """How gradient recording was switched off, if the text tells."""
+def _switched(cause: Cause) -> tuple[str, str]:
+    """How gradient recording was switched off, if the text tells, and what to do about that."""
     here = place(cause.origin)
     line = "" if here is None else here.source_line.strip()
     if line.startswith("@"):
-        return " The decorator switches it off for the whole function."
+        return (" The decorator switches it off for the whole function.",
+                "remove the decorator from that function; keep no_grad for evaluation.")
     if "set_grad_enabled" in line and not line.startswith("with"):
-        return " Called as a function it stays off until it is switched on again: set_grad_enabled(False) was left on."
+        return (" Called as a function, set_grad_enabled(False) is left on until set_grad_enabled(True) takes it back.",
+                "call torch.set_grad_enabled(True) before the forward, or put the evaluation alone into `with torch.no_grad():`.")
     if line.startswith("with") and here is not None and "yield" in "".join(_block(here.file, here.line)):
-        return " The block is in a generator that is suspended at its yield, so it stays in force outside as well."
-    return ""
+        return " The block is in a generator that is suspended at its yield, so it stays in force outside as well.", ""
+    return "", ""
 
 
 def _block(file: str, line: int) -> list[str]:

@@ -32,7 +32,8 @@ def open_doors(watch: Any) -> list[Undo]:
     undo.append(_watch_data(watch))
     undo += [_watch_copy(watch, name, how) for name, how in COPYING.items() if hasattr(Tensor, name)]
     undo.append(_watch_module(watch, Module))
-    undo += [_wrap(Optimizer, "zero_grad", watch.zeroing), _wrap(Module, "load_state_dict", watch.loading)]
+    undo.append(_put(Optimizer, "__del__", lambda optimizer: watch.leaving(optimizer)))
+    undo.append(_wrap(Module, "load_state_dict", watch.loading))
     undo += [_watch_clipping(watch, nn_utils, name) for name in ("clip_grad_norm_", "clip_grad_value_")]
     return undo
 
@@ -44,7 +45,7 @@ COPYING = {"item": ".item()", "tolist": ".tolist()", "numpy": ".numpy()", "__flo
 
 def _put(owner: Any, name: str, new: Any) -> Undo:
     inherited = name not in vars(owner)
-    old = getattr(owner, name) if inherited else vars(owner)[name]
+    old = None if inherited else vars(owner)[name]
     setattr(owner, name, new)
     return lambda: delattr(owner, name) if inherited else setattr(owner, name, old)
 

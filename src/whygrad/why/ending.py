@@ -45,25 +45,6 @@ def _broadcast(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
         yield place(site), broadcast_words(found)
 
 
-def _never_stepped(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
-    """zero_grad and backward again and again, and never a step."""
-    stepped = {entry[1]() for entry in watch.step_log}
-    for optimizer, count in list(watch.zero_grad_calls.items()):
-        held = [p for group in optimizer.param_groups for p in group["params"]]
-        reached = [p for p in held if p._meta is not None and p._meta.watched is not None and p._meta.watched.reached > 1
-                   and p._counter[0] <= p._meta.watched_version and p._meta.reached_by is not None]
-        if optimizer in stepped or count < 2 or not reached:
-            continue
-        backward, made = reached[0]._meta.reached_by.site, vars(optimizer)["_site"]
-        yield place(backward), Explanation(
-            "the parameters never change", "step-missing",
-            f"The optimizer made {at(made)} is asked to clear gradients, and backward() computes them {at(backward)}, but its "
-            "step() is "
-            "never called: nothing applies them.", "call optimizer.step() after loss.backward().", places(backward, made),
-            symptom="no-update")
-        return
-
-
 def _modules() -> list[Any]:
     import gc
 
@@ -125,5 +106,5 @@ def _patched_root(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
             return
 
 
-_LOOKS = {"grad-accumulated": _never_cleared, "broadcast-loss": _broadcast, "step-missing": _never_stepped,
-          "not-in-optimizer": _not_held, "loss-requires-grad-patch": _patched_root, "": _never_reached}
+_LOOKS = {"grad-accumulated": _never_cleared, "broadcast-loss": _broadcast, "not-in-optimizer": _not_held,
+          "loss-requires-grad-patch": _patched_root, "": _never_reached}

@@ -70,7 +70,7 @@ def fingerprint(g: Any) -> Any:
 class Ledger:
     """Who has written a leaf's gradient since it was last cleared."""
 
-    __slots__ = ("applied", "cleared_times", "deposits", "first", "held", "origin", "reached", "total")
+    __slots__ = ("_sites", "again", "applied", "cleared_times", "deposits", "first", "held", "origin", "reached", "read", "total")
 
     # As many deposits are kept; `total` counts on.
     KEPT = 6
@@ -82,8 +82,12 @@ class Ledger:
         self.origin: Site | None = None
         self.total = 0
         self.cleared_times = 0
-        # How many backward passes have come here.
+        # How many backward passes have come here, and how many of their gradients the program has looked at.
         self.reached = 0
+        self.read = 0
+        # Whether two came from the same line: then it stands in a loop.
+        self.again = False
+        self._sites: set[Site] = set()
         # Whether an optimizer that holds the leaf has stepped, and the backward passes whose gradients it applied.
         self.held = False
         self.applied: set[int] = set()
@@ -105,7 +109,16 @@ class Ledger:
         self.deposits.append(deposit)
         self.total += 1
         self.reached += 1
+        self.again = self.again or deposit.backward.site in self._sites
+        if not self.again:
+            self._sites.add(deposit.backward.site)
         del self.deposits[:-self.KEPT]
+
+    def look(self) -> None:
+        """The program reads the gradient."""
+        if self.deposits:
+            self.read += not self.deposits[-1].reads
+            self.deposits[-1].reads += 1
 
     def step(self, has_gradient: bool) -> None:
         """An optimizer that holds the leaf has stepped."""

@@ -39,7 +39,9 @@ def describe_change(hook: Any, before: Any, after: Any) -> Change | None:
         if not isinstance(old, np.ndarray) or not isinstance(new, Tensor) or old.shape != new._array.shape:
             continue
         value = new._array
-        if np.array_equal(old, value, equal_nan=True) or _is_clipped(old, value):
+        if np.array_equal(old, value, equal_nan=True) or _is_clipped(old, value) or _is_repaired(old, value):
+            continue
+        if _is_clipped_by_norm(the_users(hook), old, value):
             continue
         return Change(the_users(hook), _name(the_users(hook)), _how(old, value))
     return None
@@ -49,6 +51,19 @@ def _is_clipped(old: np.ndarray, new: np.ndarray) -> bool:
     """Cut off at a bound on both sides: clipping, which is done on purpose."""
     bound = float(np.abs(new).max()) if new.size else 0.0
     return bound > 0 and np.allclose(np.clip(old, -bound, bound), new) and float(np.abs(old).max()) > bound
+
+
+def _is_repaired(old: np.ndarray, new: np.ndarray) -> bool:
+    """Only what was nan or infinite is another."""
+    fine = np.isfinite(old)
+    return not fine.all() and bool(fine.any()) and np.array_equal(old[fine], new[fine])
+
+
+def _is_clipped_by_norm(hook: Any, old: np.ndarray, new: np.ndarray) -> bool:
+    """Made shorter by a hook that asks for the norm."""
+    size, code = float(np.linalg.norm(old)), getattr(hook, "__code__", None)
+    share = float(np.linalg.norm(new)) / size if size else 1.0
+    return code is not None and "norm" in code.co_names and 0 < share < 1 and np.allclose(old * share, new)
 
 
 def _name(hook: Any) -> str:

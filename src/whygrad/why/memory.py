@@ -16,6 +16,7 @@ from whygrad.why.flow import COMPARING, Step, has_zero_operand, numbers_of, row_
 from whygrad.why.hooks_seen import describe_change, registration_key, the_users
 from whygrad.why.nonfinite import forward_origin
 from whygrad.why.rules.altered import is_suspicious
+from whygrad.why.usage import held_by, usage_of
 
 _whygrad_internal_ = True
 
@@ -53,8 +54,6 @@ class Memory:
         self.roots: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         # Every step: the number of the latest backward, the optimizer, the line.
         self.step_log: list[tuple[int, weakref.ref[Any], Any]] = []
-        self.zero_grad_calls: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        self.nodes_at_step: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self.samples: dict[Any, list[Sample]] = {}
         self._copies: dict[Any, Copy] = {}
         self._copies_at: dict[Any, int] = {}
@@ -162,14 +161,11 @@ class Memory:
     def after_step(self, optimizer: Any) -> None:
         if len(self.step_log) < MOST_STEPS:
             self.step_log.append((engine.count_backwards(), weakref.ref(optimizer), record.site()))
-        self.nodes_at_step[optimizer] = next_sequence_number()
-        for p in held_by(optimizer):
+        held = held_by(optimizer)
+        usage_of(optimizer).stepped(any(p._grad is not None for p in held), engine.count_backwards())
+        for p in held:
             if p._meta is not None and p._meta.watched is not None:
                 p._meta.watched.step(p._grad is not None)
-
-    @guarded
-    def zeroing(self, optimizer: Any, *args: Any) -> None:
-        self.zero_grad_calls[optimizer] = self.zero_grad_calls.get(optimizer, 0) + 1
 
     @guarded
     def loading(self, module: Any, *args: Any) -> None:
@@ -226,6 +222,11 @@ class Memory:
 
         return list(OPTIMIZERS)
 
+    def is_unchanged(self, p: Tensor) -> bool:
+        """True if nothing has written a leaf since the first backward reached it."""
+        written = self._data_writes.get(id(p._counter))
+        return p._counter[0] <= p.meta.watched_version and (written is None or written[0] is not p._counter)
+
     def holders(self, t: Tensor) -> list[Any]:
         """The optimizers that hold a tensor (of one that has stepped only a sign; it may be gone)."""
         if t._meta is not None and t._meta.watched is not None and t._meta.watched.held:
@@ -264,7 +265,3 @@ def _how_zeroed(node: Any, g: Any, edges: tuple[Any, ...], left: tuple[str, ...]
     from whygrad.why.zeroed import how_zeroed
 
     return how_zeroed(node, g, edges, left)
-
-
-def held_by(optimizer: Any) -> list[Any]:
-    return [p for group in optimizer.param_groups for p in group["params"]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import dis
 import io
 import itertools
 import linecache
@@ -103,8 +105,32 @@ def _resolve(code: CodeType, offset: int) -> Place:
     end_line = end_line or line
     expression = ""
     if column is not None and end_column is not None:
+        if offset >= 0 and dis.opname[code.co_code[offset]].startswith("STORE_"):
+            end_line, end_column = _end_of_assignment(code.co_filename, line, column) or (end_line, end_column)
         expression = _text_between(code.co_filename, line, end_line, column, end_column)
+        if end_line > line and expression.startswith(("with ", "async with ")):
+            end_line, end_column = _end_of_header(code.co_filename, line)
+            expression = _text_between(code.co_filename, line, end_line, column, end_column)
     return Place(code.co_filename, line, end_line, column or 0, end_column or 0, code.co_name, expression)
+
+
+def _end_of_assignment(file: str, line: int, column: int) -> tuple[int, int] | None:
+    """For Python `y[0] = 0` happens at `y[0]`; what is to be shown is the statement."""
+    from whygrad.why.source import statement_at
+
+    statement = statement_at(file, line, column)
+    if not isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign)) or statement.lineno != line:
+        return None
+    return (statement.end_lineno, statement.end_col_offset) if statement.end_lineno and statement.end_col_offset else None
+
+
+def _end_of_header(file: str, line: int) -> tuple[int, int]:
+    """Where the `with ...` ends whose block follows."""
+    for number, text in enumerate(source_lines(file)[line - 1:], line):
+        code = text.partition("#")[0].rstrip()
+        if code.endswith(":"):
+            return number, len(code[:-1].encode())
+    return line, 0
 
 
 def places(*sites: Site | Place | None) -> list[Place]:
@@ -121,7 +147,7 @@ def place_of_line(file: str, line: int, function: str = "") -> Place:
     """A place known by its line alone."""
     lines = source_lines(file)
     text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    return Place(file, line, line, 0, 0, function, text.partition("  #")[0])
+    return Place(file, line, line, 0, 0, function, text.partition("  #")[0].rstrip())
 
 
 def _text_between(file: str, line: int, end_line: int, column: int, end_column: int) -> str:

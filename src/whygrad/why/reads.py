@@ -8,18 +8,18 @@ from typing import Any
 
 from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd.node import row_node
+from whygrad.parameter import Parameter
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.flow import row_name
 from whygrad.why.places import Place, place, place_of_line, places
 from whygrad.why.question import Question
 from whygrad.why.rules import Doubtful, Verdict
-from whygrad.why.rules.untracked import no_history
+from whygrad.why.rules.untracked import copied, copy_feeding, no_history
 from whygrad.why.source import (
     called,
     expects_none,
     expression,
-    filters_trainable,
     inside_no_grad,
     is_asserted,
     is_guard,
@@ -27,11 +27,13 @@ from whygrad.why.source import (
     statement_at,
     statements,
     subject_of,
+    thaws,
     value_of,
 )
 
 _whygrad_internal_ = True
 
+UNTRACKED = "requires_grad is False, although it was computed from tensors that require grad"
 # Functions whose results nobody expects to be differentiable.
 _EVALUATING = re.compile(r"eval|valid|test|predict|infer|sampl|metric|accura|report|log|generate", re.IGNORECASE)
 
@@ -42,14 +44,33 @@ def needs_no_answer(question: Question, verdict: Verdict) -> bool:
     if told.symptom != "none":
         return False
     read = question.read
-    if is_guard(read) or is_asserted(read):
+    # An intermediate has no gradient whatever is asked before.
+    if (is_guard(read) and told.category not in ("non-leaf-no-retain", "leaf-replaced")) or is_asserted(read):
         return True
     if told.category == "returned-not-stored" and expects_none(read):
+        return True
+    if told.category == "grad-cleared" and expects_none(read) and _was_applied(question):
+        return True
+    if told.category == "frozen" and _optimises_an_input(question):
         return True
     # `all(p.grad is None for p in target.parameters())`: nobody trains these anyway.
     if not question.watch.optimizers() or question.watch.holders(question.t):
         return False
     return expects_none(read) or (told.category in ("frozen", "grad-mode-off", "detach") and _left_alone(question))
+
+
+def _was_applied(q: Question) -> bool:
+    """A step used the gradient before it was cleared."""
+    return q.ledger is not None and bool(q.ledger.deposits) and q.ledger.deposits[-1].applied
+
+
+def _optimises_an_input(q: Question) -> bool:
+    """The model is a constant as a whole, and the gradient is wanted of something else: an image, a latent code."""
+    latest = next((trace for trace in q.watch.latest_first() if trace.stores), None)
+    leaves = [] if latest is None else list(latest.leaves)
+    if q.owner is None or not leaves or any(isinstance(leaf, Parameter) for leaf in leaves):
+        return False
+    return q.watch.module_attribute(q.t) is None and not any(p.requires_grad for p in q.owner.module.parameters())
 
 
 def _left_alone(q: Question) -> bool:
@@ -61,28 +82,67 @@ def _left_alone(q: Question) -> bool:
         return False  # that backward trains nothing else either
     if not any(q.watch.holders(p) for p in q.owner.module.parameters()):
         return True
-    # Part of a model whose other part is trained. An optimizer of whatever requires grad says nothing of the intention.
-    return not q.t.requires_grad and q.read is not None and not filters_trainable(q.read.file)
+    if q.t.requires_grad or q.read is None:
+        return False
+    # Part of a model whose other part is trained: on purpose, unless the program also thaws, and asks for just this one.
+    return isinstance(expression(subject_of(q.read)), ast.Name) or not thaws(q.read.file)
 
 
 def not_tracked(q: Question) -> list[Verdict]:
     """`requires_grad` is False (or `grad_fn` None) although what it was computed from requires grad."""
+    if (q.t._meta is not None and q.t._meta.switched_at is not None) or q.t.requires_grad:
+        return []
     cause = next((c for c in q.t._cause if c.kind not in ("created", "frozen")), None)
-    if cause is None or (q.t._meta is not None and q.t._meta.switched_at is not None) or q.t.requires_grad:
+    if cause is None:
+        return _made_of_copies(q)
+    if cause.kind not in ("detach", "grad-mode-off"):
+        answer = no_history(q, UNTRACKED, "not-tracked")
+        if cause.kind == "no-create-graph":
+            return [_unless_only_looked_at(q, answer, cause)]
+        return [_unless_trained(q, answer, cause.behind) if cause.kind == "non-differentiable-op" else answer]
+    sight = _in_plain_sight(q, cause)
+    if sight == "whole":
         return []
-    if cause.kind in ("detach", "grad-mode-off") and _in_plain_sight(q, cause):
-        return []
-    answer = no_history(q, "requires_grad is False, although it was computed from tensors that require grad", "not-tracked")
-    if cause.kind not in ("detach", "grad-mode-off") or q.watch.live or not _is_scoped(cause):
-        return [answer]
-    behind = [reference for reference in cause.behind if isinstance(reference(), Tensor)]
+    answer = no_history(q, UNTRACKED, "not-tracked")
+    if sight == "part":
+        # A target is computed like this; a program that trains nothing has none.
+        return [] if q.watch.live else [Doubtful(answer, lambda: not q.watch.latest_first())]
+    return [answer] if not _is_scoped(cause) else [_unless_trained(q, answer, cause.behind)]
+
+
+def _unless_only_looked_at(q: Question, answer: Explanation, cause: Any) -> Verdict:
+    """The norm of a gradient that an optimizer applies is a number to look at, as long as it enters no loss."""
+    made = place(cause.site)
+    if q.watch.live or made is None or "backward(" not in made.expression:
+        return answer
+
+    def is_part_of_a_loss() -> bool:
+        return any(cause in causes for trace in q.watch.latest_first() for step in trace.steps for causes in step.node.cuts or ())
+
+    return Doubtful(answer, lambda: not q.watch.step_log or is_part_of_a_loss())
+
+
+def _made_of_copies(q: Question) -> list[Verdict]:
+    """torch.tensor(a.tolist()): the numbers of a tensor that requires grad, in a new one."""
+    for cause in q.t._cause:
+        made = place(cause.site)
+        copy = copy_feeding(q.watch, made) if cause.kind == "created" else None
+        if copy is not None and made is not None:
+            return [_unless_trained(q, copied(copy, UNTRACKED, "not-tracked", [made]), copy.behind)]
+    return []
+
+
+def _unless_trained(q: Question, answer: Explanation, references: tuple[Any, ...]) -> Verdict:
+    """What is trained all the same is detached, evaluated without gradients, or copied, on purpose."""
+    if q.watch.live:
+        return answer
+    behind = [reference for reference in references if isinstance(reference(), Tensor)]
 
     def cut_off_for_good() -> bool:
-        """What is trained all the same is detached, or evaluated without gradients, on purpose."""
         leaves = [leaf for leaf in [reference() for reference in behind] if leaf is not None]
         return not leaves or any(leaf._meta is None or leaf._meta.reached_by is None for leaf in leaves)
 
-    return [Doubtful(answer, cut_off_for_good)]
+    return Doubtful(answer, cut_off_for_good)
 
 
 def _is_scoped(cause: Any) -> bool:
@@ -91,23 +151,25 @@ def _is_scoped(cause: Any) -> bool:
     return switched is None or switched.source_line.strip().startswith(("with ", "@", "async with"))
 
 
-def _in_plain_sight(q: Question, cause: Any) -> bool:
-    """The tensor is the very result of a detach() or of a no_grad block, and not of something computed later."""
+def _in_plain_sight(q: Question, cause: Any) -> str:
+    """"whole": the tensor is the very result of a detach() or of a no_grad block; "part": its expression has one inside."""
     made, read = place(cause.site), q.read
     if made is None or read is None:
-        return False
+        return ""
     if inside_no_grad(read.file, read.line):
-        return True
+        return "whole"
     subject = subject_of(read)
     statement = last_assignment(read.file, subject, read.line) if subject else None
     value = value_of(statement) if statement is not None else expression(subject)
     if cause.kind == "grad-mode-off" and isinstance(value, ast.Call) and _EVALUATING.search(called(value)):
-        return True
+        return "whole"
     if statement is None:
-        return cause.kind == "detach" and made.line == read.line
+        return "whole" if cause.kind == "detach" and made.line == read.line else ""
     if cause.kind == "grad-mode-off":
-        return inside_no_grad(read.file, statement.lineno)
-    return any(word in ast.unparse(value) for word in ("detach", ".data", "Variable")) if value is not None else False
+        return "whole" if inside_no_grad(read.file, statement.lineno) else ""
+    if value is None or not any(word in ast.unparse(value) for word in ("detach", ".data", "Variable")):
+        return ""
+    return "part" if isinstance(value, (ast.BinOp, ast.UnaryOp)) else "whole"
 
 
 def still_tracked(q: Question) -> list[Verdict]:

@@ -194,11 +194,14 @@ def expects_none(read: Place | None) -> bool:
         _compares_with_none(n, read, ast.Is) for n in ast.walk(statement))
 
 
-def filters_trainable(file: str) -> bool:
-    """True if the text picks out what requires grad: `[p for p in model.parameters() if p.requires_grad]`."""
+def thaws(file: str) -> bool:
+    """True if the text switches requires_grad on somewhere: `p.requires_grad = True`, `head.requires_grad_()`."""
     for node in ast.walk(tree(file) or ast.Module([], [])):
-        tests = node.ifs if isinstance(node, ast.comprehension) else [node.body] if isinstance(node, ast.Lambda) else []
-        if any(isinstance(n, ast.Attribute) and n.attr == "requires_grad" for test in tests for n in ast.walk(test)):
+        switch = node.value if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Attribute) and t.attr == "requires_grad" for t in node.targets) else None
+        if isinstance(node, ast.Call) and called(node) == "requires_grad_":
+            switch = node.args[0] if node.args else ast.Constant(True)
+        if switch is not None and not (isinstance(switch, ast.Constant) and not switch.value):
             return True
     return False
 

@@ -27,7 +27,7 @@ STYLES = {
     CUT: ("#555b66", "#a9b0bc", "6 5", "cut off"),
     FROZEN: ("#2a9d8f", "#63cfc2", "1 3", "frozen"),
     NOTHING: ("#a3a8b0", "#6c737e", "", "no gradient came here"),
-    UNKNOWN: ("#7b818b", "#8d95a1", "", "no backward yet"),
+    UNKNOWN: ("#7b818b", "#8d95a1", "", "not measured"),
 }
 MARGIN = 24.0
 
@@ -36,15 +36,12 @@ place = functools.lru_cache(maxsize=4096)(resolve)
 
 
 class Drawing:
-    """A picture of a graph. Shows itself in a notebook; `str()` is the SVG text, `save()` writes it to a file."""
+    """A picture of a graph. Shows itself in a notebook; `svg` is its text, `save()` writes it to a file."""
 
     def __init__(self, svg: str, ops: int) -> None:
         self.svg = svg
         # How many operations are drawn.
         self.ops = ops
-
-    def __str__(self) -> str:
-        return self.svg
 
     def __repr__(self) -> str:
         return f"<drawing of {self.ops} operations; .save('graph.svg') writes it to a file>"

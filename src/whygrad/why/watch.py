@@ -7,7 +7,6 @@ engine's walk. Nothing of it is there unless a program is run under it.
 from __future__ import annotations
 
 import itertools
-import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -25,7 +24,8 @@ from whygrad.why.places import place, places
 from whygrad.why.question import Question
 from whygrad.why.reads import needs_no_answer, not_tracked, still_tracked
 from whygrad.why.rules import Doubtful, Verdict, settle
-from whygrad.why.rules.optimizing import clip_misplaced, useless_step
+from whygrad.why.rules.optimizing import clip_misplaced, never_stepped, useless_step, was_reached
+from whygrad.why.usage import held_by, usage_of
 
 _whygrad_internal_ = True
 
@@ -50,8 +50,8 @@ class Watch(Memory):
         self._asked: dict[Any, int] = {}
         self._fine: dict[Any, int] = {}
         self._doubtful: list[tuple[Any, int, list[Verdict]]] = []
-        # Of each optimizer the first step that could not change anything.
-        self._useless: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        # What is to be said of optimizers, each line once.
+        self._of_optimizers: dict[Any, tuple[Any, Explanation, int]] = {}
 
     @property
     def live(self) -> bool:
@@ -79,7 +79,9 @@ class Watch(Memory):
             explanation = settle(found)
             if explanation is not None and explanation.category != "ok":
                 self._tell(where, explanation, moment)
-        for where, explanation, moment in list(self._useless.values()):
+        for optimizer in self.optimizers():
+            self.leaving(optimizer)
+        for where, explanation, moment in self._of_optimizers.values():
             if not self._is_told(explanation):
                 self._tell(where, explanation, moment)
         for where, explanation in ending.what_nobody_read(self):
@@ -117,8 +119,8 @@ class Watch(Memory):
                 state(value._array) == "fine"):
             return  # a line in a loop, where all has been well for long and still is
         found = verdicts_on(question)
-        if ledger is not None and ledger.deposits and value is not None:
-            ledger.deposits[-1].reads += 1
+        if ledger is not None and value is not None:
+            ledger.look()
         if not found:
             self._fine[site] = self._fine.get(site, 0) + 1
         elif not needs_no_answer(question, found[0]):
@@ -126,10 +128,27 @@ class Watch(Memory):
 
     @guarded
     def before_step(self, optimizer: Any) -> None:
-        if optimizer not in self._useless:
+        usage = usage_of(optimizer)
+        if not usage.useful and usage.useless is None:
             told = useless_step(self, optimizer)
             if told is not None:
-                self._useless[optimizer] = _here(), told, self._moment()
+                usage.useless = _here(), told, self._moment()
+
+    @guarded
+    def leaving(self, optimizer: Any) -> None:
+        """An optimizer goes, or the program has ended: has it ever changed anything?"""
+        usage = usage_of(optimizer)
+        if usage.useful:
+            return
+        if usage.useless is not None:
+            where, told, moment = usage.useless
+            if told.category == "grad-cleared" or not was_reached(held_by(optimizer)):
+                self._of_optimizers.setdefault((where, told.category), (where, told, moment))
+        elif usage.nodes is None:
+            missing = never_stepped(self, optimizer)
+            if missing is not None:
+                where = missing.causes[0] if missing.causes else None
+                self._of_optimizers.setdefault((where, missing.category), (where, missing, self._moment()))
 
     @guarded
     def clipping(self, parameters: Any, *args: Any) -> None:

@@ -48,6 +48,7 @@ MENDERS: dict[str, Callable[[Case], Iterator[Changes]]] = {
     "hook-modified": values.without_the_hook,
     "missing-detach": values.detach_target,
     "step-missing": passes.step,
+    "no-backward": passes.differentiate,
     "returned-not-stored": passes.store,
     "clip-misplaced": passes.clip_before_step,
     "non-leaf-requires-grad": leaves.detach_instead,

@@ -17,7 +17,8 @@ DETACHING = {"detach", "detach_"}
 COPYING_OUT = {"item", "tolist", "numpy", "float", "int"}
 COPYING_IN = {"tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor", "asarray", "DoubleTensor"}
 INTEGER_CASTS = {"long", "int", "bool", "short", "byte"}
-SAME_IN_TORCH = {"exp", "log", "sqrt", "sin", "cos", "tanh", "abs", "mean", "sum", "maximum", "minimum", "log1p", "square"}
+SAME_IN_TORCH = {"exp", "log", "sqrt", "sin", "cos", "tanh", "abs", "mean", "sum", "maximum", "minimum", "log1p", "square",
+                 "clip"}
 
 
 def undetach(case: Case) -> Iterator[Changes]:
@@ -26,7 +27,7 @@ def undetach(case: Case) -> Iterator[Changes]:
     if cut is None:
         return
     own = [t for t in assigned(cut.statement) if case.tensor is not None and same(t, case.tensor)]
-    if own and isinstance(cut.statement, ast.Assign):
+    if own and isinstance(cut.statement, ast.Assign) and case.told.symptom != "not-tracked":
         # `w = (w - lr * g).detach()`: the name is to be a leaf, and only forgot to say so.
         yield Changes(cut.source).suffix(cut.statement.value, ".requires_grad_()")
     changes = Changes(cut.source)
@@ -42,8 +43,9 @@ def remove_detach(changes: Changes, cut: Spot) -> bool:
                 changes.replace(node, changes.source.text(node.args[0]))
             elif isinstance(node.func, ast.Attribute):
                 statement = changes.source.parents.get(node)
-                if isinstance(statement, ast.Expr):
-                    changes.delete(statement)
+                if isinstance(statement, ast.Expr) or (isinstance(statement, ast.Assign) and len(statement.targets) == 1
+                                                       and same(statement.targets[0], node.func.value)):
+                    changes.delete(statement)  # `h.detach_()`, or `h = h.detach()`
                     return True
                 changes.drop_suffix(node.func, _with_requires_grad(changes.source, node))
             return True
@@ -121,11 +123,10 @@ def _kept(changes: Changes, node: ast.Call, cut: Spot) -> str | None:
             return None
         return f"{name}.stack([{', '.join(_bare(source, e) for e in given.elts)}])"
     if isinstance(given, (ast.ListComp, ast.GeneratorExp)):
-        text = source.text(given)
-        inner = _bare(source, given.elt)
-        rest = source.between(end(given.elt), end(given))
-        opening = source.between(start(given), start(given.elt))
-        return f"{name}.stack({opening}{inner}{rest})" if text else None
+        over = given.generators[0].iter
+        opening, middle, closing = (source.between(*two) for two in (
+            (start(given), start(given.elt)), (end(given.elt), start(over)), (end(over), end(given))))
+        return f"{name}.stack({opening}{_bare(source, given.elt)}{middle}{_bare(source, over)}{closing})"
     if isinstance(given, (ast.Name, ast.Attribute)) and is_list(source, given, node):
         for call in ast.walk(source.scope(node)):
             if isinstance(call, ast.Call) and called(call) == "append" and receiver(call) is not None and call.args and (
@@ -151,8 +152,9 @@ def _bare(source: Source, node: ast.expr) -> str:
             inner = receiver(inner)
         elif isinstance(inner.func, ast.Name) and inner.func.id in ("float", "int") and len(inner.args) == 1:
             inner = inner.args[0]
-        elif called(inner) in SAME_IN_TORCH and root(inner.func) in ("np", "numpy", "math") and len(inner.args) == 1:
-            return f"{module_name(source, 'torch')}.{called(inner)}({_bare(source, inner.args[0])})"
+        elif called(inner) in SAME_IN_TORCH and root(inner.func) in ("np", "numpy", "math") and inner.args:
+            given = [*[_bare(source, a) for a in inner.args], *[source.text(k) for k in inner.keywords]]
+            return f"{module_name(source, 'torch')}.{called(inner)}({', '.join(given)})"
         else:
             break
     return source.text(inner) if inner is not None else source.text(node)
@@ -221,6 +223,10 @@ def _switch_back(case: Case, source: Source, call: ast.Call) -> Iterator[Changes
             changes.delete(statement)
         yield changes
     computed = case.causes[0]
+    later = [n for n in source.walk(function) if called(n) == "set_grad_enabled" and start(n) > start(computed.node)
+             and source.scope(n) is function]
+    if later and call.args:  # it was taken back, but too late
+        yield Changes(source).replace(call.args[0], "True")
     if computed.source is source and source.scope(computed.node) is source.tree and computed.node is not call:
         outermost = computed.statement
         for outer in source.above(computed.statement):
@@ -241,10 +247,30 @@ def surrogate(case: Case) -> Iterator[Changes]:
                 yield Changes(source).span(end(node.func.value), end(node.func), ".rsample")
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in INTEGER_CASTS:
                 yield Changes(source).drop_suffix(node.func, node)
-        yield from _cross_entropy(case, cut)
+        yield from _cross_entropy(cut)
+        yield from _softened(cut)
 
 
-def _cross_entropy(case: Case, cut: Spot) -> Iterator[Changes]:
+def _softened(cut: Spot) -> Iterator[Changes]:
+    """`(p > 0.5).float()` counts; the probability itself can be trained, and a score becomes one by sigmoid."""
+    source, compared = cut.source, cut.node
+    if not isinstance(compared, ast.Compare) or len(compared.ops) != 1:
+        return
+    left, right = compared.left, compared.comparators[0]
+    if isinstance(compared.ops[0], (ast.Lt, ast.LtE)):
+        left, right = right, left
+    elif not isinstance(compared.ops[0], (ast.Gt, ast.GtE)):
+        return
+    changes = Changes(source)
+    bound = binding_before(source, left, compared) if isinstance(left, ast.Name) else None
+    is_share = called(left if bound is None or bound.value is None else bound.value) in ("sigmoid", "softmax")
+    text = source.text(left) if is_share else f"{torch(changes)}.sigmoid({source.text(left)} - {source.atom(right)})"
+    cast = source.parents.get(compared)
+    whole = source.parents.get(cast) if isinstance(cast, ast.Attribute) and cast.attr in ("float", "double") else None
+    yield changes.replace(whole if isinstance(whole, ast.Call) else compared, text)
+
+
+def _cross_entropy(cut: Spot) -> Iterator[Changes]:
     """`(logits.argmax(1) != y).float().mean()` counts errors; cross_entropy(logits, y) is what one trains on."""
     source = cut.source
     argmax = next((n for n in ast.walk(cut.statement) if called(n) == "argmax"), None)
@@ -290,7 +316,12 @@ def unwrap(case: Case) -> Iterator[Changes]:
         return
     for node in _outermost_first(cut):
         if isinstance(node, ast.Call) and called(node) == "Parameter" and node.args:
-            yield Changes(cut.source).replace(node, cut.source.text(node.args[0]))
+            changes = Changes(cut.source).replace(node, cut.source.text(node.args[0]))
+            for target in assigned(cut.statement):
+                if isinstance(target, ast.Attribute) and root(target) != "self":
+                    # A module takes a plain tensor only when the parameter of that name is gone.
+                    changes.before(cut.statement, f"del {cut.source.text(target)}")
+            yield changes
             return
 
 
@@ -298,17 +329,18 @@ def without_the_patch(case: Case) -> Iterator[Changes]:
     """`loss.requires_grad = True` goes, and the cut that it hid is mended."""
     if not case.causes:
         return
-    patch, *cuts = case.causes
-    for cut in cuts:
-        if cut.source is not patch.source:
-            continue
-        changes = Changes(cut.source)
-        if not mend_cut(changes, cut):
-            continue
-        by_call = isinstance(patch.statement, ast.Expr) and called(patch.statement.value) == "requires_grad_"
-        if patch.statement is not cut.statement and (by_call or isinstance(patch.statement, ast.Assign)):
-            changes.delete(patch.statement)
-        yield changes
+    patch, *others = case.causes
+    cuts = [cut for cut in others if cut.source is patch.source]
+    by_call = isinstance(patch.statement, ast.Expr) and called(patch.statement.value) == "requires_grad_"
+    goes = by_call or isinstance(patch.statement, ast.Assign)
+    # A number that left in one place may have been made a tensor in another: both at once first.
+    for some in ([cuts] if len(cuts) > 1 else []) + [[cut] for cut in cuts]:
+        changes = Changes(patch.source)
+        connected = [mend_cut(changes, cut) for cut in some]
+        for mended in [changes] if all(connected) else [*_cross_entropy(some[0]), *_softened(some[0])]:
+            if goes and all(patch.statement is not cut.statement for cut in some):
+                mended.delete(patch.statement)
+            yield mended
 
 
 def mend_cut(changes: Changes, cut: Spot) -> bool:

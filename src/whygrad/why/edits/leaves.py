@@ -27,7 +27,9 @@ _whygrad_internal_ = True
 def retain(case: Case) -> Iterator[Changes]:
     """Call retain_grad() where the tensor gets its name, or before backward."""
     made = case.cause
-    if made is not None:
+    if made is not None and _is_after_backward(case, made):
+        yield from _retain_as_it_was_stored(case, made)
+    elif made is not None:
         targets, wanted = assigned(made.statement), case.tensor
         whole = len(targets) == 1 and getattr(made.statement, "value", None) is made.node
         for target in targets:
@@ -35,6 +37,20 @@ def retain(case: Case) -> Iterator[Changes]:
                 yield Changes(made.source).after(made.statement, f"{ast.unparse(target)}.retain_grad()")
     yield from _retain_before_backward(case)
     yield from _retain_where_stored(case)
+
+
+def _is_after_backward(case: Case, made: Spot) -> bool:
+    back, source = case.backward, made.source
+    if back is None or back.source is not source or source.loop(made.node) is not None:
+        return False
+    return source.sibling(back.statement, made.statement) is not None and start(back.statement) < start(made.statement)
+
+
+def _retain_as_it_was_stored(case: Case, made: Spot) -> Iterator[Changes]:
+    """`z = acts["conv"]` comes after the backward: `acts["conv"].retain_grad()` before it."""
+    back, value = case.backward, getattr(made.statement, "value", None)
+    if back is not None and isinstance(value, (ast.Subscript, ast.Attribute, ast.Name)):
+        yield Changes(made.source).before(back.statement, f"{made.source.text(value)}.retain_grad()")
 
 
 def _retain_where_stored(case: Case) -> Iterator[Changes]:
@@ -175,6 +191,13 @@ def _attribute_asked(case: Case, attribute: str) -> Iterator[Changes]:
                 if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{attribute}":
                     yield from _asked_at(source, node.targets[0], Binding(node, node.value))
                     return
+                if isinstance(node, ast.Expr) and called(node.value) == "register_buffer" and isinstance(node.value, ast.Call):
+                    given = node.value.args
+                    if len(given) > 1 and isinstance(given[0], ast.Constant) and given[0].value == attribute:
+                        changes = Changes(source)
+                        nn = torch(changes, "torch.nn")
+                        yield changes.replace(node, f"self.{attribute} = {nn}.Parameter({source.text(given[1])})")
+                        return
 
 
 def _in_module_class(source: Source, node: ast.AST) -> bool:

@@ -106,6 +106,23 @@ def allow_unused(case: Case) -> Iterator[Changes]:
     call = backward_call(case.read)
     if case.read is not None and call is not None and called(call) == "grad" and "Error" in case.headline:
         yield Changes(case.read.source).set_keyword(call, "allow_unused", "True")
+    yield from _add_forgotten_losses(case)
+
+
+def _add_forgotten_losses(case: Case) -> Iterator[Changes]:
+    """A loss that was computed, and never used."""
+    back, call = case.backward, backward_call(case.backward)
+    loss = receiver(call) if call is not None and called(call) == "backward" else None
+    if back is None or not isinstance(loss, ast.Name):
+        return
+    source = back.source
+    above = [s for s in statements_in(source, source.scope(back.node)) if end(s) < start(back.statement)]
+    used = loaded(source.scope(back.node))
+    for statement in above:
+        for target in assigned(statement):
+            forgotten = isinstance(target, ast.Name) and target.id not in used and any(w in target.id.lower() for w in LOSS_WORDS)
+            if forgotten:
+                yield Changes(source).replace(loss, f"({loss.id} + {source.text(target)})")
 
 
 def clear_before(case: Case) -> Iterator[Changes]:
@@ -192,6 +209,16 @@ def step(case: Case) -> Iterator[Changes]:
     if back is not None:
         for optimizer in made:
             yield Changes(back.source).after(back.statement, f"{ast.unparse(optimizer)}.step()")
+
+
+def differentiate(case: Case) -> Iterator[Changes]:
+    """A loss is computed, and step() is called without a backward."""
+    stepping = case.read
+    block = [] if stepping is None else stepping.source.block(stepping.statement)
+    losses = [t for s in block if stepping is not None and start(s) < start(stepping.statement) for t in assigned(s)
+              if any(word in ast.unparse(t).lower() for word in LOSS_WORDS)]
+    if stepping is not None and losses:
+        yield Changes(stepping.source).before(stepping.statement, f"{ast.unparse(losses[-1])}.backward()")
 
 
 def store(case: Case) -> Iterator[Changes]:
@@ -296,9 +323,11 @@ def _starts_as_tensor(source: Source, loop: ast.AST, name: ast.expr) -> bool:
 
 
 def _is_part(source: Source, node: ast.expr) -> bool:
-    """True for the `h` in `h.shape` and for the name of a function that is called."""
+    """True for the `h` in `h.shape` and for the name of a function that is called; not for that in `h.expand(2)`."""
     parent = source.parents.get(node)
-    return isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Call) and parent.func is node)
+    if isinstance(parent, ast.Attribute):
+        return not isinstance(source.parents.get(parent), ast.Call)
+    return isinstance(parent, ast.Call) and parent.func is node
 
 
 def _detach_carried_by_a_function(source: Source, freed: Spot | None) -> Iterator[Changes]:
@@ -331,15 +360,17 @@ def _compute_anew(source: Source, loop: ast.AST, read: Spot, freed: Spot | None)
     loss = receiver(call) if call is not None else None
     if loss is None or not isinstance(loop, Loop):
         return
-    above = [s for s in source.block(loop) if end(s) < start(loop) and isinstance(s, ast.Assign)]
+    around = [s for s in (loop, *source.above(loop)) if isinstance(s, ast.stmt) and source.scope(s) is source.scope(loop)]
+    above = sorted([s for outer in around for s in source.block(outer) if end(s) < start(outer) and isinstance(s, ast.Assign)],
+                   key=start)
     inside = [s for s in statements_in(source, source.scope(loop)) if loop in source.above(s)]
-    wanted = {name for s in inside if start(s) <= start(read.statement) for name in _loaded(s)}
+    wanted = {name for s in inside if start(s) <= start(read.statement) for name in loaded(s)}
     chosen: list[ast.Assign] = []
     for statement in reversed(above):
         names = {ast.unparse(t) for t in assigned(statement)}
-        if names & wanted and _is_forward(source, statement):
+        if names & wanted and is_forward(source, statement):
             chosen.insert(0, statement)
-            wanted |= _loaded(statement)
+            wanted |= loaded(statement)
     if chosen:
         changes = Changes(source)
         for statement in chosen:
@@ -348,11 +379,11 @@ def _compute_anew(source: Source, loop: ast.AST, read: Spot, freed: Spot | None)
         yield changes
 
 
-def _loaded(node: ast.AST) -> set[str]:
+def loaded(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
-def _is_forward(source: Source, statement: ast.Assign) -> bool:
+def is_forward(source: Source, statement: ast.Assign) -> bool:
     """A computation, not the making of a model, of data or of an optimizer."""
     value = statement.value
     if isinstance(value, (ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Name)) or makes_leaf(value):

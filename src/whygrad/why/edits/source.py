@@ -82,6 +82,11 @@ class Source:
                 return value
         return [statement]
 
+    def sibling(self, node: ast.AST, of: ast.stmt) -> ast.stmt | None:
+        """What stands around a node (or it is) in the block of a statement."""
+        block = self.block(of)
+        return next((s for s in (node, *self.above(node)) if isinstance(s, ast.stmt) and s in block), None)
+
     def text(self, node: ast.AST) -> str:
         return self.between(start(node), end(node))
 

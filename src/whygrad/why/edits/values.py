@@ -122,9 +122,18 @@ def with_a_slope(case: Case) -> Iterator[Changes]:
     """A dead relu gets a slope; rounding passes the gradient straight through; sampling is done from outside."""
     if "hinge is satisfied" in case.told.text:
         return  # it is flat there on purpose
+    if "dropout" in case.told.text:
+        yield from _drop_less(case)
+        return
     for cause in case.causes:
         source = cause.source
         for node in ast.walk(cause.node):
+            if called(node) == "softmax" and isinstance(node, ast.Call) and "single element" in case.told.text:
+                changes = Changes(source)
+                x = receiver(node) if not is_function(source, node) else node.args[0] if node.args else None
+                if x is not None:
+                    yield changes.replace(node, f"{torch(changes)}.sigmoid({source.text(x)})")
+                return
             if called(node) == "relu" and isinstance(node, ast.Call):
                 changes = Changes(source)
                 functional = torch(changes, "torch.nn.functional")
@@ -139,13 +148,25 @@ def with_a_slope(case: Case) -> Iterator[Changes]:
                 return
             if isinstance(node, ast.Call) and called(node) in STRAIGHT_THROUGH:
                 x = node.args[0] if node.args else receiver(node)
-                if isinstance(x, SIMPLE):
-                    text = source.text(x)
-                    yield Changes(source).replace(node, f"({text} + ({source.text(node)} - {text}).detach())")
+                if x is not None and not any(isinstance(n, ast.Call) for n in ast.walk(x)):
+                    whole, once = source.text(x), source.atom(x)
+                    yield Changes(source).replace(node, f"({whole} + ({source.text(node)} - {once}).detach())")
                 return
         layers = [n for n in source.walk() if isinstance(n, ast.Call) and called(n) == "ReLU"]
         if "relu" in case.told.text.lower() and len(layers) == 1 and isinstance(layers[0].func, ast.Attribute):
             yield Changes(source).replace(layers[0].func, f"{source.text(layers[0].func.value)}.LeakyReLU")
+
+
+def _drop_less(case: Case) -> Iterator[Changes]:
+    """`Dropout(1.0)` -> `Dropout(0.5)`"""
+    for source in dict.fromkeys(cause.source for cause in case.causes):
+        for node in source.walk():
+            if isinstance(node, ast.Call) and "dropout" in called(node).lower():
+                given = keyword(node, "p")
+                values = [given.value] if given is not None else node.args
+                for p in values:
+                    if isinstance(p, ast.Constant) and p.value == 1:
+                        yield Changes(source).replace(p, "0.5")
 
 
 def hold(case: Case) -> Iterator[Changes]:
@@ -264,11 +285,21 @@ def complete_backward(case: Case) -> Iterator[Changes]:
     """A custom backward that forgets to return, or returns too few gradients."""
     files = [s.source for s in (*case.causes, case.read) if s is not None]
     for source in dict.fromkeys(files):
+        yield from _applied(case, source)
         for definition in _functions_meant(case, source):
             methods = {m.name: m for m in definition.body if isinstance(m, ast.FunctionDef)}
             forward, backward = methods.get("forward"), methods.get("backward")
             if forward is not None and backward is not None:
                 yield from _complete(case, source, forward, backward)
+
+
+def _applied(case: Case, source: Source) -> Iterator[Changes]:
+    """`F.forward(None, x)` -> `F.apply(x)`"""
+    names = {d.name for d in _functions_meant(case, source)}
+    for call in source.walk():
+        if isinstance(call, ast.Call) and called(call) == "forward" and (root(call.func) in names) and call.args:
+            rest = ", ".join(source.text(a) for a in (*call.args[1:], *call.keywords))
+            yield Changes(source).replace(call, f"{root(call.func)}.apply({rest})")
 
 
 def _functions_meant(case: Case, source: Source) -> list[ast.ClassDef]:
@@ -307,13 +338,31 @@ def _complete(case: Case, source: Source, forward: ast.FunctionDef, backward: as
 def without_the_hook(case: Case) -> Iterator[Changes]:
     """A hook was left registered."""
     hook = case.cause
-    if hook is None:
+    if hook is None or _does_more(hook):
         return
-    if isinstance(hook.statement, ast.Expr):
+    if isinstance(hook.statement, ast.FunctionDef):
+        for decorator in hook.statement.decorator_list:
+            if "hook" in ast.unparse(decorator) and decorator.lineno == decorator.end_lineno:
+                yield Changes(hook.source).delete_line(decorator.lineno)
+    elif isinstance(hook.statement, ast.Expr):
         yield Changes(hook.source).delete(hook.statement)
     elif isinstance(hook.statement, ast.Assign) and case.backward is not None and case.backward.source is hook.source:
         back = case.backward
         yield Changes(hook.source).before(back.statement, f"{ast.unparse(hook.statement.targets[0])}.remove()")
+
+
+# What a hook calls that has more to do than to change a gradient.
+DELIBERATE = {"print", "append", "log", "info", "write", "record", "save", "clamp", "clamp_", "clip", "clip_", "norm",
+              "nan_to_num"}
+
+
+def _does_more(hook: Spot) -> bool:
+    """A hook that also prints, stores or clips is there on purpose: to take it away is for the author to decide."""
+    given = [a for n in ast.walk(hook.statement) if isinstance(n, ast.Call) and "hook" in called(n) for a in n.args]
+    names = {n.id if isinstance(n, ast.Name) else n.attr for a in given for n in ast.walk(a)
+             if isinstance(n, (ast.Name, ast.Attribute))}
+    bodies = [*given, *[n for n in hook.source.walk() if isinstance(n, ast.FunctionDef) and n.name in names]]
+    return any(called(n) in DELIBERATE for body in bodies for n in ast.walk(body))
 
 
 def detach_target(case: Case) -> Iterator[Changes]:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from whygrad.why.edits.case import Case, Spot, torch
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.leaves import is_leaf_name
+from whygrad.why.edits.names import assigned
+from whygrad.why.edits.passes import backward_call, is_forward, loaded
 from whygrad.why.edits.source import Position, Source, called, end, keyword, receiver, start
 
 _whygrad_internal_ = True
@@ -53,6 +55,9 @@ def out_of_place(case: Case) -> Iterator[Changes]:
     if written is None:
         return
     source, statement = written.source, written.statement
+    if case.read is not None and any(_is_no_grad(outer) for outer in source.above(statement) if isinstance(outer, ast.stmt)):
+        # A leaf is meant to be changed, only not yet.
+        yield from _moved_behind(written, case.read)
     if isinstance(statement, ast.AugAssign):
         if isinstance(statement.target, ast.Subscript):
             yield _on_a_clone(source, statement, statement.target)
@@ -130,18 +135,47 @@ def _step_later(case: Case, written: Spot) -> Iterator[Changes]:
     if read is None or read.source is not written.source:
         return
     source = read.source
-    if source.block(written.statement) is source.block(read.statement) and start(written.statement) < start(read.statement):
-        yield Changes(source).move(written.statement, after=read.statement)
+    back = source.sibling(read.statement, written.statement)
+    if back is None or start(back) < start(written.statement):
+        return
+    yield from _forward_again(source, read, written.statement)
+    yield Changes(source).move(written.statement, after=back)
+
+
+def _forward_again(source: Source, read: Spot, step: ast.stmt) -> Iterator[Changes]:
+    """What the loss was computed from before the step is computed once more after it."""
+    call = backward_call(read)
+    loss = receiver(call) if call is not None else None
+    wanted = {loss.id} if isinstance(loss, ast.Name) else set()
+    chosen: list[ast.stmt] = []
+    for statement in reversed([s for s in source.block(step) if end(s) < start(step)]):
+        names = {ast.unparse(target) for target in assigned(statement)}
+        if isinstance(statement, ast.Assign) and names & wanted and is_forward(source, statement):
+            chosen.insert(0, statement)
+            wanted |= loaded(statement.value)
+    changes = Changes(source)
+    for statement in chosen:
+        changes.after(step, source.text(statement))
+    if chosen:
+        yield changes
 
 
 def update_after_backward(case: Case) -> Iterator[Changes]:
     """A write through .data between forward and backward: do it when backward is done."""
-    written, back = case.cause, case.backward
-    if written is None or back is None or written.source is not back.source:
+    if case.cause is not None and case.backward is not None:
+        yield from _moved_behind(case.cause, case.backward)
+
+
+def _moved_behind(written: Spot, back: Spot) -> Iterator[Changes]:
+    """The write, with the loop or block it stands in, comes after the backward."""
+    if written.source is not back.source:
         return
     source = written.source
-    if source.block(written.statement) is source.block(back.statement) and start(written.statement) < start(back.statement):
-        yield Changes(source).move(written.statement, after=back.statement)
+    for outer in (written.statement, *source.above(written.statement)):
+        after = source.sibling(back.statement, outer) if isinstance(outer, ast.stmt) else None
+        if isinstance(outer, ast.stmt) and after is not None and after is not outer and start(outer) < start(after):
+            yield Changes(source).move(outer, after=after)
+            return
 
 
 def view_on_a_clone(case: Case) -> Iterator[Changes]:

@@ -9,6 +9,7 @@ from typing import Any
 from whygrad._tensor import Tensor
 from whygrad.autograd import engine
 from whygrad.autograd.node import Node
+from whygrad.why import record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at, told
 from whygrad.why.dataflow import reaches
@@ -18,7 +19,7 @@ from whygrad.why.question import Question
 from whygrad.why.record import Cause, Causes
 from whygrad.why.rules import Doubtful, Verdict
 from whygrad.why.rules.custom import called_directly, return_places
-from whygrad.why.rules.untracked import copied, copies_of
+from whygrad.why.rules.untracked import copied, copies_of, copy_feeding
 from whygrad.why.source import expression, names_in
 
 _whygrad_internal_ = True
@@ -77,7 +78,9 @@ def raised(q: Question) -> Explanation | None:
 
 
 def no_backward(q: Question) -> Explanation | None:
-    if q.roots():
+    """Nothing was differentiated, or only by functions that give gradients back and know nothing of this leaf."""
+    stored = q.watch is None or q.loss is not None or any(trace.stores for trace in q.watch.latest_first())
+    if q.roots() and (stored or any(q.t in leaves_from([root]) for root, _ in q.roots())):
         return None
     return Explanation(HEADLINE, "no-backward", "No backward() has reached it: none ran, or its graph is gone.",
                        "call loss.backward() first; pass loss=... to explain() if you mean a particular loss.")
@@ -149,7 +152,14 @@ def patched(root: Tensor) -> Explanation | None:
     if root._meta is None or root._meta.switched_at is None:
         return None
     real = [cause for cause in root._cause if cause.kind not in ("created", "frozen") and told(cause) is not None]
-    return _patched(root, real, "the loss") if real else None
+    if real:
+        return _patched(root, _reason(real[0]), [cause.site for cause in real], "the loss")
+    for cause in root._cause:
+        copy = copy_feeding(record.watching, place(cause.site))
+        if copy is not None:
+            answer = copied(copy, "", "", [])
+            return _patched(root, (answer.text, answer.fix), [copy.site, cause.site], "the loss")
+    return None
 
 
 def patched_value(q: Question) -> Explanation | None:
@@ -162,21 +172,26 @@ def patched_value(q: Question) -> Explanation | None:
                 real = [cause for cause in edge._cause if cause.kind not in ("created", "detach", "frozen")
                         and told(cause) is not None and _is_behind(cause, q.t)]
                 if real:
-                    return _patched(edge, real, "a value on the way to the loss")
+                    return _patched(edge, _reason(real[0]), [cause.site for cause in real], "a value on the way to the loss")
     return None
 
 
-def _patched(leaf: Tensor, real: list[Cause], what: str) -> Explanation:
+def _reason(cause: Cause) -> tuple[str, str]:
+    reason = told(cause)
+    assert reason is not None
+    return reason.text, reason.fix
+
+
+def _patched(leaf: Tensor, reason: tuple[str, str], sites: list[Any], what: str) -> Explanation:
     switched = leaf.meta.switched_at
     assert switched is not None
-    reason = told(real[0])
-    assert reason is not None
+    text, fix = reason
     return Explanation(
         "backward() ran, but this parameter received no gradient", "loss-requires-grad-patch",
         f"{what.capitalize()} had no history, and requires_grad was switched on by hand {at(switched[1])}. That silences the "
         f"error, but makes {what} a leaf of its own, and does not connect it to the parameters: `loss.requires_grad = True` is "
-        f"popular advice, and wrong. The real cut is elsewhere: {reason.text}",
-        f"remove that line, and mend the cut: {reason.fix}", places(switched[1], *[cause.site for cause in real]))
+        f"popular advice, and wrong. The real cut is elsewhere: {text}",
+        f"remove that line, and mend the cut: {fix}", places(switched[1], *sites))
 
 
 def for_good(q: Question, answer: Explanation) -> Verdict:
@@ -198,7 +213,7 @@ def cut(q: Question) -> Verdict | None:
         if found is None:
             continue
         cause, path = found
-        direct = called_directly(cause.site, "none") if cause.kind == "non-differentiable-op" else None
+        direct = called_directly(cause.site, "none") if cause.kind in ("non-differentiable-op", "detach") else None
         if direct is not None:
             return direct
         answer = told(cause, "A value was")

@@ -28,14 +28,28 @@ def leaf_replaced(q: Question) -> Explanation | None:
     if statement is None or not _comes_from_a_leaf(node, statement):
         return None
     found = replaced(made, subject)
+    value = value_of(statement)
+    if found is None and _is_whole(value, made) and _leaf_made_in(value) is not None:
+        # It is read by another name: `for t in (w1, w2): t.grad`.
+        found = next((answer for name in sorted(targets_of(statement)) if (answer := replaced(made, name)) is not None), None)
     if found is None:
         # `params = [p - lr * p.grad for p in params]`
-        again = targets_of(statement) & names_in(value_of(statement))
-        found = replaced(made, sorted(again)[0]) if again and isinstance(value_of(statement), _COMPREHENSIONS) else None
+        again = targets_of(statement) & names_in(value)
+        found = replaced(made, sorted(again)[0]) if again and _is_collection(value) else None
     return found
 
 
-_COMPREHENSIONS = (ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Call, ast.Dict, ast.List, ast.Tuple)
+def _is_whole(value: ast.expr | None, made: Place) -> bool:
+    """The operation at a place is all that the statement computes."""
+    return value is not None and (value.lineno, value.col_offset, value.end_lineno, value.end_col_offset) == (
+        made.line, made.column, made.end_line, made.end_column)
+
+
+def _is_collection(value: ast.expr | None) -> bool:
+    return isinstance(value, (ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Dict, ast.List, ast.Tuple)) or (
+        isinstance(value, ast.Call) and called(value) in ("list", "tuple", "dict", "OrderedDict"))
+
+
 # Ops of layers: what they are applied to comes first, the layer's own parameters after it.
 _LAYERS = {"linear", "convolution", "addmm", "batch_norm", "layer_norm", "group_norm", "embedding", "recurrent_layer",
            "mkldnn_rnn_layer", "prelu"}
@@ -74,7 +88,7 @@ def replaced(made: Place, subject: str, headline: str = "", symptom: str = "none
             text += (f" `{subject} = {subject} - lr * {subject}.grad` is often advised against the error about in-place changes "
                      "of a leaf, but it replaces the leaf instead of updating it.")
         return Explanation(headline, "leaf-replaced", text, fix, [made], symptom=symptom)
-    creation = next((n for n in ast.walk(value) if isinstance(n, ast.Call) and n is not value and _makes_leaf(n)), None)
+    creation = _leaf_made_in(value)
     if creation is None:
         return None
     return Explanation(
@@ -90,6 +104,12 @@ def _same(subject: str, names: set[str]) -> bool:
     """`m.w` of the outside may be `self.w` where it is assigned."""
     own = f"self.{subject.rpartition('.')[2]}" if "." in subject else subject
     return subject in names or own in names
+
+
+def _leaf_made_in(value: ast.expr | None) -> ast.Call | None:
+    """The call inside of an expression that makes a leaf."""
+    inside = ast.walk(value) if value is not None else ()
+    return next((n for n in inside if isinstance(n, ast.Call) and n is not value and _makes_leaf(n)), None)
 
 
 def _makes_leaf(call: ast.Call) -> bool:

@@ -14,6 +14,7 @@ from whygrad.why.places import places
 from whygrad.why.question import Question
 from whygrad.why.rules import settle
 from whygrad.why.rules.unwanted import not_held_words
+from whygrad.why.usage import computed_from, held_by, usage_of
 
 _whygrad_internal_ = True
 
@@ -22,27 +23,51 @@ HEADLINE = "this step changes nothing: all gradients are None"
 
 def useless_step(watch: Any, optimizer: Any) -> Explanation | None:
     """A step that has nothing to apply."""
-    held = [p for group in optimizer.param_groups for p in group["params"]]
+    held = held_by(optimizer)
     if not held or any(p._grad is not None for p in held):
         return None
     last = engine.last_backward()
-    if last is None:
-        return _without_backward(watch, optimizer)
-    told = _cleared(held, last) or _others_reached(watch, optimizer, held, last) or _cut_off(held)
+    told = _without_backward(optimizer, held)
+    if told is None and last is not None:
+        told = _cleared(held, last) or _others_reached(watch, optimizer, held, last) or _cut_off(held)
     if told is not None:
         told.headline, told.symptom = HEADLINE, "no-update"
     return told
 
 
-def _without_backward(watch: Any, optimizer: Any) -> Explanation | None:
+def was_reached(held: list[Any]) -> bool:
+    return any(p._meta is not None and p._meta.reached_by is not None for p in held)
+
+
+def _without_backward(optimizer: Any, held: list[Any]) -> Explanation | None:
     """Something was computed since the last step, but never differentiated. (To show schedules, steps alone are taken.)"""
-    before = watch.nodes_at_step.get(optimizer)
-    if before is None or next_sequence_number() <= before + 1:
+    usage = usage_of(optimizer)
+    if usage.nodes is None or was_reached(held):
+        return None
+    others = engine.count_backwards() > usage.backwards
+    if not (computed_from(held, usage.nodes) if others else next_sequence_number() > usage.nodes + 1):
         return None
     return Explanation(
         HEADLINE, "no-backward",
-        "No backward() has run: a loss was computed, but nobody differentiated it, so there are no gradients to apply.",
+        f"No backward() has run{' for its parameters' if others else ''}: a loss was computed, but nobody differentiated it, so "
+        "there are no gradients to apply.",
         "call loss.backward() before optimizer.step().", places(record.site()), symptom="no-update")
+
+
+def never_stepped(watch: Any, optimizer: Any) -> Explanation | None:
+    """backward again and again, and never a step. (Who reads every gradient may have other plans for them.)"""
+    for p in held_by(optimizer):
+        ledger = None if p._meta is None else p._meta.watched
+        if (ledger is None or not ledger.again or not ledger.cleared_times or ledger.read >= ledger.reached
+                or not watch.is_unchanged(p)):
+            continue
+        backward, made = p._meta.reached_by.site, vars(optimizer)["_site"]
+        return Explanation(
+            "the parameters never change", "step-missing",
+            f"backward() computes gradients {at(backward)} again and again, but step() of the optimizer made {at(made)}, which "
+            "holds these parameters, is never called: nothing applies them.",
+            "call optimizer.step() after loss.backward().", places(backward, made), symptom="no-update")
+    return None
 
 
 def _cleared(held: list[Any], last: Any) -> Explanation | None:
@@ -65,7 +90,7 @@ def _others_reached(watch: Any, optimizer: Any, held: list[Any], last: Any) -> E
     trace = watch.trace_of(last)
     reached = [] if trace is None else [p for p in trace.leaves if isinstance(p, Parameter) and not watch.holders(p)
                                         and not _is_computed(p)]
-    if not reached or any(p._meta is not None and p._meta.reached_by is not None for p in held):
+    if not reached or was_reached(held):
         return None
     return not_held_words(None, [vars(optimizer)["_site"]], "the parameters that the last backward reached")
 

@@ -39,7 +39,7 @@ def from_causes(q: Question, causes: tuple[Cause, ...], headline: str, symptom: 
         answer = told(cause, f"{q.it} was" if q.name else "It was")
         if answer is None:
             continue
-        direct = called_directly(cause.site, symptom) if cause.kind == "non-differentiable-op" else None
+        direct = called_directly(cause.site, symptom) if cause.kind in ("non-differentiable-op", "detach") else None
         if direct is not None:
             return direct
         found = places(cause.site, cause.origin)

@@ -140,7 +140,7 @@ def _left_out(node: Node, how: str) -> Explanation | None:
     elif name == "embedding" and (static_of(node).get("padding_idx") or 0) >= 0:
         what = f"every index looked up is padding_idx ({static_of(node).get('padding_idx')}), whose row gets no gradient"
         fix = "check the indices; the row of padding_idx stays as it is on purpose, all others learn when they are looked up."
-    elif name == "mul" and here is not None and re.search(r"dropout", here.expression, re.IGNORECASE):
+    elif name == "mul" and here is not None and (_factor_of_a_layer(node) or "dropout" in here.expression.lower()):
         what = "dropout has dropped every element (p=1, or a high p and few elements): it multiplies all of them by 0"
         fix = "use a dropout probability below 1 (0.1 to 0.5 is usual)."
     else:
@@ -148,6 +148,13 @@ def _left_out(node: Node, how: str) -> Explanation | None:
     return Explanation("this gradient is exactly zero", "zero-factor",
                        f"The path is there, but it ends {at(node.site)}: {what}.",
                        fix, places(node.site), symptom="zero")
+
+
+def _factor_of_a_layer(node: Node) -> bool:
+    """The other factor is a tensor that the program did not make: it has no cause. Only dropout multiplies by its own."""
+    layout: Any = type(node).layout  # type: ignore[attr-defined]
+    made_inside = [edge is None and not (node.cuts and node.cuts[i:i + 1] and node.cuts[i]) for i, edge in enumerate(node.edges)]
+    return "s" not in layout.kinds and any(made_inside)
 
 
 def _is_met_margin(node: Node, steps: list[Step]) -> bool:
