@@ -134,7 +134,7 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
         return apply(TABLE["clamp"], input, min, max)
     low, high = _bounds("clamp", input, min, max)
     result = apply(TABLE["clamp"], *promote("clamp", input, low, high))
-    if isinstance(out, Tensor) and out.dtype is not result.dtype:
+    if isinstance(out, Tensor) and out.dtype is not result.dtype and not isinstance(low, Tensor) and not isinstance(high, Tensor):
         raise RuntimeError(f"Found dtype {out.dtype.scalar_name} but expected {result.dtype.scalar_name}")
     return with_out("clamp", result, out, input, min, max)
 
@@ -184,12 +184,16 @@ _clamp_max, _clamp_max_inplace = _clamp_one_side("clamp_max", "max")
 @public()
 def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
     """`clamp` with `min` only."""
+    if out is not None and isinstance(min, Tensor):
+        return clamp(input, min, out=out)
     return _clamp_min(input, min, out)
 
 
 @public()
 def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
     """`clamp` with `max` only."""
+    if out is not None and isinstance(max, Tensor):
+        return clamp(input, max=max, out=out)
     return _clamp_max(input, max, out)
 
 

@@ -267,7 +267,8 @@ def _split_positions(where: Tensor) -> Any:
 
 
 def _splitter(name: str, least: int, axis_for: Callable[[int], int]) -> None:
-    def pieces(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    def pieces(input: Any, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
+        indices_or_sections = next((x for x in (sections, indices) if x is not None), indices_or_sections)
         if not isinstance(input, Tensor) or not _is_split(indices_or_sections) or (
                 isinstance(indices_or_sections, Tensor) and not is_integer(indices_or_sections)):
             raise invalid_combination(name, input, indices_or_sections)

@@ -60,9 +60,10 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
 
 
 @public(method=False)
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False,
-         out: Any = None) -> Tensor:
-    """Which elements are among the test elements."""
+def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: bool = False, invert: bool = False,
+         element: Any = None, test_element: Any = None, out: Any = None) -> Tensor:
+    """Which elements are among the test elements. Of either there may be but one, a number."""
+    elements, test_elements = (a if b is None else b for a, b in ((elements, element), (test_elements, test_element)))
     numbers = [not isinstance(x, Tensor) for x in (elements, test_elements)]
     if all(numbers) or any(n and not isinstance(x, (int, float)) for n, x in
                            zip(numbers, (elements, test_elements), strict=True)):
@@ -232,6 +233,10 @@ def _copying(name: str, base: Callable[..., Any]) -> Callable[..., Any]:
         kwargs.pop("implicit", None)
         result = base(read_tensor(name, input), *args, **kwargs)
         if isinstance(result, (tuple, list)):
+            if out is not None:
+                for piece, given in zip(result, out, strict=True):
+                    with_out(name, piece, given, input)
+                return None
             return tuple([piece.clone() for piece in result])
         return with_out(name, result.clone(), out, input)
 
@@ -256,12 +261,13 @@ _copying("narrow_copy", _narrow)
 
 
 @public(method=False)
-def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *,
+               out: Any = None) -> Tensor:
     """A slice of one dim as a copy."""
     read_tensor("slice_copy", input)
     dim = read_int("slice_copy", "dim", 2, dim)
     places = (slice(None),) * (dim % max(input._array.ndim, 1)) + (slice(start, end, step),)
-    return input[places].clone()  # type: ignore[no-any-return]
+    return with_out("slice_copy", input[places].clone(), out, input)  # type: ignore[no-any-return]
 
 
 @public(method=False)

@@ -287,7 +287,9 @@ def _extreme(name: str, binary: str) -> Callable[..., Any]:
             check_ordered(x, f"{name}_all")
             if not x._array.size:
                 raise _specify_dim(name)
-            return with_out(name, of_all(x), out, input)
+            # Of all elements there is one, which is cast to what is given; along a dim the dtypes must agree.
+            loose = isinstance(out, Tensor) and out.dtype is not x.dtype
+            return with_out(f"{name}_all" if loose else name, of_all(x), out, input)
         axis = read_axis(name, x, dim)
         check_ordered(x, f"{name}_cpu")
         check_not_empty(f"{name}():", x, (axis,))
@@ -451,10 +453,10 @@ for _name, _doc in {"cumsum": "The sum of all elements up to each one, along a d
     _publish(f"{_name}_", _inplace, _doc + " In place.", function=False)
 
 
-def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None,
-                out: Any = None) -> Tensor:
+def vector_norm(x: Any = None, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None,
+                out: Any = None, input: Any = None) -> Tensor:
     """`sum(abs(x) ** ord) ** (1 / ord)`; the largest or smallest absolute value if `ord` is inf or -inf."""
-    input = read_tensor("linalg_vector_norm", x)
+    input = read_tensor("linalg_vector_norm", x if input is None else input)
     ord = _order("linalg_vector_norm", "ord", 2, ord)
     read_flag("linalg_vector_norm", "keepdim", 4, keepdim)
     if dim is not None and not is_integer(dim) and not isinstance(dim, (tuple, list)):
