@@ -404,7 +404,8 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     if special.on and modes.levels:
         from whygrad.autograd.levels import refuse_out
         refuse_out(name, result, out)
-    if modes.grad and (out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
+    if modes.grad and result._array.dtype.kind in "fVc" and (
+            out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
     if type(out._counter) is InferenceCounter and not modes.inference:
@@ -423,7 +424,8 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
                 "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
                 "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning,
                 stacklevel=errors.user_stacklevel())
-        order: Any = "K" if name in ("fft_ifft", "fft_ihfft") else "C"
+        follows = name in ("fft_ifft", "fft_ihfft") or (name in TABLE and TABLE[name].broadcasts)
+        order: Any = "K" if follows else "C"
         out._array = np.empty_like(result._array, out._array.dtype, order)
     values = cast_values(result._array, out._array.dtype) if result.dtype is not out.dtype else result._array
     if type(out) in TURNED:

@@ -9,7 +9,7 @@ from whygrad import dtypes, errors
 from whygrad._apply import apply, layout_of
 from whygrad._inplace import kinds_of, write
 from whygrad._tensor import Tensor
-from whygrad.functional.arguments import check_range, invalid_combination, wrong_type
+from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, settled, unary
 from whygrad.functional.run import FUNCTIONS, public, run_inplace, with_out
@@ -80,6 +80,9 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     a, b = as_operand(input), as_operand(other)
     if a is NotImplemented or b is NotImplemented:
         raise invalid_combination("where", condition, input, other)
+    if out is not None:
+        read_tensor("where", input, "input", 2)
+        read_tensor("where", other, "other", 3)
     kind = condition._array.dtype.kind
     if kind != "b":
         if condition._array.dtype != "uint8":

@@ -105,11 +105,17 @@ def heaviside_(self: Any, values: Any) -> Tensor:
     return run_inplace("heaviside", self, self, values)
 
 
+def _refuse_exponent(input: Tensor, other: Tensor) -> None:
+    if other._array.dtype.kind == "b" and input._array.dtype.kind in "fV":
+        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+
+
 @public()
 def ldexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """input * 2**other."""
     read_tensor("ldexp", input)
     read_tensor("ldexp", other, "other", 2)
+    _refuse_exponent(input, other)
     dtype = default_float(result_dtype(input, other))
     return with_out("ldexp", apply(TABLE["ldexp"], *promote("ldexp", input, other, dtype=dtype)), out, input, other)
 
@@ -119,6 +125,7 @@ def ldexp_(self: Any, other: Any) -> Tensor:
     """In-place version of `ldexp`."""
     read_tensor("ldexp_", self)
     read_tensor("ldexp_", other, "other", 2)
+    _refuse_exponent(self, other)
     if self.dtype.category < 2:
         raise RuntimeError(f"ldexp can't be cast to the desired output type {self.dtype.scalar_name}")
     return run_inplace("ldexp", self, self, cast(other, self._array.dtype))

@@ -19,13 +19,14 @@ _whygrad_internal_ = True
 # What torch says of an `out` whose dtype is not that of the result, by the functions that do not cast to it.
 _REFUSALS = {
     "Expected out tensor to have dtype {c_result}, but got {c_out} instead":
-        "_linalg_det _linalg_eigh _linalg_slogdet _linalg_solve_ex _linalg_svd _lu_with_info addmm addmv alias_copy aminmax "
-        "argmax argmin as_strided_copy avg_pool2d avg_pool3d baddbmm bmm cross diag diagonal_copy expand_copy gather index_add "
-        "index_copy index_reduce isin linalg_cholesky_ex linalg_cross linalg_eigvalsh linalg_inv_ex linalg_ldl_factor_ex "
-        "linalg_ldl_solve linalg_lu linalg_lu_factor_ex linalg_lu_solve linalg_qr linalg_svdvals linalg_vector_norm linear "
-        "log_softmax lu_solve lu_unpack matmul max min mm msort mv permute_copy qr renorm scatter scatter_add scatter_reduce "
-        "select_copy slice_scatter softmax sort split_copy split_with_sizes_copy squeeze_copy svd t_copy topk transpose_copy "
-        "triangular_solve tril triu unbind_copy unfold_copy unsqueeze_copy view_copy",
+        "_linalg_det _linalg_eigh _linalg_slogdet _linalg_solve_ex _linalg_svd _lu_with_info addmm addmv alias_copy "
+        "aminmax argmax argmin argsort as_strided_copy avg_pool2d avg_pool3d baddbmm bmm cross diag diagonal_copy "
+        "expand_copy gather index_add index_copy index_reduce isin linalg_cholesky_ex linalg_cross linalg_eigvalsh "
+        "linalg_inv_ex linalg_ldl_factor_ex linalg_ldl_solve linalg_lu linalg_lu_factor_ex linalg_lu_solve linalg_qr "
+        "linalg_svdvals linalg_vector_norm linear log_softmax lu_solve lu_unpack matmul max min mm msort mv permute_copy "
+        "qr renorm scatter scatter_add scatter_reduce select_copy slice_scatter softmax sort split_copy "
+        "split_with_sizes_copy squeeze_copy svd t_copy topk transpose_copy triangular_solve tril triu unbind_copy "
+        "unfold_copy unsqueeze_copy view_copy",
     "Found dtype {out} but expected {result}":
         "abs bitwise_not ceil clamp_max clamp_min conj_physical fft_ifft fft_ihfft floor frac gelu hardshrink neg round sgn sign "
         "softplus softshrink trunc",

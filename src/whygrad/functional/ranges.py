@@ -48,7 +48,8 @@ def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, out
         return fresh(np.arange(args[0]), requires_grad)
     given = dict(zip(("start", "end", "step") if len(args) > 1 or end is not None else ("end",), args, strict=False))
     given |= {name: value for name, value in (("start", start), ("end", end), ("step", step)) if value is not None}
-    if len(args) > 3 or "end" not in given:
+    alone = "start" not in given and step is not None
+    if len(args) > 3 or "end" not in given or alone or (len(args) == 1 and start is not None):
         raise invalid_combination("arange", *args)
     numbers = {name: read_number("arange", name, i, value) for i, (name, value) in enumerate(given.items(), 1)}
     first, last, by = numbers.get("start", 0), numbers["end"], numbers.get("step", 1)
