@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +23,18 @@ t.tensor_split(input=x, tensor_indices_or_sections=t.tensor(2)); x.clone().copy_
 x.clone().resize_(size=(3, 2)); t.nn.functional.one_hot(input=i)
 t.sparse_csr_tensor(crow_indices=[0, 1, 1], col_indices=[1], values=[2.0]).to_dense(); t.linalg.cholesky(A=t.eye(2))
 t.linalg.solve(A=t.eye(2), B=x); t.where(condition=x > 0, input=x, other=-x); t.swapaxes(x, axis0=0, axis1=1)
+t.abs_(input=x.clone()); t.fill_(input=x.clone(), value=2); t.zero_(input=x.clone()); t.adjoint(input=x); t.relu_(input=x.clone())
+t.split_with_sizes(input=x, split_sizes=[1, 1]); t.hsplit(x, sections=3); t.hsplit(x, indices=[1]); x.vsplit(sections=2)
+t.vdot(x[0], other=x[1]); t.dot(x[0], tensor=x[1]); t.vdot(x[0], tensor=x[1]); t.isin(element=1, test_elements=x)
+t.isin(elements=x, test_element=1); t.result_type(tensor=x, other=1); t.result_type(scalar=1, tensor=x)
+t.result_type(scalar1=1, scalar2=2.0); t.result_type(x, 1, 2); t.result_type(x, other=i); t.mm(x, x.t(), out_dtype=t.float32)
+t.tril_indices(2, 2, requires_grad=False); t.tril_indices(2, 2, requires_grad=True)
+t.special.airy_ai(x=x); t.special.airy_ai(input=x)
+t.special.legendre_polynomial_p(x=x, n=2); t.linalg.vector_norm(input=x); t.linalg.vector_norm(x=x)
+t.argsort(x, stable=True, out=t.empty(0, dtype=t.long)); t.argsort(x, out=t.empty(0, dtype=t.long))
+t.linspace(0, 1, 6, out=t.empty(2, 3)); t.arange(6.0, out=t.empty(2, 3)); t.logspace(0, 1, 5, out=t.empty(2, 3)).shape
+t.clamp(x, 0, 1, out=t.empty(2, 3, dtype=t.float64)); t.clamp(x, x, x + 1, out=t.empty(2, 3, dtype=t.float64))
+t.clamp_min(x, 0, out=t.empty(2, 3, dtype=t.float64)); t.clamp_max(x, x + 1, out=t.empty(2, 3, dtype=t.float64))
 """
 
 
@@ -34,3 +49,31 @@ def test_arguments_by_name(call: str) -> None:
         assert results[1][1][0] == results[0][1][0]
     else:
         assert_same(results[0][1], results[1][1])
+
+
+# Arguments that are not here, by function: what whygrad has instead takes any arguments, or none by name.
+WITHOUT = {"full": {"names"}, "set_num_threads": {"num"}, "set_num_interop_threads": {"num"}, "apply_": {"callable"},
+           "map_": {"callable", "other"}, "map2_": {"callable", "x", "y"}, "new": {"cls", "other", "size", "storage"},
+           "requires_grad_": {"mode"}}
+
+
+@pytest.mark.parametrize(("stub", "within", "here"), [("_VariableFunctions.pyi", None, whygrad),
+                                                       ("__init__.pyi", "TensorBase", whygrad.Tensor)])
+def test_no_argument_of_torch_is_unknown(stub: str, within: str | None, here: Any) -> None:
+    """By the signatures in torch's own stubs, of all functions and methods that whygrad has."""
+    tree: Any = ast.parse((Path(torch.__file__).parent / "_C" / stub).read_text())
+    if within is not None:
+        tree = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == within)
+    unknown = {}
+    for node in tree.body:
+        ours = getattr(here, node.name, None) if isinstance(node, ast.FunctionDef) and node.name[0] != "_" else None
+        if not callable(ours) or isinstance(ours, type):
+            continue
+        parameters = inspect.signature(ours).parameters
+        if any(p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and name != "old" for name, p in parameters.items()):
+            continue
+        theirs = {argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+        rest = theirs - {"self"} - set(parameters) - WITHOUT.get(node.name, set())
+        if rest:
+            unknown[node.name] = rest
+    assert not unknown

@@ -119,3 +119,19 @@ def test_many_elements() -> None:
         assert_same(theirs.topk(k), ours.topk(k))
         assert_same(theirs.topk(k, largest=False), ours.topk(k, largest=False))
         assert_same(theirs.kthvalue(k), ours.kthvalue(k))
+
+
+@pytest.mark.parametrize("kind", ["f4", "i4", "f8", "i8"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("descending", [False, True])
+def test_larger_arrays(kind, axis, descending):
+    array = np.random.default_rng(0).integers(-20, 20, (40, 37)).astype(kind)
+    if kind[0] == "f":
+        array[3, :4], array[7, 2], array[8, 5], array[:, 9] = -0.0, np.nan, -np.inf, 0.0
+    ours, theirs = whygrad.tensor(array), torch.tensor(array)
+    for x, y in ((ours, theirs), (ours.T.contiguous().T, theirs.T.contiguous().T), (ours[::2], theirs[::2])):
+        for a, b in zip(whygrad.sort(x, stable=True, dim=axis, descending=descending),
+                        torch.sort(y, stable=True, dim=axis, descending=descending), strict=True):
+            np.testing.assert_array_equal(a.numpy(), b.numpy())
+            assert a.stride() == b.stride()
+        np.testing.assert_array_equal(x.mode(axis).values.numpy(), y.mode(axis).values.numpy())

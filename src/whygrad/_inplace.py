@@ -61,25 +61,26 @@ def run_inplace(row_name: str, target: Tensor, *inputs: Any, computes_in: Comput
 
 
 def _written_plainly(row: Row, target: Tensor, inputs: tuple[Any, ...], statics: dict[str, Any]) -> bool:
-    """The short way: nothing to record, nothing to promote or to broadcast, and the target owns its memory."""
-    records = True
-    if special.derivatives:
+    """The short way: nothing to record, nothing to promote or to broadcast, and nobody else in the target's memory."""
+    ordinary = _ordinary()
+    if ordinary is None:
         return False
-    if special.on or special.listening:
-        if modes.levels or modes.inference or modes.mutation is not None or special.anomaly or special.listening:
-            return False
-        records = modes.grad
     array = target._array
-    dtype, shape = array.dtype, array.shape
-    if type(target._counter) is not list or array.base is not None or 0 in array.strides:
+    dtype, shape, base = array.dtype, array.shape, array.base
+    if type(target._counter) is not list or 0 in array.strides or (
+            base is not None and (target._view is not None or type(base) is not np.ndarray)):
         return False
     arrays: list[Any] = []
     kinds = ""
+    position = 0
     for x in inputs:
         if isinstance(x, Tensor):
             other = x._array
-            if (other.dtype is not dtype or other.shape != shape or other.base is array
-                    or (records and (x._node is not None or x._lookup))):
+            if other.dtype is not dtype or other.shape != shape or (ordinary and (x._node is not None or x._lookup)):
+                return False
+            if x is target:
+                position = len(arrays)
+            elif other is not array and (other.base is array or (base is not None and (other is base or other.base is base))):
                 return False
             arrays.append(other)
             kinds += "t"
@@ -88,10 +89,25 @@ def _written_plainly(row: Row, target: Tensor, inputs: tuple[Any, ...], statics:
             kinds += "s"
         else:
             return False
-    position = next(i for i, x in enumerate(inputs) if x is target)
-    _compute(layout_of(row, kinds).forward, arrays, position, array, row.static_defaults | statics)
+    forward = layout_of(row, kinds).forward
+    if type(forward) is np.ufunc and not statics:
+        forward(*arrays, out=array)
+    else:
+        _compute(forward, arrays, position, array, row.static_defaults | statics)
     bump(target)
-    _take_causes(target, inputs)
+    if len(inputs) > 1:
+        _take_causes(target, inputs)
+    return True
+
+
+def _ordinary() -> bool | None:
+    """Whether operations are recorded; None if there is more to a write than that."""
+    if special.derivatives:
+        return None
+    if special.on or special.listening:
+        if modes.levels or modes.inference or modes.mutation is not None or special.anomaly or special.listening:
+            return None
+        return modes.grad
     return True
 
 
@@ -111,11 +127,9 @@ def _compute(forward: Any, arrays: list[Any], position: int, array: np.ndarray, 
 def _take_causes(target: Tensor, inputs: tuple[Any, ...]) -> None:
     """What has no history after a write lacks it for every reason that the inputs had."""
     if target._node is None and not target._lookup:
-        causes = target._cause
         for x in inputs:
-            if isinstance(x, Tensor):
-                causes = why.merge(causes, x._cause)
-        target._cause = causes
+            if x is not target and isinstance(x, Tensor):
+                target._cause = why.merge(target._cause, x._cause)
 
 
 def _fits_as_it_is(dtype: np.dtype, inputs: tuple[Any, ...]) -> bool:
@@ -207,8 +221,10 @@ def _fix_versions(layout: Layout, node: Node, position: int, copied: bool) -> No
 
 def bump(target: Tensor, node: Node | None = None, site: Any = None) -> None:
     """Count one in-place write, and remember where it was; its node knows that already, or the caller."""
-    if type(target._counter) is not InferenceCounter:
-        counter = _written(target)
+    counter = target._counter
+    if type(counter) is not InferenceCounter:
+        if len(counter) == 1:
+            counter = _written(target)
         counter[0] += 1
         counter[1] = (site or why.site()) if node is None else node.site
 
@@ -319,6 +335,10 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
 
     A `constant` may be written into expanded memory: every element gets the same.
     """
+    if constant and type(target._counter) is list and target._node is None and not target._lookup and _ordinary() is not None:
+        target._array.fill(values)
+        bump(target)
+        return target
     check_inplace(target, (target,))
     if not constant:
         check_overlap(target._array, ())
@@ -371,6 +391,9 @@ def zero_(self: Tensor) -> Tensor:
     return write_values(self, 0, "ZeroBackward0", constant=True)
 
 
+RESIZED_QUIETLY = frozenset({"addbmm", "bernoulli", "log_sigmoid", "multinomial", "narrow_copy"})
+
+
 def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     """Put a result into `out`, as torch does for `out=`; give the result itself if there is none."""
     if out is None:
@@ -381,7 +404,8 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     if special.on and modes.levels:
         from whygrad.autograd.levels import refuse_out
         refuse_out(name, result, out)
-    if modes.grad and (out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
+    if modes.grad and result._array.dtype.kind in "fVc" and (
+            out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
     if type(out._counter) is InferenceCounter and not modes.inference:
@@ -393,14 +417,16 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
         from whygrad.functional.outs import check_out_dtype
         check_out_dtype(name, result.dtype, out.dtype)
     if out._array.shape != result._array.shape:
-        if out._array.size:
+        if out._array.size and name not in RESIZED_QUIETLY:
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(out._array.shape)}, which does not "
                 f"match the required output shape {list(result._array.shape)}. This behavior is deprecated, and in a future "
                 "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
                 "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning,
                 stacklevel=errors.user_stacklevel())
-        out._array = np.empty(result._array.shape, out._array.dtype)
+        follows = name in ("fft_ifft", "fft_ihfft") or (name in TABLE and TABLE[name].broadcasts)
+        order: Any = "K" if follows else "C"
+        out._array = np.empty_like(result._array, out._array.dtype, order)
     values = cast_values(result._array, out._array.dtype) if result.dtype is not out.dtype else result._array
     if type(out) in TURNED:
         out.put(values)  # type: ignore[attr-defined]

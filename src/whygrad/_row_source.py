@@ -109,7 +109,12 @@ def _node_lines(layout: Layout, tensors: list[str], differentiable: list[str], a
             *_saved_lines(layout, array, differentiable),
             "    node.shapes = " + _shapes_expression(row, tensors, array),
             *_cuts_lines(row, tensors, differentiable),
-            "    node.seq = next_sequence_number()",
+            *_place_lines()]
+
+
+def _place_lines() -> list[str]:
+    """When and where."""
+    return ["    node.seq = next_sequence_number()",
             "    node.extra = None",
             # Whoever calls a compiled row is one of us: the user's frame is further out.
             "    frame = getframe(2)",
@@ -133,9 +138,132 @@ def _memory_order_lines(row: Row, tensors: list[str]) -> list[str]:
 
 
 def record_source(layout: Layout) -> str:
-    """The same for rows with several results or any number of arguments: they go the general way."""
-    return (f"def {layout.row.name}(*inputs, **statics):\n"
-            "    return record(layout, inputs, {**row.static_defaults, **statics})\n")
+    """The same for rows with several results or any number of arguments: unrolled as far as it goes, else the general way."""
+    row = layout.row
+    if row.variadic:
+        plain = layout.one_output and not layout.saved and not row.view and bool(layout.rules)
+        lines = _variadic_lines(layout) if plain else None
+    elif row.outputs == "list":
+        lines = _views_lines(layout) if row.view and len(row.inputs) == 1 and not layout.saved else None
+    else:
+        lines = None if layout.several or row.view or not layout.rules else _values_lines(layout)
+    if lines is None:
+        lines = [f"def {row.name}(*inputs, **statics):",
+                 "    return record(layout, inputs, {**row.static_defaults, **statics})"]
+    return "\n".join(lines) + "\n"
+
+
+def _head_lines(layout: Layout) -> list[str]:
+    row = layout.row
+    inputs = ["*inputs"] if row.variadic else [*row.inputs, "*"] if row.statics else list(row.inputs)
+    statics = [f"{name}=default_{name}" if name in row.static_defaults else name for name in row.statics]
+    given = "inputs" if row.variadic else "(" + "".join(f"{name}, " for name in row.inputs) + ")"
+    return [f"def {row.name}({', '.join(inputs + statics)}):",
+            "    statics = {" + ", ".join(f"'{name}': {name}" for name in row.statics) + "}",
+            f"    if special.on and unusual(): return record(layout, {given}, statics)"]
+
+
+def _fresh_lines(name: str, array: str, indent: str = "    ") -> list[str]:
+    return [f"{indent}{name} = new(Tensor)",
+            f"{indent}{name}._array = {array}",
+            f"{indent}{name}._node = {name}._grad = {name}._view = {name}._meta = None"]
+
+
+def _variadic_lines(layout: Layout) -> list[str]:
+    """Any number of Tensors, of which nothing is saved but their shapes."""
+    row = layout.row
+    shapes = {f"{row.inputs[0]}_shape": "[x.shape for x in arrays]"}
+    static = "".join([f"{shapes.get(name, name)}, " for name in layout.static])
+    call = "".join([f", {name}={name}" for name in row.statics])
+    return [*_head_lines(layout),
+            "    arrays = [x._array for x in inputs]",
+            f"    out = forward(*arrays{call})",
+            "    if type(out) is not ndarray: out = asarray(out)",
+            *(_memory_order_lines(row, []) if row.memory == "contiguous" else []),
+            *_fresh_lines("t", "out"),
+            "    t._lookup = False",
+            "    t._counter = [0]",
+            "    nodes = [source(x) if x._node is None and x._lookup else x._node for x in inputs]",
+            "    untracked = nodes.count(None)",
+            "    if untracked == len(nodes):",
+            "        t._cause = untracked_causes(row, inputs)",
+            "        return t",
+            f"    node = new({_node_class_expression(layout)})",
+            "    node.edges = tuple(nodes)",
+            "    node.saved = ()",
+            f"    node.static = ({static})",
+            "    node.shapes = None",
+            "    node.cuts = tuple([x._cause for x in inputs]) if untracked else None",
+            *_place_lines(),
+            "    t._node = node",
+            "    t._cause = ()",
+            "    return t"]
+
+
+def _values_lines(layout: Layout) -> list[str]:
+    """Several results of which one has a derivative: values, and where they were found."""
+    row = layout.row
+    assert layout.differentiable_outputs is not None
+    (main,) = layout.differentiable_outputs
+    tensors = [name for name, kind in zip(row.inputs, layout.kinds, strict=True) if kind == "t"]
+    array = {name: f"{name}_x" if name in tensors else name for name in row.inputs}
+    differentiable = [name for name in tensors if name in layout.rules]
+    call = ", ".join([array[name] for name in row.inputs] + [f"{name}={name}" for name in row.statics])
+    lines = _head_lines(layout)
+    lines += [f"    {name}_x = {name}._array" for name in tensors]
+    outs = row.output_names
+    lines += [f"    {', '.join(outs)}, = forward({call})"]
+    for name in outs:
+        lines += [f"    if type({name}) is not ndarray: {name} = asarray({name})"]
+        if row.memory == "contiguous":
+            lines += [f"    if {name}.ndim > 1 and not {name}.flags.c_contiguous: {name} = ascontiguousarray({name})"]
+        lines += [*_fresh_lines(f"t_{name}", name), f"    t_{name}._lookup = False", f"    t_{name}._counter = [0]"]
+    results = f"[{', '.join(f't_{name}' for name in outs)}]"
+    inputs = "(" + "".join(f"{name}, " for name in row.inputs) + ")"
+    lines += [*_edge_lines(differentiable),
+              f"    if {' and '.join(f'{name}_n is None' for name in differentiable)}:",
+              f"        {' = '.join(f't_{name}._cause' for name in outs)} = untracked_causes(row, {inputs})",
+              f"        return {results}",
+              *_node_lines(layout, tensors, differentiable, array)]
+    for i, name in enumerate(outs):
+        if i == main:
+            lines += [f"    t_{name}._node = node", f"    t_{name}._cause = ()"]
+        else:
+            cause = f"Cause('non-differentiable-op', (node.site_code, node.lasti), row.outputs[{i}].reason, (node,))"
+            lines += [f"    t_{name}._cause = ({cause},)"]
+    return [*lines, f"    return {results}"]
+
+
+def _views_lines(layout: Layout) -> list[str]:
+    """A list of views of one tensor."""
+    row = layout.row
+    (x,) = row.inputs
+    call = "".join([f", {name}={name}" for name in row.statics])
+    static = "".join([f"{x}._array.shape, " if name == f"{x}_shape" else f"{name}, " for name in layout.static])
+    return [*_head_lines(layout),
+            f"    outs = forward({x}._array{call})",
+            "    results = []",
+            "    for out in outs:",
+            *_fresh_lines("t", "out", "        "),
+            f"        make_view(t, {x}, row, statics, len(results))",
+            "        results.append(t)",
+            *_edge_lines([x]),
+            f"    if {x}_n is None or not results or results[0]._view is None:",
+            f"        causes = untracked_causes(row, ({x},))",
+            "        for t in results: t._cause = causes",
+            "        return results",
+            f"    node = new({_node_class_expression(layout)})",
+            f"    node.edges = ({x}_n,)",
+            "    node.saved = ()",
+            f"    node.static = ({static})",
+            "    node.shapes = [(out.shape, out.dtype) for out in outs]",
+            "    node.ports = {}",
+            "    node.cuts = None",
+            *_place_lines(),
+            "    for i, t in enumerate(results):",
+            "        t._view.node = port_of(node, i)",
+            "        t._cause = ()",
+            "    return results"]
 
 
 def _node_class_expression(layout: Layout) -> str:
@@ -159,8 +287,9 @@ def _saved_lines(layout: Layout, array: dict[str, str], differentiable: list[str
         if len(wanted_by) < len(differentiable):
             condition = " or ".join(f"{x}_n is not None" for x in wanted_by)
         conditions.add(condition)
-        tensor = "t" if name == "out" else name
-        value = "out" if name == "out" else array[name]
+        is_result = name in row.output_names
+        tensor = "t" if name == "out" else f"t_{name}" if is_result else name
+        value = name if is_result else array[name]
         if array.get(name) == name:
             parts.append(f"{value}, None, None")
         elif condition is None:

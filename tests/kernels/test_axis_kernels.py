@@ -152,3 +152,24 @@ def test_distances(a, b):
     compare("signs_towards", numbers((*a[:-1], b[-2])), x, y)
     compare("signs_apart", numbers(a), x, y)
     assert make("cdist", lambda *args, **statics: "numpy")(x, y, ord=2) == "numpy"
+
+
+@pytest.mark.parametrize(("shape", "axis"), ALONG)
+def test_largest(shape, axis):
+    for x in (numbers(shape), np.round(numbers(shape) * 2) / 2, numbers(shape[::-1]).T, np.sort(numbers(shape), axis)):
+        for k, largest in itertools.product({1, 2, min(20, shape[axis]), shape[axis]}, (True, False)):
+            if k > min(shape[axis], 64):
+                continue
+            values, index = make("topk", refused)(x, k=k, axis=axis, largest=largest)
+            ordered = np.argsort(-x if largest else x, axis, "stable").take(range(k), axis)
+            np.testing.assert_array_equal(index, ordered)
+            np.testing.assert_array_equal(values, np.take_along_axis(x, ordered, axis))
+
+
+def test_largest_with_nan_is_left_to_numpy():
+    told = make("topk", lambda *args, **statics: "numpy")
+    for place in (0, 20, 69):
+        x = numbers((70,))
+        x[place] = np.nan
+        assert told(x, k=3, axis=0, largest=True) == told(x, k=3, axis=0, largest=False) == "numpy"
+    assert told(numbers((70,)), k=65, axis=0, largest=True) == "numpy"

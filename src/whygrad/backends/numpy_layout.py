@@ -292,6 +292,8 @@ def roll(x: Any, *, shifts: tuple[int, ...], axes: tuple[int, ...] | None) -> An
 
 def rot90(x: Any, *, k: int, axes: tuple[int, int]) -> Any:
     turned = np.rot90(x, k, axes)  # flipped before it is turned, so it lies in memory as a turned copy
+    if k % 4 == 0:
+        return x.copy("C")
     return copy_in_order(turned, np.swapaxes(empty_like(x), *axes) if k % 2 else x)
 
 

@@ -83,7 +83,7 @@ def one_triangle(x: Any, *, n: int) -> Any:
 
 
 def block_diag(*xs: Any) -> Any:
-    blocks = [x.reshape(-1, x.size) if x.ndim < 2 else x for x in xs]
+    blocks = [x.reshape(1, x.size) if x.ndim < 2 else x for x in xs]
     result = np.zeros((sum([len(x) for x in blocks]), sum([x.shape[1] for x in blocks])), xs[0].dtype)
     top = left = 0
     for x in blocks:

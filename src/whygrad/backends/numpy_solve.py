@@ -58,9 +58,14 @@ def slogdet(a: Array) -> tuple[Array, Array]:
 @quiet
 def cofactors(a: Array) -> Array:
     """`det(a) * inv(a)` transposed, where there is an inverse; otherwise by way of the singular values."""
+    wrong = ~np.isfinite(a).all((-1, -2), keepdims=True)
+    if wrong.any():
+        return np.where(wrong, np.nan, cofactors(np.where(wrong, np.eye(a.shape[-1], dtype=a.dtype), a))).astype(a.dtype)
     try:
-        result = np.linalg.det(a)[..., None, None] * np.linalg.inv(a).swapaxes(-1, -2)
-        if np.isfinite(result).all() and np.linalg.det(a).all():
+        det = np.linalg.det(a)
+        result = det[..., None, None] * np.linalg.inv(a).swapaxes(-1, -2)
+        # A determinant that is too large is no reason: its product with the inverse is what torch gives.
+        if det.all() and (np.isfinite(result).all() or not np.isfinite(det).all()):
             return result
     except np.linalg.LinAlgError:
         pass

@@ -40,4 +40,7 @@ from whygrad.functional import (
     storages,
     windows,
 )
-from whygrad.functional.run import FUNCTIONS, METHODS
+from whygrad.functional.run import FUNCTIONS, METHODS, with_named_input
+
+for _name, _function in FUNCTIONS.items():
+    FUNCTIONS[_name] = with_named_input(_function)

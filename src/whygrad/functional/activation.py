@@ -147,24 +147,24 @@ def _torch_celu(input: Any, alpha: float = 1.0) -> Any:
     return celu(input, alpha)
 
 
-def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
+def softplus(input: Any, beta: float = 1, threshold: float = 20, *, out: Any = None) -> Any:
     """log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold."""
     SOFTPLUS.check_tensor("softplus", input)
-    return apply(TABLE["softplus"], input, beta=beta, threshold=threshold)
+    return with_out("softplus", apply(TABLE["softplus"], input, beta=beta, threshold=threshold), out, input)
 
 
-def gelu(input: Any, *, approximate: str = "none") -> Any:
+def gelu(input: Any, *, approximate: str = "none", out: Any = None) -> Any:
     """x times the probability that a normal variable is below x; or approximated with "tanh"."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     GELU.check_tensor("gelu", input)
-    return apply(TABLE["gelu"], input, approximate=approximate)
+    return with_out("gelu", apply(TABLE["gelu"], input, approximate=approximate), out, input)
 
 
-def logsigmoid(input: Any) -> Any:
+def logsigmoid(input: Any, *, out: Any = None) -> Any:
     """log(sigmoid(x))."""
     LOG_SIGMOID.check_tensor("log_sigmoid", input)
-    return apply(TABLE["log_sigmoid"], input)
+    return with_out("log_sigmoid", apply(TABLE["log_sigmoid"], input), out, input)
 
 
 def softsign(input: Any) -> Any:

@@ -33,11 +33,11 @@ def _named(function: Callable[..., Any], name: str) -> None:
 def _function(name: str) -> None:
     takes = Takes(NUMBERS, f"{name}_cpu")
 
-    def function(input: Any, *, out: Any = None) -> Tensor:
-        takes.check_tensor(f"special_{name}", input)
-        _check(takes, input.dtype)
-        result = apply(TABLE[name], cast(input, default_float(input.dtype).numpy))
-        return with_out(f"special_{name}", result, out, input)  # type: ignore[no-any-return]
+    def function(x: Any, *, out: Any = None) -> Tensor:
+        takes.check_tensor(f"special_{name}", x)
+        _check(takes, x.dtype)
+        result = apply(TABLE[name], cast(x, default_float(x.dtype).numpy))
+        return with_out(f"special_{name}", result, out, x)  # type: ignore[no-any-return]
 
     _named(function, name)
 
@@ -45,14 +45,14 @@ def _function(name: str) -> None:
 def _polynomial(name: str) -> None:
     takes = Takes(NUMBERS, f"{name}_cpu")
 
-    def polynomial(input: Any, n: Any, *, out: Any = None) -> Tensor:
-        operands = [as_operand(input), as_operand(n)]
-        if NotImplemented in operands or not any(isinstance(x, Tensor) for x in operands):
-            raise invalid_combination(f"special_{name}", input, n)
+    def polynomial(x: Any, n: Any, *, out: Any = None) -> Tensor:
+        operands = [as_operand(x), as_operand(n)]
+        if NotImplemented in operands or not any(isinstance(operand, Tensor) for operand in operands):
+            raise invalid_combination(f"special_{name}", x, n)
         dtype = result_dtype(*operands)
         _check(takes, dtype)
-        x, order = promote(name, *operands, dtype=default_float(dtype))
-        return with_out(f"special_{name}", apply(TABLE[name], x, order), out, input, n)  # type: ignore[no-any-return]
+        result = apply(TABLE[name], *promote(name, *operands, dtype=default_float(dtype)))
+        return with_out(f"special_{name}", result, out, x, n)  # type: ignore[no-any-return]
 
     _named(polynomial, name)
 

@@ -11,7 +11,7 @@ from whygrad._inplace import kinds_of, write
 from whygrad._tensor import Tensor
 from whygrad.autograd.levels import is_batched
 from whygrad.autograd.modes import modes
-from whygrad.functional.arguments import check_range, invalid_combination, wrong_type
+from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, settled, unary
 from whygrad.functional.run import FUNCTIONS, public, run_inplace, with_out
@@ -85,6 +85,9 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     a, b = as_operand(input), as_operand(other)
     if a is NotImplemented or b is NotImplemented:
         raise invalid_combination("where", condition, input, other)
+    if out is not None:
+        read_tensor("where", input, "input", 2)
+        read_tensor("where", other, "other", 3)
     kind = condition._array.dtype.kind
     if kind != "b":
         if condition._array.dtype != "uint8":
@@ -139,7 +142,7 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
         return apply(TABLE["clamp"], input, min, max)
     low, high = _bounds("clamp", input, min, max)
     result = apply(TABLE["clamp"], *promote("clamp", input, low, high))
-    if isinstance(out, Tensor) and out.dtype is not result.dtype:
+    if isinstance(out, Tensor) and out.dtype is not result.dtype and not isinstance(low, Tensor) and not isinstance(high, Tensor):
         raise RuntimeError(f"Found dtype {out.dtype.scalar_name} but expected {result.dtype.scalar_name}")
     return with_out("clamp", result, out, input, min, max)
 
@@ -189,12 +192,16 @@ _clamp_max, _clamp_max_inplace = _clamp_one_side("clamp_max", "max")
 @public()
 def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
     """`clamp` with `min` only."""
+    if out is not None and isinstance(min, Tensor):
+        return clamp(input, min, out=out)
     return _clamp_min(input, min, out)
 
 
 @public()
 def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
     """`clamp` with `max` only."""
+    if out is not None and isinstance(max, Tensor):
+        return clamp(input, max=max, out=out)
     return _clamp_max(input, max, out)
 
 

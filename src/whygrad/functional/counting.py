@@ -10,7 +10,7 @@ from whygrad import dtypes, return_types
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, cut, wrap
 from whygrad.backends import numpy_counting
-from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_number, read_tensor
+from whygrad.functional.arguments import check_range, invalid_combination, is_integer, read_int, read_number, read_tensor
 from whygrad.functional.c_names import c_name
 from whygrad.functional.outs import with_outs
 from whygrad.functional.run import made_under_transforms, public, with_out
@@ -29,7 +29,9 @@ def _check_countable(name: str, x: Tensor) -> None:
 def _check_selected(x: Tensor, axis: int, function: str) -> None:
     """Slices without elements cannot be told apart."""
     shape = x._array.shape
-    if shape and (0 in shape[:axis] + shape[axis + 1:]):
+    if not shape:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    if 0 in shape[:axis] + shape[axis + 1:]:
         raise RuntimeError(f"There are 0 sized dimensions, and they aren't selected, so {function} cannot be applied")
 
 
@@ -72,14 +74,14 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     array = x._array
+    if array.dtype.kind not in "iu":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{x.dtype.scalar_name}'")
     if array.ndim == 1 and not array.size:
         return wrap(np.zeros(minlength, np.int64))
     if array.ndim != 1 or (array.dtype.kind == "i" and array.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and weights._array.shape != array.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    if array.dtype.kind not in "iu":
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{x.dtype.scalar_name}'")
     return apply(TABLE["bincount"], x, weights, length=minlength)  # type: ignore[no-any-return]
 
 
@@ -96,6 +98,10 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Any =
     if dtype.kind in "bc":
         raise NotImplementedError(f"\"{'linspace_cpu' if dtype.kind == 'b' else 'histogram_cpu'}\" not implemented for "
                                   f"'{x.dtype.scalar_name}'")
+    for value in (min, max):
+        check_range(value, x.dtype)
+        if dtype.kind == "u" and value < 0:
+            raise RuntimeError(f"value cannot be converted to type {c_name(x.dtype)} without overflow")
     low, high = (float(dtype.type(value)) for value in (min, max))
     if low == high and x._array.size:
         low, high = float(x._array.min()), float(x._array.max())

@@ -232,7 +232,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, layout
 
 def _define_triangle(name: str, choose: Callable[..., Any]) -> None:
     def indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
-                pin_memory: bool = False) -> Tensor:
+                pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
         rows, columns = read_int(name, "row", 1, row), read_int(name, "col", 2, col)
         offset = read_int(name, "offset", 3, offset)
         for argument, count in (("row", rows), ("col", columns)):
@@ -242,7 +242,7 @@ def _define_triangle(name: str, choose: Callable[..., Any]) -> None:
         wanted = read_dtype(name, dtype, dtypes.int64)
         if wanted not in (dtypes.int64, dtypes.int32):
             raise NotImplementedError(f"\"{name}\" not implemented for '{wanted.scalar_name}'")
-        return fresh(np.stack(choose(rows, offset, columns)).astype(wanted.numpy, copy=False))
+        return fresh(np.stack(choose(rows, offset, columns)).astype(wanted.numpy, copy=False), requires_grad)
 
     half = "lower" if name == "tril_indices" else "upper"
     _name(indices, name, f"Row and column numbers of the {half} triangle of a matrix, row by row.")

@@ -9,7 +9,7 @@ from whygrad._apply import apply
 from whygrad._inplace import broadcast_shapes
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import read_tensor
-from whygrad.functional.fresh import warn
+from whygrad.functional.fresh import warn_once
 from whygrad.functional.matrices import (
     LinAlgError,
     check_equation,
@@ -56,7 +56,7 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     read_tensor("cholesky", input)
     check_matrices(input, "cholesky")
     check_kernel(input, "cholesky_cpu")
-    warn("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.")
+    warn_once("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.")
     factor, info = rows.cholesky_ex(input, upper=upper, node="CholeskyBackward0")
     check_info("cholesky", info, _NOT_POSITIVE)
     return with_out("cholesky", factor, out, input)
@@ -122,8 +122,8 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
                      out: Any = None) -> Any:
     """X with A @ X = input, and a copy of A. torch has replaced it by `linalg.solve_triangular`."""
     _two_matrices("triangular_solve", ("b", "A"), input, A)
-    warn("torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular and will be removed in a future "
-         "PyTorch release.")
+    warn_once("torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular and will be removed in a future "
+              "PyTorch release.")
     matrix = transposed(A) if transpose else A
     solution = rows.solve_triangular(matrix, input, upper=upper != transpose, left=True, unit=unitriangular)
     copy = METHODS["clone"](FUNCTIONS["broadcast_to"](A, (*solution._array.shape[:-2], *A._array.shape[-2:])))
@@ -170,8 +170,8 @@ def _check_no_zero(name: str, info: Tensor) -> None:
 @public()
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """L and U in one matrix, and the row exchanges. torch has replaced it by `linalg.lu_factor`."""
-    warn("torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a "
-         "future PyTorch release.")
+    warn_once("torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a "
+              "future PyTorch release.")
     _check_lu("torch.lu_factor", read_tensor("_lu_with_info", A), pivot)
     factors, pivots, info = rows.lu_factor_ex(A)
     if get_infos:
@@ -205,7 +205,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
 @public(name="lu_solve")
 def torch_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = None) -> Tensor:
     """X with A @ X = input, given what `linalg.lu_factor` gives for A. torch has replaced it by `linalg.lu_solve`."""
-    warn("torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release.")
+    warn_once("torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release.")
     return _lu_solve("lu_solve", LU_data, LU_pivots, input, True, False, out)
 
 
@@ -276,8 +276,8 @@ def linalg_qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
 @public()
 def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     """Q and R. torch has replaced it by `linalg.qr`."""
-    warn("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean "
-         "parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced "
+    warn_once("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean "
+              "parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced "
          "with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')")
     read_tensor("qr", input)
     q, r = linalg_qr(input, "reduced" if some else "complete")

@@ -345,7 +345,7 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
 
     def changed(input: Any, *args: Any, **kwargs: Any) -> Tensor:
         out = kwargs.pop("out", None)
-        if not isinstance(input, Tensor) and name in ("index_fill", "masked_fill"):
+        if name in ("index_fill", "masked_fill") and (out is not None or not isinstance(input, Tensor)):
             raise invalid_combination(name, input, *args)
         inputs, statics = arguments(read_tensor(name, input), *args, **kwargs)
         if masked and inputs[0]._array.shape != input._array.shape:

@@ -200,11 +200,12 @@ def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def _chunk(input: Tensor, chunks: int, dim: int, prefix: str) -> tuple[Tensor, ...]:
     read_tensor(f"{prefix}chunk", input)
     chunks = read_int(f"{prefix}chunk", "chunks", 2, chunks)
-    axis = dim_of(f"{prefix}chunk", input, dim, position=3)
     if not input._array.ndim:
+        read_int(f"{prefix}chunk", "dim", 3, dim)
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    axis = dim_of(f"{prefix}chunk", input, dim, position=3)
     n = input._array.shape[axis]
     if n == 0:
         return tuple(getattr(rows, f"{prefix}split_with_sizes")(input, sizes=(0,) * chunks, axis=axis))
@@ -267,7 +268,8 @@ def _split_positions(where: Tensor) -> Any:
 
 
 def _splitter(name: str, least: int, axis_for: Callable[[int], int]) -> None:
-    def pieces(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    def pieces(input: Any, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
+        indices_or_sections = next((x for x in (sections, indices) if x is not None), indices_or_sections)
         if not isinstance(input, Tensor) or not _is_split(indices_or_sections) or (
                 isinstance(indices_or_sections, Tensor) and not is_integer(indices_or_sections)):
             raise invalid_combination(name, input, indices_or_sections)

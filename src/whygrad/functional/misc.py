@@ -60,9 +60,10 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
 
 
 @public(method=False)
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False,
-         out: Any = None) -> Tensor:
-    """Which elements are among the test elements."""
+def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: bool = False, invert: bool = False,
+         element: Any = None, test_element: Any = None, out: Any = None) -> Tensor:
+    """Which elements are among the test elements. Of either there may be but one, a number."""
+    elements, test_elements = (a if b is None else b for a, b in ((elements, element), (test_elements, test_element)))
     numbers = [not isinstance(x, Tensor) for x in (elements, test_elements)]
     if all(numbers) or any(n and not isinstance(x, (int, float)) for n, x in
                            zip(numbers, (elements, test_elements), strict=True)):
@@ -104,11 +105,17 @@ def heaviside_(self: Any, values: Any) -> Tensor:
     return run_inplace("heaviside", self, self, values)
 
 
+def _refuse_exponent(input: Tensor, other: Tensor) -> None:
+    if other._array.dtype.kind == "b" and input._array.dtype.kind in "fV":
+        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+
+
 @public()
 def ldexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """input * 2**other."""
     read_tensor("ldexp", input)
     read_tensor("ldexp", other, "other", 2)
+    _refuse_exponent(input, other)
     dtype = default_float(result_dtype(input, other))
     return with_out("ldexp", apply(TABLE["ldexp"], *promote("ldexp", input, other, dtype=dtype)), out, input, other)
 
@@ -118,6 +125,7 @@ def ldexp_(self: Any, other: Any) -> Tensor:
     """In-place version of `ldexp`."""
     read_tensor("ldexp_", self)
     read_tensor("ldexp_", other, "other", 2)
+    _refuse_exponent(self, other)
     if self.dtype.category < 2:
         raise RuntimeError(f"ldexp can't be cast to the desired output type {self.dtype.scalar_name}")
     return run_inplace("ldexp", self, self, cast(other, self._array.dtype))
@@ -232,6 +240,10 @@ def _copying(name: str, base: Callable[..., Any]) -> Callable[..., Any]:
         kwargs.pop("implicit", None)
         result = base(read_tensor(name, input), *args, **kwargs)
         if isinstance(result, (tuple, list)):
+            if out is not None:
+                for piece, given in zip(result, out, strict=True):
+                    with_out(name, piece, given, input)
+                return None
             return tuple([piece.clone() for piece in result])
         return with_out(name, result.clone(), out, input)
 
@@ -256,12 +268,13 @@ _copying("narrow_copy", _narrow)
 
 
 @public(method=False)
-def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *,
+               out: Any = None) -> Tensor:
     """A slice of one dim as a copy."""
     read_tensor("slice_copy", input)
     dim = read_int("slice_copy", "dim", 2, dim)
     places = (slice(None),) * (dim % max(input._array.ndim, 1)) + (slice(start, end, step),)
-    return input[places].clone()  # type: ignore[no-any-return]
+    return with_out("slice_copy", input[places].clone(), out, input)  # type: ignore[no-any-return]
 
 
 @public(method=False)

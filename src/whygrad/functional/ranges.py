@@ -30,6 +30,13 @@ _VECTOR_BYTES = 32
 _WIDER: dict[str, Any] = {"float64": np.longdouble, "complex64": np.complex128, "complex128": np.clongdouble}
 
 
+def _delivered(name: str, array: np.ndarray, out: Any, requires_grad: bool) -> Tensor:
+    """An `out` with as many elements keeps its shape."""
+    if isinstance(out, Tensor) and out._array.size == array.size:
+        array = array.reshape(out._array.shape)
+    return deliver(name, array, out, requires_grad)
+
+
 @public(method=False)
 def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, out: Any = None, dtype: Any = None,
            layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
@@ -41,7 +48,8 @@ def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, out
         return fresh(np.arange(args[0]), requires_grad)
     given = dict(zip(("start", "end", "step") if len(args) > 1 or end is not None else ("end",), args, strict=False))
     given |= {name: value for name, value in (("start", start), ("end", end), ("step", step)) if value is not None}
-    if len(args) > 3 or "end" not in given:
+    alone = "start" not in given and step is not None
+    if len(args) > 3 or "end" not in given or alone or (len(args) == 1 and start is not None):
         raise invalid_combination("arange", *args)
     numbers = {name: read_number("arange", name, i, value) for i, (name, value) in enumerate(given.items(), 1)}
     first, last, by = numbers.get("start", 0), numbers["end"], numbers.get("step", 1)
@@ -53,7 +61,7 @@ def arange(*args: Any, start: Any = None, end: Any = None, step: Any = None, out
     if out is not None and isinstance(out, Tensor) and out._array.size not in (0, count):
         shape = list(out._array.shape)
         warn_once(OUT_RESIZED.format(shape, out._array.size, count, count))
-    return deliver("arange", _spaced(first, by, count, wanted), out, requires_grad)
+    return _delivered("arange", _spaced(first, by, count, wanted), out, requires_grad)
 
 
 @public(method=False, name="range")
@@ -66,7 +74,7 @@ def range_(start: Any, end: Any, step: Any = 1, *, out: Any = None, dtype: Any =
     given = (("start", start), ("end", end), ("step", step))
     first, last, by = [read_number("range", name, i, value) for i, (name, value) in enumerate(given, 1)]
     first, _, by, count = _steps("range", first, last, by, wanted)
-    return deliver("range", _spaced(first, by, count, wanted), out, requires_grad)
+    return _delivered("range", _spaced(first, by, count, wanted), out, requires_grad)
 
 
 def _steps(name: str, start: Any, end: Any, step: Any, dtype: dtypes.dtype) -> tuple[Any, Any, Any, int]:
@@ -117,7 +125,7 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = 
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     first, last, wanted = _bounds("linspace", start, end, steps, out, dtype)
     check_place("linspace", layout, device, pin_memory)
-    return deliver("linspace", _between(first, last, int(steps), wanted.numpy), out, requires_grad)
+    return _delivered("linspace", _between(first, last, int(steps), wanted.numpy), out, requires_grad)
 
 
 @public(method=False)
@@ -133,7 +141,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any =
     if not isinstance(base, (int, float)):
         raise invalid_combination("logspace", start, end, steps, base)
     powers = quiet(np.power)(exponents.dtype.type(base), exponents)
-    return deliver("logspace", cast_values(powers, kind), out, requires_grad)
+    return _delivered("logspace", cast_values(powers, kind), out, requires_grad)
 
 
 def _bounds(name: str, start: Any, end: Any, steps: Any, out: Any, dtype: Any) -> tuple[Any, Any, dtypes.dtype]:

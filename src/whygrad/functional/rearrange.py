@@ -239,6 +239,9 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tens
             "padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)")
     sources = tuple([(axis, _padding_source(mode, axis, before, after, shape))
                      for axis, (before, after) in reversed(list(enumerate(pairs, len(shape) - padded)))])
+    if mode != "circular" and input._array.dtype.kind == "b":
+        name = "reflection" if mode == "reflect" else "replication"
+        raise NotImplementedError(f"\"{name}_pad{padded}d\" not implemented for 'Bool'")
     return rows.mirror_pad(input, sources=sources, mode=PAD_MODES[mode])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from whygrad import dtypes, return_types
 from whygrad._tensor import Tensor
+from whygrad.autograd.modes import modes
 from whygrad.functional.arguments import (
     called_as,
     invalid_combination,
@@ -106,6 +107,9 @@ def in_dtype(function: str, input: Any, dtype: Any) -> Tensor:
 
 def widened(function: str, input: Any, dtype: Any) -> Tensor:
     """As `in_dtype`; without a dtype, integers and bools are totalled in int64."""
+    tracked = dtype is not None and isinstance(input, Tensor) and input.requires_grad and modes.grad
+    if tracked and (wanted := read_dtype(function, dtype, input.dtype)).category < 2:
+        raise RuntimeError(f"Autograd not support dtype: {wanted.scalar_name}")
     input = in_dtype(function, input, dtype)
     return cast(input, dtypes.int64.numpy) if dtype is None and input._array.dtype.kind in "biu" else input
 
@@ -123,6 +127,8 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
     """The sum of all elements, or over the given dims."""
     if axis is not None:
         dim = axis
+    elif out is not None and dim is None and not keepdim:
+        raise invalid_combination("sum", input, out=out)
     ready = dtype is None and isinstance(input, Tensor) and input._array.dtype.kind in "fcb"
     if out is not None and dtype is None and isinstance(out, Tensor):
         ready, dtype = False, out.dtype
@@ -187,7 +193,9 @@ def prod(input: Tensor, dim: Any = ..., keepdim: bool = False, *, dtype: Any = N
     if dim is ...:
         if keepdim:
             raise invalid_combination("prod", input, keepdim=keepdim)
-        return with_out("prod", _prod(x), out, input)
+        if out is not None:
+            raise invalid_combination("prod", input, out=out)
+        return _prod(x)
     if not is_integer(dim):
         raise refused_dim("prod", input, dim, "int")
     return with_out("prod", _prod(x, axis=read_axes("prod", x, dim), keepdims=keepdim), out, input)
@@ -204,6 +212,8 @@ def _spread(name: str) -> Callable[..., Any]:
     def spread(input: Tensor, dim: Any = None, unbiased: Any = ..., keepdim: bool = False, *,
                correction: float | None = None, out: Any = None) -> Any:
         x = read_overloaded(name, input)
+        if out is not None and ("mean" in name or (dim is None and unbiased is not ...)):
+            raise invalid_combination(name, input, out=out)
         if isinstance(dim, bool) and unbiased is ...:
             dim, unbiased = None, dim
         if unbiased is not ... and (correction is not None or not isinstance(unbiased, bool)):
@@ -287,7 +297,9 @@ def _extreme(name: str, binary: str) -> Callable[..., Any]:
             check_ordered(x, f"{name}_all")
             if not x._array.size:
                 raise _specify_dim(name)
-            return with_out(name, of_all(x), out, input)
+            # Of all elements there is one, which is cast to what is given; along a dim the dtypes must agree.
+            loose = isinstance(out, Tensor) and out.dtype is not x.dtype
+            return with_out(f"{name}_all" if loose else name, of_all(x), out, input)
         axis = read_axis(name, x, dim)
         check_ordered(x, f"{name}_cpu")
         check_not_empty(f"{name}():", x, (axis,))
@@ -326,6 +338,8 @@ amin = _publish("amin", _extreme_over_dims("amin"),
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest element."""
     x = read_tensor("aminmax", input)
+    if isinstance(out, Tensor):
+        raise wrong_type("aminmax", "out", None, "tuple of Tensors", out)
     check_ordered(x, "aminmax_cpu")
     axes = None if dim is None else read_axes("aminmax", x, read_int("aminmax", "dim", 2, dim))
     if axes is not None:
@@ -346,10 +360,10 @@ def _position(name: str) -> Callable[..., Any]:
 
     def position_of(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
         x = read_tensor(name, input)
-        axis = None if dim is None else read_axis(name, x, dim)
         if x._array.dtype.kind in "bc":
             kind = "bool" if x._array.dtype.kind == "b" else "complex"
             raise RuntimeError(f"{name}(): does not support {kind} input")
+        axis = None if dim is None else read_axis(name, x, dim)
         check_ordered(x, f"{name}_cpu")
         if axis is not None:
             check_not_empty(f"{name}():", x, (axis,))
@@ -370,12 +384,14 @@ def _median(name: str) -> Callable[..., Any]:
 
     def median(input: Tensor, dim: Any = ..., keepdim: bool = False, *, out: Any = None) -> Any:
         x = read_tensor(name, input)
+        if dim is ... and out is not None:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
+        axis = None if dim is ... else read_axis(name, x, dim)
         if x._array.dtype.kind in "bc":
             kernel = "median_cpu" if dim is ... else "median_out"
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.scalar_name}'")
-        if dim is ...:
-            return with_out(name, of_all(x), out, input)
-        axis = read_axis(name, x, dim)
+        if axis is None:
+            return of_all(x)
         check_not_empty("median():", x, (axis,))
         return with_outs(name, result_type(*along(x, axis=axis, keepdims=keepdim)), out, input)
 
@@ -454,6 +470,8 @@ def _running(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
         if wanted is not self.dtype:
             raise RuntimeError(f"Bad in-place call: input tensor dtype {c_name(self.dtype)} and output tensor dtype "
                                f"{c_name(wanted)} should match")
+        if wanted is dtypes.bool_:
+            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
         return run_inplace(name, self, self, axis=read_axis(name, self, dim))
 
     return running, running_inplace
@@ -466,10 +484,10 @@ for _name, _doc in {"cumsum": "The sum of all elements up to each one, along a d
     _publish(f"{_name}_", _inplace, _doc + " In place.", function=False)
 
 
-def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None,
-                out: Any = None) -> Tensor:
+def vector_norm(x: Any = None, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None,
+                out: Any = None, input: Any = None) -> Tensor:
     """`sum(abs(x) ** ord) ** (1 / ord)`; the largest or smallest absolute value if `ord` is inf or -inf."""
-    input = read_tensor("linalg_vector_norm", x)
+    input = read_tensor("linalg_vector_norm", x if input is None else input)
     ord = _order("linalg_vector_norm", "ord", 2, ord)
     read_flag("linalg_vector_norm", "keepdim", 4, keepdim)
     if dim is not None and not is_integer(dim) and not isinstance(dim, (tuple, list)):
@@ -547,6 +565,9 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     read_tensor("dist", input)
     read_tensor("dist", other, "other", 2)
     ord = _order("dist", "p", 3, p)
+    kinds = {input._array.dtype.kind, other._array.dtype.kind}
+    if "b" in kinds or not kinds & set("fVc"):
+        return norm(input - other, ord)  # type: ignore[operator]
     if "c" in (input._array.dtype.kind, other._array.dtype.kind):
         return vector_norm(input - other, ord)  # type: ignore[operator]
     return run("dist", input, other, ord=ord)

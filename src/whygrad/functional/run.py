@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from whygrad._apply import apply, compiled
@@ -22,17 +22,30 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 
 
+def _with_code(function: FunctionType, code: CodeType, name: str) -> FunctionType:
+    """A copy that differs in its code."""
+    copy = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__, copy.__doc__, copy.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
+    copy.__annotations__, copy.__qualname__ = function.__annotations__, copy.__name__
+    copy.__dict__.update(function.__dict__)
+    return copy
+
+
 def under_name(function: Callable[..., Any], full_name: str) -> Callable[..., Any]:
     """The same function with code of its own, whose name ("Tensor.add", "torch.subtract") errors can find in the stack."""
     if not isinstance(function, FunctionType) or full_name == f"torch.{function.__code__.co_qualname}":
         return function
     code = function.__code__.replace(co_name=function.__name__, co_qualname=full_name)
-    copy = FunctionType(code, function.__globals__, full_name.rpartition(".")[2], function.__defaults__,
-                        function.__closure__)
-    copy.__kwdefaults__, copy.__doc__, copy.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
-    copy.__annotations__, copy.__qualname__ = function.__annotations__, copy.__name__
-    copy.__dict__.update(function.__dict__)
-    return copy
+    return _with_code(function, code, full_name.rpartition(".")[2])
+
+
+def with_named_input(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As a function: torch calls `input` what is `self` in a method."""
+    if not isinstance(function, FunctionType) or function.__code__.co_varnames[:1] != ("self",):
+        return function
+    code = function.__code__
+    inner = tuple(["input" if name == "self" else name for name in code.co_cellvars])
+    return _with_code(function, code.replace(co_varnames=("input", *code.co_varnames[1:]), co_cellvars=inner), function.__name__)
 
 
 def public(*, method: bool = True, function: bool = True, name: str | None = None) -> Callable[[F], F]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from whygrad import return_types
 from whygrad._apply import apply
+from whygrad._inplace import check_overlap
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import invalid_combination, read_int, read_number, read_tensor
 from whygrad.functional.dispatch import default_float
@@ -126,13 +127,14 @@ def _trapezoids(name: str, total: Callable[[Any, int], Any], total_first: bool) 
         if total_first and not y._array.shape[axis]:
             return FUNCTIONS["zeros_like"](total(y.detach(), axis))  # type: ignore[attr-defined]
         _refuse_bool(name, y, x)
+        width = 1 if dx is None else read_number(name, "dx", None, dx)
+        if total_first and x is None:
+            ends = FUNCTIONS["select"](y, axis, 0) + FUNCTIONS["select"](y, axis, -1)
+            return _by_number("mul", total(y, axis) - _by_number("mul", ends, 0.5), width)
         heights = _part(y, axis, None, -1) + _part(y, axis, 1)
         if x is not None:
             return _by_number("div", total(heights * _widths(name, y, x, axis), axis), 2.0)
-        half = (1 if dx is None else read_number(name, "dx", None, dx)) / 2.0
-        if total_first:
-            return _by_number("mul", total(heights, axis), half)
-        return total(_by_number("mul", heights, half), axis)
+        return total(_by_number("mul", heights, width / 2.0), axis)
 
     trapezoids.__name__ = trapezoids.__qualname__ = name
     trapezoids.__doc__ = "The integral along a dim by the trapezoid rule, over points `x` or points `dx` apart."
@@ -264,6 +266,7 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float, *, out: Any = None) -
 def renorm_(self: Any, p: float, dim: int, maxnorm: float) -> Tensor:
     """In-place version of `renorm`."""
     statics = _renorm_statics(self, p, dim, maxnorm)
+    check_overlap(self._array, ())
     if self._array.dtype.kind == "c":
         return self.copy_(_renorm_complex(self.clone(), statics))  # type: ignore[no-any-return]
     return run_inplace("renorm", self, self, **statics)

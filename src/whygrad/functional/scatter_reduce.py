@@ -172,7 +172,7 @@ def select_scatter(input: Any, src: Any, dim: int, index: int) -> Tensor:
 
 @public()
 def slice_scatter(input: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None,
-                  step: int = 1) -> Tensor:
+                  step: int = 1, *, out: Any = None) -> Tensor:
     """A copy with `src` in a slice of a dim."""
     axis = dim_of("slice_scatter", read_tensor("slice_scatter", input), dim)
     if step <= 0:
@@ -180,8 +180,9 @@ def slice_scatter(input: Any, src: Any, dim: int = 0, start: int | None = None, 
     shape = input._array.shape
     chosen = range(*slice(start, end, step).indices(shape[axis]))
     part = (*shape[:axis], len(chosen), *shape[axis + 1:])
-    return _embed("slice_scatter", input, src, part, axis=axis, start=chosen.start, stop=max(chosen.start, chosen.stop),
-                  step=step)
+    result = _embed("slice_scatter", input, src, part, axis=axis, start=chosen.start, stop=max(chosen.start, chosen.stop),
+                    step=step)
+    return with_out("slice_scatter", result, out, input, src)  # type: ignore[no-any-return]
 
 
 @public()

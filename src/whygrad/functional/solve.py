@@ -294,7 +294,10 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None) -> Te
     if lengths != [3, 3]:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
     broadcast_shapes(input._array.shape, other._array.shape)
-    result = apply(TABLE["cross"], *promote("cross", input, other), axis=axis)
+    operands = promote("cross", input, other)
+    if operands[0]._array.dtype.kind == "b":
+        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
+    result = apply(TABLE["cross"], *operands, axis=axis)
     return with_out("linalg_cross", result, out, input, other)
 
 

@@ -40,10 +40,13 @@ def sort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool | 
 
 
 @public()
-def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = None, axis: Any = None) -> Tensor:
+def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = None, axis: Any = None,
+            out: Any = None) -> Tensor:
     """The indices that put the elements in order along a dim."""
+    if out is not None and stable is None:
+        raise invalid_combination("argsort", input, dim, descending, out)
     indices: Tensor = _sort("argsort", input, dim if axis is None else axis, descending, stable)[1]
-    return indices
+    return with_out("argsort", indices, out, input)  # type: ignore[no-any-return]
 
 
 @public()

@@ -165,7 +165,7 @@ def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False,
         dim = [dim] if is_integer(dim) else list(dim)
         if len(dim) not in (1, 2):
             raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {dim}")
-    elif ord is not None and not isinstance(ord, str) and ndim not in (1, 2):
+    elif ord is not None and ndim not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D.")
     of_matrix = ndim == 2 if dim is None else len(dim) == 2
     if isinstance(ord, str) or (ord is not None and of_matrix):

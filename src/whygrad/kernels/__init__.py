@@ -95,7 +95,7 @@ def put_elements(target: Any, index: Any, source: Any, axis: int, how: str) -> b
 
 def within(index: Any, size: int) -> bool:
     """Are all numbers at least 0, and below `size`?"""
-    if not enabled or index.size < 4096 or not is_hot(index.size):
+    if not enabled or not is_hot(index.size):
         return bool(index.min() >= 0 and index.max() < size)
     from whygrad.kernels.elements import within
 

@@ -24,7 +24,7 @@ _whygrad_internal_ = True
 INT64 = np.dtype(np.int64)
 ALONE_BELOW = 16384
 # Fewer elements are NumPy's.
-WORTH_IT = 1024
+WORTH_IT = 16
 # A unit is about so many elements.
 UNIT = 4096
 

@@ -73,7 +73,7 @@ def var_rule(xp, g, x, axis, keepdims, correction):
     freedom = count(x.shape, axis) - correction
     mean = xp.mean(x, axis=axis, keepdims=True)
     if freedom <= 0 and (axis is None or not x.shape):
-        return xp.where(x == mean, math.nan, g * math.inf)
+        return xp.where(x == mean, math.nan, g * math.inf) + 0 * x
     return g * (2 / freedom if freedom else math.inf) * (x - mean)
 
 

@@ -89,7 +89,7 @@ def scatter_reduce(xp, x, index, src, *, axis, reduce, include_self, node="Scatt
     return xp.scatter_reduce(x, index, src, axis=axis, reduce=reduce, include_self=include_self, node=node, function=function)
 
 
-@op(linear="x+src",
+@op(linear="x+src", memory="own",
     x=lambda xp, g, index, accumulate:
     g if accumulate else xp.put(g, index, xp.zeros_like(xp.take(g, index)), accumulate=False),
     index=POSITIONS,

@@ -133,6 +133,11 @@ def merge(first: Causes, second: Causes) -> Causes:
         return first
     if not first:
         return second
+    for cause in second:
+        if cause not in first:
+            break
+    else:
+        return first
     together = dict.fromkeys((*first, *second))
     return tuple(sorted(together, key=_is_plain_constant)[:MOST_CAUSES])
 

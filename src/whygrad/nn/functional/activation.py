@@ -11,7 +11,7 @@ from whygrad._apply import apply
 from whygrad._tensor import wrap
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.dims import normalize_dim
-from whygrad.functional.run import made_under_transforms, run, run_inplace
+from whygrad.functional.run import made_under_transforms, run, run_inplace, with_out
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
 
@@ -73,20 +73,22 @@ def _drawn_slopes(input: Any, lower: float, upper: float) -> Any:
     return wrap(slopes)
 
 
-def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
+def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
     """`rrelu` in place."""
+    if generator is not None:
+        raise NotImplementedError("rrelu_: the slopes are drawn from the default generator; seed that with torch.manual_seed")
     return rrelu(input, lower, upper, training, inplace=True)
 
 
-def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+def hardshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
     """x outside [-lambd, lambd], 0 inside."""
-    return apply(TABLE["hardshrink"], input, bound=lambd)
+    return with_out("hardshrink", apply(TABLE["hardshrink"], input, bound=lambd), out, input)
 
 
-def softshrink(input: Any, lambd: float = 0.5) -> Any:
+def softshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
     """x moved towards 0 by `lambd`, at most to 0."""
     most = dtypes.finfo(input.dtype).max
     if not 0 <= lambd <= most:
         raise RuntimeError(f"lambda must be in range [0, {most:g}] for input dtype {input.dtype.scalar_name}, but "
                            f"found {lambd:g}")
-    return apply(TABLE["softshrink"], input, bound=lambd)
+    return with_out("softshrink", apply(TABLE["softshrink"], input, bound=lambd), out, input)

@@ -9,6 +9,7 @@ from typing import Any
 
 from whygrad import dtypes
 from whygrad._apply import apply, compiled
+from whygrad._inplace import check_castable
 from whygrad._tensor import Size, Tensor
 from whygrad.autograd.grad_mode import is_grad_enabled, no_grad
 from whygrad.broadcasting import broadcast_shapes
@@ -19,7 +20,7 @@ from whygrad.functional.softmax import log_softmax
 from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduction_of
 from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
-from whygrad.promotion import promote
+from whygrad.promotion import cast, promote
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -59,7 +60,7 @@ def matched(input: Any, target: Any) -> tuple[Any, Any]:
 
 
 def _check_floating(input: Any, kernel: str) -> None:
-    if input._array.dtype.kind not in "fVc":
+    if input._array.dtype.kind not in "fV":
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
 
 
@@ -87,6 +88,8 @@ def l1_loss(input: Any, target: Any, size_average: bool | None = None, reduce: b
     """The absolute difference."""
     reduction = reduction_of(reduction, size_average, reduce)
     a, b = matched(input, target)
+    if "b" in (input._array.dtype.kind, target._array.dtype.kind):
+        return input - target  # which is refused
     difference = (a - b).abs()
     return reduce_loss(difference, reduction) if weight is None else _weighted(difference, weight, input, reduction)
 
@@ -118,11 +121,13 @@ def smooth_l1_loss(input: Any, target: Any, size_average: bool | None = None, re
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
     """Squared below `delta`, a straight line above."""
     a, b = matched(input, target)
+    reduction = reduction if weight is not None else reduction_of(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    check_castable(a.dtype, input.dtype)
     _check_floating(a, "huber_cpu")
     if weight is None:
-        return apply(TABLE["huber_loss"], a, b, reduction=reduction_of(reduction), delta=delta)
+        return apply(TABLE["huber_loss"], a, b, reduction=reduction, delta=delta)
     _check_weight(weight, input)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
@@ -279,10 +284,13 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
     if target._array.dtype.kind not in "fVc":
         raise RuntimeError(f"result type {input.dtype.scalar_name} can't be cast to the desired output type "
                            f"{target.dtype.scalar_name}")
+    _check_floating(input, "log_sigmoid_cpu")
     check_constant("binary_cross_entropy_with_logits", "weight", weight)
     check_constant("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
+    dtype = target._array.dtype  # torch writes the loss over 1 - target
     input, target, weight, pos_weight = promote("binary_cross_entropy_with_logits", input, target, weight, pos_weight)
-    return apply(TABLE["binary_cross_entropy_with_logits"], input, target, weight, pos_weight, reduction=reduction)
+    loss = apply(TABLE["binary_cross_entropy_with_logits"], input, target, weight, pos_weight, reduction=reduction)
+    return loss if loss._array.dtype is dtype else cast(loss, dtype)
 
 
 def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
@@ -299,6 +307,9 @@ def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bo
     elif reduction == "batchmean":
         batch_mean, reduction = True, "sum"
     reduction = reduction_of(reduction)
+    for x in (input, target):
+        if x._array.dtype.kind not in "fV":
+            raise RuntimeError(f"kl_div: {'Complex' if x._array.dtype.kind == 'c' else 'Integral'} inputs not supported.")
     loss = target.exp() * (target - input) if log_target else torch.xlogy(target, target) - target * input
     loss = reduce_loss(loss, reduction)
     return loss / input.shape[0] if batch_mean and input.ndim else loss

@@ -73,6 +73,8 @@ def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, 
                eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over the last dims, then `* weight + bias`."""
     axis = _trailing_axes(input, normalized_shape, weight, bias)
+    if input._array.dtype.kind not in "fV":
+        raise NotImplementedError(f"\"LayerNormKernelImpl\" not implemented for '{input.dtype.scalar_name}'")
     return _normalized("layer_norm", input, weight, bias, axis=axis, eps=eps)
 
 

@@ -12,6 +12,7 @@ from whygrad._apply import apply
 from whygrad._tensor import Tensor
 from whygrad.autograd.modes import modes
 from whygrad.functional.arguments import check_sizes, is_integer, read_tensor, wrong_type
+from whygrad.functional.run import with_out
 from whygrad.nn.torch_functions import torch
 from whygrad.ops.pool import Adaptive, Kind, Sliding
 from whygrad.ops.table import TABLE
@@ -200,14 +201,15 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
     kind = Kind(f"AvgPool{dims}D", dims)
 
     def pool(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-             count_include_pad: bool = True, divisor_override: int | None = None) -> Any:
+             count_include_pad: bool = True, divisor_override: int | None = None, *, out: Any = None) -> Any:
         read_tensor(name, input)
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
         axes = _axes(name, dims, input._array.shape, _hashable(kernel_size), _hashable(stride), _hashable(padding), 1, ceil_mode)
         if input.dtype is not dtypes.int64:
             _refuse(name, input, "fV")
-        return apply(TABLE["avg_pool"], input, axes=axes, count_pad=count_include_pad, divisor=divisor_override, kind=kind)
+        result = apply(TABLE["avg_pool"], input, axes=axes, count_pad=count_include_pad, divisor=divisor_override, kind=kind)
+        return with_out(name, result, out, input)
 
     pool.__name__ = pool.__qualname__ = name
     pool.__doc__ = f"The mean of each window over the last {dims} dims."
