@@ -133,6 +133,8 @@ def merge(first: Causes, second: Causes) -> Causes:
         return first
     if not first:
         return second
+    if len(first) == MOST_CAUSES and len(second) == 1 and second[0].kind == "created":
+        return first  # full, and a plain constant would come last
     for cause in second:
         if cause not in first:
             break
