@@ -18,7 +18,8 @@ __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mar
 
 def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False, dynamic: bool | None = None,
             backend: str | Callable[..., Any] = "inductor", mode: str | None = None,
-            options: dict[str, Any] | None = None, disable: bool = False) -> Callable[..., Any]:
+            options: dict[str, Any] | None = None, name: str | None = None, disable: bool = False,
+            recompile_limit: int | None = None, isolate_recompiles: bool = False, shapes_spec: Any = None) -> Callable[..., Any]:
     """The model itself, as with `backend="eager"`. Also a decorator with arguments."""
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import io
 import pickle
 import warnings
@@ -612,6 +613,21 @@ def test_names_that_programs_import() -> None:
     assert issubclass(nn.MSELoss, _Loss)
     assert (Module, Parameter) == (nn.Module, nn.Parameter)
     assert register_module_forward_hook is nn.hooks.register_module_forward_hook
+
+
+def test_arguments_are_called_as_in_torch() -> None:
+    """`criterion(input=x, target=y)`."""
+    modules = [name for name, kind in vars(torch.nn).items() if inspect.isclass(kind) and issubclass(kind, torch.nn.Module)]
+    wrong = {}
+    for name in set(modules) - {"Container", "NLLLoss2d"}:  # deprecated, and not there
+        for method in ("__init__", "forward"):
+            functions = [getattr(getattr(lib.nn, name), method) for lib in (torch, whygrad)]
+            theirs, ours = [list(inspect.signature(function).parameters) for function in functions]
+            if ours != theirs:
+                wrong[name] = theirs, ours
+    assert not wrong
+    same(lambda m: m.nn.MSELoss()(m.ones(2)))
+    same(lambda m: m.nn.CosineEmbeddingLoss()(m.ones(1, 2), m.zeros(1, 2), target=m.ones(1)))
 
 
 def test_call_without_hooks_is_just_forward() -> None:

@@ -43,7 +43,7 @@ def _start(self: Any, size_average: Any = None, reduce: Any = None, **values: An
 
 
 def _loss(name: str, function: Callable[..., Any], check: Callable[..., None] | None = None, keyword_only: bool = False,
-          **parameters: Any) -> Any:
+          inputs: tuple[str, ...] | None = None, **parameters: Any) -> Any:
     def start(self: Any, **values: Any) -> None:
         if check is not None:
             check(**values)
@@ -51,7 +51,7 @@ def _loss(name: str, function: Callable[..., Any], check: Callable[..., None] | 
 
     passed = tuple([key for key in parameters if key not in LEGACY])
     return module_of(name, __name__, function, parameters, base=_WeightedLoss if "weight" in parameters else _Loss,
-                     start=start, passed=passed, keyword_only=keyword_only)
+                     start=start, passed=passed, inputs=inputs, keyword_only=keyword_only)
 
 
 LEGACY: dict[str, Any] = {"size_average": None, "reduce": None}
@@ -90,8 +90,8 @@ BCEWithLogitsLoss = _loss("BCEWithLogitsLoss", F.binary_cross_entropy_with_logit
                           pos_weight=None)
 KLDivLoss = _loss("KLDivLoss", F.kl_div, **REDUCED, log_target=False)
 CTCLoss = _loss("CTCLoss", F.ctc_loss, blank=0, reduction="mean", zero_infinity=False)
-PoissonNLLLoss = _loss("PoissonNLLLoss", F.poisson_nll_loss, log_input=True, full=False, size_average=None, eps=1e-8,
-                       reduce=None, reduction="mean")
+PoissonNLLLoss = _loss("PoissonNLLLoss", F.poisson_nll_loss, inputs=("log_input", "target"), log_input=True, full=False,
+                       size_average=None, eps=1e-8, reduce=None, reduction="mean")
 GaussianNLLLoss = _loss("GaussianNLLLoss", F.gaussian_nll_loss, keyword_only=True, full=False, eps=1e-6,
                         reduction="mean")
 HingeEmbeddingLoss = _loss("HingeEmbeddingLoss", F.hinge_embedding_loss, margin=1.0, **REDUCED)

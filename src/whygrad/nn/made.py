@@ -16,11 +16,12 @@ REQUIRED = inspect.Parameter.empty
 
 def module_of(name: str, module: str, function: Callable[..., Any], parameters: dict[str, Any], *,
               start: Callable[..., None], base: type[Module] = Module,
-              passed: tuple[str, ...] | None = None, keyword_only: bool = False, **members: Any) -> Any:
+              passed: tuple[str, ...] | None = None, inputs: tuple[str, ...] | None = None, keyword_only: bool = False,
+              **members: Any) -> Any:
     """A Module whose constructor takes `parameters` and whose forward hands them to `function`.
 
     `start(self, **values)` begins the construction. `passed` names the attributes that forward passes on, by keyword
-    (default: all parameters).
+    (default: all parameters), `inputs` the arguments of forward (default: what else `function` cannot do without).
     """
     kind = inspect.Parameter.KEYWORD_ONLY if keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.Signature([inspect.Parameter(key, kind, default=value) for key, value in parameters.items()])
@@ -34,14 +35,10 @@ def module_of(name: str, module: str, function: Callable[..., Any], parameters: 
         bound.apply_defaults()
         start(self, **bound.arguments)
 
-    def forward(self: Any, *inputs: Any) -> Any:
-        return function(*inputs, **{key: getattr(self, key) for key in names})
-
-    def forward_with_inplace(self: Any, input: Any) -> Any:
-        return function(input, self.inplace)
-
-    members.update(__module__=module, __qualname__=name, __doc__=function.__doc__,
-                   forward=forward_with_inplace if names == ("inplace",) else forward)
+    if inputs is None:
+        wanted = inspect.signature(function).parameters.values()
+        inputs = tuple([p.name for p in wanted if p.default is REQUIRED and p.name not in names])
+    members.update(__module__=module, __qualname__=name, __doc__=function.__doc__, forward=_forward(function, inputs, names))
     if parameters:
         self_parameter = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
@@ -52,6 +49,15 @@ def module_of(name: str, module: str, function: Callable[..., Any], parameters: 
         if inspect.isfunction(member):
             member.__name__, member.__qualname__ = key, f"{name}.{key}"
     return made
+
+
+def _forward(function: Callable[..., Any], inputs: tuple[str, ...], names: tuple[str, ...]) -> Callable[..., Any]:
+    """`def forward(self, input, target): return function(input, target, weight=self.weight)`, for these names."""
+    given = ", ".join([*inputs, *[f"{key}=self.{key}" for key in names]])
+    scope: dict[str, Any] = {"__name__": __name__, "_whygrad_internal_": True, "function": function}
+    exec(f"def forward(self, {', '.join(inputs)}):\n    return function({given})\n", scope)
+    forward: Callable[..., Any] = scope["forward"]
+    return forward
 
 
 def keep(self: Any, **values: Any) -> None:
