@@ -14,7 +14,6 @@ from whygrad.autograd.grad_mode import enforce_grad_layout_policy
 from whygrad.autograd.node import cast_array
 from whygrad.backends import tensor as xp
 from whygrad.dtypes import FROM_NUMPY
-from whygrad.turned import Turned
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -58,9 +57,6 @@ def deposit(leaf: Tensor, g: Any, causes: why.Causes, held: int) -> None:
             grad._cause = causes
         elif _is_sparse(g) or _is_sparse(grad._array):
             _add_sparse(leaf, grad, g, causes)
-        elif grad.__class__ is not Tensor and isinstance(grad, Turned):
-            grad.put(grad._array + g)
-            grad._counter[0] += 1
         else:
             add_into(grad._array, g, grad._array)
             grad._counter[0] += 1
