@@ -201,3 +201,9 @@ def test_what_is_computed_of_many_numbers(name: str) -> None:
         plain = whygrad.tensor(turned.numpy(force=True))
         for _ in range(3):
             assert whygrad.allclose(LARGE[name](whygrad, turned), LARGE[name](whygrad, plain), rtol=1e-4, atol=1e-4)
+
+
+def test_optimizers_refuse_what_they_could_not_write_to() -> None:
+    leaf = tensor(whygrad).conj().requires_grad_()
+    with pytest.raises(NotImplementedError, match="conjugated or negated view"):
+        whygrad.optim.SGD([leaf], lr=0.1)
