@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 from typing import Any
 
 import pytest
 import torch
 from autograd.parity import outcome, same
+
+import whygrad
 
 NUMBERS = [[1 + 2j, 3 - 1j], [-2 + 0.5j, 4 + 4j]]
 
@@ -24,6 +27,13 @@ def look(z: Any, t: Any) -> Any:
     shares = t.untyped_storage().data_ptr() == z.untyped_storage().data_ptr()
     return (t.is_conj(), t.is_neg(), t._is_view(), t.is_contiguous(), shares, t.storage_offset(), t.stride(),
             t.detach().resolve_conj().resolve_neg() + 0)
+
+
+def saved_and_loaded(T: Any, t: Any) -> Any:
+    file = io.BytesIO()
+    T.save(t, file)
+    file.seek(0)
+    return T.load(file).resolve_conj()
 
 
 TAKEN = {
@@ -51,6 +61,7 @@ TAKEN = {
     "base": lambda T, z, w: w[0]._base is z, "resolves to itself": lambda T, z, w: z.resolve_conj() is z,
     "deepcopy": lambda T, z, w: copy.deepcopy(w), "copy": lambda T, z, w: copy.copy(w),
     "deepcopy of tracked": lambda T, z, w: copy.deepcopy(tensor(T, True).conj()),
+    "saved": lambda T, z, w: saved_and_loaded(T, w), "chunk": lambda T, z, w: w.chunk(2)[1],
     "pickle": lambda T, z, w: pickle.loads(pickle.dumps(w)).resolve_conj(), "set_": lambda T, z, w: w.set_(z),
     "detach_": lambda T, z, w: w.detach_(), "data =": lambda T, z, w: setattr(w, "data", T.ones(3)) or w.tolist(),
     "inference": lambda T, z, w: T.inference_mode()(lambda: look(z, tensor(T).conj()[0])[:2])(),
@@ -170,3 +181,29 @@ def test_nothing_is_compared_by_accident() -> None:
     refused = [name for name in TAKEN if str(outcome(taken(name), torch)[0]).startswith("('raises'")]
     assert refused == ["view_as_real", "view(dtype)", "of neg view(dtype)", "numpy", "neg numpy", "numpy of tracked",
                        "deepcopy of tracked", "detach_"]
+
+
+LARGE = {
+    "product": lambda T, a: a * a, "sum": lambda T, a: a.sum(0), "matmul": lambda T, a: a @ a.t(), "abs": lambda T, a: a.abs(),
+    "exp": lambda T, a: a.exp(), "cat": lambda T, a: T.cat([a, a]), "mask": lambda T, a: a[a.abs() > 1],
+    "scan": lambda T, a: a.cumsum(0), "where": lambda T, a: T.where(a.abs() > 1, a, a * 2), "flip": lambda T, a: a.flip(0),
+    "index": lambda T, a: a[T.tensor([1, 1])], "parameter": lambda T, a: T.nn.Parameter(a) * 2,
+    "foreach": lambda T, a: T._foreach_add([a, a], 1)[1], "strides": lambda T, a: a[:, ::3] + 1,
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_computed_of_many_numbers(name: str) -> None:
+    """As often as it takes until machine code does it."""
+    whygrad.manual_seed(0)
+    z = whygrad.randn(128, 200, dtype=whygrad.complex64)
+    for turned in (z.conj(), z.t().conj(), z.conj()._neg_view(), z.conj().imag):
+        plain = whygrad.tensor(turned.numpy(force=True))
+        for _ in range(3):
+            assert whygrad.allclose(LARGE[name](whygrad, turned), LARGE[name](whygrad, plain), rtol=1e-4, atol=1e-4)
+
+
+def test_optimizers_refuse_what_they_could_not_write_to() -> None:
+    leaf = tensor(whygrad).conj().requires_grad_()
+    with pytest.raises(NotImplementedError, match="conjugated or negated view"):
+        whygrad.optim.SGD([leaf], lr=0.1)

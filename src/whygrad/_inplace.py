@@ -336,9 +336,13 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
     A `constant` may be written into expanded memory: every element gets the same.
     """
     if constant and type(target._counter) is list and target._node is None and not target._lookup and _ordinary() is not None:
-        target._array.fill(values)
-        bump(target)
-        return target
+        try:
+            target._array.fill(values)
+        except ValueError:  # it is turned when it is read (see turned.py)
+            pass
+        else:
+            bump(target)
+            return target
     check_inplace(target, (target,))
     if not constant:
         check_overlap(target._array, ())

@@ -241,7 +241,7 @@ def _views_lines(layout: Layout) -> list[str]:
     call = "".join([f", {name}={name}" for name in row.statics])
     static = "".join([f"{x}._array.shape, " if name == f"{x}_shape" else f"{name}, " for name in layout.static])
     return [*_head_lines(layout),
-            f"    outs = forward({x}._array{call})",
+            f"    outs = forward({x}._memory{call})",
             "    results = []",
             "    for out in outs:",
             *_fresh_lines("t", "out", "        "),

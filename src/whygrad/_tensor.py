@@ -249,6 +249,9 @@ class Tensor:
     @grad.setter
     def grad(self, value: Any) -> None:
         check_assigned_grad(self, value)
+        if type(value) is not Tensor and value is not None:
+            from whygrad.turned import resolved
+            value = resolved(value)  # to those who add to it, it must be its own memory
         self._grad = value
         self.meta.note_grad("assigned" if value is not None else "cleared")
 

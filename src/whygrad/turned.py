@@ -36,9 +36,7 @@ class Turned(Tensor):
 
     @property
     def _array(self) -> np.ndarray:
-        array = like_memory(np.asarray(self.turn(self._memory)), self._memory).view()
-        array.flags.writeable = False
-        return array
+        return copied_out(type(self), self._memory)
 
     @_array.setter
     def _array(self, array: np.ndarray) -> None:
@@ -115,6 +113,11 @@ def kind_of(t: Any) -> type[Turned]:
     return type(t) if isinstance(t, Turned) else Turned
 
 
+def resolved(t: Tensor) -> Tensor:
+    """A plain tensor with the numbers of a turned one; any other itself."""
+    return wrap(np.array(t._array)) if isinstance(t, Turned) else t
+
+
 def turn_over(result: Tensor, row_name: str) -> None:
     """What a turning row does to the view it has made."""
     kind = kind_of(result)
@@ -129,12 +132,15 @@ def turning(steps: Any) -> Any:
     return kind.turn if issubclass(kind, Turned) else None
 
 
-def like_memory(numbers: np.ndarray, memory: np.ndarray) -> np.ndarray:
-    """A copy of numbers with the strides of the memory they come from."""
-    if numbers.strides == memory.strides or not memory.size:
-        return numbers
-    reach = sum([(n - 1) * stride for n, stride in zip(memory.shape, memory.strides, strict=True)])
-    room = np.empty(reach // memory.itemsize + 1, memory.dtype)
-    result = np.lib.stride_tricks.as_strided(room, memory.shape, memory.strides)
-    result[...] = numbers
-    return result
+class _Copy(np.ndarray):
+    """Owns the numbers of a turned view. By its type in-place writers see that to write into them would change nothing."""
+
+
+def copied_out(kind: type[Turned], memory: np.ndarray) -> np.ndarray:
+    """The numbers of a turned view, with the strides of its memory, only to be read."""
+    reach = sum([(n - 1) * stride for n, stride in zip(memory.shape, memory.strides, strict=True)]) if memory.size else 0
+    room = _Copy(reach // memory.itemsize + 1, memory.dtype)
+    numbers = np.ndarray(memory.shape, memory.dtype, room, 0, memory.strides)
+    numbers[...] = kind.turn(memory)
+    numbers.flags.writeable = False
+    return numbers

@@ -14,7 +14,6 @@ from whygrad.autograd.grad_mode import enforce_grad_layout_policy
 from whygrad.autograd.node import cast_array
 from whygrad.backends import tensor as xp
 from whygrad.dtypes import FROM_NUMPY
-from whygrad.turned import Turned
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -57,15 +56,24 @@ def deposit(leaf: Tensor, g: Any, causes: why.Causes, held: int) -> None:
             leaf._grad = grad = wrap(g) if g.__class__ is np.ndarray else g.tensor()
             grad._cause = causes
         elif _is_sparse(g) or _is_sparse(grad._array):
-            total = grad._array + g
-            leaf._grad = wrap(total) if total.__class__ is np.ndarray else total.tensor()
-            leaf._grad._cause = causes
-        elif grad.__class__ is not Tensor and isinstance(grad, Turned):
-            grad.put(grad._array + g)
-            grad._counter[0] += 1
+            _add_sparse(leaf, grad, g, causes)
         else:
             add_into(grad._array, g, grad._array)
             grad._counter[0] += 1
+
+
+def _add_sparse(leaf: Tensor, grad: Tensor, g: Any, causes: why.Causes) -> None:
+    """Add gradients at least one of which is sparse: into what is there, unless a sparse one becomes dense."""
+    total = grad._array + g
+    if total.__class__ is not grad._array.__class__:
+        leaf._grad = wrap(total) if total.__class__ is np.ndarray else total.tensor()
+        leaf._grad._cause = causes
+        return
+    if total.__class__ is np.ndarray:
+        grad._array[...] = total
+    else:
+        grad._array = total
+    grad._counter[0] += 1
 
 
 def deposit_recorded(leaf: Tensor, g: Tensor) -> None:
@@ -82,7 +90,7 @@ def deposit_recorded(leaf: Tensor, g: Tensor) -> None:
         if grad is None:
             leaf._grad = _recorded_copy(g, leaf._array)
         else:
-            leaf._grad = grad + g  # type: ignore[operator]
+            leaf._grad = g + grad if _is_sparse(grad._array) else grad + g  # type: ignore[operator]
 
 
 def _recorded_copy(g: Tensor, like: np.ndarray) -> Tensor:

@@ -31,6 +31,7 @@ from whygrad.io.rebuilding import (
 )
 from whygrad.parameter import Parameter
 from whygrad.torch_homes import torch_home
+from whygrad.turned import Turned
 
 _whygrad_internal_ = True
 
@@ -114,7 +115,7 @@ class _Pickler(_PythonPickler):
             if attributes:
                 return rebuild_parameter_with_state, (data, tensor.requires_grad, OrderedDict(), attributes)
             return rebuild_parameter, (data, tensor.requires_grad, OrderedDict())
-        if type(tensor) is Tensor and not attributes:
+        if (type(tensor) is Tensor or isinstance(tensor, Turned)) and not attributes:
             return function, tuple(plain)
         return rebuild_from_type, (function, type(tensor), tuple(plain), attributes)
 

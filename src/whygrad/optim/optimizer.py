@@ -15,6 +15,7 @@ from whygrad import errors
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.hooks import RemovableHandle, register
 from whygrad.promotion import cast_values
+from whygrad.turned import Turned
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -229,6 +230,8 @@ class Optimizer:
                 raise TypeError("optimizer can only optimize Tensors, but one of the params is " + typename(p))
             if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
                 raise errors.noted(ValueError("can't optimize a non-leaf Tensor"), "optimize_non_leaf", p)
+            if isinstance(p, Turned):
+                raise NotImplementedError("optimizers of a conjugated or negated view; give them p.resolve_conj().resolve_neg()")
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")

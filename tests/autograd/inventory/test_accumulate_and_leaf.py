@@ -340,6 +340,22 @@ def data_of_another_layout(T):
     return [told(lambda: setattr(a, "data", b)) for a, b in ((dense, sparse), (sparse, dense), (dense, dense))]
 
 
+@program
+def sparse_and_dense_gradients(T):
+    def sparse():
+        return T.tensor([0.0, 3.0]).to_sparse()
+
+    seen = []
+    for first in (sparse, lambda: T.ones(2)):
+        for second in (sparse, lambda: T.ones(2)):
+            for create_graph in (False, True):
+                x = leaf(T, 1.5, 1.5)
+                x.grad = before = first()
+                x.backward(second(), create_graph=create_graph)
+                seen += [x.grad is before, x.grad.is_sparse, x.grad.to_dense()]
+    return seen
+
+
 @parity(PROGRAMS)
 def test_program(program):
     same(program)
