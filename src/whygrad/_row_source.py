@@ -123,14 +123,14 @@ def _place_lines() -> list[str]:
             "    node.lasti = frame.f_lasti"]
 
 
-def _memory_order_lines(row: Row, tensors: list[str]) -> list[str]:
+def _memory_order_lines(row: Row, tensors: list[str], out: str = "out") -> list[str]:
     """Inputs in the usual order give a result in the usual order, in NumPy as in torch; for others torch's rule is needed."""
     if row.memory == "contiguous":
-        return ["    if out.ndim > 1 and not out.flags.c_contiguous: out = ascontiguousarray(out)"]
+        return [f"    if {out}.ndim > 1 and not {out}.flags.c_contiguous: {out} = ascontiguousarray({out})"]
     if row.memory == "channels":
         first = f"{tensors[0]}_x"
-        usual = f"out.flags.c_contiguous and {first}.flags.c_contiguous"
-        return [f"    if out.ndim > 1 and not ({usual}): out = with_channels_as_in(out, {first})"]
+        usual = f"{out}.flags.c_contiguous and {first}.flags.c_contiguous"
+        return [f"    if {out}.ndim > 1 and not ({usual}): {out} = with_channels_as_in({out}, {first})"]
     if row.memory == "follow" and tensors:
         usual = " and ".join(f"{name}_x.flags.c_contiguous" for name in tensors)
         return [f"    if out.ndim > 1 and not ({usual}): out = follow(out, ({', '.join(f'{name}_x' for name in tensors)},))"]
@@ -215,8 +215,8 @@ def _values_lines(layout: Layout) -> list[str]:
     lines += [f"    {', '.join(outs)}, = forward({call})"]
     for name in outs:
         lines += [f"    if type({name}) is not ndarray: {name} = asarray({name})"]
-        if row.memory == "contiguous":
-            lines += [f"    if {name}.ndim > 1 and not {name}.flags.c_contiguous: {name} = ascontiguousarray({name})"]
+        if row.memory in ("contiguous", "channels"):
+            lines += _memory_order_lines(row, tensors, name)
         lines += [*_fresh_lines(f"t_{name}", name), f"    t_{name}._lookup = False", f"    t_{name}._counter = [0]"]
     results = f"[{', '.join(f't_{name}' for name in outs)}]"
     inputs = "(" + "".join(f"{name}, " for name in row.inputs) + ")"
@@ -239,9 +239,9 @@ def _views_lines(layout: Layout) -> list[str]:
     row = layout.row
     (x,) = row.inputs
     call = "".join([f", {name}={name}" for name in row.statics])
-    static = "".join([f"{x}._array.shape, " if name == f"{x}_shape" else f"{name}, " for name in layout.static])
+    static = "".join([f"{x}._memory.shape, " if name == f"{x}_shape" else f"{name}, " for name in layout.static])
     return [*_head_lines(layout),
-            f"    outs = forward({x}._array{call})",
+            f"    outs = forward({x}._memory{call})",
             "    results = []",
             "    for out in outs:",
             *_fresh_lines("t", "out", "        "),
