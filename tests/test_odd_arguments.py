@@ -40,7 +40,9 @@ t.trapezoid(i, dim=0); t.trapezoid(x, x); t.cumulative_trapezoid(t.tensor([1.0, 
 b.clone().cumprod_(1); b.clone().cumsum_(1); t.prod(g, dtype=t.int64); t.cumprod(g, 0, dtype=t.int64)
 t.cumsum(g, 0, dtype=t.int64); t.zeros(1).expand(3).renorm_(2, 0, 1.0); t.unbind_copy(x, out=[t.empty(0) for _ in x])
 t.split_with_sizes_copy(x, [1, 2], out=[e.clone(), e.clone()]); t.det(t.stack([x[:, :3], holes]))
-t.mode(t.tensor([nan, nan, nan])); t.mode(t.tensor([3.0, 1.0, 1.0, 3.0])); i.mode(0); t.prod(t.tensor([1e-30, 1e-30, 2.0]))
+t.mode(t.tensor([nan, nan, nan])); t.mode(t.tensor([3.0, 1.0, 1.0, 3.0])); i.mode(0)
+c.conj().data.zero_(); c.conj().data.add_(c); c.conj().data.fill_(1.0)
+t.prod(t.tensor([1e-30, 1e-30, 2.0]))
 t.prod(t.tensor([[0.0, 3.0, 2.0], [4.0, 0.0, 0.0]]), 1)
 """
 

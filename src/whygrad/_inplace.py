@@ -68,7 +68,7 @@ def _written_plainly(row: Row, target: Tensor, inputs: tuple[Any, ...], statics:
     array = target._array
     dtype, shape, base = array.dtype, array.shape, array.base
     if type(target._counter) is not list or 0 in array.strides or (
-            base is not None and (target._view is not None or type(base) is not np.ndarray)):
+            base is not None and (target._view is not None or type(base) is not np.ndarray or type(target) in TURNED)):
         return False
     arrays: list[Any] = []
     kinds = ""
@@ -335,14 +335,11 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
 
     A `constant` may be written into expanded memory: every element gets the same.
     """
-    if constant and type(target._counter) is list and target._node is None and not target._lookup and _ordinary() is not None:
-        try:
-            target._array.fill(values)
-        except ValueError:  # it is turned when it is read (see turned.py)
-            pass
-        else:
-            bump(target)
-            return target
+    plain = type(target._counter) is list and target._node is None and not target._lookup and type(target) not in TURNED
+    if constant and plain and _ordinary() is not None:
+        target._array.fill(values)
+        bump(target)
+        return target
     check_inplace(target, (target,))
     if not constant:
         check_overlap(target._array, ())

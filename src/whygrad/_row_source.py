@@ -239,7 +239,7 @@ def _views_lines(layout: Layout) -> list[str]:
     row = layout.row
     (x,) = row.inputs
     call = "".join([f", {name}={name}" for name in row.statics])
-    static = "".join([f"{x}._array.shape, " if name == f"{x}_shape" else f"{name}, " for name in layout.static])
+    static = "".join([f"{x}._memory.shape, " if name == f"{x}_shape" else f"{name}, " for name in layout.static])
     return [*_head_lines(layout),
             f"    outs = forward({x}._memory{call})",
             "    results = []",

@@ -314,14 +314,48 @@ def constant_pad(x: Any, *, pads: tuple[tuple[int, int], ...], value: Any) -> An
     return result
 
 
+# Padding of no more elements is written one after the other.
+FEW = 16
+
+
+def _own_part(source: np.ndarray, n: int) -> int | None:
+    """Where in a padded axis the axis itself begins, if it is there as a whole and little was added."""
+    if len(source) - n > FEW:
+        return None
+    own = np.arange(n)
+    return next((int(start) for start in np.flatnonzero(source == 0) if np.array_equal(source[start:start + n], own)), None)
+
+
+def _added(source: np.ndarray, n: int, start: int, axis: int) -> list[tuple[Any, Any]]:
+    """(where in the padded array, where in the array itself) of what was added."""
+    before = (everything,) * axis
+    return [((*before, k), (*before, int(source[k]))) for k in (*range(start), *range(start + n, len(source)))]
+
+
 def mirror_pad(x: Any, *, sources: tuple[tuple[int, np.ndarray], ...], mode: str) -> Any:
     for axis, source in sources:
-        x = x.take(source, axis)
+        n = x.shape[axis]
+        start = _own_part(source, n)
+        if start is None:
+            x = x.take(source, axis)
+            continue
+        result = np.empty((*x.shape[:axis], len(source), *x.shape[axis + 1:]), x.dtype)
+        slice(result, axis=axis, start=start, stop=start + n)[...] = x
+        for there, here in _added(source, n, start, axis):
+            result[there] = x[here]
+        x = result
     return x
 
 
 def mirror_pad_backward(x: Any, *, shape: Shape, sources: tuple[tuple[int, np.ndarray], ...]) -> Any:
     for axis, source in reversed(sources):
-        before = (*x.shape[:axis], shape[axis], *x.shape[axis + 1:])
-        x = index_select_backward(x, source, shape=before, axis=axis)
+        n = shape[axis]
+        start = _own_part(source, n)
+        if start is None:
+            x = index_select_backward(x, source, shape=(*x.shape[:axis], n, *x.shape[axis + 1:]), axis=axis)
+            continue
+        result = slice(x, axis=axis, start=start, stop=start + n).copy()
+        for there, here in _added(source, n, start, axis):
+            result[here] += x[there]
+        x = result
     return x

@@ -95,6 +95,13 @@ def log1p(f: Function, x: Value) -> Value:
     return f.choose(x.equals(0.0) | x.equals(math.inf), x, log(f, grown) + lost)
 
 
+def hypot(f: Function, a: Value, b: Value) -> Value:
+    """In float64 no square is too large or too small. Infinite if either is, even beside a NaN."""
+    x, y = a.to(F64), b.to(F64)
+    far = f.intrinsic("fabs", a).equals(math.inf) | f.intrinsic("fabs", b).equals(math.inf)
+    return f.choose(far, math.inf, f.intrinsic("sqrt", f.fma(x, x, y * y)).to(F32))
+
+
 def tanh(f: Function, x: Value) -> Value:
     size = f.intrinsic("fabs", x)
     square = x * x

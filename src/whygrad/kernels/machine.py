@@ -8,10 +8,10 @@ from typing import Any
 
 _whygrad_internal_ = True
 
-# Written for float32 alone; in float64 NumPy's own are used.
 GAMMA = ("lgamma", "digamma", "trigamma")
+# Written for float32 alone; in float64 NumPy's own are used.
 SINGLE_ONLY = frozenset({"exp", "log", "tanh", "sigmoid", "erf", "expm1", "log1p", "sin", "cos", "normal_cdf", "gelu_slope",
-                         *GAMMA})
+                         "hypot", *GAMMA})
 # Those of many instructions.
 HEAVY = SINGLE_ONLY
 
@@ -21,10 +21,10 @@ def _intrinsic(name: str) -> Callable[..., Any]:
 
 
 def _function(name: str) -> Callable[..., Any]:
-    def write(f: Any, x: Any) -> Any:
+    def write(f: Any, *arguments: Any) -> Any:
         from whygrad.kernels import functions, gamma
 
-        return getattr(gamma if name in GAMMA else functions, name)(f, x)
+        return getattr(gamma if name in GAMMA else functions, name)(f, *arguments)
 
     return write
 

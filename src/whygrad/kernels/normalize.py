@@ -137,6 +137,36 @@ def layer_norm_weight(numpy: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+# Groups of channels, as rows
+
+def standardized(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    """(x with mean 0 and variance 1 over `axis`, one over the deviation)"""
+
+    def body(row: Row) -> None:
+        x, eps = row.arguments
+        y, place = row.results
+        mean, scale = _statistics(row, x, eps)
+        row.each(lambda j, w: row.f.store((row.load(x, j, w) - row.wide(mean, w)) * row.wide(scale, w), y, j, w), 2, masks=True)
+        row.f.store(scale, place)
+
+    kernel = row_kernel("standardized", "xs", "yr", body, lambda *args: None)
+
+    def run(x: Any, *, axis: Any, eps: float) -> Any:
+        columns = _trailing(x, axis)
+        found = kernel(ascontiguousarray(x), eps, columns) if columns else None
+        if found is None:
+            return numpy(x, axis=axis, eps=eps)
+        y, scale = found
+        return y, scale.reshape(x.shape[:axis[0]] + (1,) * len(axis))
+
+    return run
+
+
+def standardized_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    rule = layer_norm_input(lambda g, x, weight, *, axis, eps: numpy(g, x, axis=axis, eps=eps))
+    return lambda g, x, *, axis, eps: rule(g, x, None, axis=axis, eps=eps)
+
+
 # batch_norm: axis 1 are channels
 
 def channel_moments(numpy: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,8 +15,8 @@ _whygrad_internal_ = True
 # row -> the module of this package that has a maker of the row's name
 WORDS: dict[str, str] = {
     **dict.fromkeys(("softmax", "softmax_backward", "log_softmax", "log_softmax_backward"), "softmax"),
-    **dict.fromkeys(("layer_norm", "layer_norm_input", "layer_norm_weight", "channel_moments", "batch_norm", "batch_norm_input",
-                     "batch_norm_weight"), "normalize"),
+    **dict.fromkeys(("layer_norm", "layer_norm_input", "layer_norm_weight", "standardized", "standardized_backward",
+                     "channel_moments", "batch_norm", "batch_norm_input", "batch_norm_weight"), "normalize"),
     **dict.fromkeys(("recurrent_layer", "mkldnn_rnn_layer", "recurrent_layer_backward"), "recurrent"),
     **dict.fromkeys(("embedding", "embedding_backward", "index", "index_backward", "index_select", "index_select_backward"),
                     "indexing"),
