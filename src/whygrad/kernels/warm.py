@@ -83,8 +83,8 @@ class Warm(Standing):
         self.into = into  # the last argument is the array to write to
         # By kinds and dtype of the arguments, and by those that are neither arrays nor numbers.
         self.made: dict[Any, Callable[..., Any]] = {}
-        # The one that took our place.
-        self.placed: Callable[..., Any] | None = None
+        # The dtype of the one that took our place.
+        self.placed = ""
 
     def __call__(self, *args: Any, **statics: Any) -> Any:
         self.calls += 1
@@ -92,11 +92,8 @@ class Warm(Standing):
             return self.numpy(*args, **statics)
         return self._compiled_for(args, statics, None)
 
-    def _declined(self, *args: Any, **statics: Any) -> Any:
-        """What to do with arguments for which the compiled function in our place was not made."""
-        return self._compiled_for(args, statics, self.placed)
-
     def _compiled_for(self, args: tuple[Any, ...], statics: dict[str, Any], declined: Callable[..., Any] | None) -> Any:
+        """By the function that is made for such arguments, unless it is the one that has declined them."""
         kinds, code = kinds_of(args[:-1] if self.into else args)
         if "a" in kinds and code in ("f4", "f8"):
             kinds = kinds.replace("s", "a")  # a number may stand for an array
@@ -126,9 +123,16 @@ class Warm(Standing):
 
     def _make(self, kinds: str, code: str, constants: tuple[Any, ...], statics: dict[str, Any]) -> Callable[..., Any]:
         plain = not constants and not statics
-        first = plain and self.placed is None
+        # The first one takes our place, and float32 the place of others.
+        first = plain and self.placed != "f4" and (not self.placed or code == "f4")
         numpy = self.numpy if plain else _given(self.numpy, kinds, constants, statics)
-        compiled, hopeless, gives_back = None, not usable(), False
+        compiled: Callable[..., Any] | None = None
+        hopeless, gives_back = not usable(), False
+
+        def other_kind(*args: Any, **statics: Any) -> Any:
+            """What the compiled function was not made for; in the end it is NumPy's."""
+            return self._compiled_for(args, statics, compiled)
+
         # Beside float16 and bfloat16, some of torch's kernels round a number to them, others do not: NumPy's way knows which.
         if "?" not in kinds and not (code in ("f2", "b2") and "s" in kinds) and not hopeless:
             from whygrad.kernels.pointwise import SHORT, compile_formula, inputs
@@ -143,15 +147,13 @@ class Warm(Standing):
                 if gives_back:
                     raise Untraceable("it gives its argument back, which costs nothing")
                 hopeless = False
-                # What it was not made for comes back here; in the end it is NumPy's.
-                fallback = self._declined if first else numpy, numpy
-                compiled = compile_formula(self.name, formula, variable, fallback, code, self.into,
+                compiled = compile_formula(self.name, formula, variable, (other_kind if first else numpy, numpy), code, self.into,
                                            walk_references if self.last else 0)
         counts["numpy" if compiled is None else "native"] += 1
         if hopeless:
             not_compiled.add(self.name)
-        if first:
-            self.placed = compiled
+        if first and (compiled is not None or not self.placed):
+            self.placed = code if compiled is not None else ""
             self.replace(compiled or (self.numpy if hopeless else self._waiting))
         elif hopeless and not self.made and not gives_back:
             self.replace(self.numpy)  # what has no formula for one static has none for others
