@@ -121,7 +121,7 @@ def not_tracked(q: Question) -> list[Verdict]:
 def _unless_only_looked_at(q: Question, answer: Explanation, cause: Any) -> Verdict:
     """The norm of a gradient that an optimizer applies is a number to look at, as long as it enters no loss."""
     made = place(cause.site)
-    if q.watch.live or made is None or "backward(" not in made.expression:
+    if q.watch.live or made is None or "backward(" not in made.expression or not q.watch.count_optimizers():
         return answer
 
     def is_part_of_a_loss() -> bool:
