@@ -39,17 +39,19 @@ def describe_change(hook: Any, before: Any, after: Any) -> Change | None:
         if not isinstance(old, np.ndarray) or not isinstance(new, Tensor) or old.shape != new._array.shape:
             continue
         value = new._array
-        if np.array_equal(old, value, equal_nan=True) or _is_clipped(old, value) or _is_repaired(old, value):
+        if np.array_equal(old, value, equal_nan=True) or _is_repaired(old, value):
             continue
-        if _is_clipped_by_norm(the_users(hook), old, value):
+        if _is_clipped(the_users(hook), old, value) or _is_clipped_by_norm(the_users(hook), old, value):
             continue
         return Change(the_users(hook), _name(the_users(hook)), _how(old, value))
     return None
 
 
-def _is_clipped(old: np.ndarray, new: np.ndarray) -> bool:
+def _is_clipped(hook: Any, old: np.ndarray, new: np.ndarray) -> bool:
     """Cut off at a bound on both sides: clipping, which is done on purpose."""
     bound = float(np.abs(new).max()) if new.size else 0.0
+    if not np.ptp(np.abs(old)) and not _names(hook) & {"clamp", "clamp_", "clip", "clip_"}:
+        return False  # all alike: it may as well be a factor
     return bound > 0 and np.allclose(np.clip(old, -bound, bound), new) and float(np.abs(old).max()) > bound
 
 
@@ -61,9 +63,14 @@ def _is_repaired(old: np.ndarray, new: np.ndarray) -> bool:
 
 def _is_clipped_by_norm(hook: Any, old: np.ndarray, new: np.ndarray) -> bool:
     """Made shorter by a hook that asks for the norm."""
-    size, code = float(np.linalg.norm(old)), getattr(hook, "__code__", None)
+    size = float(np.linalg.norm(old))
     share = float(np.linalg.norm(new)) / size if size else 1.0
-    return code is not None and "norm" in code.co_names and 0 < share < 1 and np.allclose(old * share, new)
+    return "norm" in _names(hook) and 0 < share < 1 and np.allclose(old * share, new)
+
+
+def _names(hook: Any) -> set[str]:
+    """What a hook calls."""
+    return set(getattr(getattr(hook, "__code__", None), "co_names", ()))
 
 
 def _name(hook: Any) -> str:

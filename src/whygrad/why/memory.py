@@ -83,7 +83,7 @@ class Memory:
         came, left = state(g), tuple([state(x) for x in grads])
         trace.steps.append(Step(node, edges, came, left, stopped_share(node, g, grads), getattr(g, "shape", None),
                                 came == "zero" and has_zero_operand(node),
-                                _how_zeroed(node, g, edges, left) if came == "fine" and "zero" in left else ()))
+                                _how_zeroed(node, g, edges, left) if came == "fine" and _may_vanish(node, left) else ()))
         if came == "fine" and "bad" in left and trace.origin is None and node.visible:
             trace.origin = forward_origin(node)
         shapes = self._shapes_in_losses.get(node.site) if self._shapes_in_losses and row_name(node) in COMPARING else None
@@ -259,6 +259,10 @@ class Memory:
         first = min([entry[0] for entry in later], default=0)
         alive = [entry[1]() for entry in later if entry[0] == first]
         return [set(held_by(o)) for o in alive if o is not None]
+
+
+def _may_vanish(node: Any, left: tuple[str, ...]) -> bool:
+    return "zero" in left or row_name(node) == "softmax"
 
 
 def _how_zeroed(node: Any, g: Any, edges: tuple[Any, ...], left: tuple[str, ...]) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def needs_no_answer(question: Question, verdict: Verdict) -> bool:
         return True
     if told.category == "grad-cleared" and expects_none(read) and _was_applied(question):
         return True
-    if told.category == "frozen" and _optimises_an_input(question):
+    if told.category == "frozen" and (_optimises_an_input(question) or _has_been_trained(question)):
         return True
     # `all(p.grad is None for p in target.parameters())`: nobody trains these anyway.
     if not question.watch.optimizers() or question.watch.holders(question.t):
@@ -71,6 +71,14 @@ def _optimises_an_input(q: Question) -> bool:
     if q.owner is None or not leaves or any(isinstance(leaf, Parameter) for leaf in leaves):
         return False
     return q.watch.module_attribute(q.t) is None and not any(p.requires_grad for p in q.owner.module.parameters())
+
+
+def _has_been_trained(q: Question) -> bool:
+    """It was trained, then frozen, and now something else is: a first and a second stage."""
+    latest = next((trace for trace in q.watch.latest_first() if trace.stores), None)
+    if q.ledger is None or not q.ledger.applied or latest is None or q.read is None or thaws(q.read.file):
+        return False
+    return q.watch.module_attribute(q.t) is None and any(q.watch.holders(leaf) for leaf in latest.leaves)
 
 
 def _left_alone(q: Question) -> bool:
@@ -113,7 +121,7 @@ def not_tracked(q: Question) -> list[Verdict]:
 def _unless_only_looked_at(q: Question, answer: Explanation, cause: Any) -> Verdict:
     """The norm of a gradient that an optimizer applies is a number to look at, as long as it enters no loss."""
     made = place(cause.site)
-    if q.watch.live or made is None or "backward(" not in made.expression:
+    if q.watch.live or made is None or "backward(" not in made.expression or not q.watch.count_optimizers():
         return answer
 
     def is_part_of_a_loss() -> bool:
@@ -137,10 +145,15 @@ def _unless_trained(q: Question, answer: Explanation, references: tuple[Any, ...
     if q.watch.live:
         return answer
     behind = [reference for reference in references if isinstance(reference(), Tensor)]
+    # A function that returns x.detach() and keeps nothing of x knows what it does.
+    made = answer.causes[0] if answer.causes else None
+    is_returned = made is not None and isinstance(statement_at(made.file, made.line), ast.Return)
 
     def cut_off_for_good() -> bool:
         leaves = [leaf for leaf in [reference() for reference in behind] if leaf is not None]
-        return not leaves or any(leaf._meta is None or leaf._meta.reached_by is None for leaf in leaves)
+        if not leaves:
+            return not is_returned
+        return any(leaf._meta is None or leaf._meta.reached_by is None for leaf in leaves)
 
     return Doubtful(answer, cut_off_for_good)
 
@@ -180,9 +193,11 @@ def still_tracked(q: Question) -> list[Verdict]:
     past = _past_losses(q, node)
     site = node.site
     if len(past) > 1:
-        return [_keeps_history(q, places(site), f"It was added up {at(site)} from losses that were differentiated already")]
+        collected = _collected_at(place(site))
+        return [_keeps_history(q, ([] if collected is None else [collected]) + places(site),
+                               f"It was added up {at(site)} from losses that were differentiated already")]
     if node in q.watch.roots and _later_one(q, node):
-        kept = _collected_at(q)
+        kept = _collected_at(q.read)
         if kept is not None:
             return [_keeps_history(q, [kept], f"It was kept in line {kept.line}, `{kept.expression}`, after it was "
                                               "differentiated")]
@@ -214,9 +229,8 @@ def _later_one(q: Question, node: Any) -> bool:
     return any(other is not node and q.watch.roots[other] == site and other.seq > node.seq for other in list(q.watch.roots))
 
 
-def _collected_at(q: Question) -> Place | None:
-    """`losses.append(loss)`: where the list that was read from is filled."""
-    read = q.read
+def _collected_at(read: Place | None) -> Place | None:
+    """`losses.append(loss)`: where the list that is read at a place is filled."""
     match = re.match(r"\w+", subject_of(read)) if read is not None else None
     name = match.group() if match is not None else ""
     if read is None:

@@ -20,6 +20,7 @@ from whygrad.why.flow import (
     STEPWISE,
     Step,
     Turn,
+    numbers_of,
     op_words,
     row_name,
     state,
@@ -32,6 +33,8 @@ from whygrad.why.zeroed import between, is_linear, static_of
 
 _whygrad_internal_ = True
 
+# What rounding leaves of a gradient of ordinary size.
+TINY = 1e-6
 # Losses whose derivative is prediction minus target.
 _AT_TARGET = {"log_softmax", "binary_cross_entropy_with_logits"}
 # Losses that are zero at their minimum, and there have derivative zero.
@@ -69,6 +72,17 @@ def zero(q: Question) -> Explanation | None:
     if row_name(turn.node) in FLAT:
         return _flat(turn.node, steps, "this gradient is exactly zero", "zero")
     return _factor(turn)
+
+
+def rounding_only(q: Question) -> Explanation | None:
+    """All that is left of a gradient is the rounding of a sum that is zero."""
+    grad = q.t._grad
+    step = next((step for step in q.steps if "cancels" in step.how and row_name(step.node) == "softmax"), None)
+    if grad is None or step is None or not q.t._array.size or float(np.abs(numbers_of(grad)).max()) > TINY:
+        return None
+    trace = q.trace
+    on_the_way = trace is not None and step.node in trace.leading_to(q.t)
+    return _cancelled_in(step.node, q.steps) if on_the_way and all(is_linear(n) for n in between(q.steps, step.node)) else None
 
 
 def _cleared_in_place(q: Question) -> Explanation | None:
