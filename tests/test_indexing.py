@@ -311,6 +311,12 @@ y[torch.tensor(True)] = v
 y[L(0)] = v
 y[0, L(0, 2)] = v
 y[0, y[0] > 0] = s
+y[y > 0] = torch.tensor(1)
+y[:, y[0] > 0] = torch.tensor([2])
+y[y > 0] = torch.tensor([[1.5]], dtype=torch.float32)
+y = torch.zeros(4); y[v > 0] = s
+y = torch.zeros(4, dtype=torch.int64); y[v > 0] = torch.tensor(2.7)
+y.index_put_((y > 0,), torch.tensor(3))
 y[torch.tensor(0)] = v
 y[0] = m.reshape(1, 1, 3, 4)
 y[[0]] = m.reshape(1, 1, 1, 3, 4)

@@ -113,6 +113,11 @@ def test_parameters_that_share_memory_take_turns() -> None:
     assert step is not None
     assert step([memory[:20_000], ones, memory[10_000:], ones]) == 2
     assert [float(memory[i]) for i in (0, 10_000, 19_999, 20_000)] == [1, 3, 3, 1]
+    first, second = np.zeros(3_000_000, "f4"), np.zeros(3_000_000, "f4")
+    for turn in range(1, 7):  # the gradient of the second is the first
+        assert step([first, np.ones_like(first), second, first]) == 2
+        assert (first == 2**turn - 1).all()
+    assert np.unique(second).tolist() == [sum(2**(6 - turn) * (2**turn - 1) for turn in range(1, 7))]
 
 
 @pytest.mark.parametrize(("name", "options"), OPTIMIZERS)

@@ -29,6 +29,7 @@ from whygrad.functional.indexing import (
     as_index,
     check_disjoint,
     checked,
+    filling,
     index_put_at,
     locate,
     put_value,
@@ -380,7 +381,8 @@ _writer("masked_fill", _masked_fill_arguments, "One value where the mask is true
 _writer("masked_scatter", _masked_scatter_arguments, "The elements of `source`, in order, where the mask is true.")
 
 
-def _put_places(self: Tensor, indices: Any) -> tuple[Tensor, tuple[int, ...], list[int]]:
+def _put_places(self: Tensor, indices: Any, values: Tensor, accumulate: bool) -> tuple[Any, Tensor]:
+    """Where to write, as `locate` has it, and what."""
     if not isinstance(indices, (tuple, list)):
         raise wrong_type("index_put", "indices", 2, "tuple of Tensors", indices)
     found, axis = [], 0
@@ -392,7 +394,7 @@ def _put_places(self: Tensor, indices: Any) -> tuple[Tensor, tuple[int, ...], li
         raise RuntimeError("sym_strides() called on an undefined Tensor")
     if axis > self._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self._array.ndim} (got {axis})")
-    return locate(self, found)
+    return locate(self, found), values if accumulate else filling(self, found, values)
 
 
 @public()
@@ -400,7 +402,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     """A copy with `values` written (or added, if `accumulate`) at the given indices."""
     read_tensor("index_put", input)
     read_tensor("index_put", values, "values", 3)
-    index, axes, lengths = _put_places(input, indices)
+    (index, axes, lengths), values = _put_places(input, indices, values, accumulate)
     refuse_into_nothing(index, lengths)
     values = put_value(input, index, axes, values)
     return rows.index_put(input, values, checked(index, lengths, input), axes=axes, accumulate=accumulate)
@@ -411,7 +413,8 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     read_tensor("index_put_", self)
     read_tensor("index_put_", values, "values", 3)
     check_inplace(self, (self, values))
-    return index_put_at(self, _put_places(self, indices), values, accumulate)
+    places, values = _put_places(self, indices, values, accumulate)
+    return index_put_at(self, places, values, accumulate)
 
 
 @public()

@@ -82,7 +82,7 @@ def _write_entry(module: Any, name: str) -> None:
         with f.b.if_else(_suits(entry, items, arrays).v) as (suits, differs):
             with suits:
                 first = Array(f, f.load(POINTER, items))
-                with f.when(waiting.get().equals(TOGETHER) | _overlaps(f, table, waiting.get(), first)):
+                with f.when(waiting.get().equals(TOGETHER) | _overlaps(f, table, waiting.get(), items, arrays)):
                     run_those_waiting()
                 here = f.pointer(I64, table, waiting.get() * SET)
                 length = first.size()
@@ -119,14 +119,16 @@ def _suits(entry: Entry, items: Value, arrays: Value) -> Value:
     return good.get()
 
 
-def _overlaps(f: Function, table: Value, count: Value, first: Array) -> Value:
-    """Does a parameter share memory with one that waits? Then it has to wait for that one's end."""
-    start = first.data.as_integer()
-    stop = start + first.size() * 4
+def _overlaps(f: Function, table: Value, count: Value, items: Value, arrays: Value) -> Value:
+    """Does a set share memory with one that waits? Then it has to wait for that one's end."""
+    size = Array(f, f.load(POINTER, items)).size() * 4
     found = f.variable(f.constant(0, ir.IntType(1)))
     with f.loop(0, count) as i:
-        place, length = f.load(I64, table, i * SET + PLACES), f.load(I64, table, i * SET + LENGTH)
-        found.set(found.get() | ((place < stop) & (start < place + length * 4)))
+        here = f.pointer(I64, table, i * SET)
+        waiting_size = f.load(I64, here, LENGTH) * 4
+        with f.loop(0, arrays) as k, f.loop(0, arrays) as j:
+            start, place = f.load(I64, f.load(POINTER, items, k), host.DATA // 8), f.load(I64, here, j + PLACES)
+            found.set(found.get() | ((place < start + size) & (start < place + waiting_size)))
     return found.get()
 
 
