@@ -18,7 +18,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
-	@echo "==> installing whygrad (it needs NumPy, and rich for the terminal)"
+	@echo "==> installing whygrad with NumPy, llvmlite, ml_dtypes and rich"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 

@@ -158,7 +158,7 @@ def test_without_ml_dtypes_bfloat16_says_what_to_install(monkeypatch: pytest.Mon
     monkeypatch.setattr(w.bfloat16, "_numpy", None)
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with pytest.raises(
-        ImportError, match=re.escape("torch.bfloat16 needs an optional package: pip install ml_dtypes")
+        ImportError, match=re.escape("torch.bfloat16 needs ml_dtypes, which is not installed: pip install ml_dtypes")
     ):
         _ = w.bfloat16.numpy
 

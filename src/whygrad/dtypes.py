@@ -154,7 +154,7 @@ def _load_numpy_dtype(d: dtype) -> np.dtype[Any]:
         # By name, because the package is optional for type checkers as well.
         ml_dtypes: Any = importlib.import_module("ml_dtypes")
     except ImportError as error:
-        raise ImportError("torch.bfloat16 needs an optional package: pip install ml_dtypes") from error
+        raise ImportError("torch.bfloat16 needs ml_dtypes, which is not installed: pip install ml_dtypes") from error
     np_dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
     return np_dtype
 
