@@ -2,6 +2,7 @@
 
 from whygrad.functional import (
     activation,
+    added_products,
     arithmetic,
     compare,
     complex_numbers,
