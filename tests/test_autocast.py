@@ -25,6 +25,7 @@ LOWER = """
 mm(x, y); mm(x, h); x @ y; h @ x; d @ d; x @ d; x @ v; v @ v; f @ f; mv(x, v); dot(v, v); outer(v, v); bmm(b, b)
 addmm(x, x, y); addmm(v, x, y); addbmm(x, b, b); baddbmm(b, b, b); baddbmm(h, b, b); addmv(v, x, v); linalg.vecdot(x, y)
 inner(x, y); einsum('ij,jk', x, y); einsum('ij,jk', x, h); einsum('ij,ij->ij', x, h); einsum('ij->i', x); tensordot(x, y, 1)
+tensordot(x, v, 1); tensordot(v, v, 0); tensordot(x, y); tensordot(v, v, 1); tensordot(x[:1], y[:, :1], 1); tensordot(h, x, 1)
 chain_matmul(x, y, x); linalg.multi_dot([x, y, x]); matrix_power(x, 3); F.linear(x, y); F.linear(h, y, v)
 F.linear(input=x, weight=y); F.conv1d(b, b[:, :, :2]); F.conv2d(img, w2); conv2d(img, w2, padding='same'); F.conv3d(vol, w3)
 F.conv_transpose1d(b, b[0, :, None]); F.conv_transpose2d(img, w2.transpose(0, 1)); F.prelu(x, v[:1]); F.prelu(h, v[:1])
@@ -331,6 +332,45 @@ def scaled_steps(lib: Any) -> list[Any]:
 
 def test_grad_scaler() -> None:
     assert scaled_steps(whygrad) == scaled_steps(torch)
+
+
+def nested_backwards(lib: Any, depth: int) -> list[Any]:
+    """What the innermost of many backwards, each inside the last, has of autocast."""
+    seen: list[Any] = []
+
+    class Nested(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any, depth: int) -> Any:
+            ctx.depth = depth
+            return a * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            if ctx.depth:
+                with lib.enable_grad():
+                    Nested.apply(lib.ones(2, requires_grad=True), ctx.depth - 1).sum().backward()
+            else:
+                seen.append((lib.is_autocast_enabled("cpu"), str(lib.mm(lib.ones(2, 2), lib.ones(2, 2)).dtype)))
+            return g * 2, None
+
+    x = lib.ones(2, requires_grad=True)
+    with lib.autocast("cpu"):
+        Nested.apply(x, depth).sum().backward()
+    return [*seen, x.grad.tolist(), lib.is_autocast_enabled("cpu")]
+
+
+@pytest.mark.parametrize("depth", [3, 70])
+def test_nested_backwards(depth: int) -> None:
+    ours, theirs = nested_backwards(whygrad, depth), nested_backwards(torch, depth)
+    assert str(ours).replace("whygrad", "torch") == str(theirs)
+
+
+def test_a_thread_that_ends_inside() -> None:
+    before = inspect.unwrap(whygrad.mm).__code__
+    thread = threading.Thread(target=lambda: whygrad.autocast("cpu").__enter__())
+    thread.start()
+    thread.join()
+    assert inspect.unwrap(whygrad.mm).__code__ is before
 
 
 def test_functions_are_as_before_when_it_is_off() -> None:

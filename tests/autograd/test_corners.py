@@ -21,6 +21,21 @@ def hook_keeps_its_own_tensor(T: Any) -> Any:
     return kept
 
 
+def gradient_added_to_an_expanded_one(T: Any) -> Any:
+    x = T.ones(3, requires_grad=True)
+    x.grad = T.zeros(1).expand(3)
+    (x * T.tensor([1.0, 2.0, 3.0])).sum().backward()
+    return x.grad
+
+
+def gradient_added_to_a_part_of_memory(T: Any) -> Any:
+    x = T.ones(3, requires_grad=True)
+    memory = T.zeros(6)
+    x.grad = memory[::2]
+    (x * T.tensor([1.0, 2.0, 3.0])).sum().backward()
+    return memory
+
+
 def second_derivative_through_a_written_view(T: Any) -> Any:
     x = T.tensor([0.1, 0.2], requires_grad=True)
     b = x * 2
@@ -98,7 +113,8 @@ def outputs_used_one_by_one(T: Any) -> Any:
     return x.grad
 
 
-CORNERS = [hook_keeps_its_own_tensor, second_derivative_through_a_written_view, saved_value_changed_between_derivatives,
+CORNERS = [hook_keeps_its_own_tensor, gradient_added_to_an_expanded_one, gradient_added_to_a_part_of_memory,
+           second_derivative_through_a_written_view, saved_value_changed_between_derivatives,
            retained_view_of_a_written_base, invalid_view_can_be_read, leaf_written_through_its_detached_twin,
            view_of_an_inference_parameter, inference_tensor_asked_for_gradients, constants_into_expanded_memory,
            equal_sequence_numbers, outputs_used_one_by_one]

@@ -462,6 +462,47 @@ def an_input_returned_and_saved_in_a_separate_context(torch):
     return F.apply(leaf(torch))
 
 
+def returns_its_input(torch, mark):
+    """Saves what it returns as it is; the second output may be without gradient."""
+    def setup_context(ctx, inputs, output):
+        if mark:
+            ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(inputs[0])
+
+    return function(torch, lambda a: (a * a, a), lambda ctx, g, h: g * ctx.saved_tensors[0] * 2,
+                    setup_context=staticmethod(setup_context))
+
+
+@program
+def an_input_without_gradient_returned_and_saved_in_a_separate_context(torch):
+    return returns_its_input(torch, False).apply(torch.ones(2))
+
+
+@program
+def a_marked_input_returned_and_saved_in_a_separate_context(torch):
+    x = leaf(torch)
+    y, same = returns_its_input(torch, True).apply(x)
+    y.sum().backward()
+    return x.grad, same, same._is_view()
+
+
+@program
+def a_marked_input_returned_and_saved_in_a_transform(torch):
+    return torch.func.grad(lambda x: returns_its_input(torch, True).apply(x)[0].sum())(torch.ones(2))
+
+
+@program
+def nothing_saved_and_nothing_returned(torch):
+    def forward(ctx, a):
+        ctx.save_for_backward(None)
+        return a * 2, None
+
+    x = leaf(torch)
+    y, nothing = function(torch, forward, lambda ctx, g, h: g * len(ctx.saved_tensors)).apply(x)
+    y.sum().backward()
+    return x.grad, nothing
+
+
 @program
 def once_differentiable_of_two(torch):
     @torch.autograd.function.once_differentiable

@@ -67,6 +67,17 @@ def _written_sum(t: Any, x: Any) -> Any:
     return t.autograd.forward_ad.unpack_dual(x), t.autograd.forward_ad.unpack_dual(y), t.autograd.forward_ad.unpack_dual(z)
 
 
+def _write_into(place: Any) -> Any:
+    """Of a matrix that moves itself, `place` writes x into a part; what is written is broadcast."""
+
+    def written(t: Any, x: Any) -> Any:
+        y = t.stack([x, x * 2, x.exp()])
+        place(y, x)
+        return y
+
+    return written
+
+
 def _zeroed(t: Any, x: Any) -> Any:
     y = x * 1
     y.zero_()
@@ -134,6 +145,21 @@ DUAL = {
     "views of what was written": _views_of_written,
     "written constant": _write_constant,
     "zeroed": _zeroed,
+    "broadcast copy": lambda t, x: t.zeros(2, 3).copy_(x),
+    "broadcast copy of doubles": lambda t, x: t.zeros(2, 3, dtype=t.float64).copy_(x),
+    "filled": lambda t, x: t.zeros(4).fill_(x.sum()),
+    "filled part": lambda t, x: t.zeros(2, 3)[0].fill_(x[1]),
+    "column": _write_into(lambda y, x: y.__setitem__((slice(None), 1), x[0])),
+    "column of a number": _write_into(lambda y, x: y.__setitem__((slice(None), 1), 3.0)),
+    "own row": _write_into(lambda y, x: y.copy_(x[:1])),
+    "own sum": _write_into(lambda y, x: y.fill_(x.sum())),
+    "diagonal": _write_into(lambda y, x: y.diagonal().fill_(x[2])),
+    "diagonal of a number": _write_into(lambda y, x: y.fill_diagonal_(3.0)),
+    "transposed": _write_into(lambda y, x: y.transpose_(0, 1).copy_(x)),
+    "filled with a number": _write_into(lambda y, x: y.fill_(3.0)),
+    "logical_and_": _write_into(lambda y, x: y.logical_and_(x)),
+    "logical_not_": _write_into(lambda y, x: y.logical_not_()),
+    "eq_": _write_into(lambda y, x: y.eq_(x)),
     "written sum": _written_sum,
     "in place": lambda t, x: (x * 1).exp_().mul_(x),
     "no_grad": _no_grad,

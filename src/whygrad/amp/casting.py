@@ -8,6 +8,7 @@ autocast, so what it consists of is left alone.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
@@ -26,7 +27,8 @@ _passes_calls_on_ = True
 # In autocast's dtype.
 LOWER = """
     addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
-    functional.einsum._contract linalg.vecdot linear matmul mm prelu scaled_dot_product_attention tensordot"""
+    functional.einsum._contract functional.linalg._sum_products linalg.vecdot linear matmul mm prelu
+    scaled_dot_product_attention"""
 # In float32.
 FULL = """
     adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits cdist cholesky
@@ -42,10 +44,18 @@ FULL = """
 # In float32 if one of them is, else in autocast's dtype.
 WIDEST = "cat concat concatenate index_copy stack"
 
-# Functions of which only some calls are concerned. Of einsum it is the sums of products: torch does them by bmm.
+
+def _kept_sizes(a: Tensor, b: Tensor, a_labels: tuple[int, ...], b_labels: tuple[int, ...], kept: tuple[int, ...]) -> list[int]:
+    sizes = dict(zip(a_labels + b_labels, a._array.shape + b._array.shape, strict=True))
+    return [sizes[label] for label in kept]
+
+
+# Functions of which only some calls are concerned. Of einsum it is the sums of products: torch does them by bmm; of tensordot
+# those that it does by mm, which a single number is not.
 ONLY_IF: dict[str, Callable[[dict[str, Any]], bool]] = {
     "_contract": lambda given: bool(set(given["a_labels"]) - set(given["kept"])),
     "local_response_norm": lambda given: given["input"].ndim > 3,
+    "_sum_products": lambda given: any(n != 1 for n in _kept_sizes(**given)),
     "max_pool3d": lambda given: not given.get("return_indices"),
     "pad": lambda given: given["mode"] == "replicate" or (given["mode"] == "reflect" and len(given["pad"]) <= 4),
 }
@@ -63,13 +73,15 @@ class State(threading.local):
         self.cache: dict[int, tuple[Tensor, Tensor]] = {}
         # What ops are to cast to: None while autocast is off, and inside of an op that has cast.
         self.current: dtypes.dtype | None = None
+        # As long as there is one, the functions cast.
+        self.user: _User | None = None
 
     def switch(self, device: str, enabled: bool) -> None:
         if enabled is (device in self.enabled):
             return
         (self.enabled.add if enabled else self.enabled.discard)(device)
         if device == "cpu":
-            (_begin if enabled else _end)()
+            self.user = _User() if enabled else None
             self.refresh()
 
     def refresh(self) -> None:
@@ -198,6 +210,14 @@ def _begin() -> None:
         if _users == 1:
             for swapped in _found or _find():
                 swapped.function.__code__ = swapped.entry
+
+
+class _User:
+    """Keeps the functions swapped while it lives: no longer than its thread, even if that ends inside of autocast."""
+
+    def __init__(self) -> None:
+        _begin()
+        weakref.finalize(self, _end).atexit = False
 
 
 def _end() -> None:

@@ -58,6 +58,9 @@ def deposit(leaf: Tensor, g: Any, causes: why.Causes, held: int) -> None:
         elif _is_sparse(g) or _is_sparse(grad._array):
             _add_sparse(leaf, grad, g, causes)
         else:
+            if grad._array.base is not None:  # the user's: it may be expanded
+                from whygrad._inplace import check_overlap
+                check_overlap(grad._array, ())
             add_into(grad._array, g, grad._array)
             grad._counter[0] += 1
 

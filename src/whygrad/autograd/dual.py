@@ -24,10 +24,13 @@ from whygrad.autograd.views import replay
 from whygrad.backends import tensor as xp
 from whygrad.backends.numpy_layout import storage
 from whygrad.ops.layout import inverse_permutation
-from whygrad.ops.table import TABLE, Row
+from whygrad.ops.table import TABLE, NoGrad, Row
 from whygrad.turned import kind_of
 
 _whygrad_internal_ = True
+
+# Rows that leave nothing of their target: it moves as what is written into it does, which the write broadcasts.
+OVERWRITING = frozenset({"copy", "fill", "overwrite"})
 
 
 class DualLevel(Level):
@@ -129,13 +132,20 @@ class DualLevel(Level):
     def write(self, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
         from whygrad.func.batched import has_batches_of
 
+        if all(isinstance(rule, NoGrad) for rule in row.rules.values()):  # as of logical_and_: who moves, moves on
+            perform(layout_of(row, kinds_of(inputs)), target, position, inputs, statics)
+            return
         tangents = [self.tangent(x) for x in inputs]
         self._own(target if target._view is None else target._view.base)
         old = self.tangent(target)
-        # The rules want the values from before the write.
-        before = tuple([x.clone() if x is target or i == position else x for i, x in enumerate(inputs)])  # type: ignore[attr-defined]
-        out = apply(row, *before, **statics)
-        (new,) = push_forward(row, before, statics, [out], tangents)
+        if row.name in OVERWRITING:
+            source = tangents[1] if len(tangents) > 1 else None
+            new = None if source is None else xp.expand(source, shape=target._array.shape)
+        else:
+            # The rules want the values from before the write.
+            before = tuple([x.clone() if x is target or i == position else x for i, x in enumerate(inputs)])  # type: ignore[attr-defined]
+            out = apply(row, *before, **statics)
+            (new,) = push_forward(row, before, statics, [out], tangents)
         perform(layout_of(row, kinds_of(inputs)), target, position, inputs, statics)
         if old is not None and new is None:
             old.zero_()  # type: ignore[attr-defined]

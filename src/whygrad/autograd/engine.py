@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -158,11 +159,13 @@ DEEPEST = 40
 
 def _walk_in_a_new_thread(this: Backward, *arguments: Any) -> None:
     """Like torch, do not let backwards that start backwards exhaust the stack."""
-    state = dict(modes.__dict__)
+    casting = sys.modules.get("whygrad.amp.casting")
+    states = [(modes, dict(modes.__dict__))] + ([(casting.state, dict(casting.state.__dict__))] if casting else [])
     failure: list[BaseException] = []
 
     def walk() -> None:
-        modes.__dict__.update(state)
+        for local, state in states:
+            local.__dict__.update(state)
         refresh()
         silence()
         this.depth = 0

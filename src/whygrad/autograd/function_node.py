@@ -198,8 +198,11 @@ class CustomNode(Node):
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type "
                                 f"{type(t).__name__}")
+            if t is None:
+                kept.append(None)
+                continue
             output = next((k for k, result in enumerate(results) if result is t and self.outputs[k][2]), None)
-            kept.append(None if t is None else save(t, self, output))
+            kept.append(save(t, self, output))
         self.ctx._saved = tuple(kept)
 
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -25,6 +25,8 @@ class Outputs:
         self.node = node
         self.ctx = node.ctx
         self.tensors = [a for a in args if isinstance(a, Tensor)]
+        # By id, what a `setup_context` saved: it saw the inputs themselves, not what the user gets in their place.
+        self.saved: set[int] = set()
 
     def with_history(self, raw: tuple[Any, ...]) -> tuple[Any, ...]:
         ctx, node = self.ctx, self.node
@@ -39,10 +41,8 @@ class Outputs:
         if ctx._is_pure_view and (len(self.tensors) != 1 or len(raw) != 1):
             raise RuntimeError("Pure view custom Function can only have one input Tensor and one output Tensor. Open "
                                "an issue if you need to support more.")
-        if (node.recorded or modes.entered) and ctx._forward_cls._separate_context():
-            saved = {id(t) for t in (*(ctx.to_save or ()), *(ctx.saved_for_forward or ()))} - dirty
-            if any(id(t) in saved and any(t is x for x in self.tensors) for t in raw):
-                raise RuntimeError(SAVED_AND_RETURNED)
+        if ctx._forward_cls._separate_context():
+            self.saved = {id(t) for t in (*(ctx.to_save or ()), *(ctx.saved_for_forward or ()))}
         results = tuple([t if output is None else self._one(t, i, id(t) in dirty, output[2])
                          for i, (t, output) in enumerate(zip(raw, node.outputs, strict=True))])
         if not dirty <= {id(t) for t in raw}:
@@ -79,7 +79,7 @@ class Outputs:
             self._rebase(t, is_input, place)
             return t
         if is_input:
-            t = _view_of_itself(t)
+            t = self._view_of_itself(t)
         t._cause = ()
         t._lookup = t._view is not None
         attach(t, place)
@@ -90,17 +90,31 @@ class Outputs:
     def _without_history(self, t: Tensor, is_input: bool, modified: bool) -> Tensor:
         if is_input:
             if t.requires_grad:
+                if modes.entered or modes.derivatives:  # a transform calls the Function with what does not
+                    self._refuse_saved(t)
                 result = wrap(t._array)
                 result._counter = t._counter
                 result._cause = self._cause_of_cut(t)
                 return result
-            return t if modified else _view_of_itself(t)
+            return t if modified else self._view_of_itself(t)
         if self.node.recorded:
             if t.requires_grad and t._view is None:
                 t._node = None
                 t._lookup = False
             t._cause = self._cause_of_cut(t)
         return t
+
+    def _view_of_itself(self, t: Tensor) -> Tensor:
+        """What is returned for an input."""
+        self._refuse_saved(t)
+        result = wrap(t._array.view())
+        make_view(result, t, TABLE["alias"], {})
+        result._cause = t._cause
+        return result
+
+    def _refuse_saved(self, t: Tensor) -> None:
+        if id(t) in self.saved:
+            raise RuntimeError(SAVED_AND_RETURNED)
 
     def _cause_of_cut(self, t: Tensor) -> why.Causes:
         if not self.node.recorded:
@@ -154,10 +168,3 @@ SAVED_AND_RETURNED = (
     "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
     "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup "
     "ctx inside the forward function itself.")
-
-
-def _view_of_itself(t: Tensor) -> Tensor:
-    result = wrap(t._array.view())
-    make_view(result, t, TABLE["alias"], {})
-    result._cause = t._cause
-    return result
