@@ -17,8 +17,8 @@ from whygrad.parameter import Parameter
 _whygrad_internal_ = True
 
 # The methods of a tensor that one without a shape has as well.
-ALLOWED = frozenset({"size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short", "int", "long",
-                     "cuda", "cpu", "to", "get_device", "share_memory_", "why"})
+ALLOWED = frozenset({"size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short", "int",
+                     "long", "cuda", "cpu", "to", "get_device", "share_memory_", "why"})
 
 
 class Uninitialized:
