@@ -98,7 +98,8 @@ class ConjugatedAndNegated(Turned):
     conjugated = negated = True
 
 
-_KINDS: dict[tuple[bool, bool], type[Tensor]] = {
+# By whether it conjugates and whether it negates.
+KINDS: dict[tuple[bool, bool], type[Tensor]] = {
     (kind.conjugated, kind.negated): kind for kind in (Conjugated, Negated, ConjugatedAndNegated)} | {(False, False): Tensor}
 TURNED = frozenset({Conjugated, Negated, ConjugatedAndNegated})
 
@@ -121,14 +122,14 @@ def resolved(t: Tensor) -> Tensor:
 def turn_over(result: Tensor, row_name: str) -> None:
     """What a turning row does to the view it has made."""
     kind = kind_of(result)
-    result.__class__ = _KINDS[kind.conjugated ^ (row_name == "conj_view"),  # type: ignore[assignment]
+    result.__class__ = KINDS[kind.conjugated ^ (row_name == "conj_view"),  # type: ignore[assignment]
                               kind.negated ^ (row_name == "neg_view")]
 
 
 def turning(steps: Any) -> Any:
     """What the turning steps among these do to the numbers."""
     names = [row.name for row, _, _, _ in steps]
-    kind = _KINDS[names.count("conj_view") % 2 == 1, names.count("neg_view") % 2 == 1]
+    kind = KINDS[names.count("conj_view") % 2 == 1, names.count("neg_view") % 2 == 1]
     return kind.turn if issubclass(kind, Turned) else None
 
 

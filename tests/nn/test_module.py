@@ -599,6 +599,30 @@ def test_uninitialized_shape() -> None:
     same_error(lambda: torch.nn.LazyLinear(3).weight.shape, lambda: whygrad.nn.LazyLinear(3).weight.shape)
 
 
+NO_VALUES_YET = {
+    "w + 1": lambda m, w: w + 1, "1 + w": lambda m, w: 1 + w, "x + w": lambda m, w: m.ones(3) + w, "-w": lambda m, w: -w,
+    "w == w": lambda m, w: w == w, "w @ w": lambda m, w: w @ w, "bool": lambda m, w: bool(w), "numel": lambda m, w: w.numel(),
+    "sum": lambda m, w: w.sum(), "detach": lambda m, w: w.detach(), "clone": lambda m, w: w.clone(),
+    "zero_": lambda m, w: w.zero_(), "item": lambda m, w: w.item(), "dim": lambda m, w: w.dim(), "view": lambda m, w: w.view(-1),
+    "init": lambda m, w: m.nn.init.zeros_(w), "size": lambda m, w: (list(w.size()), w.size(0)),
+    "dtype": lambda m, w: str(w.double().dtype).split(".")[1],
+    "attributes": lambda m, w: (repr(w), w.requires_grad, w.is_leaf, w.grad, w.ndim, isinstance(hash(w), int)),
+}
+
+
+@pytest.mark.parametrize("name", NO_VALUES_YET)
+@pytest.mark.parametrize("owner", ["LazyLinear(3).weight", "LazyBatchNorm1d().running_mean"])
+def test_uninitialized(owner: str, name: str) -> None:
+    def outcome(m: Any) -> Any:
+        tensor = eval(f"nn.{owner}", {"nn": m.nn})
+        try:
+            return NO_VALUES_YET[name](m, tensor)
+        except ValueError as error:
+            return str(error)
+
+    assert outcome(whygrad) == outcome(torch)
+
+
 def test_names_that_programs_import() -> None:
     from whygrad.nn.modules.batchnorm import _BatchNorm
     from whygrad.nn.modules.loss import _Loss

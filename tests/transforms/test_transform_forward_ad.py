@@ -225,6 +225,14 @@ def test_a_level_costs_nothing_after_its_end() -> None:
     assert torch.autograd.forward_ad.unpack_dual(torch.ones(1)).tangent is None
 
 
+@pytest.mark.parametrize("function", [lambda x: x**0.5, lambda x: x.log(), lambda x: (x - 1).atanh()])
+@pytest.mark.filterwarnings("error")
+def test_infinite_tangents_are_no_events(function: Any) -> None:
+    x = whygrad.zeros(3)
+    assert not whygrad.func.jvp(function, (x,), (x,))[1].isfinite().any()
+    assert not whygrad.func.jacfwd(whygrad.func.jacfwd(function))(x).isfinite().all()
+
+
 # gradients of many gradients at once
 
 def test_batched_gradients() -> None:

@@ -18,6 +18,7 @@ from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.levels import is_batched
 from whygrad.backends import tensor as xp
+from whygrad.backends.quiet import restore, silence
 from whygrad.ops.table import NoGrad, Row, Rule
 
 _whygrad_internal_ = True
@@ -41,6 +42,7 @@ def push_forward(row: Row, inputs: Sequence[Any], statics: dict[str, Any], outs:
     if not given or not any(moving):
         return [None] * len(outs)
     statics = {**row.static_defaults, **statics}
+    token = silence()  # as the backward pass is
     try:
         total = _pushed(row, given, inputs, statics, outs, moving)
     except NotImplementedError as error:
@@ -52,6 +54,8 @@ def push_forward(row: Row, inputs: Sequence[Any], statics: dict[str, Any], outs:
             f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet.\nPlease "
             "file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we "
             "can prioritize its implementation or submit a PR adding the implementation to derivatives.yaml") from error
+    finally:
+        restore(token)
     return [t if moves else None for t, moves in zip(total, moving, strict=True)]
 
 

@@ -18,6 +18,7 @@ from whygrad._tensor import Size, Tensor
 from whygrad.devices import device
 from whygrad.functional.fresh import fresh
 from whygrad.parameter import Parameter
+from whygrad.turned import KINDS
 
 _whygrad_internal_ = True
 
@@ -44,20 +45,6 @@ class Storage:
         self.dtype = dtype
         self.counter = [0]
         self.used = False  # by a tensor
-        self._changed: dict[tuple[bool, bool], Storage] = {}
-
-    def changed(self, conj: bool, neg: bool) -> Storage:
-        """With all elements conjugated or negated, which torch defers until somebody looks."""
-        if not conj and not neg:
-            return self
-        if self.dtype is None or self.dtype.category < (3 if conj else 2):
-            raise UnpicklingError(f"a storage of {self.dtype} cannot be {'conjugated' if conj else 'negated'}")
-        if (conj, neg) not in self._changed:
-            values = self.memory.view(self.dtype.numpy)
-            values = values.conj() if conj else values
-            values = -values if neg else values
-            self._changed[conj, neg] = Storage(values.view(np.uint8), self.dtype)
-        return self._changed[conj, neg]
 
     def cpu(self) -> Storage:
         return self
@@ -109,14 +96,15 @@ def _rebuild(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requ
              metadata: Any) -> Tensor:
     refuse_unless(type(requires_grad) is bool, f"requires_grad cannot be {shown(requires_grad)}")
     _check_hooks(hooks)
-    if metadata:
-        refuse_unless(type(metadata) is dict and metadata.keys() <= {"conj", "neg"}, "unknown metadata of a tensor")
-        refuse_unless(isinstance(storage, Storage), "a tensor needs a storage")
-        storage.used = True
-        storage = storage.changed(metadata.get("conj") is True, metadata.get("neg") is True)
     array = rebuild_array(storage, dtype, offset, size, stride)
     refuse_unless(not requires_grad or dtype.category >= 2, f"a {dtype} tensor cannot require gradients")
     tensor = fresh(array, requires_grad)
+    if metadata:
+        refuse_unless(type(metadata) is dict and metadata.keys() <= {"conj", "neg"}, "unknown metadata of a tensor")
+        conj, neg = metadata.get("conj") is True, metadata.get("neg") is True
+        refuse_unless(dtype.category >= (3 if conj else 2 if neg else 0),
+                      f"a storage of {dtype} cannot be {'conjugated' if conj else 'negated'}")
+        tensor.__class__ = KINDS[conj, neg]  # type: ignore[assignment]
     tensor._counter = storage.counter
     return tensor
 

@@ -99,7 +99,7 @@ class _Pickler(_PythonPickler):
 
     def reduce_tensor(self, tensor: Tensor) -> Any:
         """In torch's three shapes: a tensor, a parameter over a tensor, either of them with attributes."""
-        array = tensor._array
+        array = tensor._memory if isinstance(tensor, Turned) else tensor._array
         if tensor.layout is not layouts.strided:  # type: ignore[attr-defined]
             return rebuild_sparse_tensor, (tensor.layout, _sparse_parts(array))  # type: ignore[attr-defined]
         storage, offset, stride = self.storage_of(array, tensor.dtype)
@@ -108,6 +108,8 @@ class _Pickler(_PythonPickler):
         if tensor.dtype not in KIND_OF:
             function = rebuild_tensor_v3
             plain.append(tensor.dtype)
+        if isinstance(tensor, Turned):
+            plain.append({name: True for name, is_so in (("conj", tensor.conjugated), ("neg", tensor.negated)) if is_so})
         attributes = dict(tensor.__dict__)
         if type(tensor) is Parameter:
             plain[4] = False
@@ -117,7 +119,8 @@ class _Pickler(_PythonPickler):
             return rebuild_parameter, (data, tensor.requires_grad, OrderedDict())
         if (type(tensor) is Tensor or isinstance(tensor, Turned)) and not attributes:
             return function, tuple(plain)
-        return rebuild_from_type, (function, type(tensor), tuple(plain), attributes)
+        kind = Tensor if isinstance(tensor, Turned) else type(tensor)
+        return rebuild_from_type, (function, kind, tuple(plain), attributes)
 
     def storage_of(self, array: np.ndarray, dtype: dtypes.dtype) -> tuple[Storage, int, tuple[int, ...]]:
         """The storage under an array, where in it the array begins, and its strides in elements."""

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from whygrad import dtypes
-from whygrad._tensor import Tensor, set_requires_grad
+from whygrad._methods import OPERATORS
+from whygrad._tensor import Size, Tensor, set_requires_grad
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.functional.run import METHODS
 from whygrad.parameter import Parameter
 
 _whygrad_internal_ = True
+
+# The methods of a tensor that one without a shape has as well.
+ALLOWED = frozenset({"size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short", "int",
+                     "long", "cuda", "cpu", "to", "get_device", "share_memory_", "why"})
 
 
 class Uninitialized:
@@ -32,6 +39,15 @@ class Uninitialized:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in METHODS and name not in ALLOWED:
+            return partial(_refuse, self, name)
+        return super().__getattribute__(name)
+
+    def size(self: Any, dim: int | None = None) -> Any:
+        sizes = Size(self._array.shape)
+        return sizes if dim is None else sizes[dim]
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor a shape, and make it an ordinary one."""
@@ -57,6 +73,30 @@ class Uninitialized:
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         return type(self), (self.requires_grad, None, self.dtype)
+
+
+def _refuse(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    raise ValueError(f"Attempted to use an uninitialized parameter in <method '{name}' of 'torch._C.TensorBase' objects>. This "
+                     "error happens when you are using a `LazyModule` or explicitly manipulating "
+                     f"`torch.nn.parameter.{type(self).__name__}` objects. When using LazyModules Call `forward` with a dummy "
+                     "batch to initialize the parameters before calling torch functions")
+
+
+# What torch calls for an operator, unless that is a method of the operator's own name.
+BEHIND_OPERATORS = {"__radd__": "add", "__rmul__": "mul", "__truediv__": "div", "__mod__": "remainder", "__pos__": "positive",
+                    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
+                    **{f"__{name}__": name
+                       for name in ("add", "sub", "mul", "matmul", "ne", "lt", "le", "gt", "ge", "neg", "abs")}}
+
+
+def _refusing(operator: str) -> Any:
+    """Python looks up operators past `__getattribute__`."""
+    name = BEHIND_OPERATORS.get(operator, operator)
+    return lambda self, *args: _refuse(self, name)
+
+
+for _name in (*OPERATORS, *[name for name in METHODS if name.startswith("__")], "__bool__", "__int__", "__float__"):
+    setattr(Uninitialized, _name, _refusing(_name))
 
 
 class UninitializedParameter(Uninitialized, Parameter):
