@@ -65,7 +65,7 @@ def run_parser() -> argparse.ArgumentParser:
                         "matches it as a shell pattern")
     parser.add_argument("--live", action="store_true", help="print each answer when it is found")
     parser.add_argument("--quiet", action="store_true", help="print no answers")
-    parser.add_argument("--strict", action="store_true", help="exit with 3 if there is anything to explain")
+    parser.add_argument("--strict", action="store_true", help="exit with 3 if anything is found wrong")
     return parser
 
 

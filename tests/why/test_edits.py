@@ -442,6 +442,35 @@ loss = 1 - (mask * target).sum() / target.sum()
 loss.backward()
 loss.requires_grad
 """),
+    "two networks that take turns": ("inplace-saved-tensor", """
+G, D = nn.Linear(2, 3), nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+og, od = torch.optim.SGD(G.parameters(), 0.1), torch.optim.SGD(D.parameters(), 0.1)
+fake = G(torch.randn(8, 2))
+d_fake = D(fake)
+loss_d = d_fake.mean() - D(torch.randn(8, 3)).mean()
+loss_g = -d_fake.mean()
+od.zero_grad(); loss_d.backward(retain_graph=True)
+wanted = [p.detach() - 0.1 * p.grad for p in D.parameters()]
+od.step()
+og.zero_grad(); loss_g.backward(); og.step()
+all(torch.allclose(p, w) for p, w in zip(D.parameters(), wanted))
+"""),
+    "the two states of an LSTM": ("graph-freed", """
+rnn, head = nn.LSTM(4, 5), nn.Linear(5, 1)
+state = None
+for _ in range(2):
+    out, state = rnn(torch.randn(3, 4), state)
+    head(out).sum().backward()
+len(state) == 2
+"""),
+    "a product computed in NumPy": ("value-copied-out", """
+enc = nn.Linear(4, 4)
+h = enc(torch.randn(3, 4))
+h = torch.from_numpy(h.detach().numpy() * 2)
+nn.Linear(4, 1)(h).sum().backward()
+g = enc.weight.grad
+g is not None
+"""),
     "a loss that was forgotten": ("unused-in-loss", """
 trunk, main, aux = nn.Linear(3, 3), nn.Linear(3, 2), nn.Linear(3, 2)
 h = trunk(torch.randn(4, 3))

@@ -52,6 +52,8 @@ class Explanation:
     read: Place | None = field(default=None, repr=False, compare=False)
     backward: Place | None = field(default=None, repr=False, compare=False)
     symptom: str = "none"
+    # Worth knowing, but what the program does may well be meant: there is nothing to mend.
+    harmless: bool = False
 
     @property
     def edit(self) -> Edit | None:
@@ -62,6 +64,8 @@ class Explanation:
         """Changes of the source that may mend it, the likeliest first."""
         if self.known_edit is not None:
             return [self.known_edit]
+        if self.harmless:
+            return []
         from whygrad.why.edits import edits_for
 
         try:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from whygrad.autograd.node import Node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.names import Owner
+from whygrad.why.names import Owner, owner_of
 from whygrad.why.places import Place, place, places
 from whygrad.why.rules.altered import broadcast_words
-from whygrad.why.rules.optimizing import why_never_reached
+from whygrad.why.rules.optimizing import why_never_reached, why_zero
 from whygrad.why.rules.unwanted import not_held_words, unregistered_of
+from whygrad.why.usage import held_by
 
 _whygrad_internal_ = True
 
@@ -72,8 +74,13 @@ def _not_held(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
                 if id(p) in hidden or (id(p) in own and left_behind):
                     path = hidden.get(id(p), "")
                     owner = Owner("model", module, f"model.{path}", False) if path else None
+                    named = owner_of(p, vars(sys.modules["__main__"])) if owner is None else None
+                    it = path or (named.path if named is not None else "")
+                    made = [] if path else places(*[cause.site for cause in p._cause])
                     line = next((entry[2] for entry in reversed(watch.step_log) if entry[1]() is optimizer), None)
-                    yield place(line), not_held_words(owner, [vars(optimizer)["_site"]], f"`{path}`" if path else "a parameter")
+                    told = not_held_words(owner, [vars(optimizer)["_site"]], f"`{it}`" if it else "a parameter")
+                    told.causes += made
+                    yield place(line), told
                     return
 
 
@@ -93,6 +100,23 @@ def _never_reached(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
                     return
 
 
+def _never_moved(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
+    """An optimizer stepped again and again, and every gradient it was given was exactly zero."""
+    if watch.answers:
+        return
+    for _, reference, line in {id(entry[1]()): entry for entry in watch.step_log}.values():
+        optimizer = reference()
+        reached = [] if optimizer is None else [p for p in held_by(optimizer) if p in watch.reached]
+        ledgers = [p._meta.watched for p in reached]
+        if not reached or any(ledger.flowed or len(ledger.applied) < 2 for ledger in ledgers):
+            continue
+        told = why_zero(reached[-1])
+        if told is not None:
+            told.headline, told.symptom = "the parameters never change: every gradient is exactly zero", "no-update"
+            yield place(line), told
+            return
+
+
 def _patched_root(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
     """backward() of a loss that was made to require grad by hand."""
     for trace in watch.latest_first():
@@ -107,4 +131,4 @@ def _patched_root(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
 
 
 _LOOKS = {"grad-accumulated": _never_cleared, "broadcast-loss": _broadcast, "not-in-optimizer": _not_held,
-          "loss-requires-grad-patch": _patched_root, "": _never_reached}
+          "loss-requires-grad-patch": _patched_root, "zero-local-derivative": _never_moved, "": _never_reached}

@@ -70,7 +70,8 @@ def fingerprint(g: Any) -> Any:
 class Ledger:
     """Who has written a leaf's gradient since it was last cleared."""
 
-    __slots__ = ("_sites", "again", "applied", "cleared_times", "deposits", "first", "held", "origin", "reached", "read", "total")
+    __slots__ = ("_sites", "again", "applied", "begun", "cleared_times", "deposits", "first", "flowed", "held", "origin",
+                 "reached", "read", "total")
 
     # As many deposits are kept; `total` counts on.
     KEPT = 6
@@ -79,6 +80,8 @@ class Ledger:
         self.deposits: list[Deposit] = []
         # The state of the first contribution, and what had written the leaf's values by then.
         self.first = ""
+        # The numbers of the first backward that came here, and of the latest that brought more than zeros.
+        self.begun = self.flowed = 0
         self.origin: Site | None = None
         self.total = 0
         self.cleared_times = 0
@@ -107,6 +110,9 @@ class Ledger:
         deposit.after_step = any((earlier.applied or earlier.version != deposit.version)
                                  and earlier.backward.site == deposit.backward.site for earlier in self.deposits)
         self.deposits.append(deposit)
+        self.begun = self.begun or deposit.backward.number
+        if deposit.state != "zero":
+            self.flowed = deposit.backward.number
         self.total += 1
         self.reached += 1
         self.again = self.again or deposit.backward.site in self._sites
@@ -160,6 +166,7 @@ class HookChange(NamedTuple):
     site: Site | None
     name: str
     how: str
+    masks: bool
 
 
 class Broadcast(NamedTuple):

@@ -131,7 +131,8 @@ class Fixer:
         if self.runs == 1:
             # A change that makes the program wait forever need not be waited for as long as the program itself.
             self.timeout = min(self.timeout, 30 + 10 * outcome.seconds)
-        outcome.answers = [a for a in outcome.answers if (a["file"], a["category"], a["expression"]) not in self.settled]
+        outcome.answers = [a for a in outcome.answers if not a["harmless"]
+                           and (a["file"], a["category"], a["expression"]) not in self.settled]
         return outcome
 
     def mend_all(self, state: State) -> None:

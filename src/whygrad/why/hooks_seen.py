@@ -15,6 +15,8 @@ class Change(NamedTuple):
     hook: Any
     name: str
     how: str
+    # Some elements were set to zero and the others left alone: that freezes a part of a tensor, and is hardly an oversight.
+    masks: bool
 
 
 def registration_key(hook: Any) -> Any:
@@ -43,7 +45,7 @@ def describe_change(hook: Any, before: Any, after: Any) -> Change | None:
             continue
         if _is_clipped(the_users(hook), old, value) or _is_clipped_by_norm(the_users(hook), old, value):
             continue
-        return Change(the_users(hook), _name(the_users(hook)), _how(old, value))
+        return Change(the_users(hook), _name(the_users(hook)), _how(old, value), _is_masked(old, value))
     return None
 
 
@@ -53,6 +55,10 @@ def _is_clipped(hook: Any, old: np.ndarray, new: np.ndarray) -> bool:
     if not np.ptp(np.abs(old)) and not _names(hook) & {"clamp", "clamp_", "clip", "clip_"}:
         return False  # all alike: it may as well be a factor
     return bound > 0 and np.allclose(np.clip(old, -bound, bound), new) and float(np.abs(old).max()) > bound
+
+
+def _is_masked(old: np.ndarray, new: np.ndarray) -> bool:
+    return bool(new.any()) and np.array_equal(new[new != 0], old[new != 0])
 
 
 def _is_repaired(old: np.ndarray, new: np.ndarray) -> bool:
@@ -81,6 +87,8 @@ def _name(hook: Any) -> str:
 def _how(old: np.ndarray, new: np.ndarray) -> str:
     if not new.any():
         return "set the gradient to zero"
+    if _is_masked(old, new):
+        return f"set {np.count_nonzero((new == 0) & (old != 0))} of {new.size} elements of the gradient to zero"
     if (old == old.flat[0]).all() and (new == new.flat[0]).all():  # whether by adding or multiplying cannot be told
         return f"changed the gradient from {old.flat[0]:.4g} to {new.flat[0]:.4g}"
     ratio = new[old != 0] / old[old != 0]

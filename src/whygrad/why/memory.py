@@ -137,15 +137,17 @@ class Memory:
         change = describe_change(hook, before, after)
         if trace is not None and change is not None:
             key = registration_key(change.hook)
-            trace.hooks.append(HookChange(target, self._hook_sites.get(key), change.name, change.how))
+            trace.hooks.append(HookChange(target, self._hook_sites.get(key), change.name, change.how, change.masks))
 
     @guarded
     def applied_function(self, node: Any, args: tuple[Any, ...]) -> None:
         """A custom Function is applied: keep a few for a check of its derivative."""
         function = node.ctx._forward_cls
+        if is_ours(function):
+            return
         samples = self.samples.setdefault(function, [])
         small = all(a._array.size <= LARGEST_SAMPLE for a in args if isinstance(a, Tensor))
-        if node.recorded and len(samples) < MOST_SAMPLES and small and function.__module__ != "whygrad.nn.hooks":
+        if node.recorded and len(samples) < MOST_SAMPLES and small:
             samples.append(Sample(node, tuple([wrap(a._array.copy()) if isinstance(a, Tensor) else a for a in args])))
 
     @guarded
@@ -253,12 +255,21 @@ class Memory:
 
         return any(not isinstance(p, Parameter) for o in self.optimizers() for p in held_by(o))
 
+    def steps_since(self, number: int) -> list[tuple[int, weakref.ref[Any], Any]]:
+        """The steps of optimizers after a backward."""
+        return [entry for entry in self.step_log if entry[0] >= number]
+
     def stepped_after(self, number: int) -> list[set[Any]]:
         """What those optimizers hold that stepped first after a backward."""
-        later = [entry for entry in self.step_log if entry[0] >= number]
+        later = self.steps_since(number)
         first = min([entry[0] for entry in later], default=0)
         alive = [entry[1]() for entry in later if entry[0] == first]
         return [set(held_by(o)) for o in alive if o is not None]
+
+
+def is_ours(function: Any) -> bool:
+    """A Function of this package (sparse products, the borders of modules), whose derivative is no question of the program."""
+    return "_whygrad_internal_" in getattr(getattr(function, "forward", None), "__globals__", {})
 
 
 def _may_vanish(node: Any, left: tuple[str, ...]) -> bool:

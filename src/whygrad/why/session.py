@@ -64,7 +64,7 @@ class Session:
                 thread.join()
 
     def finish(self) -> int:
-        """Print and write the answers; give how many there are. Once only, and not in a forked child."""
+        """Print and write the answers; give how many tell of something wrong. Once only, and not in a forked child."""
         if self._finished or os.getpid() != self._process:
             return 0
         self._finished = True
@@ -84,7 +84,7 @@ class Session:
             with suppress(*terminal.UNUSABLE):
                 sys.stdout.flush()
             terminal.tell_all(answers)
-        return len(answers)
+        return len([answer for answer in answers if not answer.explanation.harmless])
 
 
 def _write_json(path: str, answers: list[Answer]) -> None:

@@ -43,13 +43,13 @@ def expression(text: str) -> ast.expr | None:
     return module.body[0].value
 
 
-def statement_at(file: str, line: int, column: int = 0) -> ast.stmt | None:
-    """The innermost statement that covers a line; of several in the same line, the one at the column."""
+def statement_at(file: str, line: int, column: int | None = None) -> ast.stmt | None:
+    """The innermost statement that covers a line; of several in the same line, the one at the column if that is known."""
     return _statement_at(text_of(file), line, column)
 
 
 @lru_cache(maxsize=1024)
-def _statement_at(text: str, line: int, column: int) -> ast.stmt | None:
+def _statement_at(text: str, line: int, column: int | None) -> ast.stmt | None:
     module = _parsed(text)
     found: ast.stmt | None = None
     body: list[ast.stmt] = [] if module is None else module.body
@@ -57,9 +57,17 @@ def _statement_at(text: str, line: int, column: int) -> ast.stmt | None:
         covering = [s for s in body if _first_line(s) <= line <= (s.end_lineno or s.lineno)]
         if not covering:
             return found
-        inner = next((s for s in reversed(covering) if s.lineno < line or s.col_offset <= column), covering[0])
-        found, body = inner, list(_bodies(inner))
+        begun = [s for s in covering if _first_line(s) < line or column is None or s.col_offset <= column]
+        if not begun:
+            return found  # `if test: body` in one line, and the column is in the test
+        found = covering[0] if column is None else begun[-1]
+        body = list(_bodies(found))
     return found
+
+
+def statement_of(read: Place | None) -> ast.stmt | None:
+    """The statement that makes a read."""
+    return None if read is None else statement_at(read.file, read.line, read.column)
 
 
 def _first_line(statement: ast.stmt) -> int:
@@ -167,7 +175,7 @@ def is_guard(read: Place | None) -> bool:
 
     `if p.grad is not None: ...`, the same in a comprehension or a conditional expression, `if p.grad is None: continue`.
     """
-    statement = None if read is None else statement_at(read.file, read.line)
+    statement = statement_of(read)
     if statement is None or read is None:
         return False
     tests: list[ast.expr] = []
@@ -189,7 +197,7 @@ def _assigns_grad(statement: ast.stmt) -> bool:
 
 def expects_none(read: Place | None) -> bool:
     """True if the read stands in `... is None`: perhaps the program knows."""
-    statement = None if read is None else statement_at(read.file, read.line)
+    statement = statement_of(read)
     return read is not None and statement is not None and any(
         _compares_with_none(n, read, ast.Is) for n in ast.walk(statement))
 
@@ -207,12 +215,12 @@ def thaws(file: str) -> bool:
 
 
 def is_asserted(read: Place | None) -> bool:
-    return read is not None and isinstance(statement_at(read.file, read.line), ast.Assert)
+    return read is not None and isinstance(statement_of(read), ast.Assert)
 
 
 def is_difference(read: Place | None) -> bool:
     """True if something is subtracted from what was read: `w.grad - before`."""
-    statement = None if read is None else statement_at(read.file, read.line)
+    statement = statement_of(read)
     for node in ast.walk(statement) if statement is not None else ():
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
             texts = {ast.unparse(n) for n in ast.walk(node.left) if isinstance(n, ast.Attribute)}

@@ -124,7 +124,7 @@ def main() -> None:
         raise
     finally:
         answers = watch.stop()
-        told["answers"] = [{**a.to_dict(), "headline": a.explanation.headline,
+        told["answers"] = [{**a.to_dict(), "headline": a.explanation.headline, "harmless": a.explanation.harmless,
                             "edits": [e.to_dict() for e in a.explanation.edits()]} for a in answers]
         if listener is not None:
             told["asked"] = listener.answer(told.get("error", ""), told.get("error_line", 0))

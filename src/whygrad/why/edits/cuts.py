@@ -147,6 +147,11 @@ def _kept(changes: Changes, node: ast.Call, cut: Spot) -> str | None:
 def _bare(source: Source, node: ast.expr) -> str:
     """An expression without the calls that make numbers of tensors."""
     inner: ast.expr | None = node
+    if isinstance(node, ast.BinOp):
+        left, right = (_bare_operand(source, operand) for operand in (node.left, node.right))
+        opening, operator, closing = (source.between(*two) for two in (
+            (start(node), start(node.left)), (end(node.left), start(node.right)), (end(node.right), end(node))))
+        return f"{opening}{left}{operator}{right}{closing}"
     while isinstance(inner, ast.Call):
         if called(inner) in (*COPYING_OUT, "detach", "cpu") and isinstance(inner.func, ast.Attribute) and not inner.args:
             inner = receiver(inner)
@@ -158,6 +163,12 @@ def _bare(source: Source, node: ast.expr) -> str:
         else:
             break
     return source.text(inner) if inner is not None else source.text(node)
+
+
+def _bare_operand(source: Source, node: ast.expr) -> str:
+    text = _bare(source, node)
+    bare = ast.parse(text.strip(), mode="eval").body
+    return f"({text})" if text != source.text(node) and not isinstance(bare, (ast.Name, ast.Attribute, ast.Call)) else text
 
 
 def record_again(case: Case) -> Iterator[Changes]:

@@ -294,10 +294,21 @@ def _detach_carried(case: Case, source: Source, loop: ast.AST, freed: Spot | Non
         names = _carried(step)
         if isinstance(step, ast.Assign) and all(_starts_as_tensor(source, loop, n) for n in names):
             yield _with_detached(source, step, names)
-        text = [f"{ast.unparse(n)} = {ast.unparse(n)}.detach()" for n in names]
-        yield _after_backward(source, read, text)
-        text = [f"{ast.unparse(n)} = tuple(state.detach() for state in {ast.unparse(n)})" for n in names]
-        yield _after_backward(source, read, text)
+        ways = ["{0} = {0}.detach()", "{0} = tuple(s.detach() for s in {0})"]
+        for way in reversed(ways) if _gives_a_tuple(source, step) else ways:
+            yield _after_backward(source, read, [way.format(ast.unparse(n)) for n in names])
+
+
+def _gives_a_tuple(source: Source, statement: ast.stmt) -> bool:
+    """The state is an LSTM's, which has two."""
+    value = getattr(statement, "value", None)
+    layer = called(value) if isinstance(value, ast.Call) else ""
+    for made in (s for s in source.walk() if isinstance(s, ast.Assign)):
+        values = made.value.elts if isinstance(made.value, ast.Tuple) else [made.value] * len(assigned(made))
+        if any(ast.unparse(target).split(".")[-1] == layer and called(x) in ("LSTM", "LSTMCell")
+               for target, x in zip(assigned(made), values, strict=False)):
+            return True
+    return False
 
 
 def _after_backward(source: Source, read: Spot, text: list[str]) -> Changes:
@@ -390,4 +401,6 @@ def is_forward(source: Source, statement: ast.Assign) -> bool:
         return False
     if is_optimizer(value) or called(value) in FACTORIES or is_module(source, value, statement):
         return False
+    if isinstance(value, ast.Call) and is_module(source, value.func, statement):
+        return True
     return not (called(value)[:1].isupper() or called(value) in ("range", "list", "manual_seed", "parameters", "compile"))

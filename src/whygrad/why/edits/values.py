@@ -180,7 +180,7 @@ def hold(case: Case) -> Iterator[Changes]:
     source = made.source
     call = next(n for n in ast.walk(made.statement) if is_optimizer(n))
     assert isinstance(call, ast.Call)
-    holder = _holder(case, source)
+    holder = _holder(case, source) or _made_later(case, made)
     if holder is None or not call.args:
         return
     node, text, is_tensor = holder
@@ -194,6 +194,15 @@ def hold(case: Case) -> Iterator[Changes]:
     if bound is not None and start(bound.statement) > start(made.statement):
         return
     yield Changes(source).replace(call.args[0], _with_more(source, call.args[0], text if is_tensor else f"*{text}.parameters()"))
+
+
+def _made_later(case: Case, made: Spot) -> tuple[ast.expr, str, bool] | None:
+    """Nothing was read; the layer that was made after the optimizer is among the causes."""
+    for cause in case.causes:
+        targets = assigned(cause.statement)
+        if cause.source is made.source and start(cause.statement) > start(made.statement) and len(targets) == 1:
+            return targets[0], ast.unparse(targets[0]), called(getattr(cause.statement, "value", cause.node)) == "Parameter"
+    return None
 
 
 def _with_more(source: Source, given: ast.expr, more: str) -> str:

@@ -138,17 +138,22 @@ def _step_later(case: Case, written: Spot) -> Iterator[Changes]:
     back = source.sibling(read.statement, written.statement)
     if back is None or start(back) < start(written.statement):
         return
-    yield from _forward_again(source, read, written.statement)
-    yield Changes(source).move(written.statement, after=back)
+    saved = next((spot.statement for spot in case.causes[1:] if spot.source is source), None)
+    yield from _forward_again(source, read, written.statement, saved)
+    others = {ast.unparse(receiver(n) or n) for n in ast.walk(source.scope(back)) if called(n) == "step"}
+    if others <= {ast.unparse(receiver(n) or n) for n in ast.walk(written.statement) if called(n) == "step"}:
+        # (Where several optimizers take turns, the step would also apply what this backward brings.)
+        yield Changes(source).move(written.statement, after=back)
 
 
-def _forward_again(source: Source, read: Spot, step: ast.stmt) -> Iterator[Changes]:
-    """What the loss was computed from before the step is computed once more after it."""
+def _forward_again(source: Source, read: Spot, step: ast.stmt, saved: ast.stmt | None) -> Iterator[Changes]:
+    """What the loss was computed from before the step is computed once more after it, from where a value was saved on."""
     call = backward_call(read)
     loss = receiver(call) if call is not None else None
     wanted = {loss.id} if isinstance(loss, ast.Name) else set()
     chosen: list[ast.stmt] = []
-    for statement in reversed([s for s in source.block(step) if end(s) < start(step)]):
+    above = [s for s in source.block(step) if end(s) < start(step)]
+    for statement in reversed(above[above.index(saved):] if saved in above else above):
         names = {ast.unparse(target) for target in assigned(statement)}
         if isinstance(statement, ast.Assign) and names & wanted and is_forward(source, statement):
             chosen.insert(0, statement)

@@ -63,6 +63,9 @@ def edited_data(q: Question) -> Explanation | None:
         "compute the forward again after the change.", places(edit.site, edit.node.site), symptom="wrong-value")
 
 
+MASKING = "nothing is wrong if these elements are to stay as they are; if not, "
+
+
 def hook_modified(q: Question) -> Explanation | None:
     trace = q.trace
     if trace is None or not trace.hooks:
@@ -75,8 +78,9 @@ def hook_modified(q: Question) -> Explanation | None:
         "a hook has changed this gradient", "hook-modified",
         f"The hook {change.name}, registered {at(change.site)}, {change.how} on the way: what is in .grad is not what backward "
         "computed.",
-        "keep the handle that registering gives and call handle.remove() when the hook has done its work; a hook that only looks "
-        "returns None.", places(change.site), symptom="zero" if _is_zero(q.t) else "wrong-value")
+        f"{MASKING if change.masks else ''}keep the handle that registering gives and call handle.remove() when the hook has "
+        "done its work; a hook that only looks returns None.", places(change.site),
+        symptom="zero" if _is_zero(q.t) else "wrong-value", harmless=change.masks)
 
 
 def _is_zero(t: Tensor) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad.autograd.node import Node, row_node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.flow import op_words, row_name, state, where_it_turned
 from whygrad.why.nonfinite import Origin
 from whygrad.why.places import place, places
 from whygrad.why.question import Question
+from whygrad.why.zeroed import between
 
 _whygrad_internal_ = True
 
@@ -40,16 +42,28 @@ _DERIVATIVES = {
             "subtract the maximum first, or use softmax, log_softmax or logsumexp, which do"),
 }
 
-_BRANCH = (" A branch that torch.where does not select still sends its gradient (a zero) back through {name}; so does a mask "
-           "applied after it.")
+_BRANCH = " A branch that torch.where does not select still sends its gradient (a zero) back through {name}."
+_MASK = " What is masked or left out after it still sends a gradient (a zero) back through {name}."
+_CHOOSING = {"index", "select", "gather", "squeeze", "view", "reshape", "slice", "clamp", "add"}
 _SELECTING = {"where", "mul", "masked_fill", "masked_select", "index", "nansum", "nan_to_num"}
 
 
 def _branch(trace: Any, name: str) -> tuple[str, str]:
-    """What to say, and to advise, if something on the way back selects elements."""
-    rows = {row_name(step.node) for step in trace.steps}
-    return (_BRANCH.format(name=name) if rows & _SELECTING else "",
-            f", or apply torch.where to the input of {name} (not to its result)" if "where" in rows else "")
+    """What to say, and to advise, if something between the op and the loss selects elements."""
+    nodes = [step.node for step in trace.steps if row_name(step.node) == name]
+    rows = {row_name(node) for last in nodes[:1] for node in between(trace.steps, last)}
+    advice = f", or apply torch.where to the input of {name} (not to its result)" if "where" in rows else ""
+    if name == "log" and any(_comes_from_softmax(node) for node in nodes):
+        advice = "; here log(softmax(x)) is log_softmax(x), and cross_entropy takes the logits themselves" + advice
+    return (_BRANCH if "where" in rows else _MASK if rows & _SELECTING else "").format(name=name), advice
+
+
+def _comes_from_softmax(node: Any) -> bool:
+    """log of a softmax, or of elements chosen from one."""
+    before = row_node(node.edges[0])[0] if node.edges else None
+    while isinstance(before, Node) and row_name(before) in _CHOOSING and before.edges:
+        before = row_node(before.edges[0])[0]
+    return isinstance(before, Node) and row_name(before) in ("softmax", "safe_softmax")
 
 
 def not_finite(q: Question) -> Explanation | None:

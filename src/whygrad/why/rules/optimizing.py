@@ -14,6 +14,7 @@ from whygrad.why.places import places
 from whygrad.why.question import Question
 from whygrad.why.rules import settle
 from whygrad.why.rules.unwanted import not_held_words
+from whygrad.why.rules.vanished import zero
 from whygrad.why.usage import computed_from, held_by, usage_of
 
 _whygrad_internal_ = True
@@ -105,6 +106,12 @@ def _cut_off(held: list[Any]) -> Explanation | None:
     if any(not isinstance(p, Tensor) or (p._meta is not None and p._meta.reached_by is not None) for p in held):
         return None
     return why_never_reached(next((p for p in held if p.requires_grad), held[0]))
+
+
+def why_zero(p: Any) -> Explanation | None:
+    """What makes the gradient of a parameter zero, if that is wrong."""
+    told = settle([verdict for verdict in [zero(Question(p))] if verdict is not None])
+    return told if told is not None and told.category != "ok" and not told.harmless else None
 
 
 def why_never_reached(p: Any) -> Explanation | None:

@@ -161,7 +161,9 @@ def not_in_optimizer(q: Question) -> Doubtful | None:
     explanation = not_held_words(q.owner, sites, q.that)
 
     def never_updated() -> bool:
-        return bool(q.watch.step_log) and not q.watch.holders(t) and t._counter[0] <= version
+        begun = 0 if q.ledger is None else q.ledger.begun
+        # A gradient that no step follows is there to be looked at.
+        return bool(q.watch.steps_since(begun)) and not q.watch.holders(t) and t._counter[0] <= version
 
     return Doubtful(explanation, never_updated)
 

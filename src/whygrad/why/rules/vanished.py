@@ -29,6 +29,7 @@ from whygrad.why.flow import (
 from whygrad.why.places import place, places
 from whygrad.why.question import Question
 from whygrad.why.record import Site
+from whygrad.why.rules import Doubtful, Verdict
 from whygrad.why.zeroed import between, is_linear, static_of
 
 _whygrad_internal_ = True
@@ -43,7 +44,19 @@ _LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 _SUMMING = {"sum", "mean", "mul", "div", "add", "sub", "neg", "sqrt", "norm", "select", "squeeze", "view", "reshape", "linear"}
 
 
-def zero(q: Question) -> Explanation | None:
+def zero(q: Question) -> Verdict | None:
+    """A gradient that is zero at first may come: behind a weight that starts at zero, or once a satisfied margin is broken."""
+    told = _why_zero(q)
+    ledger = q.ledger
+    if told is None or ledger is None or q.watch is None:
+        return told
+    number = q.t.meta.reached_by.number
+    if told.category == "zero-factor":
+        return Doubtful(told, lambda: ledger.flowed <= number)
+    return Doubtful(told, lambda: not ledger.held) if told.harmless else told
+
+
+def _why_zero(q: Question) -> Explanation | None:
     if state(q.t._grad) != "zero" or q.t.meta.reached_by is None:
         return None
     ledger = q.ledger
@@ -271,7 +284,7 @@ def _flat(node: Node, steps: list[Step], headline: str, symptom: str, share: flo
     return Explanation(headline, category,
                        f"The path is there, but {op_words(node)} {at(node.site)} has derivative exactly 0 at these values: "
                        f"{reason}.",
-                       fix, places(node.site, _bias_site(node)), symptom=symptom)
+                       fix, places(node.site, _bias_site(node)), symptom=symptom, harmless=_is_met_margin(node, steps))
 
 
 def _is_of_one(node: Node, steps: list[Step]) -> bool:
