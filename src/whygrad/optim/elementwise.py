@@ -29,12 +29,48 @@ _whygrad_internal_ = True
 # Elements of a block: few enough for the cache, and enough that NumPy reuses the memory of temporaries (from 256 KB).
 BLOCK = 131072
 FLOAT32 = np.dtype(np.float32)
+BFLOAT16 = dtypes.bfloat16.numpy
 
 Numbers = dict[str, Any]
 
 # The vocabulary of `update`, beside operators.
 ARRAYS = SimpleNamespace(sqrt=np.sqrt, abs=np.abs, sign=np.sign, maximum=np.maximum, where=np.where, clip=np.clip,
                          detach=lambda x: x)
+
+
+class Rounded(np.ndarray):
+    """float32 that is rounded to bfloat16 where torch's op for a part of an `update` ends.
+
+    Products, differences and quotients of arrays wait for what they are added to: torch has one op for both. A factor of
+    what is added as it is (torch's `alpha`) is rounded too.
+    """
+
+    waits = False
+    alpha: tuple[float, Any] | None = None
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+        plain = [x.view(np.ndarray) if isinstance(x, Rounded) else x for x in inputs]
+        second = inputs[-1]
+        if ufunc in (np.add, np.subtract) and isinstance(second, Rounded) and second.alpha is not None:
+            number, array = second.alpha
+            plain[1] = array * rounded(np.float32(number))
+        result = getattr(ufunc, method)(*plain, **options)
+        if out:
+            out[0].view(np.ndarray)[...] = rounded(result)
+            return out[0]
+        ends = ufunc in (np.add, np.sqrt) or (ufunc is np.divide and not isinstance(second, Rounded))
+        result = (rounded(result) if ends else result).view(Rounded)
+        result.waits = not ends
+        if ufunc is np.multiply and isinstance(inputs[0], (int, float)) and not second.waits:
+            result.alpha = inputs[0], plain[1]
+        return result
+
+    def __setitem__(self, place: Any, values: Any) -> None:
+        super().__setitem__(place, rounded(np.asarray(values)))
+
+
+def rounded(values: Any) -> Any:
+    return values.astype(BFLOAT16).astype(FLOAT32)
 
 
 class Stepping(Optimizer):
@@ -204,7 +240,9 @@ def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Num
         _in_blocks(update, [a.imag for a in arrays], numbers)
     elif kind == "V":
         # bfloat16: NumPy would compute in float32 anyhow, and then refuse to write the result back.
-        wide = [a.astype(np.float32) for a in arrays]
+        wide: list[np.ndarray] = [a.astype(np.float32) for a in arrays]
+        if not numbers.get("fused"):  # which is one op
+            wide = [a.view(Rounded) for a in wide]
         _in_blocks(update, wide, numbers)
         for narrow, result in zip(arrays, wide, strict=True):
             if narrow is not grad._array:
