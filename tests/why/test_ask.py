@@ -200,3 +200,9 @@ def test_an_answer_fits_the_question_or_there_is_none(question: str, words: str 
     text, found = asked(question, FROZEN_AND_UNSTEPPED)
     assert found is (words is not None)
     assert (words or "Nothing in this program fits") in text
+
+
+def test_a_change_is_told_once() -> None:
+    told, _ = asked("why is y.grad None?", "import torch\nw = torch.ones(2, requires_grad=True)\ny = w * 2\ny.sum().backward()\n"
+                                           "print(y.grad)\n")
+    assert told.count("becomes") == 1, told

@@ -129,13 +129,16 @@ def test_surroundings_are_the_programs_own(tmp_path: Path) -> None:
     ("print('fine')\n", 0, "nothing to mend"),
     (HEAD + "a, b = nn.Linear(2, 1), nn.Linear(2, 1)\na(torch.ones(1, 2)).sum().backward()\nprint(b.weight.grad)\n", 1,
      "there is no mechanical change"),
-    ("def f(:\n", 1, "SyntaxError"),
+    (HEAD + "w = torch.ones(3, requires_grad=True)\nw.register_hook(lambda g: g * torch.tensor([1.0, 0.0, 1.0]))\n"
+     "w.sum().backward()\nprint(w.grad)\n", 0, "nothing to mend"),
+    ("def f(:\n", 1, "line 1), which is not a question of gradients"),
     ("1 / 0\n", 1, "ZeroDivisionError: division by zero (line 1), which is not a question of gradients"),
     ("import os\nos._exit(7)\n", 1, "exit code 7 and left no report"),
     ("raise SystemExit(3)\n", 0, "nothing to mend"),
     (RETAIN + "if g is not None:\n    raise ValueError('worse')\n", 1, "ends with ValueError: worse"),
     (RETAIN + "if g is not None:\n    raise SystemExit(4)\n", 1, "exit code 4"),
-], ids=["fine", "no change known", "syntax error", "another error", "no report", "exit code", "worse", "worse exit code"])
+], ids=["fine", "no change known", "a masking hook", "syntax error", "another error", "no report", "exit code", "worse",
+        "worse exit code"])
 def test_how_it_ends(program: str, code: int, words: str, tmp_path: Path) -> None:
     done = fixed(write(tmp_path, program))
     assert done.returncode == code, done.stderr

@@ -35,6 +35,11 @@ def test_short_formulas(name: str) -> None:
     assert whygrad.formula(name).rules == SHORT[name]
 
 
+@pytest.mark.parametrize("name", ["torch.sum", "torch.Tensor.sum", "sum"])
+def test_names_as_the_program_writes_them(name: str) -> None:
+    assert whygrad.formula(name).rules == SHORT["sum"]
+
+
 @pytest.mark.parametrize("name", TABLE)
 def test_every_row_can_be_written(name: str) -> None:
     row = TABLE[name]

@@ -70,6 +70,12 @@ def test_as_text_and_data(model: Model) -> None:
     assert table._repr_html_().count("<tr") == 13
 
 
+def test_without_a_source_only_the_line_is_told() -> None:
+    scope = {"nn": nn}
+    exec("m = nn.Linear(2, 1)\nm.requires_grad_(False)", scope)
+    assert torch.explain(scope["m"])["weight"].remark() == "[frozen] line 2"  # type: ignore[arg-type]
+
+
 def test_html_is_escaped() -> None:
     model = nn.Module()
     model.register_parameter("<img onerror=alert(1)>", nn.Parameter(torch.ones(1)))

@@ -356,6 +356,7 @@ def formula(op: Any) -> Formula | Composition:
             raise TypeError("formula() takes the name of an op, a tensor that an op computed or its grad_fn, "
                             f"not {'a leaf' if isinstance(op, Tensor) else type(op).__name__}")
         return Formula(node.layout.row, known_of(node))
+    op = op.rpartition(".")[2]  # "torch.sin" and "torch.nn.functional.relu" are "sin" and "relu"
     found = TABLE.get(op) or next((row for row in TABLE.values() if row.node == op), None)
     if found is None and op in MADE_OF:
         return Composition(op, MADE_OF[op])

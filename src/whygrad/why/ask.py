@@ -214,15 +214,7 @@ def _told(event: Event, words: str) -> str:
         lines.append(f"It is not None here: `{event.answer.place.expression}` has a value.")
     if event.answer.explanation.category == "ok":
         lines.append("Nothing is wrong with it.")
-    return "\n".join([*lines, _shown(event.answer)])
-
-
-def _shown(answer: Answer) -> str:
-    edit = answer.explanation.edit
-    lines = [str(answer)]
-    for what, new in edit.changes() if edit is not None else ():
-        lines += [f"  change: {what}", *[f"    {text}" for text in new.split("\n") if text]]
-    return "\n".join(lines)
+    return "\n".join([*lines, str(event.answer)])
 
 
 def _about_gradient_argument(heard: Listener) -> str | None:
@@ -232,7 +224,7 @@ def _about_gradient_argument(heard: Listener) -> str | None:
            "counts, and must have exactly the shape of the tensor. The parameter is called gradient; grad_output is what a "
            "custom backward receives.")
     if raised:
-        return f"{_shown(raised[-1].answer)}\n{why}"
+        return f"{raised[-1].answer}\n{why}"
     if not heard.passes:
         return None
     lines = ["In this program it is not necessary." if all(p.shape is None or _elements(p.shape) == 1 for p in heard.passes)
@@ -259,7 +251,7 @@ def _about_kept_gradient(heard: Listener) -> str | None:
     reads = [e for e in heard.events if e.what == "grad" and not e.requires_grad]
     kept = [e for e in reads if e.outcome != "none"]
     if kept:
-        return _shown(kept[-1].answer)
+        return str(kept[-1].answer)
     if reads:
         last = reads[-1]
         told = last.answer.explanation
@@ -281,7 +273,7 @@ def _about_grad_output(last: Pass) -> str:
                        "no-create-graph" if not last.create_graph else "ok", f"The backward{at} {text}",
                        "pass create_graph=True to that backward() or autograd.grad() call." if not last.create_graph else "",
                        [last.place] if last.place is not None else [])
-    return _shown(Answer(last.place, told)) if last.place is not None else str(told)
+    return str(Answer(last.place, told)) if last.place is not None else str(told)
 
 
 def _never_reached(heard: Listener, error: str, line: int) -> str | None:
@@ -300,7 +292,7 @@ def _never_reached(heard: Listener, error: str, line: int) -> str | None:
     if re.search(GRAD_OUTPUT, heard.question):
         lines.append("As for grad_output: what a backward hands from operation to operation is a plain value, with "
                      "requires_grad=False, unless the pass is recorded with create_graph=True. [no-create-graph]")
-    lines.insert(1, _shown(raised[-1].answer) if raised else "That is not a question of gradients.")
+    lines.insert(1, str(raised[-1].answer) if raised else "That is not a question of gradients.")
     return "\n".join(lines)
 
 

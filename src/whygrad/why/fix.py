@@ -328,7 +328,9 @@ def _tell(fixer: Fixer, state: State, write: bool) -> int:
         print(f"whygrad fix: the program ended with exit code {outcome.code} and left no report", file=sys.stderr)
         failed = True
     elif outcome.error and not any(is_error(p) for p, _ in state.remaining):
-        at = f" (line {outcome.error_line})" if outcome.error_line else ""
+        # Of a syntax error Python itself names the line.
+        known = outcome.error.endswith(f"line {outcome.error_line})")
+        at = f" (line {outcome.error_line})" if outcome.error_line and not known else ""
         print(f"whygrad fix: the program ends with {outcome.error}{at}, which is not a question of gradients", file=sys.stderr)
         failed = True
     elif not state.mended and not state.remaining:

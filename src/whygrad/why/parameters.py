@@ -39,7 +39,8 @@ class ParameterRow:
         """Why, in a few words."""
         if self.state in (FLOWS, NOT_YET) or self.explanation.category == "ok":
             return ""
-        where = "".join(f" line {cause.line}: {cause.expression}" for cause in self.explanation.causes[:1])
+        where = "".join(f" line {cause.line}" + (f": {cause.expression}" if cause.expression else "")
+                        for cause in self.explanation.causes[:1])
         return f"[{self.explanation.category}]{where}"
 
     def to_dict(self) -> dict[str, Any]:
