@@ -22,6 +22,8 @@ GIVEN: dict[str, Callable[[Any, Any], Any]] = {
     "wider": lambda lib, r: lib.zeros(tuple(r.shape), dtype=lib.float64 if r.dtype.is_floating_point else lib.complex128),
 }
 
+# What torch warns of once in a program, unless it is told to warn always.
+SAID_ONCE = ("deprecated in favor", "is in beta")
 # Of these the numbers are not determined.
 ANY_NUMBERS = {"empty", "linalg.eig", "geqrf", "linalg.householder_product", "ormqr", "nn.functional.rrelu", "normal",
                "multinomial", "bernoulli"}
@@ -50,8 +52,7 @@ def attempt(lib: Any, function: Callable[..., Any], arguments: Any, state: str) 
             seen["error"] = type(error).__name__
             seen["text"] = str(error).partition("\n")[0]
             return seen
-    # Of deprecated functions torch warns once in a program.
-    seen["warned"] = [str(w.message)[:40] for w in warned if "deprecated in favor" not in str(w.message)]
+    seen["warned"] = [str(w.message)[:40] for w in warned if not any(text in str(w.message) for text in SAID_ONCE)]
     seen["is out"] = [a is b for a, b in zip(tensors(result), given, strict=False)]  # unravel_index gives None
     seen["dtype"] = [str(t.dtype) for t in given]
     seen["stride"] = [(tuple(t.shape), t.stride() if t.numel() else ()) for t in given]

@@ -33,7 +33,7 @@ def shapes_that_do_not_fit(T):
 @program
 def through_several_ops(T):
     x, y = leaf(T), leaf(T, 4, 5, 6)
-    out = (x * y).softmax(0) @ T.tensor([[0.0, 1, 0.5], [2, -1, 3], [1, 0.25, -2]])
+    out = (x * y / 9).softmax(0) @ T.tensor([[0.0, 1, 0.5], [2, -1, 3], [1, 0.25, -2]])
     return T.autograd.grad(out, (x, y), T.eye(3), is_grads_batched=True)
 
 
