@@ -18,6 +18,7 @@ from typing import Any, cast
 from whygrad import dtypes
 from whygrad._tensor import Tensor
 from whygrad.autograd.grad_mode import enable_grad
+from whygrad.autograd.modes import inherited
 from whygrad.ops.table import TABLE
 
 _whygrad_internal_ = True
@@ -89,6 +90,7 @@ class State(threading.local):
 
 
 state = State()
+inherited.append(state)
 
 
 def is_eligible(t: Any) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import operator
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +24,7 @@ from whygrad import errors, kernels
 from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd import hooks, references
 from whygrad.autograd.deposits import deposit, deposit_recorded
-from whygrad.autograd.modes import modes, refresh, special
+from whygrad.autograd.modes import inherited, modes, refresh, special
 from whygrad.autograd.node import Node
 from whygrad.backends.quiet import restore, silence
 from whygrad.layouts import strided
@@ -159,8 +158,7 @@ DEEPEST = 40
 
 def _walk_in_a_new_thread(this: Backward, *arguments: Any) -> None:
     """Like torch, do not let backwards that start backwards exhaust the stack."""
-    casting = sys.modules.get("whygrad.amp.casting")
-    states = [(modes, dict(modes.__dict__))] + ([(casting.state, dict(casting.state.__dict__))] if casting else [])
+    states = [(local, dict(local.__dict__)) for local in inherited]
     failure: list[BaseException] = []
 
     def walk() -> None:

@@ -38,6 +38,9 @@ class Modes(threading.local):
 
 modes = Modes()
 
+# The switches of a thread that a thread of the engine takes over: these, and those of autocast once it is in use.
+inherited: list[threading.local] = [modes]
+
 
 class Special:
     """`on` while any thread is out of the ordinary: ops look at this one flag before they look at thread-locals."""

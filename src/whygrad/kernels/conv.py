@@ -10,6 +10,7 @@ import numpy as np
 
 from whygrad.backends.numpy_conv import in_order_of, output_size
 from whygrad.kernels import host
+from whygrad.kernels.calls import declined, in_one_piece
 from whygrad.kernels.conv_direct import Weights, direct
 from whygrad.kernels.conv_plan import Axis, axes_of, forward_axis, sizes, transposed_axes
 from whygrad.kernels.conv_weight import weight_gradient
@@ -28,15 +29,6 @@ def suits(*arrays: Any) -> bool:
             return False
     x = arrays[0]
     return bool(x.flags.c_contiguous or x.ndim < 4 or x.shape[1] == 1 or x.strides[1] != x.itemsize)
-
-
-def in_one_piece(x: Any) -> Any:
-    return x if x.flags.c_contiguous and x.flags.aligned else x.copy("C")
-
-
-def declined(numpy: Callable[..., Any], *arrays: Any, **statics: Any) -> Any:
-    host.counted[1] += 1
-    return numpy(*arrays, **statics)
 
 
 def bias_in_one_piece(bias: Any) -> Any:

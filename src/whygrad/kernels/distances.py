@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.conv import declined, in_one_piece
+from whygrad.kernels.calls import declined, in_one_piece
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import lanes_within, load_some, store_some
@@ -36,7 +36,7 @@ class PairsPlan(Plan):
 @lru_cache(maxsize=256)
 def _plan(batches: int, rows: int, others: int, width: int) -> Any:
     alone = ALONE if batches * rows * others * width < ALONE_BELOW else 0
-    return PairsPlan(each=0, shared=0, rows=batches * rows, rows_alone=alone, each_batch=rows, others=others, width=width).array()
+    return PairsPlan(rows=batches * rows, rows_alone=alone, each_batch=rows, others=others, width=width).array()
 
 
 Term = Callable[[Task, Value, Value, "Value | None"], Value]

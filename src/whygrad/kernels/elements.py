@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.conv import declined, in_one_piece
+from whygrad.kernels.calls import declined, in_one_piece
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.values import F32, I64, Value
@@ -51,7 +51,7 @@ def _plan(outer: int, count: int, size: int, inner: int, apart: int, ordered: bo
     blocks, steps = -(-inner // block), -(-count // step)
     units = outer * steps * blocks
     alone = ALONE if outer * count * inner < ALONE_BELOW else 0
-    return ElementsPlan(each=0, shared=0, units=units, units_alone=alone, steps=steps, step=step, blocks=blocks, block=block,
+    return ElementsPlan(units=units, units_alone=alone, steps=steps, step=step, blocks=blocks, block=block,
                         count=count, size=size, inner=inner, apart=apart).array()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.conv import declined, in_one_piece
+from whygrad.kernels.calls import declined, in_one_piece
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import copy_row, lanes_within, load_some, store_some
@@ -43,7 +43,7 @@ class RowsPlan(Plan):
 @lru_cache(maxsize=256)
 def _plan(count: int, rows: int, width: int, apart: int) -> Any:
     return RowsPlan(
-        each=0, shared=0, numbers=count, numbers_alone=ALONE if count * width < ALONE_BELOW else 0, rows=rows,
+        numbers=count, numbers_alone=ALONE if count * width < ALONE_BELOW else 0, rows=rows,
         rows_alone=ALONE if max(count, rows) * width < ALONE_BELOW else 0, one=1, one_alone=ALONE, width=width, apart=apart,
     ).array()
 

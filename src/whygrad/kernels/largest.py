@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.conv import declined, in_one_piece
+from whygrad.kernels.calls import declined, in_one_piece
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.values import F32, I64, POINTER, Value
@@ -32,7 +32,7 @@ class LargestPlan(Plan):
 
 @lru_cache(maxsize=256)
 def _plan(rows: int, columns: int, count: int, largest: bool) -> Any:
-    return LargestPlan(each=0, shared=0, rows=rows, rows_alone=ALONE if rows * columns < ALONE_BELOW else 0, columns=columns,
+    return LargestPlan(rows=rows, rows_alone=ALONE if rows * columns < ALONE_BELOW else 0, columns=columns,
                        count=count, largest=int(largest)).array()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from whygrad.backends.numpy_pool import divisors
 from whygrad.kernels import host
-from whygrad.kernels.conv import declined, in_one_piece
+from whygrad.kernels.calls import declined, in_one_piece
 from whygrad.kernels.pooling_code import (
     Bounds,
     Places,
@@ -116,7 +116,7 @@ def pool_scatter(numpy: Callable[..., Any]) -> Callable[..., Any]:
         if not suits(x, min(dims, 2)) or places.dtype is not host.INT64 or not math.prod(shape):
             return declined(numpy, x, places, shape=shape, kind=kind)
         planes, pixels = math.prod(shape[:-dims]), math.prod(shape[-dims:])
-        plan = Places(each=0, shared=0, planes=planes, alone=alone(planes * pixels), pixels=pixels, places=x.size // planes)
+        plan = Places(planes=planes, alone=alone(planes * pixels), pixels=pixels, places=x.size // planes)
         wrong = np.zeros(1, np.int64)
         result = scatter()(plan.array(), in_one_piece(x), in_one_piece(places), wrong, np.empty(shape, np.float32))
         # A place outside the image: NumPy says so.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from whygrad.kernels import recurrent_code as code
+from whygrad.kernels.calls import declined, in_one_piece
 from whygrad.kernels.cells import CELLS
-from whygrad.kernels.conv import declined, in_one_piece
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.pool import pool
 from whygrad.kernels.stages import ALONE, workspace

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.conv import declined, in_one_piece
+from whygrad.kernels.calls import declined, in_one_piece
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import evens, lanes_within, load_some, odds
@@ -50,7 +50,7 @@ def _plan(shape: tuple[int, ...], points: int, align_corners: bool, border: bool
     alone = ALONE if count * channels * points < ALONE_BELOW else 0
     group = -(-channels // max(1, 8 // count))  # channels share what is worked out for a point, if there are units enough
     groups = -(-channels // group)
-    return SamplingPlan(each=0, shared=0, units=count * blocks, units_alone=alone, images=count * groups, images_alone=alone,
+    return SamplingPlan(units=count * blocks, units_alone=alone, images=count * groups, images_alone=alone,
                         groups=groups, group=group, points=points, blocks=blocks, channels=channels, height=height, width=width,
                         align_corners=int(align_corners), border=int(border), down=order[0], across=order[1]).array()
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.kernels.conv import declined, in_one_piece
+from whygrad.kernels.calls import declined, in_one_piece
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import lanes_within
@@ -46,7 +46,7 @@ class ScanPlan(Plan):
 def _plan(outer: int, count: int, inner: int, reverse: bool) -> Any:
     blocks = -(-inner // (VECTORS * host().lanes))
     units = -(-outer // ROWS) if inner == 1 else outer * blocks
-    return ScanPlan(each=0, shared=0, units=units, units_alone=ALONE if outer * count * inner < ALONE_BELOW else 0, outer=outer,
+    return ScanPlan(units=units, units_alone=ALONE if outer * count * inner < ALONE_BELOW else 0, outer=outer,
                     count=count, inner=inner, blocks=blocks, first=count - 1 if reverse else 0, step=-1 if reverse else 1).array()
 
 

@@ -30,8 +30,8 @@ ALONE = 1 << 40
 
 @dataclass(kw_only=True)
 class Plan:
-    each: int  # floats of workspace that each thread needs
-    shared: int  # and those that all share
+    each: int = 0  # floats of workspace that each thread needs
+    shared: int = 0  # and those that all share
 
     @classmethod
     def names(cls) -> list[str]:
