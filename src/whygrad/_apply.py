@@ -87,6 +87,8 @@ class Layout:
 
 _layouts: dict[tuple[str, str], Layout] = {}
 _compiled: dict[tuple[str, str], Callable[..., Any]] = {}
+# The same functions by the name of the row and the types of its arguments.
+_by_types: dict[tuple[Any, ...], Callable[..., Any]] = {}
 # Every function that was ever in `_compiled`, as long as somebody uses it; and who is told of new ones (see _listening.py).
 applying: weakref.WeakSet[Any] = weakref.WeakSet()
 on_compiled: Callable[[Callable[..., Any]], None] | None = None
@@ -115,10 +117,13 @@ def compiled(row: Row, kinds: str) -> Callable[..., Any]:
 
 def apply(row: Row, *inputs: Any, **statics: Any) -> Any:
     """Apply a row to Tensors and numbers of one dtype."""
-    kinds = "v" if row.variadic else "".join(["t" if isinstance(x, Tensor) else "s" for x in inputs])
-    found = _compiled.get((row.name, kinds))
+    if row.variadic:
+        return compiled(row, "v")(*inputs, **statics)
+    types = row.name, *map(type, inputs)
+    found = _by_types.get(types)
     if found is None:
-        found = compiled(row, kinds)
+        kinds = "".join(["t" if isinstance(x, Tensor) else "s" for x in inputs])
+        found = _by_types[types] = compiled(row, kinds)
     return found(*inputs, **statics)
 
 

@@ -155,9 +155,14 @@ class Meta:
 
     def note_grad(self, what: str, where: why.Site | None = None) -> None:
         """Remember the latest hand on `.grad`, and how many backwards had run by then."""
-        from whygrad.autograd.engine import count_backwards
+        self.grad_log = grad_note(what, where or why.site())
 
-        self.grad_log = [(what, where or why.site(), count_backwards())]
+
+def grad_note(what: str, where: why.Site) -> list[Any]:
+    """What `Meta.grad_log` remembers of a hand on `.grad`. Nobody changes it, so many leaves may share one."""
+    from whygrad.autograd.engine import count_backwards
+
+    return [(what, where, count_backwards())]
 
 
 class Tensor:

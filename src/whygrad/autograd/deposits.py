@@ -34,10 +34,10 @@ def grad_dtype(leaf: Tensor, g: Any) -> np.dtype:
 
 def deposit(leaf: Tensor, g: Any, causes: why.Causes, held: int) -> None:
     """Add an array to `.grad`. If it has no more references than the walk has `held`, it becomes `.grad` as it is."""
-    if not leaf.requires_grad:
+    if not (leaf._lookup and leaf._view is None) and not leaf.requires_grad:
         return  # frozen since the forward
-    array = leaf._array
-    dtype = array.dtype if leaf._meta is None or leaf._meta.grad_dtype is ... else grad_dtype(leaf, g)
+    array, meta = leaf._array, leaf._meta
+    dtype = array.dtype if meta is None or meta.grad_dtype is ... else grad_dtype(leaf, g)
     if g.dtype is not dtype:
         g = cast_array(g, dtype)
     if g.shape != array.shape:

@@ -35,7 +35,9 @@ def _square(x: Value) -> Value:
 
 def _trailing(x: Any, axis: tuple[int, ...]) -> int:
     """The number of columns if `axis` are the last axes, else 0."""
-    return math.prod(x.shape[axis[0]:]) if axis and axis == tuple(range(x.ndim - len(axis), x.ndim)) else 0
+    if not axis or axis[0] != x.ndim - len(axis):
+        return 0
+    return x.shape[-1] if len(axis) == 1 else math.prod(x.shape[axis[0]:])
 
 
 def layer_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:

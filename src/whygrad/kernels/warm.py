@@ -11,6 +11,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ _whygrad_internal_ = True
 ALWAYS = os.environ.get("WHYGRAD_KERNELS") == "always"
 HOT = 0 if ALWAYS else 300
 LARGE = 0 if ALWAYS else 8192
+# Of a function with more choices of statics than this, the others stay with NumPy.
+MOST_STATICS = 256
 
 # The dtypes that every formula is compiled for (float32, float16, bfloat16), as NumPy's characters.
 FOR_KERNELS = frozenset("feE")
@@ -72,7 +75,10 @@ class WarmWord(Standing):
 
 
 class Warm(Standing):
-    """An elementwise function that will be compiled. `trace(symbols)` gives its formula; `numpy` is what it does until then."""
+    """An elementwise function that will be compiled. `trace(symbols)` gives its formula; `numpy` is what it does until then.
+
+    Statics are part of a formula, so for each choice of them another one stands in our place.
+    """
 
     def __init__(self, name: str, numpy: Callable[..., Any], trace: Callable[..., Any], into: bool = False,
                  is_rule: bool = False, last: bool = False) -> None:
@@ -85,53 +91,71 @@ class Warm(Standing):
         self.made: dict[Any, Callable[..., Any]] = {}
         # The dtype of the one that took our place.
         self.placed = ""
+        # What stands for us beside some statics.
+        self.beside: dict[Any, Any] = {}
+        self.whole: Warm | None = None  # for whom we stand
 
     def __call__(self, *args: Any, **statics: Any) -> Any:
+        if statics:
+            return self._beside(statics)(*args)
         self.calls += 1
         if self.calls <= HOT and np.size(args[0]) < LARGE and (len(args) == 1 or np.size(args[1]) < LARGE):
-            return self.numpy(*args, **statics)
-        return self._compiled_for(args, statics, None)
+            return self.numpy(*args)
+        return self._compiled_for(args, None)
 
-    def _compiled_for(self, args: tuple[Any, ...], statics: dict[str, Any], declined: Callable[..., Any] | None) -> Any:
+    def _beside(self, statics: dict[str, Any]) -> Callable[..., Any]:
+        key = *statics.items(), *map(type, statics.values())  # 1 == 1.0 == 1 + 0j
+        try:
+            found: Callable[..., Any] | None = self.beside.get(key)
+        except TypeError:  # an array among the statics
+            return partial(self.numpy, **statics)
+        if found is None:
+            numpy = partial(self.numpy, **statics)
+            if len(self.beside) == MOST_STATICS:
+                return numpy  # they are always new
+            found = Warm(self.name, numpy, partial(self.trace, **statics), self.into, self.is_rule, self.last)
+            found.whole = self
+            found.put(self.beside, key)
+        return found
+
+    def _compiled_for(self, args: tuple[Any, ...], declined: Callable[..., Any] | None) -> Any:
         """By the function that is made for such arguments, unless it is the one that has declined them."""
         kinds, code = kinds_of(args[:-1] if self.into else args)
         if "a" in kinds and code in ("f4", "f8"):
             kinds = kinds.replace("s", "a")  # a number may stand for an array
         constants = tuple([x for x, kind in zip(args, kinds, strict=False) if kind == "c"])
-        key = kinds, code, constants, tuple([(name, type(value), value) for name, value in statics.items()])  # 1 == 1.0 == 1 + 0j
-        try:
-            found = self.made.get(key)
-        except TypeError:  # an array among the statics
-            return self.numpy(*args, **statics)
+        key = kinds, code, constants
+        found = self.made.get(key)
         if found is None:
             with _lock:
                 found = self.made.get(key)
                 if found is None:
-                    found = self.made[key] = self._make(kinds, code, constants, statics)
+                    found = self.made[key] = self._make(kinds, code, constants)
         if found is declined:
-            return self.numpy(*args, **statics)
+            return self.numpy(*args)
         if constants:
             args = tuple([x for x, kind in zip(args, kinds, strict=True) if kind != "c"])
         return found(*args)
 
     def _waiting(self, *args: Any, **statics: Any) -> Any:
         """In our place while only dtypes were seen that are NumPy's, such as float64 for a tanh."""
+        if statics:
+            return self._beside(statics)(*args)
         for x in args:
             if type(x) is np.ndarray and x.dtype.char in FOR_KERNELS:
-                return self._compiled_for(args, statics, None)
-        return self.numpy(*args, **statics)
+                return self._compiled_for(args, None)
+        return self.numpy(*args)
 
-    def _make(self, kinds: str, code: str, constants: tuple[Any, ...], statics: dict[str, Any]) -> Callable[..., Any]:
-        plain = not constants and not statics
+    def _make(self, kinds: str, code: str, constants: tuple[Any, ...]) -> Callable[..., Any]:
         # The first one takes our place, and float32 the place of others.
-        first = plain and self.placed != "f4" and (not self.placed or code == "f4")
-        numpy = self.numpy if plain else _given(self.numpy, kinds, constants, statics)
+        first = not constants and self.placed != "f4" and (not self.placed or code == "f4")
+        numpy = _given(self.numpy, kinds, constants) if constants else self.numpy
         compiled: Callable[..., Any] | None = None
         hopeless, gives_back = not usable(), False
 
         def other_kind(*args: Any, **statics: Any) -> Any:
             """What the compiled function was not made for; in the end it is NumPy's."""
-            return self._compiled_for(args, statics, compiled)
+            return self._beside(statics)(*args) if statics else self._compiled_for(args, compiled)
 
         # Beside float16 and bfloat16, some of torch's kernels round a number to them, others do not: NumPy's way knows which.
         if "?" not in kinds and not (code in ("f2", "b2") and "s" in kinds) and not hopeless:
@@ -142,7 +166,7 @@ class Warm(Standing):
             hopeless = True
             with contextlib.suppress(Untraceable):
                 rounds = SHORT.get(code) if self.is_rule else None
-                formula = trace(_given(self.trace, kinds, constants, statics), *inputs(variable), rounds=rounds)
+                formula = trace(_given(self.trace, kinds, constants), *inputs(variable), rounds=rounds)
                 gives_back = formula.word == "input"
                 if gives_back:
                     raise Untraceable("it gives its argument back, which costs nothing")
@@ -155,17 +179,18 @@ class Warm(Standing):
         if first and (compiled is not None or not self.placed):
             self.placed = code if compiled is not None else ""
             self.replace(compiled or (self.numpy if hopeless else self._waiting))
-        elif hopeless and not self.made and not gives_back:
-            self.replace(self.numpy)  # what has no formula for one static has none for others
+        whole = self.whole or self
+        if hopeless and not gives_back and not self.made and len(whole.beside) == (self.whole is not None):
+            whole.replace(whole.numpy)  # what has no formula for the first statics has none for others
         return compiled or numpy
 
 
-def _given(function: Callable[..., Any], kinds: str, constants: tuple[Any, ...], statics: dict[str, Any]) -> Callable[..., Any]:
+def _given(function: Callable[..., Any], kinds: str, constants: tuple[Any, ...]) -> Callable[..., Any]:
     """`function` with its constant arguments filled in."""
 
     def given(*args: Any) -> Any:
         rest, fixed = iter(args), iter(constants)
-        return function(*[next(fixed) if kind == "c" else next(rest) for kind in kinds], **statics)
+        return function(*[next(fixed) if kind == "c" else next(rest) for kind in kinds])
 
     return given
 

@@ -78,8 +78,9 @@ class Module(StateDictMethods):
     def __getattr__(self, name: str) -> Any:
         members = self.__dict__
         for registry in ("_parameters", "_buffers", "_modules"):
-            if registry in members and name in members[registry]:
-                return members[registry][name]
+            registered = members.get(registry)
+            if registered and name in registered:
+                return registered[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:

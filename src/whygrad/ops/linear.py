@@ -118,7 +118,7 @@ def linear(xp, x, weight, bias):
     node=has_bias("ViewBackward0", "UnsafeViewBackward0"),
     x=lambda xp, g, weight: xp.matmul_folded(g, weight),
     weight=lambda xp, g, x: xp.mm(xp.t(flat(xp, g)), flat(xp, x)),
-    bias=lambda xp, g, bias_shape: sum_to(xp, flat(xp, g), bias_shape))
+    bias=lambda xp, g, bias_shape: sum_to(xp, g, bias_shape))
 def linear_folded(xp, x, weight, bias):
     """`linear` of any number of leading axes."""
     return xp.reshape(xp.linear(flat(xp, x), weight, bias), shape=(*x.shape[:-1], weight.shape[0]))

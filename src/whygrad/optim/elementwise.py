@@ -200,6 +200,7 @@ class Together:
         self.update = update
         self.numbers: Numbers = {}
         self.waiting: list[tuple[Tensor, Tensor, list[Tensor]]] = []
+        self.arrays: list[np.ndarray] = []  # theirs, of one after the other
 
     def add(self, p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
         if p._array.dtype is not FLOAT32:
@@ -209,19 +210,21 @@ class Together:
             self.finish()
             self.numbers = numbers
         self.waiting.append((p, grad, buffers))
+        self.arrays += [p._array, grad._array, *[b._array for b in buffers]]
 
     def finish(self) -> None:
-        waiting, self.waiting = self.waiting, []
+        waiting, arrays = self.waiting, self.arrays
         if not waiting:
             return
-        each = [[p._array, grad._array, *[b._array for b in buffers]] for p, grad, buffers in waiting]
+        self.waiting, self.arrays = [], []
+        each = len(arrays) // len(waiting)
         step = None
-        if kernels.is_hot(sum([arrays[0].size for arrays in each])):
-            step = kernels.make_step(partial(_decay_and_update, self.update), self.numbers, len(each[0]))
+        if kernels.is_hot(sum([p.size for p in arrays[::each]])):
+            step = kernels.make_step(partial(_decay_and_update, self.update), self.numbers, each)
         site = why.site()
         done = 0
         while done < len(waiting):
-            changed = step([array for arrays in each[done:] for array in arrays]) if step is not None else 0
+            changed = step(arrays[done * each:]) if step is not None else 0
             for p, _, _ in waiting[done:done + changed]:
                 bump(p, site=site)
             done += changed

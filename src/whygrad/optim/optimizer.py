@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from whygrad import errors
-from whygrad._tensor import Tensor, wrap
+from whygrad._tensor import Tensor, grad_note, wrap
 from whygrad.autograd.hooks import RemovableHandle, register
 from whygrad.promotion import cast_values
 from whygrad.turned import Turned
@@ -188,13 +188,13 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters (or fill them with zeros)."""
-        where = why.site()
+        cleared = grad_note("cleared", why.site())
         for group in self.param_groups:
             for p in group["params"]:
                 grad = p.grad
                 if grad is None:
                     continue
-                p.meta.note_grad("cleared", where)
+                p.meta.grad_log = cleared
                 if set_to_none:
                     p._grad = None
                     continue
