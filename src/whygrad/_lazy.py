@@ -35,6 +35,7 @@ _NAMES = {
     **dict.fromkeys(("formula",), "backends.ink"),
     **dict.fromkeys(("graph",), "why.svg"),
     **dict.fromkeys(("flow", "plot_flow"), "why.plots"),
+    **dict.fromkeys(("empty_cache", "memory_stats"), "kernels"),
     **dict.fromkeys(("GradScaler", "autocast"), "amp"),
     **dict.fromkeys(("autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache",
                      "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled",

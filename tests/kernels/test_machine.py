@@ -233,6 +233,51 @@ def test_the_allocator_reuses_and_gives_back():
     assert memory.memory_stats()["kept_bytes"] == 0
 
 
+NETS = {
+    "layer_norm": "nn.LayerNorm(128)", "group_norm": "nn.GroupNorm(4, 64)", "gelu": "nn.GELU()", "linear": "nn.Linear(128, 64)",
+    "lstm": "nn.LSTM(128, 32)", "gru": "nn.GRU(128, 32)", "batch_norm": "nn.BatchNorm1d(64)", "softmax": "nn.Softmax(-1)",
+    "conv": "nn.Conv1d(64, 16, 3)", "pool": "nn.MaxPool1d(2)", "transformer": "nn.TransformerEncoderLayer(128, 4, 256, 0.0)",
+    "topk": "lambda x: x.topk(5)[0]", "cumsum": "lambda x: x.cumsum(1)",
+    "cummax": "lambda x: x.cummax(1)[0]", "var": "lambda x: x.var(-1)", "gather": "lambda x: x.gather(1, x.argsort(1))",
+}
+
+
+@pytest.mark.parametrize("net", NETS)
+def test_nothing_is_left_behind(net):
+    """Once a program has run, it finds all its memory again: each array was given back."""
+    told = run(f"""
+        import whygrad as torch
+        nn = torch.nn
+        net, x = {NETS[net]}, torch.randn(32, 64, 128, requires_grad=True)
+        parameters = list(net.parameters()) if isinstance(net, nn.Module) else []
+        fresh = []
+        for step in range(12):
+            y = net(x)
+            (y[0] if isinstance(y, tuple) else y).square().mean().backward()
+            for p in (x, *parameters):
+                p.grad = None
+            del y
+            fresh.append(torch.memory_stats()["fresh"])
+        print(fresh[-1] - fresh[5], fresh[-1] > 0)
+    """)
+    assert told in ("0 True", "0 False"), "arrays are lost"
+
+
+def test_the_allocator_can_be_asked_and_emptied():
+    told = run("""
+        import whygrad as torch
+        print(torch.memory_stats())
+        torch.empty_cache()
+        x = torch.randn(1 << 20).sigmoid()
+        del x
+        before = torch.memory_stats()
+        torch.empty_cache()
+        print(before["kept_bytes"] >= 1 << 22, torch.memory_stats()["kept_bytes"], sorted(before))
+    """)
+    assert told.splitlines() == ["{'kept_bytes': 0, 'most_bytes': 0, 'reused': 0, 'fresh': 0}",
+                                 "True 0 ['fresh', 'kept_bytes', 'most_bytes', 'reused']"]
+
+
 @pytest.mark.parametrize("other", ["float64", "complex64", "float16", "int64"])
 def test_what_numpy_did_first_is_compiled_later(other):
     told = run(f"""

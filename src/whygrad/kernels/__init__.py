@@ -7,6 +7,7 @@ happens when a row is hot (warm.py), so importing this package costs nothing. `W
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,10 @@ from whygrad.kernels.words import WORDS
 
 _whygrad_internal_ = True
 
-__all__ = ["Standing", "add_rows", "drawing", "enabled", "is_hot", "make_step", "put_elements", "stats", "tell_references",
-           "warm", "warm_into", "within", "word"]
+__all__ = ["Standing", "add_rows", "drawing", "empty_cache", "enabled", "is_hot", "make_step", "memory_stats", "put_elements",
+           "stats", "tell_references", "warm", "warm_into", "within", "word"]
+
+MEMORY = ("kept_bytes", "most_bytes", "reused", "fresh")  # what memory_stats tells
 
 enabled = os.environ.get("WHYGRAD_KERNELS", "1") != "0"
 
@@ -115,6 +118,22 @@ def drawing(name: str, count: int) -> Callable[..., Any] | None:
 
 
 _drawing: dict[str, Callable[..., Any]] = {}
+
+
+def memory_stats() -> dict[str, int]:
+    """The allocator behind NumPy's arrays: bytes it keeps, the most it would keep, and how many blocks were kept ones or fresh.
+
+    All is 0 until kernels are in use.
+    """
+    memory = sys.modules.get("whygrad.kernels.memory")
+    return dict.fromkeys(MEMORY, 0) if memory is None else memory.memory_stats()
+
+
+def empty_cache() -> None:
+    """Give the memory back that the allocator keeps."""
+    memory = sys.modules.get("whygrad.kernels.memory")
+    if memory is not None:
+        memory.empty_cache()
 
 
 def stats() -> dict[str, Any]:

@@ -179,6 +179,19 @@ class Entry:
                 f.call("whygrad_run_parallel", VOID, address, slots, n, f.integer(grain), f.integer(0))
                 f.call("PyEval_RestoreThread", VOID, state)
 
+    def give_all(self, results: list[Value]) -> None:
+        """One result as it is, several as a tuple, which takes the references to them."""
+        if len(results) == 1:
+            self.give(results[0])
+            return
+        f = self.f
+        together = f.call("PyTuple_New", POINTER, f.integer(len(results)))
+        with f.b.if_then(f.b.icmp_unsigned("==", together.v, NULL), likely=False):
+            f.b.ret(NULL)
+        for i, result in enumerate(results):
+            f.call("PyTuple_SetItem", I32, together, f.integer(i), result)
+        self.give(together)
+
     def give(self, result: Value) -> None:
         self._count(0)
         self.f.b.ret(result.v)

@@ -13,6 +13,7 @@ import tracemalloc
 from functools import cache
 from typing import Any
 
+from whygrad.kernels import MEMORY
 from whygrad.kernels.code import address_beside, address_of
 from whygrad.kernels.host import SET_HANDLER, numpy_functions
 from whygrad.kernels.memory_code import CLASSES, HITS, KEPT, LISTS, LOCK, MISSES, MOST, write_all
@@ -84,4 +85,4 @@ def empty_cache() -> None:
 
 
 def memory_stats() -> dict[str, int]:
-    return {"kept_bytes": state[KEPT], "most_bytes": state[MOST], "reused": state[HITS], "fresh": state[MISSES]}
+    return dict(zip(MEMORY, [state[place] for place in (KEPT, MOST, HITS, MISSES)], strict=True))

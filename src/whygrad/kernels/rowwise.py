@@ -163,7 +163,7 @@ def _write(module: Any, name: str, kinds: str, results: str, body: Body) -> None
     # Threads share rows, and how many of them are worth it depends on their length.
     alone_below = (e.integer(ALONE_BELOW) + wanted - 1) // wanted
     entry.run(f.function, task_slots, rows, alone_below, 1)
-    entry.give(made[0] if len(made) == 1 else e.call("PyTuple_Pack", POINTER, e.integer(len(made)), *made, variadic=True))
+    entry.give_all(made)
 
 
 def _new_vector(entry: Entry, length: Value) -> Value:
