@@ -385,6 +385,8 @@ def _scope(layout: Layout) -> dict[str, Any]:
     }
     for name, rule in layout.rules.items():
         scope[f"rule_{name}"] = rule.function
+    if row.at_once is not None:
+        scope["at_once"] = row.at_once.function
     for name, value in row.static_defaults.items():
         scope[f"default_{name}"] = value
     return scope

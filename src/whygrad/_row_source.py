@@ -387,6 +387,10 @@ def _gradient_source(layout: Layout, reader: str, lift_lines: Callable[[Rule], l
         zeros = "raw_zeros" if reader == "raw" else "tensor_zeros"
         never = () if row.outputs == "list" else tuple([i for i, out in enumerate(row.outputs) if isinstance(out, NoGrad)])
         lines.append(f"    g = fill_missing(node.shapes, g, {zeros}, {never})")
+    if reader == "raw" and row.at_once is not None and len(layout.rules) == len(row.inputs):
+        all_wanted = " and ".join(f"edges[{i}] is not None" for i in range(len(row.inputs)))
+        lines += [f"    if {all_wanted}:", *_check_lines(layout, row.at_once, "        "),
+                  f"        return at_once({', '.join('raw_xp' if n == 'xp' else n for n in row.at_once.names)})"]
     for position, name in enumerate(row.inputs):
         rule = layout.rules.get(name)
         if rule is None:

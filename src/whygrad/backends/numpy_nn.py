@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.numpy_reduction import sum
 from whygrad.backends.quiet import quiet
 
 _whygrad_internal_ = True
@@ -334,6 +335,12 @@ def layer_norm_input(g: Any, x: Any, weight: Any, *, axis: Any, eps: float) -> A
 
 def layer_norm_weight(g: Any, x: Any, *, axis: Any, eps: float) -> Any:
     return summed_product(g, standardized(x, axis=axis, eps=eps)[0], axis=tuple(range(x.ndim - len(axis))))
+
+
+def layer_norm_backward(g: Any, x: Any, weight: Any, *, axis: Any, eps: float) -> tuple[Any, Any, Any]:
+    """The gradients of input, weight and bias."""
+    return (layer_norm_input(g, x, weight, axis=axis, eps=eps), layer_norm_weight(g, x, axis=axis, eps=eps),
+            sum(g, axis=tuple(range(x.ndim - len(axis)))))
 
 
 def _all_but_channel(x: Any) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from whygrad.kernels.calls import NULL, Entry, data_of, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.gemm_code import AXIS_FIELDS, DEPTH, FIELDS, MOST_AXES, VECTORS, tile_rows, vectors_of
 from whygrad.kernels.pool import PIECES_PER_THREAD, THREADS, pool
+from whygrad.kernels.reduce import column_sums
 from whygrad.kernels.values import I32, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
@@ -36,11 +37,13 @@ class Form(NamedTuple):
     """How the arguments of an entry make a product. They are a, b and, if something is added, d."""
 
     b_transposed: bool = False  # b is given as (columns, inner)
-    leading: str = ""  # "folded": all axes of a but the last are its rows; "batch": a and b are batches of matrices
+    # "folded": all axes of a but the last are its rows; "turned": so it is with both, and a is transposed then; "batch": a and b
+    # are batches of matrices
+    leading: str = ""
     adds: bool = False
 
 
-FORMS = {"mm": Form(), "mm_folded": Form(leading="folded"), "matmul": Form(leading="batch"),
+FORMS = {"mm": Form(), "mm_folded": Form(leading="folded"), "mm_turned": Form(leading="turned"), "matmul": Form(leading="batch"),
          "linear": Form(b_transposed=True, leading="folded", adds=True), "addmm": Form(adds=True)}
 
 
@@ -60,6 +63,16 @@ class Operand:
     def length(self, axis: Any) -> Value:
         return self.f.load(I64, self.shape, axis)
 
+    def fold(self, entry: Entry) -> tuple[Value, Value]:
+        """All axes but the last as one: its length, and the stride along it."""
+        f, last = self.f, self.ndim - 1
+        entry.require_shape(self.ndim.equals(2) | (self.flags & 1).differs(0))
+        rows = f.variable(f.integer(1))
+        with f.loop(0, last) as axis:
+            rows.set(rows.get() * self.length(axis))
+        # NumPy counts an axis of length 1 as in one piece whatever its stride.
+        return rows.get(), f.choose(self.ndim.equals(2), self.stride(last - 1), self.length(last))
+
     def stride(self, axis: Any) -> Value:
         return self.f.load(I64, self._strides, axis) >> 2
 
@@ -73,34 +86,33 @@ def _write(module: Any, name: str, form: Form) -> None:
     matrices, axes = f.integer(1), f.integer(0)
     entry.require_shape((a.ndim >= 2) & (a.ndim <= MOST_DIMENSIONS))
     row_axis, inner_axis = a.ndim - 2, a.ndim - 1
-    m, a_row = a.length(row_axis), a.stride(row_axis)
+    b_inner_axis, b_column_axis = b.ndim - 2, b.ndim - 1
+    if form.b_transposed:
+        b_inner_axis, b_column_axis = b_column_axis, b_inner_axis
+    m, a_row, depth, a_inner = a.length(row_axis), a.stride(row_axis), a.length(inner_axis), a.stride(inner_axis)
+    b_depth, b_inner, n, b_column = b.length(b_inner_axis), b.stride(b_inner_axis), b.length(b_column_axis), b.stride(b_column_axis)
+    out_ndim = a.ndim
     if form.leading == "batch":
         entry.require_shape(a.ndim.equals(b.ndim) & (a.ndim <= MOST_AXES + 2))
         axes = row_axis
         matrices = _batch_axes(entry, a, b, axes, slots, shape)
         f.store(m, shape, row_axis)
-        out_ndim = a.ndim
     elif form.leading == "folded":
         entry.require_shape(b.ndim.equals(2))
-        in_one_piece = (a.flags & 1).differs(0)
-        entry.require_shape(a.ndim.equals(2) | in_one_piece)
-        rows = f.variable(m)
-        f.store(m, shape, row_axis)
-        with f.loop(0, row_axis) as axis:
+        with f.loop(0, inner_axis) as axis:
             f.store(a.length(axis), shape, axis)
-            rows.set(rows.get() * a.length(axis))
-        # NumPy counts an axis of length 1 as in one piece whatever its stride.
-        m, a_row, out_ndim = rows.get(), f.choose(a.ndim.equals(2), a_row, a.length(inner_axis)), a.ndim
+        m, a_row = a.fold(entry)
     else:
-        entry.require_shape(a.ndim.equals(2) & b.ndim.equals(2))
-        f.store(m, shape, 0)
         out_ndim = f.integer(2)
-    depth = a.length(inner_axis)
-    b_inner, b_column = b.ndim - 2, b.ndim - 1
-    if form.b_transposed:
-        b_inner, b_column = b_column, b_inner
-    n = b.length(b_column)
-    entry.require_shape(b.length(b_inner).equals(depth))
+        if form.leading == "turned":
+            entry.require_shape(b.ndim >= 2)
+            m, a_row = depth, a_inner
+            depth, a_inner = a.fold(entry)
+            b_depth, b_inner = b.fold(entry)
+        else:
+            entry.require_shape(a.ndim.equals(2) & b.ndim.equals(2))
+        f.store(m, shape, 0)
+    entry.require_shape(b_depth.equals(depth))
     work = matrices * m * n * depth
     entry.require_shape(_worth_it(m, n, depth, work))
     d, d_row = _addend(entry, m, n) if form.adds else (Value(f, NULL), f.integer(0))
@@ -110,8 +122,8 @@ def _write(module: Any, name: str, form: Form) -> None:
     alone = work < ALONE_BELOW
     column_groups, row_groups, rows_each = _groups(entry, m, n, matrices, alone)
     blocks = (depth + (DEPTH - 1)) // DEPTH
-    values = {"a": a.data, "b": b.data, "c": data_of(f, out), "d": d, "a_row": a_row, "a_inner": a.stride(inner_axis),
-              "b_inner": b.stride(b_inner), "b_column": b.stride(b_column), "d_row": d_row, "m": m, "n": n, "depth": depth,
+    values = {"a": a.data, "b": b.data, "c": data_of(f, out), "d": d, "a_row": a_row, "a_inner": a_inner,
+              "b_inner": b_inner, "b_column": b_column, "d_row": d_row, "m": m, "n": n, "depth": depth,
               "block": (depth + blocks - 1) // blocks, "row_groups": row_groups, "rows_each": rows_each,
               "column_groups": column_groups, "axes": axes}
     for i, field in enumerate(FIELDS):
@@ -247,6 +259,20 @@ def linear_folded(numpy: Callable[..., Any]) -> Callable[..., Any]:
         return multiply(x.reshape(-1, x.shape[-1]), weight, bias).reshape(*x.shape[:-1], len(weight))
 
     return product("linear", numpy, other_shape)
+
+
+def linear_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    onward = matmul_folded(numpy_linear.matmul_folded)
+    turned = product("mm_turned", numpy_linear.turned_product)
+    sums = column_sums()
+
+    def run(g: Any, x: Any, weight: Any, *, bias_shape: tuple[int, ...]) -> Any:
+        total = sums(g, bias_shape[0]) if bias_shape == g.shape[-1:] else None
+        if total is None:
+            return numpy(g, x, weight, bias_shape=bias_shape)
+        return onward(g, weight), turned(g, x), total
+
+    return run
 
 
 def matmul(numpy: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from whygrad.kernels.values import F32, Value
 _whygrad_internal_ = True
 
 
-def _statistics(part: Row | Channel, x: Value, eps: Value) -> tuple[Value, Value]:
+def statistics_of(part: Row | Channel, x: Value, eps: Value) -> tuple[Value, Value]:
     """(mean, one over the deviation) of a row or a channel."""
     f = part.f
     share = 1.0 / part.count.to(F32)
@@ -33,7 +33,7 @@ def _square(x: Value) -> Value:
 
 # layer_norm: the trailing axes are a row
 
-def _trailing(x: Any, axis: tuple[int, ...]) -> int:
+def trailing(x: Any, axis: tuple[int, ...]) -> int:
     """The number of columns if `axis` are the last axes, else 0."""
     if not axis or axis[0] != x.ndim - len(axis):
         return 0
@@ -47,7 +47,7 @@ def layer_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
         def body(row: Row) -> None:
             f, (y,) = row.f, row.results
             x, *weights, eps = row.arguments
-            mean, scale = _statistics(row, x, eps)
+            mean, scale = statistics_of(row, x, eps)
 
             def write(j: Any, w: int) -> None:
                 value = (row.load(x, j, w) - row.wide(mean, w)) * row.wide(scale, w)
@@ -62,7 +62,7 @@ def layer_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
         return row_kernel("layer_norm", kinds, "y", body, lambda *args: None)
 
     def run(x: Any, weight: Any, bias: Any, *, axis: Any, eps: float) -> Any:
-        columns = _trailing(x, axis)
+        columns = trailing(x, axis)
         if columns and (weight is not None or bias is None):
             given = [w for w in (weight, bias) if w is not None]
             kinds = "x" + "w" * len(given) + "s"
@@ -77,32 +77,38 @@ def layer_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def write_input_gradient(row: Row) -> tuple[Value, Value]:
+    """A row of the gradient of layer_norm's input, of (g, x, perhaps weight, eps); gives mean and scale of x."""
+    f, (out,) = row.f, row.results
+    g, x, *weights, eps = row.arguments
+    mean, scale = statistics_of(row, x, eps)
+
+    def terms(j: Any, w: int) -> tuple[Value, Value]:
+        slope = row.load(g, j, w)
+        if weights:
+            slope = slope * row.load(weights[0], j, w)
+        return slope, (row.load(x, j, w) - row.wide(mean, w)) * row.wide(scale, w)
+
+    share = 1.0 / row.count.to(F32)
+    shift = row.sum(lambda j, w: terms(j, w)[0]) * share
+    stretch = row.sum(lambda j, w: terms(j, w)[0] * terms(j, w)[1]) * share
+
+    def write(j: Any, w: int) -> None:
+        slope, y = terms(j, w)
+        f.store((slope - row.wide(shift, w) - y * row.wide(stretch, w)) * row.wide(scale, w), out, j, w)
+
+    row.each(write, unroll=2, masks=True)
+    return mean, scale
+
+
 def layer_norm_input(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def body(row: Row) -> None:
-        f, (out,) = row.f, row.results
-        g, x, *weights, eps = row.arguments
-        mean, scale = _statistics(row, x, eps)
-
-        def terms(j: Any, w: int) -> tuple[Value, Value]:
-            slope = row.load(g, j, w)
-            if weights:
-                slope = slope * row.load(weights[0], j, w)
-            return slope, (row.load(x, j, w) - row.wide(mean, w)) * row.wide(scale, w)
-
-        share = 1.0 / row.count.to(F32)
-        shift = row.sum(lambda j, w: terms(j, w)[0]) * share
-        stretch = row.sum(lambda j, w: terms(j, w)[0] * terms(j, w)[1]) * share
-
-        def write(j: Any, w: int) -> None:
-            slope, y = terms(j, w)
-            f.store((slope - row.wide(shift, w) - y * row.wide(stretch, w)) * row.wide(scale, w), out, j, w)
-
-        row.each(write, unroll=2, masks=True)
+        write_input_gradient(row)
 
     kernel = cache(lambda kinds: row_kernel("layer_norm_input", kinds, "y", body, lambda *args: None))
 
     def run(g: Any, x: Any, weight: Any, *, axis: Any, eps: float) -> Any:
-        columns = _trailing(x, axis)
+        columns = trailing(x, axis)
         if columns:
             given = row_or_number(g)
             kinds = ("s" if type(given) is float else "x") + ("xs" if weight is None else "xws")
@@ -117,7 +123,7 @@ def layer_norm_input(numpy: Callable[..., Any]) -> Callable[..., Any]:
 def layer_norm_weight(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def statistics(row: Row) -> None:
         x, eps = row.arguments
-        for value, place in zip(_statistics(row, x, eps), row.results, strict=True):
+        for value, place in zip(statistics_of(row, x, eps), row.results, strict=True):
             row.f.store(value, place)
 
     by_row = row_kernel("row_statistics", "xs", "rr", statistics, lambda *args: None)
@@ -130,7 +136,7 @@ def layer_norm_weight(numpy: Callable[..., Any]) -> Callable[..., Any]:
     by_column = column_kernel("layer_norm_weight", "xxrr", term, lambda *args: None)
 
     def run(g: Any, x: Any, *, axis: Any, eps: float) -> Any:
-        columns = _trailing(x, axis)
+        columns = trailing(x, axis)
         x = ascontiguousarray(x)
         statistics = by_row(x, eps, columns) if columns else None
         result = None if statistics is None else by_column(ascontiguousarray(g), x, *statistics, columns)
@@ -147,14 +153,14 @@ def standardized(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def body(row: Row) -> None:
         x, eps = row.arguments
         y, place = row.results
-        mean, scale = _statistics(row, x, eps)
+        mean, scale = statistics_of(row, x, eps)
         row.each(lambda j, w: row.f.store((row.load(x, j, w) - row.wide(mean, w)) * row.wide(scale, w), y, j, w), 2, masks=True)
         row.f.store(scale, place)
 
     kernel = row_kernel("standardized", "xs", "yr", body, lambda *args: None)
 
     def run(x: Any, *, axis: Any, eps: float) -> Any:
-        columns = _trailing(x, axis)
+        columns = trailing(x, axis)
         found = kernel(ascontiguousarray(x), eps, columns) if columns else None
         if found is None:
             return numpy(x, axis=axis, eps=eps)
@@ -219,7 +225,7 @@ def batch_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
 def batch_norm_input(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def body(channel: Channel) -> None:
         (g, x, weight, eps), (out,) = channel.arguments, channel.results
-        mean, scale = _statistics(channel, x, eps)
+        mean, scale = statistics_of(channel, x, eps)
         share = 1.0 / channel.count.to(F32)
 
         def standard(j: Any, w: int) -> Value:
@@ -251,7 +257,7 @@ def batch_norm_input(numpy: Callable[..., Any]) -> Callable[..., Any]:
 def batch_norm_weight(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def body(channel: Channel) -> None:
         (g, x, eps), (out,) = channel.arguments, channel.results
-        mean, scale = _statistics(channel, x, eps)
+        mean, scale = statistics_of(channel, x, eps)
         total = channel.sum(lambda j, w: channel.load(g, j, w) * (channel.load(x, j, w) - channel.wide(mean, w)))
         channel.f.store(total * scale, out)
 

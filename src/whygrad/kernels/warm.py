@@ -46,9 +46,9 @@ class Standing:
         self.name = name
         self.numpy = numpy
         self.calls = 0
-        self.places: list[tuple[dict[str, Any], str]] = []
+        self.places: list[tuple[dict[Any, Any], Any]] = []
 
-    def put(self, scope: dict[str, Any], key: str) -> None:
+    def put(self, scope: dict[Any, Any], key: Any) -> None:
         scope[key] = self
         self.places.append((scope, key))
 

@@ -17,6 +17,7 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("softmax", "softmax_backward", "log_softmax", "log_softmax_backward"), "softmax"),
     **dict.fromkeys(("layer_norm", "layer_norm_input", "layer_norm_weight", "standardized", "standardized_backward",
                      "channel_moments", "batch_norm", "batch_norm_input", "batch_norm_weight"), "normalize"),
+    "layer_norm_backward": "norm_gradients",
     **dict.fromkeys(("recurrent_layer", "mkldnn_rnn_layer", "recurrent_layer_backward"), "recurrent"),
     **dict.fromkeys(("embedding", "embedding_backward", "index", "index_backward", "index_select", "index_select_backward"),
                     "indexing"),
@@ -29,7 +30,8 @@ WORDS: dict[str, str] = {
                     "attention"),
     "vector_norm": "norms",
     **dict.fromkeys(("sum", "sum_all", "mean", "mean_all", "sum_to"), "reduce"),
-    **dict.fromkeys(("mm", "bmm", "matmul", "matmul_folded", "linear", "linear_folded", "addmm", "contract"), "gemm"),
+    **dict.fromkeys(("mm", "bmm", "matmul", "matmul_folded", "linear", "linear_folded", "linear_backward", "addmm",
+                     "contract"), "gemm"),
     **dict.fromkeys(("convolution", "convolution_transpose", "convolution_weight"), "conv"),
     **dict.fromkeys(("avg_pool", "avg_pool_backward", "max_pool", "max_pool_values", "pool_scatter"), "pooling"),
 }

@@ -108,7 +108,8 @@ def has_bias(with_bias, without):
     node=has_bias("AddmmBackward0", "MmBackward0"),
     x=lambda xp, g, weight: xp.mm(g, weight),
     weight=lambda xp, g, x: xp.mm(xp.t(g), x),
-    bias=lambda xp, g, bias_shape: sum_to(xp, g, bias_shape))
+    bias=lambda xp, g, bias_shape: sum_to(xp, g, bias_shape),
+    at_once=lambda xp, g, x, weight, bias_shape: xp.linear_backward(g, x, weight, bias_shape=bias_shape))
 def linear(xp, x, weight, bias):
     out = xp.mm(x, xp.t(weight))
     return out if bias is None else out + bias
@@ -118,7 +119,8 @@ def linear(xp, x, weight, bias):
     node=has_bias("ViewBackward0", "UnsafeViewBackward0"),
     x=lambda xp, g, weight: xp.matmul_folded(g, weight),
     weight=lambda xp, g, x: xp.mm(xp.t(flat(xp, g)), flat(xp, x)),
-    bias=lambda xp, g, bias_shape: sum_to(xp, g, bias_shape))
+    bias=lambda xp, g, bias_shape: sum_to(xp, g, bias_shape),
+    at_once=lambda xp, g, x, weight, bias_shape: xp.linear_backward(g, x, weight, bias_shape=bias_shape))
 def linear_folded(xp, x, weight, bias):
     """`linear` of any number of leading axes."""
     return xp.reshape(xp.linear(flat(xp, x), weight, bias), shape=(*x.shape[:-1], weight.shape[0]))

@@ -358,7 +358,8 @@ def layer_norm_weight_rule(xp, g, x, axis, eps):
 @op(node="NativeLayerNormBackward0",
     x=layer_norm_rule,
     weight=layer_norm_weight_rule,
-    bias=lambda xp, g, axis: xp.sum(g, axis=leading(g, axis)))
+    bias=lambda xp, g, axis: xp.sum(g, axis=leading(g, axis)),
+    at_once=lambda xp, g, x, weight, axis, eps: xp.layer_norm_backward(g, x, weight, axis=axis, eps=eps))
 def layer_norm(xp, x, weight, bias, *, axis, eps):
     y = weighted(standardized(xp, x, axis, eps)[0], weight)
     return y if bias is None else y + bias

@@ -35,12 +35,13 @@ class Rule:
 class Row:
     """One op: its forward, the rules of its arguments, and how its node in the graph is called."""
 
-    __slots__ = ("broadcasts", "forward", "holomorphic", "inputs", "linear", "memory", "name", "node", "output_names",
+    __slots__ = ("at_once", "broadcasts", "forward", "holomorphic", "inputs", "linear", "memory", "name", "node", "output_names",
                  "outputs", "partial", "rules", "static_defaults", "statics", "symmetric", "variadic", "view")
 
     def __init__(self, forward: Callable[..., Any], rules: dict[str, Any], *, broadcasts: bool, view: bool,
                  node: str | Callable[..., str] | None, outputs: tuple[Any, ...] | str, holomorphic: bool,
-                 partial: bool = False, memory: str = "own", linear: str = "", symmetric: bool | None = None) -> None:
+                 partial: bool = False, memory: str = "own", linear: str = "", symmetric: bool | None = None,
+                 at_once: Callable[..., Any] | None = None) -> None:
         code = forward.__code__
         self.name = forward.__name__.rstrip("_")
         self.forward = forward
@@ -65,6 +66,7 @@ class Row:
         self.symmetric = broadcasts if symmetric is None else symmetric
         self.rules = {argument: rule if isinstance(rule, NoGrad) else Rule(rule, self.name, argument)
                       for argument, rule in rules.items()}
+        self.at_once = None if at_once is None else Rule(at_once, self.name, "all")
         self._check()
 
     def _check(self) -> None:
@@ -78,7 +80,7 @@ class Row:
         if missing:
             raise TypeError(f"op '{self.name}': no rule for {sorted(missing)}; write one, or NoGrad('why not')")
         legal = {"xp", "g", *self.saveable, *self.statics}
-        for argument, rule in self.rules.items():
+        for argument, rule in (*self.rules.items(), ("all", self.at_once)):
             if isinstance(rule, Rule) and not set(rule.names) <= legal:
                 wrong = sorted(set(rule.names) - legal)
                 raise TypeError(f"op '{self.name}', rule for '{argument}': unknown names {wrong}; a rule may name "
@@ -100,7 +102,7 @@ TABLE: dict[str, Row] = {}
 
 def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...] | str = ("out",),
        holomorphic: bool = True, broadcasts: bool = False, view: bool = False, partial: bool = False, memory: str = "contiguous",
-       linear: str = "", symmetric: bool | None = None,
+       linear: str = "", symmetric: bool | None = None, at_once: Callable[..., Any] | None = None,
        **rules: Callable[..., Any] | NoGrad) -> Callable[[Callable[..., Any]], Row]:
     """Declare a row.
 
@@ -111,6 +113,9 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
     lie in memory: "contiguous", "follow" (in the order of axes of the inputs, see backends/memory_order.py), "channels"
     (contiguous, or with the channels last if the first input has them there), or "own" (as the forward makes them).
 
+    `at_once` gives the gradients of all arguments in one go, as a tuple: it is for arrays (not Tensors) where all are
+    wanted, and names no more than the rules do.
+
     Forward mode comes from the same rules. Where it can do with less than transposing them, the row says so: `linear`
     names the arguments in each of which the forward is linear ("a+b": in both together), once an argument that is only
     added is left out; `symmetric` says that the matrix of derivatives is, as it is for rows that work element by
@@ -119,7 +124,7 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
 
     def declare(forward: Callable[..., Any]) -> Row:
         row = Row(forward, rules, broadcasts=broadcasts, view=view, node=node, outputs=outputs, holomorphic=holomorphic,
-                  partial=partial, memory=memory, linear=linear, symmetric=symmetric)
+                  partial=partial, memory=memory, linear=linear, symmetric=symmetric, at_once=at_once)
         if row.name in TABLE:
             raise TypeError(f"op '{row.name}' is declared twice")
         TABLE[row.name] = row
