@@ -280,8 +280,13 @@ def _order(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[int,
     return tuple([shape[axis] for axis in order]), tuple([order.index(axis) for axis in range(len(shape))])
 
 
-def _suit(*arrays: Any) -> bool:
-    return all(x.dtype is FLOAT32 for x in arrays)
+@lru_cache(maxsize=512)
+def _forward_plan(shape: tuple[int, ...], lying: tuple[int, ...], kv: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...],
+                  scale: float, causal: bool) -> tuple[Any, ...]:
+    """(plan, shape of the result as it lies in memory, how to transpose it), for arrays of these shapes and strides."""
+    in_memory, axes = _order(shape, lying)
+    strides = np.empty(in_memory, FLOAT32).transpose(axes).strides
+    return _plan(shape, kv, (lying, k, v, strides), scale, causal, False), in_memory, axes
 
 
 def scaled_dot_product_flash_attention_for_cpu(numpy: Callable[..., Any]) -> Callable[..., Any]:
@@ -289,12 +294,10 @@ def scaled_dot_product_flash_attention_for_cpu(numpy: Callable[..., Any]) -> Cal
     kernel = staged("attention", "attention", "vvvvfw", _write_forward)
 
     def run(q: Any, k: Any, v: Any, *masks: Any, scale: float, causal: bool) -> Any:
-        if not masks and _suit(q, k, v):
-            lying, axes = _order(q.shape, q.strides)
-            out = np.empty(lying, FLOAT32).transpose(axes)
-            plan = _plan(q.shape, k.shape, (q.strides, k.strides, v.strides, out.strides), scale, causal, False)
+        if not masks and q.dtype is k.dtype is v.dtype is FLOAT32:
+            plan, in_memory, axes = _forward_plan(q.shape, q.strides, k.shape, k.strides, v.strides, scale, causal)
             if plan is not None:
-                logarithms = np.empty(q.shape[:3], FLOAT32)
+                out, logarithms = np.empty(in_memory, FLOAT32).transpose(axes), np.empty(q.shape[:3], FLOAT32)
                 kernel(plan, q, k, v, out, logarithms, workspace(plan))
                 return out, logarithms
         return numpy(q, k, v, *masks, scale=scale, causal=causal)
@@ -302,14 +305,13 @@ def scaled_dot_product_flash_attention_for_cpu(numpy: Callable[..., Any]) -> Cal
     return run
 
 
-def _new_gradients(*arrays: Any) -> list[Any]:
+def _new_gradients(q: Any, k: Any, v: Any) -> tuple[Any, ...]:
     """As torch has them: of one sample all heads of a row side by side. If the arrays are parts of one, as parts of one."""
-    q = arrays[0]
-    if q.base is not None and all(x.base is q.base and x.strides == q.strides and x.shape == q.shape for x in arrays):
+    if q.base is not None and q.base is k.base is v.base and q.strides == k.strides == v.strides and q.shape == k.shape:
         samples, heads, rows, depth = q.shape
-        together = np.empty((samples, rows, len(arrays), heads, depth), FLOAT32)
-        return [together[:, :, i].transpose(0, 2, 1, 3) for i in range(len(arrays))]
-    return [np.empty((n, t, h, d), FLOAT32).transpose(0, 2, 1, 3) for n, h, t, d in (x.shape for x in arrays)]
+        together = np.empty((samples, rows, 3, heads, depth), FLOAT32).transpose(2, 0, 3, 1, 4)
+        return together[0], together[1], together[2]
+    return tuple([np.empty((n, t, h, d), FLOAT32).transpose(0, 2, 1, 3) for n, h, t, d in (x.shape for x in (q, k, v))])
 
 
 def scaled_dot_product_flash_attention_for_cpu_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
@@ -317,14 +319,14 @@ def scaled_dot_product_flash_attention_for_cpu_backward(numpy: Callable[..., Any
     kernel = staged("attention_backward", "attention backward", "vvvvvvvvfw", _write_backward)
 
     def run(grad: Any, q: Any, k: Any, v: Any, out: Any, logarithms: Any, *masks: Any, scale: float, causal: bool) -> Any:
-        if not masks and _suit(grad, q, k, v, out):
+        if not masks and grad.dtype is q.dtype is k.dtype is v.dtype is FLOAT32:
             if grad.strides[3] != 4:
                 grad = np.ascontiguousarray(grad)
-            gradients = _new_gradients(q, k, v)
-            arrays = (q, k, v, out, grad, *gradients)
-            plan = _plan(q.shape, k.shape, tuple([x.strides for x in arrays]), scale, causal, True)
+            g_q, g_k, g_v = gradients = _new_gradients(q, k, v)
+            plan = _plan(q.shape, k.shape, (q.strides, k.strides, v.strides, out.strides, grad.strides, g_q.strides, g_k.strides,
+                                            g_v.strides), scale, causal, True)
             if plan is not None:
-                kernel(plan, *arrays, np.ascontiguousarray(logarithms), workspace(plan))
+                kernel(plan, q, k, v, out, grad, g_q, g_k, g_v, np.ascontiguousarray(logarithms), workspace(plan))
                 return gradients
         return numpy(grad, q, k, v, out, logarithms, *masks, scale=scale, causal=causal)
 

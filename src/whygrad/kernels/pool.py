@@ -49,12 +49,10 @@ class Shared:
         self._memory = ctypes.create_string_buffer(SIZE + LINE)
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._memory))  # workers look at it until the process ends
         self.address = -(-ctypes.addressof(self._memory) // LINE) * LINE
+        self.threads = ctypes.c_int64.from_address(self.address + THREADS)
 
     def clear(self) -> None:
         ctypes.memset(self.address, 0, SIZE)
-
-    def threads(self) -> Any:
-        return ctypes.c_int64.from_address(self.address + THREADS)
 
 
 shared = Shared()
@@ -234,7 +232,7 @@ class Pool:
         self._started = 1
         self._lock = threading.Lock()
         self._blas: Any = None
-        shared.threads().value = 1
+        shared.threads.value = 1
         host()
         binding.add_symbol("whygrad_pool", shared.address)
         self.run_parallel = address_of("pool: run_parallel", _write_run_parallel)
@@ -257,12 +255,12 @@ class Pool:
                     break
                 self._libc.pthread_detach(handle)
                 self._started += 1
-            shared.threads().value = count
+            shared.threads.value = count
             if self._blas is not None:
                 self._blas.scipy_openblas_set_num_threads64_(count)  # as many jobs as there are threads to run them
 
     def threads(self) -> int:
-        return int(shared.threads().value)
+        return int(shared.threads.value)
 
     def _after_fork(self) -> None:
         """Only the forking thread lives on in a child."""
@@ -270,7 +268,7 @@ class Pool:
         shared.clear()
         self._lock = threading.Lock()
         self._started = 1
-        shared.threads().value = 1
+        shared.threads.value = 1
         self.set_threads(count)
 
     def serve_blas(self) -> bool:

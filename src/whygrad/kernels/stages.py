@@ -168,7 +168,7 @@ _local = threading.local()
 
 def workspace(plan: Any) -> Any:
     """Memory for a kernel's own use, as its plan wants it. It is this (Python) thread's until the next call."""
-    size = int(plan[1] + plan[0] * pool().threads())
+    size = plan.item(1) + plan.item(0) * pool().threads()
     found = getattr(_local, "memory", None)
     if found is None or found.size < size:
         fresh = np.empty(size + host().lanes, np.float32)

@@ -38,10 +38,8 @@ class GlobalHooks:
         self.parameter_registration: Registry = OrderedDict()
         self.buffer_registration: Registry = OrderedDict()
         self.module_registration: Registry = OrderedDict()
-
-    @property
-    def on(self) -> bool:
-        return bool(self.forward_pre or self.forward or self.backward_pre or self.backward)
+        # The ids of those that concern a call.
+        self.on: Registry = OrderedDict()
 
 
 everywhere = GlobalHooks()
@@ -63,19 +61,19 @@ def add_hook(registry: Registry, hook: Any, *flags: tuple[Registry, bool], prepe
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, args)` before every module's forward."""
-    return add_hook(everywhere.forward_pre, hook)
+    return add_hook(everywhere.forward_pre, hook, (everywhere.on, True))
 
 
 def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False,
                                  always_call: bool = False) -> RemovableHandle:
     """`hook(module, args, output)` after every module's forward."""
     return add_hook(everywhere.forward, hook, (everywhere.forward_with_kwargs, with_kwargs),
-                    (everywhere.forward_always, always_call))
+                    (everywhere.forward_always, always_call), (everywhere.on, True))
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, grad_output)` before every module's backward."""
-    return add_hook(everywhere.backward_pre, hook)
+    return add_hook(everywhere.backward_pre, hook, (everywhere.on, True))
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -84,7 +82,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
         raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
                            "Please use only one of them.")
     everywhere.backward_is_full = True
-    return add_hook(everywhere.backward, hook)
+    return add_hook(everywhere.backward, hook, (everywhere.on, True))
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -93,7 +91,7 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
         raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
                            "Please use only one of them.")
     everywhere.backward_is_full = False
-    return add_hook(everywhere.backward, hook)
+    return add_hook(everywhere.backward, hook, (everywhere.on, True))
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:

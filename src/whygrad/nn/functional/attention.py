@@ -39,7 +39,9 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
     A boolean `attn_mask` is True where attention is allowed; another one is added. `is_causal` lets a position see
     itself and what comes before. With `enable_gqa`, several heads of the query share one of key and value.
     """
-    _check_attention(query, key, value, attn_mask)
+    if not (type(query) is type(key) is type(value) is Tensor and attn_mask is None
+            and query._array.dtype is key._array.dtype is value._array.dtype and query._array.ndim == 4):
+        _check_attention(query, key, value, attn_mask)
     if scale is None:
         scale = 1.0 / math.sqrt(query._array.shape[-1]) if query._array.shape[-1] else 1.0
     if kernels.fused and _fits_one_kernel(query, key, value, attn_mask, dropout_p, enable_gqa):
@@ -90,7 +92,7 @@ def _fits_one_kernel(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p
         return False
     if k.shape != v.shape or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
         return False
-    if not (q.size and k.size) or any(x.strides[3] != x.itemsize for x in (q, k, v)):
+    if not (q.size and k.size) or not q.strides[3] == k.strides[3] == v.strides[3] == q.itemsize:
         return False
     if q.shape[1] != k.shape[1] and (not enable_gqa or q.shape[1] % k.shape[1]):
         return False
