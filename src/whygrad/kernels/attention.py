@@ -71,6 +71,17 @@ class Attention(Task):
         width = self.integer(self.width)
         self._call("product", m, k, a, a_row, a_step, b, width, c, width, keep, width)
 
+    def product_into(self, m: Value, k: Value, a: Value, a_row: Any, a_step: Any, b: Value, b_row: Value, c: Value, c_row: Value,
+                     keep: Value, columns: Value) -> None:
+        """c = a @ b, where b and c are parts of arrays."""
+        with self.loop(0, columns, self.width) as column:
+            self._call("partial_product", m, k, a, a_row, a_step, self.pointer(F32, b, column), b_row,
+                       self.pointer(F32, c, column), c_row, keep, columns - column)
+
+    def clear_row(self, base: Value, start: Value, count: Value) -> None:
+        with self.loop(0, count) as i:
+            self.store(self.constant(0.0, F32), base, start + i)
+
     def turn(self, *arguments: Any) -> None:
         self._call("turn", *arguments)
 
@@ -179,7 +190,7 @@ def _write_backward(module: Any, name: str) -> list[Stage]:
     heads, group, queries, keys, depth = f.fields("heads group queries keys depth")
     panel = depth * width
     k_turned = f.workspace(9)
-    v_turned, g_k, g_v, weights = (f.pointer(F32, k_turned, panel * i) for i in range(1, 5))
+    v_turned, weights = (f.pointer(F32, k_turned, panel * i) for i in (1, 2))
     slopes = f.pointer(F32, weights, QUERIES * width)
     along = f.pointer(F32, slopes, QUERIES * width)  # for each query and head of the group: its result times the gradient
     with f.loop(f.low, f.high) as unit:
@@ -198,15 +209,18 @@ def _write_backward(module: Any, name: str) -> list[Stage]:
             here, there = f.pointer(F32, k, key * k_row), f.pointer(F32, v, key * v_row)
             f.turn(here, k_row, count, depth, k_turned, width, width, f.scale)
             f.turn(there, v_row, count, depth, v_turned, width, width, f.constant(1.0, F32))
-            with f.loop(0, panel, lanes) as i:
-                f.store(f.zeros(F32, lanes), g_k, i)
-                f.store(f.zeros(F32, lanes), g_v, i)
+            (g_k, g_k_row), (g_v, g_v_row) = ((f.pointer(F32, start, key * row), row)
+                                              for start, row in (f.place(number, sample, shared) for number in (6, 7)))
+            first_query = f.choose(f.causal, key, 0)
+            with f.when(first_query >= queries), f.loop(0, count) as row:  # nobody sees these keys
+                f.clear_row(g_k, row * g_k_row, depth)
+                f.clear_row(g_v, row * g_v_row, depth)
             with f.loop(0, group) as member:
                 head = shared * group + member
                 q_start, q_row = f.place(0, sample, head)
                 g_start, g_row = f.place(4, sample, head)
                 g_q_start, g_q_row = f.place(5, sample, head)
-                with f.loop(f.choose(f.causal, key, 0), queries, QUERIES) as query:
+                with f.loop(first_query, queries, QUERIES) as query:
                     some = smaller(f, queries - query, f.integer(QUERIES))
                     q, g, g_q = (f.pointer(F32, start, query * row)
                                  for start, row in ((q_start, q_row), (g_start, g_row), (g_q_start, g_q_row)))
@@ -215,15 +229,10 @@ def _write_backward(module: Any, name: str) -> list[Stage]:
                     of_head = (sample * heads + head) * queries + query
                     _slope(f, weights, slopes, some, f.pointer(F32, f.array(8), of_head),
                            f.pointer(F32, along, member * queries + query), key, count, query)
-                    f.product(depth, some, g, 1, g_row, weights, g_v, 1)
-                    f.product(depth, some, q, 1, q_row, slopes, g_k, 1)
-                    with f.loop(0, depth, width) as column:
-                        f._call("partial_product", some, count, slopes, width, 1, f.pointer(F32, here, column), k_row,
-                                f.pointer(F32, g_q, column), g_q_row, key, depth - column)
-            for number, turned in ((6, g_k), (7, g_v)):
-                target, target_row = f.place(number, sample, shared)
-                f.turn(turned, width, depth, count, f.pointer(F32, target, key * target_row), target_row, depth,
-                       f.constant(1.0, F32))
+                    more = member + (query - first_query)
+                    f.product_into(count, some, weights, 1, width, g, g_row, g_v, g_v_row, more, depth)
+                    f.product_into(count, some, slopes, 1, width, q, q_row, g_k, g_k_row, more, depth)
+                    f.product_into(some, count, slopes, width, 1, here, k_row, g_q, g_q_row, key, depth)
     f.end()
     return [Stage(f, "units", "alone_below")]
 
@@ -263,7 +272,7 @@ def _plan(shape: tuple[int, ...], kv: tuple[int, ...], strides: tuple[tuple[int,
     width, group = panel_width(), heads // shared
     blocks = -(-queries // width)
     units = samples * (shared if backward else heads * blocks)
-    floats = 4 * depth * width + 2 * QUERIES * width + group * queries if backward else (2 * depth + KEYS + 2) * width
+    floats = 2 * depth * width + 2 * QUERIES * width + group * queries if backward else (2 * depth + KEYS + 2) * width
     each = -(-floats // host().lanes) * host().lanes
     alone = samples * heads * queries * keys * depth < ALONE_WORK
     (bits,) = struct.unpack("q", struct.pack("d", scale))
