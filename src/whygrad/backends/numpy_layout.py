@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
+from whygrad import kernels
 from whygrad.backends.memory_order import copy_in_order, copy_of, empty_like
 from whygrad.backends.numpy_index import add_at, index_select_backward
 
@@ -241,19 +242,14 @@ def lying_end_to_end(parts: Any, axis: int) -> Any:
     base, strides, shape = first.base, first.strides, first.shape
     if type(base) is not np.ndarray or not base.flags.c_contiguous:
         return None
-    start, length = _address(first), 0
+    start, length = kernels.address(first), 0
     for x in parts:
         if (x.base is not base or x.strides != strides or x.dtype is not first.dtype
                 or x.shape[:axis] != shape[:axis] or x.shape[axis + 1:] != shape[axis + 1:]
-                or _address(x) != start + length * strides[axis]):
+                or kernels.address(x) != start + length * strides[axis]):
             return None
         length += x.shape[axis]
-    return np.ndarray((*shape[:axis], length, *shape[axis + 1:]), first.dtype, base, start - _address(base), strides)
-
-
-def _address(x: Any) -> int:
-    address: int = x.__array_interface__["data"][0]
-    return address
+    return np.ndarray((*shape[:axis], length, *shape[axis + 1:]), first.dtype, base, start - kernels.address(base), strides)
 
 
 def stack(*xs: Any, axis: int) -> Any:

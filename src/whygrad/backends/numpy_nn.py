@@ -112,7 +112,7 @@ def _all_count(shape: tuple[int, ...], target: Any, weight: Any, ignore_index: i
     if weight is not None or len(shape) != 2 or target.dtype != np.int64 or not target.size:
         return False
     # As unsigned numbers, negative targets are out of bounds too.
-    return not 0 <= ignore_index < shape[1] and bool(target.view(np.uint64).max() < shape[1])
+    return not 0 <= ignore_index < shape[1] and bool(np.maximum.reduce(target.view(np.uint64), axis=None) < shape[1])
 
 
 def nll_loss(x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str, spatial: bool) -> Any:

@@ -6,6 +6,7 @@ happens when a row is hot (warm.py), so importing this package costs nothing. `W
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from collections.abc import Callable
@@ -17,11 +18,12 @@ from whygrad.kernels.words import WORDS
 
 _whygrad_internal_ = True
 
-__all__ = ["Standing", "add_rows", "drawing", "empty_cache", "enabled", "is_hot", "make_step", "memory_stats", "put_elements",
+__all__ = ["Standing", "add_rows", "address", "drawing", "empty_cache", "enabled", "is_hot", "make_step", "memory_stats", "put_elements",
            "stats", "tell_references", "warm", "warm_into", "within", "word"]
 
 MEMORY = ("kept_bytes", "most_bytes", "reused", "fresh")  # what memory_stats tells
 
+DATA = 16  # bytes from the start of an array to the address of its elements (see host.py)
 enabled = os.environ.get("WHYGRAD_KERNELS", "1") != "0"
 
 
@@ -103,6 +105,14 @@ def within(index: Any, size: int) -> bool:
     from whygrad.kernels.elements import within
 
     return within(index, size)
+
+
+def address(x: Any) -> int:
+    """Where an array's first element is."""
+    if unavailable() == "":  # then it is known how arrays lie in memory, and a look costs a tenth
+        return int(ctypes.c_int64.from_address(id(x) + DATA).value)
+    found: int = x.__array_interface__["data"][0]
+    return found
 
 
 def drawing(name: str, count: int) -> Callable[..., Any] | None:

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.kernels import DATA
+
 _whygrad_internal_ = True
 
 
@@ -23,7 +25,7 @@ class Unavailable(Exception):
 
 
 # Bytes from the start of an object to what kernels read (CPython with its global lock, 64 bits).
-TYPE, DATA, NDIM, SHAPE, STRIDES, DTYPE, FLAGS = 8, 16, 24, 32, 40, 56, 64
+TYPE, NDIM, SHAPE, STRIDES, DTYPE, FLAGS = 8, 24, 32, 40, 56, 64
 TUPLE_ITEMS, BYTES_DATA = 24, 32
 OWNS_DATA = 0x4
 ALIGNED, WRITEABLE = 0x100, 0x400

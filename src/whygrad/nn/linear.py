@@ -9,7 +9,7 @@ from whygrad.autograd.grad_mode import no_grad
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedParameter
-from whygrad.nn.module import Module
+from whygrad.nn.module import Module, parameter_of
 from whygrad.nn.torch_functions import torch
 from whygrad.parameter import Parameter
 
@@ -54,7 +54,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Any) -> Any:
-        return F.linear(input, self.weight, self.bias)
+        return F.linear(input, parameter_of(self, "weight"), parameter_of(self, "bias"))
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

@@ -13,7 +13,7 @@ from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.cross_map import CrossMapLRN2d as _CrossMapLRN2d
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedBuffer, UninitializedParameter
-from whygrad.nn.module import Module
+from whygrad.nn.module import Module, parameter_of
 from whygrad.nn.torch_functions import torch
 from whygrad.parameter import Parameter
 
@@ -51,7 +51,7 @@ class LayerNorm(_Affine):
         self.reset_parameters()
 
     def forward(self, input: Any) -> Any:
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        return F.layer_norm(input, self.normalized_shape, parameter_of(self, "weight"), parameter_of(self, "bias"), self.eps)
 
     def extra_repr(self) -> str:
         return (f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "

@@ -19,7 +19,6 @@ from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import enable_grad
 from whygrad.functional.run import FUNCTIONS
-from whygrad.layouts import strided
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import as_number, with_numbers
 from whygrad.why import record as why
@@ -140,7 +139,7 @@ class Elementwise(Stepping):
         special = group.get("capturable") or group.get("fused")
         try:
             for p in group["params"]:
-                grad = p.grad
+                grad = p._grad if p._grad is not None else p.grad
                 if grad is None:
                     continue
                 if special:
@@ -149,7 +148,7 @@ class Elementwise(Stepping):
                 if not state:
                     self.initialize(p, state, group)
                 numbers_now = self.advance(p, state, numbers)
-                if grad.layout is strided:
+                if type(grad._array) is np.ndarray:
                     run(p, grad, numbers_now, [state[name] for name in names])
                 else:
                     self.step_sparse(p, grad, numbers_now, [state[name] for name in names])
