@@ -47,6 +47,19 @@ CALLS = {
     "layer_norm_input": [((normal(4, 48), normal(4, 48), w), {"axis": (1,), "eps": 1e-5}) for w in (WEIGHT, None)],
     "layer_norm_weight": [((normal(300, 48), normal(300, 48)), {"axis": (1,), "eps": 1e-5}),
                           ((normal(5, 6, 8), normal(5, 6, 8)), {"axis": (1, 2), "eps": 1e-5})],
+    "layer_norm_backward": [((normal(rows, 48), normal(rows, 48), WEIGHT), {"axis": (1,), "eps": 1e-5}) for rows in (1, 4, 700)]
+    + [((normal(40, columns), normal(40, columns), normal(columns)), {"axis": (1,), "eps": 1e-5}) for columns in (1, 7, 130, 333)]
+    + [((normal(5, 6, 8), normal(5, 6, 8), WEIGHT.reshape(6, 8)), {"axis": (1, 2), "eps": 1e-5}),
+       ((np.broadcast_to(np.float32(2), (9, 48)), normal(9, 48), WEIGHT), {"axis": (1,), "eps": 1e-5}),
+       ((normal(48, 9).T, normal(48, 9).T, WEIGHT), {"axis": (1,), "eps": 1e-5}),
+       ((np.zeros((0, 48), "f4"), np.zeros((0, 48), "f4"), WEIGHT), {"axis": (1,), "eps": 1e-5})],
+    "linear_backward": [((normal(*rows, 30), normal(*rows, 20), normal(30, 20)), {"bias_shape": (30,)})
+                        for rows in ((4,), (700,), (3, 5), (2, 3, 100))]
+    + [((normal(9, 30), normal(9, 20), normal(30, 20)), {"bias_shape": shape}) for shape in ((1,), (), (9, 30), (9, 1))]
+    + [((normal(30, 90).T, normal(20, 90).T, normal(20, 30).T), {"bias_shape": (30,)}),
+       ((np.broadcast_to(np.float32(2), (9, 30)), normal(9, 20), normal(30, 20)), {"bias_shape": (30,)}),
+       ((normal(9, 1), normal(9, 20), normal(1, 20)), {"bias_shape": (1,)}),
+       ((np.zeros((0, 30), "f4"), np.zeros((0, 20), "f4"), normal(30, 20)), {"bias_shape": (30,)})],
     "standardized": [((normal(4, 48),), {"axis": (1,), "eps": 1e-5}), ((normal(3, 2, 33),), {"axis": (2,), "eps": 1e-3}),
                      ((normal(3, 6, 7),), {"axis": (1, 2), "eps": 1e-5}), ((normal(3, 6, 7),), {"axis": (0, 2), "eps": 1e-5})],
     "standardized_backward": [((normal(3, 2, 33), normal(3, 2, 33)), {"axis": (2,), "eps": 1e-3}),

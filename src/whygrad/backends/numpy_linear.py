@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.backends.numpy_reduction import FLOAT32, FLOAT64, is_half, sum
+from whygrad.backends.numpy_reduction import FLOAT32, FLOAT64, is_half, sum_to
 from whygrad.backends.quiet import quiet
 
 _whygrad_internal_ = True
@@ -71,10 +71,7 @@ def turned_product(a: Any, b: Any) -> Any:
 
 def linear_backward(g: Any, x: Any, weight: Any, *, bias_shape: tuple[int, ...]) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias."""
-    total = sum(_flat(g), axis=(0,))
-    if bias_shape != g.shape[-1:]:  # it was broadcast
-        total = sum(total, axis=(0,)).reshape(bias_shape)
-    return matmul_folded(g, weight), turned_product(g, x), total
+    return matmul_folded(g, weight), turned_product(g, x), g if g.shape == bias_shape else sum_to(g, shape=bias_shape)
 
 
 def addmm(c: Any, a: Any, b: Any, *, beta: float = 1, alpha: float = 1) -> Any:

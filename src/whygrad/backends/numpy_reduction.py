@@ -55,6 +55,12 @@ def sum(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return add_reduce(x, axis, np.int64 if dtype.kind == "b" else dtype, None, keepdims)
 
 
+def sum_to(x: Any, *, shape: tuple[int, ...]) -> Any:
+    extra = x.ndim - len(shape)
+    axis = (*range(extra), *[extra + i for i, n in enumerate(shape) if n == 1 and x.shape[extra + i] != 1])
+    return sum(x, axis=axis, keepdims=True).reshape(shape) if axis else x
+
+
 def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     n = count(x, axis)
     if is_half(x.dtype):

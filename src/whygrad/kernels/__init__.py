@@ -18,8 +18,8 @@ from whygrad.kernels.words import WORDS
 
 _whygrad_internal_ = True
 
-__all__ = ["Standing", "add_rows", "address", "drawing", "empty_cache", "enabled", "is_hot", "make_step", "memory_stats", "put_elements",
-           "stats", "tell_references", "warm", "warm_into", "within", "word"]
+__all__ = ["Standing", "add_rows", "address", "drawing", "empty_cache", "enabled", "is_hot", "make_step", "memory_stats",
+           "put_elements", "stats", "tell_references", "warm", "warm_into", "within", "word"]
 
 MEMORY = ("kept_bytes", "most_bytes", "reused", "fresh")  # what memory_stats tells
 

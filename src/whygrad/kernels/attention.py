@@ -186,7 +186,7 @@ def _soften(f: Attention, scores: Value, half: Value, count: Value, ahead: Value
 
 def _write_backward(module: Any, name: str) -> list[Stage]:
     f = Attention(module, name)
-    lanes, width = f.lanes, f.width
+    width = f.width
     heads, group, queries, keys, depth = f.fields("heads group queries keys depth")
     panel = depth * width
     k_turned = f.workspace(9)

@@ -63,6 +63,9 @@ class Operand:
     def length(self, axis: Any) -> Value:
         return self.f.load(I64, self.shape, axis)
 
+    def axis(self, number: Any) -> tuple[Value, Value]:
+        return self.length(number), self.stride(number)
+
     def fold(self, entry: Entry) -> tuple[Value, Value]:
         """All axes but the last as one: its length, and the stride along it."""
         f, last = self.f, self.ndim - 1
@@ -89,8 +92,8 @@ def _write(module: Any, name: str, form: Form) -> None:
     b_inner_axis, b_column_axis = b.ndim - 2, b.ndim - 1
     if form.b_transposed:
         b_inner_axis, b_column_axis = b_column_axis, b_inner_axis
-    m, a_row, depth, a_inner = a.length(row_axis), a.stride(row_axis), a.length(inner_axis), a.stride(inner_axis)
-    b_depth, b_inner, n, b_column = b.length(b_inner_axis), b.stride(b_inner_axis), b.length(b_column_axis), b.stride(b_column_axis)
+    (m, a_row), (depth, a_inner) = a.axis(row_axis), a.axis(inner_axis)
+    (b_depth, b_inner), (n, b_column) = b.axis(b_inner_axis), b.axis(b_column_axis)
     out_ndim = a.ndim
     if form.leading == "batch":
         entry.require_shape(a.ndim.equals(b.ndim) & (a.ndim <= MOST_AXES + 2))

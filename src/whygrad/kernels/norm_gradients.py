@@ -100,8 +100,9 @@ def _write_columns(module: Any, name: str) -> Any:
                     slope = f.load(F32, g, place, w)
                     for_bias.add(slope)
                     for_weight.add(slope * ((f.load(F32, x, place, w) - mean.spread(int(w))) * scale.spread(int(w))))
-            for total, part in zip(sum(totals, []), sum(parts, []), strict=True):
-                total.add(part.get())
+            for some, more in zip(totals, parts, strict=True):
+                for total, part in zip(some, more, strict=True):
+                    total.add(part.get())
         for k, (w, pair) in enumerate(zip(widths, totals, strict=True)):
             for total, result in zip(pair, results, strict=True):
                 f.store(total.get(), result, j + k * lanes, w)
