@@ -1,0 +1,57 @@
+"""Fresh pages: how many a step asks the system for, and the share of its processor time that the system takes.
+
+`python -m benchmarks.faults` prints both for training steps and large arrays, on both libraries.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import resource
+import sys
+import time
+
+from benchmarks.__main__ import run_module
+from benchmarks.workloads import WORKLOADS
+
+NAMES = [name for name in WORKLOADS if "step" in name or "Adam" in name or name in (
+    "residual block", "gradient penalty", "pointwise, 4M floats", "gelu", "softmax", "layer_norm", "cross_entropy", "dropout",
+    "embedding", "max_pool2d")]
+WARM_UP, SECONDS = 20, 1.0
+
+
+def measure(library: str) -> dict[str, float]:
+    module = importlib.import_module(library)
+    importlib.import_module(f"{library}.optim")
+    results = {}
+    for name in NAMES:
+        make, operations = WORKLOADS[name]
+        run = make(module)
+        for _ in range(WARM_UP):
+            run()
+        before, until, steps = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter() + SECONDS, 0
+        while time.perf_counter() < until:
+            run()
+            steps += 1
+        after = resource.getrusage(resource.RUSAGE_SELF)
+        system, own = after.ru_stime - before.ru_stime, after.ru_utime - before.ru_utime
+        results[f"{name}: pages"] = (after.ru_minflt - before.ru_minflt) / steps / operations
+        results[f"{name}: share"] = system / (system + own)
+    return results
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        print(json.dumps(measure(sys.argv[1])))
+        return
+    both = {library: run_module("benchmarks.faults", library) for library in ("torch", "whygrad")}
+    print(f"{'':<28}{'fresh pages per step':>26}{'share of the system':>26}")
+    print(f"{'':<28}{'torch':>13}{'whygrad':>13}{'torch':>13}{'whygrad':>13}")
+    for name in NAMES:
+        pages = [f"{both[library][f'{name}: pages']:>13.1f}" for library in both]
+        shares = [f"{both[library][f'{name}: share']:>13.1%}" for library in both]
+        print(f"{name:<28}{''.join((*pages, *shares))}")
+
+
+if __name__ == "__main__":
+    main()
