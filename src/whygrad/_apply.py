@@ -87,7 +87,7 @@ class Layout:
 
 _layouts: dict[tuple[str, str], Layout] = {}
 _compiled: dict[tuple[str, str], Callable[..., Any]] = {}
-# The same functions by the name of the row and the types of its arguments.
+# The same functions by the row and the types of its arguments.
 _by_types: dict[tuple[Any, ...], Callable[..., Any]] = {}
 # Every function that was ever in `_compiled`, as long as somebody uses it; and who is told of new ones (see _listening.py).
 applying: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -119,7 +119,7 @@ def apply(row: Row, *inputs: Any, **statics: Any) -> Any:
     """Apply a row to Tensors and numbers of one dtype."""
     if row.variadic:
         return compiled(row, "v")(*inputs, **statics)
-    types = row.name, *map(type, inputs)
+    types = row, *map(type, inputs)
     found = _by_types.get(types)
     if found is None:
         kinds = "".join(["t" if isinstance(x, Tensor) else "s" for x in inputs])
