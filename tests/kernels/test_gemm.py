@@ -25,7 +25,8 @@ NAMES = ("mm", "bmm", "matmul", "matmul_folded", "linear", "linear_folded", "add
 @pytest.fixture(scope="module")
 def all_sizes() -> Callable[[str], Callable[..., Any]]:
     """Makers of kernels that leave nothing to NumPy and always use threads."""
-    gemm._load_task()
+    pool()
+    gemm.gemm_code.task()
 
     def address(form: str) -> int:
         return gemm.address_of(f"product of any size: {form}", lambda module, name: gemm._write(module, name, gemm.FORMS[form]))

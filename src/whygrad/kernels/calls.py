@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from whygrad.kernels import host
-from whygrad.kernels.values import ELEMENT, F64, I8, I32, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.values import ELEMENT, F64, I32, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
 
@@ -106,8 +106,7 @@ class Entry:
         return Value(self.f, self.f.b.icmp_unsigned("==", a.v, self.object(symbol).v))
 
     def object(self, symbol: str) -> Value:
-        found = self.f.module.globals.get(symbol) or ir.GlobalVariable(self.f.module, I8, symbol)
-        return Value(self.f, found)
+        return self.f.symbol(symbol)
 
     def array(self, value: Value, code: str, writeable: bool = False, in_one_piece: bool = True) -> Array:
         """Require an ndarray of this dtype, in one piece if its strides are not the caller's business."""

@@ -89,20 +89,39 @@ def _without_collector() -> Iterator[None]:
 
 
 def _compile(name: str, build: Callable[[Any, str], None]) -> bytes:
-    from llvmlite import binding, ir
+    module = _parsed(_text(name, build))
+    _improve(module)
+    return _object(module)
+
+
+def _text(name: str, build: Callable[[Any, str], None]) -> str:
+    from llvmlite import ir
 
     module = ir.Module(name)
     module.triple, module.data_layout = host().triple, host().data_layout
     build(module, name)
-    parsed = binding.parse_assembly(str(module))
-    parsed.verify()
+    return str(module)
+
+
+def _parsed(text: str) -> Any:
+    from llvmlite import binding
+
+    module = binding.parse_assembly(text)
+    module.verify()
+    return module
+
+
+def _improve(module: Any) -> None:
+    from llvmlite import binding
+
     passes = binding.create_new_module_pass_manager()
     passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
-    passes.add_new_gvn_pass()
-    passes.run(parsed, binding.create_pass_builder(host().target, binding.create_pipeline_tuning_options(speed_level=1)))
-    return bytes(host().target.emit_object(parsed))
+    passes.run(module, binding.create_pass_builder(host().target, binding.create_pipeline_tuning_options(speed_level=1)))
+
+
+def _object(module: Any) -> bytes:
+    return bytes(host().target.emit_object(module))
 
 
 @cache

@@ -105,10 +105,10 @@ def hypot(f: Function, a: Value, b: Value) -> Value:
 def tanh(f: Function, x: Value) -> Value:
     size = f.intrinsic("fabs", x)
     square = x * x
-    near = f.intrinsic("copysign", f.fma(f.polynomial(square, TANH) * square, x, x), x)
+    near = f.fma(f.polynomial(square, TANH) * square, x, x)
     # Exactly 1 from 9.02 on.
-    far = f.intrinsic("copysign", 1.0 - 2.0 / (exp(f, size + size) + 1.0), x)
-    return f.choose(size < 0.625, near, far)
+    far = 1.0 - 2.0 / (exp(f, size + size) + 1.0)
+    return f.intrinsic("copysign", f.choose(size < 0.625, near, far), x)
 
 
 def sigmoid(f: Function, x: Value) -> Value:

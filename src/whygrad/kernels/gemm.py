@@ -7,7 +7,7 @@ NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -16,7 +16,7 @@ from whygrad.backends import numpy_linear
 from whygrad.kernels import gemm_code, host
 from whygrad.kernels.calls import NULL, Entry, data_of, python_function
 from whygrad.kernels.code import address_of
-from whygrad.kernels.gemm_code import AXIS_FIELDS, DEPTH, FIELDS, MOST_AXES, VECTORS, tile_rows, vectors_of
+from whygrad.kernels.gemm_code import AXIS_FIELDS, DEPTH, FIELDS, MOST_AXES, VECTORS, tile_rows, tiles, vectors_of
 from whygrad.kernels.pool import PIECES_PER_THREAD, THREADS, pool
 from whygrad.kernels.reduce import column_sums
 from whygrad.kernels.values import I32, I64, POINTER, VOID, Function, Value
@@ -30,7 +30,6 @@ TINY = 2048
 # From so many on OpenBLAS uses threads, whose waiting costs others time.
 THREADED_BLAS = 262_144
 MOST_DIMENSIONS = 8
-TASK = "whygrad_gemm"
 
 
 class Form(NamedTuple):
@@ -119,6 +118,7 @@ def _write(module: Any, name: str, form: Form) -> None:
     work = matrices * m * n * depth
     entry.require_shape(_worth_it(m, n, depth, work))
     d, d_row = _addend(entry, m, n) if form.adds else (Value(f, NULL), f.integer(0))
+    tiles().require(f, m)
     f.store(n, shape, out_ndim - 1)
     out = entry.new_array("f4", out_ndim.to(I32), shape)
 
@@ -132,8 +132,8 @@ def _write(module: Any, name: str, form: Form) -> None:
     for i, field in enumerate(FIELDS):
         f.store(values[field], slots, i)
     units = matrices * column_groups * row_groups
-    task = ir.Function(module, ir.FunctionType(VOID, [POINTER, I64, I64]), TASK)
-    entry.run(task, slots, units, f.choose(alone, units + 1, 0), 1)
+    run = ir.Function(module, ir.FunctionType(VOID, [POINTER, I64, I64]), gemm_code.task())
+    entry.run(run, slots, units, f.choose(alone, units + 1, 0), 1)
     entry.give(out)
 
 
@@ -209,17 +209,9 @@ def _groups(entry: Entry, m: Value, n: Value, matrices: Value, alone: Value) -> 
     return column_groups, (m + rows_each - 1) // rows_each, rows_each
 
 
-@cache
-def _load_task() -> None:
-    """What all forms call."""
-    from llvmlite import binding
-
-    pool()
-    binding.add_symbol(TASK, address_of("product: task", gemm_code.write_task))
-
-
 def _address(form: str) -> int:
-    _load_task()
+    pool()
+    gemm_code.task()
     return address_of(f"product: {form}", lambda module, name: _write(module, name, FORMS[form]))
 
 

@@ -6,14 +6,19 @@ follow one another, however B lies in memory; a transposed one is turned in squa
 
 The inner dimension is cut into blocks, so that packed panels stay in the cache. Where, depends on its length alone: so every
 number of C is the sum of the same products in the same order, however C is cut into tiles and shared out to threads.
+
+Rows that are left over by high tiles are done by lower ones. Tiles of a height are compiled when a product comes that needs them.
 """
 
 from __future__ import annotations
 
+import ctypes
+from functools import cache, partial
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import binding, ir
 
+from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
 from whygrad.kernels.tiles import lanes_within, load_some, smaller, store_some, transposed
 from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value
@@ -43,16 +48,62 @@ def vectors_of(n: Value) -> Value:
     return (n + (host().lanes - 1)) // host().lanes
 
 
-def write_task(module: Any, name: str) -> None:
+class Tiles:
+    """The tiles that are compiled: their addresses by height and width, and before them the sum of all heights."""
+
+    def __init__(self) -> None:
+        self.heights = [height for height in (8, 4, 2, 1) if height <= tile_rows()]
+        self._memory = (ctypes.c_int64 * (1 + len(self.heights) * VECTORS))()
+        self._load = self.load
+        for kept in (self._memory, self._load):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # also after this module is gone
+        binding.add_symbol("whygrad_tiles", ctypes.addressof(self._memory))
+        binding.add_symbol("whygrad_load_tiles", id(self._load))
+
+    def place(self, height: int, vectors: Any) -> Any:
+        """Where the address of a tile is."""
+        return vectors + self.heights.index(height) * VECTORS
+
+    def require(self, f: Function, rows: Value) -> None:
+        """In the entry of a product: see to it that there are all tiles that so many rows are made up of."""
+        needed = rows % tile_rows() | f.choose(rows >= tile_rows(), tile_rows(), f.integer(0))  # each height is a bit
+        missing = needed & (f.load(I64, f.symbol("whygrad_tiles")) ^ -1)
+        with f.b.if_then(missing.differs(0).v, likely=False):
+            heights = f.call("PyLong_FromLongLong", POINTER, missing)
+            done = f.call("PyObject_CallOneArg", POINTER, f.symbol("whygrad_load_tiles"), heights)
+            f.call("Py_DecRef", VOID, heights)
+            with f.b.if_then(f.b.icmp_unsigned("==", done.v, ir.Constant(POINTER, None)), likely=False):
+                f.b.ret(ir.Constant(POINTER, None))
+            f.call("Py_DecRef", VOID, done)
+
+    def load(self, heights: int) -> None:
+        for height in self.heights:
+            if heights & height:
+                for vectors in range(1, VECTORS + 1):
+                    write = partial(_write_tile, rows=height, vectors=vectors)
+                    self._memory[self.place(height, vectors)] = address_of(f"product: tile of {height} x {vectors}", write)
+                self._memory[0] |= height
+
+
+@cache
+def tiles() -> Tiles:
+    return Tiles()
+
+
+@cache
+def task() -> str:
+    """What the task of all products is called."""
+    tiles()
+    pack, turn = function_for_all("product: pack", _write_pack), function_for_all("product: turn", _write_turn)
+    return function_for_all("product: task", lambda module, name: _write_task(module, name, pack, turn))
+
+
+def _write_task(module: Any, name: str, pack: str, turn: str) -> None:
     """void task(slots, low, high): do units `low` to `high`. A unit is a group of rows and a group of columns of a matrix."""
-    heights = [8, 4, 2, 1] if tile_rows() == 8 else [4, 2, 1]
-    tiles = {rows: [_write_tile(module, f"{name}_{rows}x{vectors}", rows, vectors) for vectors in range(1, VECTORS + 1)]
-             for rows in heights}
-    pack = _write_pack(module, f"{name}_pack")
     f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
     field = {word: f.load(POINTER if word in "abcd" else I64, slots, i) for i, word in enumerate(FIELDS)}
-    product = _Product(f, field, tiles, pack)
+    product = _Product(f, field, pack, turn)
     with f.loop(low, high) as unit:
         first_row = unit % field["row_groups"] * field["rows_each"]
         last_row = smaller(f, first_row + field["rows_each"], field["m"])
@@ -89,11 +140,11 @@ def _matrices(f: Function, slots: Value, field: dict[str, Value], number: Value)
 class _Product:
     """What is known of the product while its task is written."""
 
-    def __init__(self, f: Function, field: dict[str, Value], tiles: dict[int, list[Any]], pack: Any) -> None:
+    def __init__(self, f: Function, field: dict[str, Value], pack: str, turn: str) -> None:
         self.f = f
         self.field = field
-        self.tiles = tiles
         self.pack = pack
+        self.turn = turn
         self.packed = _buffer(f, F32, DEPTH * CHUNK * host().lanes)
         self.table = _buffer(f, I64, 2 * CHUNK)
 
@@ -109,16 +160,23 @@ class _Product:
             here = f.pointer(F32, b, left * lanes * field["b_column"] + start * field["b_inner"])
             with f.when(~as_it_lies):
                 self._lay_out(count, panels, steps)
-                _call(f, self.pack, here, field["b_inner"], field["b_column"], steps, count, valid, self.table, self.packed)
+                squares = field["b_column"].differs(1) & field["b_inner"].equals(1) & (steps >= lanes)
+                with f.b.if_else(squares.v) as (turned, straight):
+                    with turned:
+                        f.call(self.turn, VOID, here, field["b_column"], steps, count, valid, self.table, self.packed)
+                    with straight:
+                        f.call(self.pack, VOID, here, field["b_inner"], field["b_column"], steps, count, valid, self.table,
+                               self.packed)
             in_c = start > 0
             with_d = has_d & (start + field["block"] >= field["depth"])
             begin, last = rows
-            for height, tiles in self.tiles.items():  # what is left over by high tiles is done by lower ones
+            for height in tiles().heights:
                 end = begin + (last - begin) // height * height
                 with f.loop(begin, end, height) as row, f.loop(0, panels) as panel:
                     v, wide = _part(count, panels, panel)
                     skip, column = v * lanes, (left + v) * lanes
-                    _call(f, _by_width(f, wide, tiles),
+                    tile = f.load(_TILE, f.symbol("whygrad_tiles"), tiles().place(height, wide))
+                    _call(f, tile.v,
                           f.pointer(F32, a, row * field["a_row"] + start * field["a_inner"]), field["a_row"], field["a_inner"],
                           _either(f, as_it_lies, f.pointer(F32, here, skip), f.pointer(F32, self.packed, skip * steps)),
                           f.choose(as_it_lies, field["b_inner"], wide * lanes), steps,
@@ -147,13 +205,6 @@ def _either(f: Function, condition: Value, a: Value, b: Value) -> Value:
     return Value(f, f.b.select(condition.v, a.v, b.v))
 
 
-def _by_width(f: Function, wide: Value, functions: list[Any]) -> Any:
-    chosen = functions[-1]
-    for vectors, function in enumerate(functions[:-1], 1):
-        chosen = f.b.select(wide.equals(vectors).v, function, chosen)
-    return chosen
-
-
 def _prefetch(f: Function, base: Value, index: Value, to_write: bool = False) -> None:
     """What is read comes into the second level of the cache: columns far apart would push each other out of the first."""
     how = (1, 3, 1) if to_write else (0, 2, 1)
@@ -167,26 +218,30 @@ def _buffer(f: Function, element: Any, count: int) -> Value:
         return Value(f, f.b.bitcast(place, POINTER))
 
 
-def _write_tile(module: Any, name: str, rows: int, vectors: int) -> Any:
+_TILE_ARGUMENTS = [POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, I64, I64]
+_TILE = ir.FunctionType(VOID, _TILE_ARGUMENTS).as_pointer()
+
+
+def _write_tile(module: Any, name: str, rows: int, vectors: int) -> None:
     """void tile(a, a_row, a_inner, b, b_step, steps, c, c_row, in_last, d, d_row, addends, in_c, ahead).
 
     The last vector has `in_last` numbers. What is added to the sums: nothing, C (if in_c) or D, or both. Meanwhile the rows of
     A that are `ahead` come into the cache, as does the memory of the result.
     """
     lanes = host().lanes
-    f = Function(module, name, VOID, [POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, I64, I64],
-                 internal=True)
+    f = Function(module, name, VOID, _TILE_ARGUMENTS)
     a, a_row, a_inner, b, b_step, steps, c, c_row, in_last, d, d_row, addends, in_c, ahead = f.arguments
     lefts = [f.pointer(F32, a, a_row * r) for r in range(rows)]
     sums = [[f.variable(f.zeros(F32, lanes)) for _ in range(vectors)] for _ in range(rows)]
-    for r in range(rows):
+    with f.loop(0, rows) as number:
         for v in range(vectors):
-            _prefetch(f, c, c_row * r + v * lanes, to_write=True)
+            _prefetch(f, c, c_row * number + v * lanes, to_write=True)
     rows_in_turn = f.choose(a_inner.equals(1), rows - 1, f.integer(0))
-    with f.loop(0, steps) as k:
+    with f.loop(0, steps, running=True) as k:
         row = k & rows_in_turn
         _prefetch(f, a, ahead + row * a_row + (k - row) * a_inner)
-        right = [f.load(F32, b, k * b_step + v * lanes, lanes) for v in range(vectors)]
+        panel = f.pointer(F32, b, k * b_step)
+        right = [f.load(F32, panel, v * lanes, lanes) for v in range(vectors)]
         for r in range(rows):
             left = f.load(F32, lefts[r], k * a_inner).spread(lanes)
             for v in range(vectors):
@@ -196,31 +251,28 @@ def _write_tile(module: Any, name: str, rows: int, vectors: int) -> Any:
         is_c = i.equals(0) & in_c.differs(0)
         base, row = _either(f, is_c, c, d), f.choose(is_c, c_row, d_row)
         for r in range(rows):
+            here = f.pointer(F32, base, row * r)
             for v in range(vectors):
-                at = row * r + v * lanes
-                sums[r][v].add(f.load(F32, base, at, lanes) if v < vectors - 1 else load_some(f, base, at, mask))
+                at = v * lanes
+                sums[r][v].add(f.load(F32, here, at, lanes) if v < vectors - 1 else load_some(f, here, at, mask))
     for r in range(rows):
+        here = f.pointer(F32, c, c_row * r)
         for v in range(vectors):
-            at = c_row * r + v * lanes
             if v < vectors - 1:
-                f.store(sums[r][v].get(), c, at)
+                f.store(sums[r][v].get(), here, v * lanes)
             else:
-                store_some(f, sums[r][v].get(), c, at, mask)
+                store_some(f, sums[r][v].get(), here, v * lanes, mask)
     f.b.ret_void()
-    return f.function
 
 
-def _write_pack(module: Any, name: str) -> Any:
+def _write_pack(module: Any, name: str) -> None:
     """void pack(b, b_inner, b_column, steps, count, valid, table, packed): `steps` rows of B, `count` vectors of columns.
 
     Columns from `valid` on do not exist; what stands there in a panel does not matter.
     """
     lanes = host().lanes
-    f = Function(module, name, VOID, [POINTER, I64, I64, I64, I64, I64, POINTER, POINTER], internal=True)
+    f = Function(module, name, VOID, [POINTER, I64, I64, I64, I64, I64, POINTER, POINTER])
     b, b_inner, b_column, steps, count, valid, table, packed = f.arguments
-
-    def target(v: Value) -> tuple[Value, Value]:
-        return f.pointer(F32, packed, f.load(I64, table, v * 2)), f.load(I64, table, v * 2 + 1)
 
     def by_rows() -> None:
         """Columns are neighbours: whole vectors are copied, row after row."""
@@ -228,40 +280,49 @@ def _write_pack(module: Any, name: str) -> Any:
         with f.loop(0, steps) as k:
             source = f.pointer(F32, b, k * b_inner)
             with f.loop(0, whole) as v:
-                place, width = target(v)
+                place, width = _target(f, table, packed, v)
                 _prefetch(f, source, b_inner * 16 + v * lanes)
                 f.store(f.load(F32, source, v * lanes, lanes), place, k * width)
         with f.when(whole < count):
-            place, width = target(whole)
+            place, width = _target(f, table, packed, whole)
             mask = lanes_within(f, f.integer(0), valid - whole * lanes, lanes)
             with f.loop(0, steps) as k:
                 f.store(load_some(f, b, k * b_inner + whole * lanes, mask), place, k * width)
 
-    def turned() -> None:
-        """Rows are neighbours: squares are transposed in registers. The last one overlaps the one before."""
-        with f.loop(0, count) as v:
-            place, width = target(v)
-            columns = [f.pointer(F32, b, smaller(f, v * lanes + i, valid - 1) * b_column) for i in range(lanes)]
-            with f.loop(0, steps, lanes) as first:
-                k = smaller(f, first, steps - lanes)
-                for column in columns:
-                    _prefetch(f, column, k + 2 * lanes)
-                for i, row in enumerate(transposed(f, [f.load(F32, column, k, lanes) for column in columns])):
-                    f.store(row, place, (k + i) * width)
-
     def one_by_one() -> None:
         with f.loop(0, count) as v:
-            place, width = target(v)
+            place, width = _target(f, table, packed, v)
             with f.loop(0, smaller(f, valid - v * lanes, f.integer(lanes))) as j, f.loop(0, steps) as k:
                 f.store(f.load(F32, b, (v * lanes + j) * b_column + k * b_inner), place, k * width + j)
 
     with f.b.if_else(b_column.equals(1).v) as (neighbours, apart):
         with neighbours:
             by_rows()
-        with apart, f.b.if_else((b_inner.equals(1) & (steps >= lanes)).v) as (rows, neither):
-            with rows:
-                turned()
-            with neither:
-                one_by_one()
+        with apart:
+            one_by_one()
     f.b.ret_void()
-    return f.function
+
+
+def _write_turn(module: Any, name: str) -> None:
+    """void turn(b, b_column, steps, count, valid, table, packed): the same where rows are neighbours.
+
+    Squares are transposed in registers. The last one overlaps the one before.
+    """
+    lanes = host().lanes
+    f = Function(module, name, VOID, [POINTER, I64, I64, I64, I64, POINTER, POINTER])
+    b, b_column, steps, count, valid, table, packed = f.arguments
+    with f.loop(0, count) as v:
+        place, width = _target(f, table, packed, v)
+        columns = [f.pointer(F32, b, smaller(f, v * lanes + i, valid - 1) * b_column) for i in range(lanes)]
+        with f.loop(0, steps, lanes) as first:
+            k = smaller(f, first, steps - lanes)
+            for column in columns:
+                _prefetch(f, column, k + 2 * lanes)
+            for i, row in enumerate(transposed(f, [f.load(F32, column, k, lanes) for column in columns])):
+                f.store(row, place, (k + i) * width)
+    f.b.ret_void()
+
+
+def _target(f: Function, table: Value, packed: Value, v: Value) -> tuple[Value, Value]:
+    """Where a vector of columns begins among the packed panels, and how far apart its rows are."""
+    return f.pointer(F32, packed, f.load(I64, table, v * 2)), f.load(I64, table, v * 2 + 1)

@@ -71,7 +71,7 @@ def _compiled(scan: Scan) -> Callable[..., Any]:
         def lines(starts: list[Value], width: int) -> None:
             """Scans that begin at these places, side by side."""
             states = [[f.variable(value) for value in scan.start(f, width)] for _ in starts]
-            with f.loop(0, count) as i:
+            with f.loop(0, count, running=True) as i:
                 place = first + i * step
                 for state, start in zip(states, starts, strict=True):
                     here = start + place * inner

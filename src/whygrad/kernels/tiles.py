@@ -29,7 +29,7 @@ def lanes_within(f: Function, first: Value, count: Value, lanes: int) -> Value:
 
 def _masked(f: Function, base: Value, index: Any, element: Any, lanes: int) -> tuple[str, Any, Any]:
     kind = vector(element, lanes)
-    place = f.b.bitcast(f.pointer(element, base, index).v, kind.as_pointer())
+    place = f.pointer(element, base, index)
     code = {F32: "f32", I64: "i64"}[element]
     return f"v{lanes}{code}.p0", kind, place
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, Self
 
 from llvmlite import ir
@@ -20,12 +21,14 @@ I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 FLOATS = (F16, F32, F64)
 POINTER = I8.as_pointer()
 VOID = ir.VoidType()
+_ITSELF = ir.FunctionType(I64, [I64])
 
 # How an element of each NumPy dtype lies in memory.
 ELEMENT = {"f4": F32, "f8": F64, "?": I8, "i8": I64}
 CODES = {F16: "f16", F32: "f32", F64: "f64", I8: "i8", I16: "i16", I32: "i32", I64: "i64"}
 
 
+@cache
 def vector(element: Any, lanes: int) -> Any:
     return element if lanes == 1 else ir.VectorType(element, lanes)
 
@@ -65,6 +68,37 @@ class _Splat(ir.FormattedConstant):  # type: ignore[misc]
         self.constant = f"splat ({scalar.type} {scalar.get_reference()})"
 
 
+@cache
+def _constant(value: Any, element: Any, lanes: int = 1) -> Any:
+    return ir.Constant(vector(element, lanes), value)
+
+
+def _number(number: Any, element: Any, lanes: int = 1) -> Any:
+    """The same one each time."""
+    key = number if type(number) is int else repr(number), element, lanes  # 0.0 == -0.0 == 0
+    found = _numbers.get(key)
+    if found is None:
+        convert: Any = {F32: rounded, F64: float}.get(element, int)
+        scalar = ir.Constant(element, convert(number))
+        found = _numbers[key] = _Splat(scalar, lanes) if lanes > 1 else scalar
+    return found
+
+
+_numbers: dict[tuple[Any, ...], Any] = {}
+
+
+class _Builder(ir.IRBuilder):  # type: ignore[misc]
+    def store(self, value: Any, ptr: Any, align: int | None = None) -> Any:
+        """LLVM's pointers are of one kind; llvmlite would have them cast."""
+        made = ir.instructions.StoreInstr(self.block, value, ptr)
+        made.align = align
+        self._insert(made)
+        return made
+
+    def address(self, base: Any, index: Any, element: Any) -> Any:
+        return self.gep(base, [index], source_etype=element)
+
+
 class Value:
     """A number, or a vector of numbers, of a function being built."""
 
@@ -92,25 +126,28 @@ class Value:
             return other
         return self.f.constant(other, element_of(self.v.type), self.lanes)
 
-    def _binary(self, other: Any, floating: str, integer: str, swapped: bool = False) -> Value:
+    def _binary(self, other: Any, floating: str, integer: str, swapped: bool = False, neutral: int | None = None) -> Value:
+        operation = floating if self.is_float else integer
+        if type(other) is int and other == neutral and operation is integer:
+            return self
         a, b = self.v, self.like(other).v
         if swapped:
             a, b = b, a
-        return Value(self.f, getattr(self.f.b, floating if self.is_float else integer)(a, b))
+        return self.f.once(operation, a, b)
 
     def __add__(self, other: Any) -> Value:
-        return self._binary(other, "fadd", "add")
+        return self._binary(other, "fadd", "add", neutral=0)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Value:
-        return self._binary(other, "fsub", "sub")
+        return self._binary(other, "fsub", "sub", neutral=0)
 
     def __rsub__(self, other: Any) -> Value:
         return self._binary(other, "fsub", "sub", swapped=True)
 
     def __mul__(self, other: Any) -> Value:
-        return self._binary(other, "fmul", "mul")
+        return self._binary(other, "fmul", "mul", neutral=1)
 
     __rmul__ = __mul__
 
@@ -197,10 +234,9 @@ class Value:
         """One number in all lanes."""
         if lanes == 1:
             return self
-        kind = ir.VectorType(self.v.type, lanes)
-        undefined = ir.Constant(kind, ir.Undefined)
-        first = self.f.b.insert_element(undefined, self.v, ir.Constant(I32, 0))
-        return Value(self.f, self.f.b.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, lanes), None)))
+        undefined, places = _constant(ir.Undefined, self.v.type, lanes), _constant(None, I32, lanes)
+        first = self.f.b.insert_element(undefined, self.v, _constant(0, I32))
+        return Value(self.f, self.f.b.shuffle_vector(first, undefined, places))
 
     def lane(self, i: int) -> Value:
         return self if self.lanes == 1 else Value(self.f, self.f.b.extract_element(self.v, ir.Constant(I32, i)))
@@ -235,36 +271,40 @@ class Function:
         self.function = ir.Function(module, ir.FunctionType(result, kinds), name)
         if internal:
             self.function.linkage = "internal"
-        self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.b = _Builder(self.function.append_basic_block("entry"))
         self.arguments = [Value(self, argument) for argument in self.function.args]
+        self._done: dict[tuple[Any, ...], Value] = {}
+
+    def once(self, operation: str, *operands: Any, **more: Any) -> Value:
+        """What the builder makes of it; or made of the same before, in this block."""
+        key = (operation, self.b.block.name, *map(id, operands), *map(id, more.values()))
+        found = self._done.get(key)
+        if found is None:
+            found = self._done[key] = Value(self, getattr(self.b, operation)(*operands, **more))
+        return found
 
     def constant(self, number: Any, element: Any, lanes: int = 1) -> Value:
-        convert: Any = {F32: rounded, F64: float}.get(element, int)
-        scalar = ir.Constant(element, convert(number))
-        if lanes > 1:
-            scalar = _Splat(scalar, lanes)
-        return Value(self, scalar)
+        return Value(self, _number(number, element, int(lanes)))
 
     def integer(self, number: int) -> Value:
         return self.constant(number, I64)
 
     def _index(self, i: Any) -> Any:
-        return i.v if isinstance(i, Value) else ir.Constant(I64, i)
+        return i.v if isinstance(i, Value) else _number(i, I64)
 
     def pointer(self, element: Any, base: Value, index: Any = 0) -> Value:
         """The address of element `index` of an array of `element` that starts at `base`."""
         if isinstance(index, int) and not index:
             return base
-        return Value(self, self.b.gep(base.v, [self._index(index)], source_etype=element))
+        return self.once("address", base.v, self._index(index), element=element)
 
     def load(self, element: Any, base: Value, index: Any = 0, lanes: int = 1) -> Value:
         """Lanes that are not in use are 0."""
         place = self.pointer(element, base, index)
         if isinstance(lanes, Some):
-            kind = vector(element, lanes)
-            return self.call(f"llvm.masked.load.v{lanes:d}{CODES[element]}.p0", kind, place,
-                             self.constant(_alignment(element), I32), lanes.mask, ir.Constant(kind, None))
-        return Value(self, self.b.load(place.v, align=_alignment(element), typ=vector(element, lanes)))
+            return self.call(f"llvm.masked.load.v{lanes:d}{CODES[element]}.p0", vector(element, int(lanes)), place,
+                             self.constant(_alignment(element), I32), lanes.mask, _constant(None, element, int(lanes)))
+        return Value(self, self.b.load(place.v, align=_alignment(element), typ=vector(element, int(lanes))))
 
     def store(self, value: Value, base: Value, index: Any = 0, lanes: int = 1) -> None:
         """`lanes` need be said only if not all are in use."""
@@ -273,23 +313,28 @@ class Function:
             self.call(f"llvm.masked.store.v{lanes:d}{CODES[element]}.p0", VOID, value, self.pointer(element, base, index),
                       self.constant(_alignment(element), I32), lanes.mask)
             return
-        place = self.b.bitcast(self.pointer(element, base, index).v, value.v.type.as_pointer())
-        self.b.store(value.v, place, align=_alignment(element))
+        self.b.store(value.v, self.pointer(element, base, index).v, align=_alignment(element))
 
     @contextmanager
-    def loop(self, start: Any, stop: Any, step: Any = 1) -> Iterator[Value]:
-        """for i in range(start, stop, step): i is an int64."""
+    def loop(self, start: Any, stop: Any, step: Any = 1, *, running: bool = False) -> Iterator[Value]:
+        """for i in range(start, stop, step): i is an int64.
+
+        If `running`, LLVM finds registers for addresses that run along with i. To think about that takes it a third of all its
+        time, and gains something only in the innermost loops of products; so elsewhere it is not told how i goes on.
+        """
         start, stop, step = self._index(start), self._index(stop), self._index(step)
         before = self.b.block
         body = self.function.append_basic_block("body")
         after = self.function.append_basic_block("after")
         self.b.cbranch(self.b.icmp_signed("<", start, stop), body, after)
         self.b.position_at_end(body)
-        i = self.b.phi(I64)
-        i.add_incoming(start, before)
+        place = i = self.b.phi(I64)
+        place.add_incoming(start, before)
+        if not running:
+            i = self.b.asm(_ITSELF, "", "=r,0", [place], side_effect=False)
         yield Value(self, i)
         following = self.b.add(i, step, flags=("nsw",))
-        i.add_incoming(following, self.b.block)
+        place.add_incoming(following, self.b.block)
         self.b.cbranch(self.b.icmp_signed("<", following, stop), body, after)
         self.b.position_at_end(after)
 
@@ -346,6 +391,10 @@ class Function:
         if found is None:
             found = ir.Function(self.module, ir.FunctionType(result, [v.type for v in values], var_arg=variadic), name)
         return Value(self, self.b.call(found, values))
+
+    def symbol(self, name: str) -> Value:
+        """The address of what is called so."""
+        return Value(self, self.module.globals.get(name) or ir.GlobalVariable(self.module, I8, name))
 
     def intrinsic(self, name: str, *arguments: Value) -> Value:
         """llvm.<name> for the type of its first argument."""
