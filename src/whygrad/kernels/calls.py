@@ -62,7 +62,7 @@ class Entry:
         self._other_kind, self._other_shape = (self._exit(known, i) for i in range(2))
         if count is not None:
             self.require(self.count.equals(count))
-        self.require(Value(f, f.b.icmp_unsigned("==", self.keywords.v, NULL)))
+        self.require(self.is_null(self.keywords))
 
     def pointer_to_words(self) -> Value:
         return self.f.pointer(I64, self._words, host.BYTES_DATA // 8 + 1)
@@ -100,6 +100,9 @@ class Entry:
 
     def argument(self, i: int | Value) -> Value:
         return self.f.load(POINTER, self.arguments, i)
+
+    def is_null(self, a: Value) -> Value:
+        return Value(self.f, self.f.b.icmp_unsigned("==", a.v, NULL))
 
     def same(self, a: Value, symbol: str) -> Value:
         """Is `a` the address of this object?"""
@@ -152,7 +155,7 @@ class Entry:
         f.call("Py_IncRef", VOID, dtype)  # the new array takes a reference
         made = f.call("numpy_new_from_descr", POINTER, self.object("numpy_array_type"), dtype, ndim, shape,
                       NULL if strides is None else strides, NULL, f.constant(0, I32), NULL)
-        with f.b.if_then(f.b.icmp_unsigned("==", made.v, NULL), likely=False):
+        with f.b.if_then(self.is_null(made).v, likely=False):
             f.b.ret(NULL)
         return made
 
@@ -178,22 +181,21 @@ class Entry:
                 f.call("whygrad_run_parallel", VOID, address, slots, n, f.integer(grain), f.integer(0))
                 f.call("PyEval_RestoreThread", VOID, state)
 
-    def give_all(self, results: list[Value]) -> None:
-        """One result as it is, several as a tuple, which takes the references to them."""
-        if len(results) == 1:
-            self.give(results[0])
-            return
-        f = self.f
-        together = f.call("PyTuple_New", POINTER, f.integer(len(results)))
-        with f.b.if_then(f.b.icmp_unsigned("==", together.v, NULL), likely=False):
-            f.b.ret(NULL)
-        for i, result in enumerate(results):
-            f.call("PyTuple_SetItem", I32, together, f.integer(i), result)
-        self.give(together)
-
     def give(self, result: Value) -> None:
         self._count(0)
         self.f.b.ret(result.v)
+
+    def give_all(self, results: Value, count: Value) -> None:
+        """The only one of these objects, or a tuple of them."""
+        f = self.f
+        with f.when(count.equals(1)):
+            self.give(f.load(POINTER, results))
+        together = f.call("PyTuple_New", POINTER, count)
+        with f.b.if_then(self.is_null(together).v, likely=False):
+            f.b.ret(NULL)
+        with f.loop(0, count) as i:
+            f.call("PyTuple_SetItem", I32, together, i, f.load(POINTER, results, i))  # which takes our reference
+        self.give(together)
 
 
 class Array:

@@ -117,4 +117,4 @@ def _write(module: Any, name: str, kinds: str, results: str, body: Callable[[Cha
     task_slots = entry.slots([*values, *[data_of(e, array) for array in made], rows, wanted, n // (rows * wanted)])
     alone_below = e.choose(n < ALONE_BELOW, wanted + 1, e.integer(2))
     entry.run(f.function, task_slots, wanted, alone_below, 1)
-    entry.give_all(made)
+    entry.give_all(entry.slots(made), e.integer(len(made)))

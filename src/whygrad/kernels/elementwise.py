@@ -16,7 +16,7 @@ from llvmlite import ir
 
 from whygrad.kernels import host
 from whygrad.kernels.calls import NULL, TASK, Entry, data_of, python_function
-from whygrad.kernels.code import address_of
+from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I8, I16, I32, I64, POINTER, VOID, Function, Value
 
@@ -72,12 +72,12 @@ def elementwise_function(name: str, formula: int, arguments: list[tuple[int, Any
 @cache
 def _entry() -> int:
     pool()
-    return address_of("elementwise", _write_entry)
+    prepare = function_for_all("elementwise: prepare", _write_prepare)
+    walk = function_for_all("elementwise: walk", _write_walk)
+    return address_of("elementwise", lambda module, name: _write_entry(module, name, prepare, walk))
 
 
-def _write_entry(module: Any, name: str) -> None:
-    prepare = _write_prepare(module, f"{name}_prepare")
-    walk = _write_walk(module, f"{name}_walk")
+def _write_entry(module: Any, name: str, prepare: str, walk: str) -> None:
     entry = Entry(module, name, None)
     f = entry.f
     count, result = entry.word(COUNT), entry.word(RESULT)
@@ -145,8 +145,8 @@ def _write_entry(module: Any, name: str) -> None:
         entry.give(made.get())
     entry.require_shape(result.equals(NEW))
     shape, strides, ndim = local(f, AXES), local(f, AXES), local(f, 1)
-    failed = f.b.call(prepare, [v.v for v in (entry.pointer_to_words(), entry.arguments, slots, shape, strides, ndim)])
-    entry.require_shape(Value(f, failed).equals(0))
+    failed = f.call(prepare, I64, entry.pointer_to_words(), entry.arguments, slots, shape, strides, ndim)
+    entry.require_shape(failed.equals(0))
     n = f.load(I64, slots, TOTAL)
     # NumPy's own strides where they are the same.
     usual = f.load(I64, strides).equals(-1) | n.equals(0)
@@ -154,7 +154,7 @@ def _write_entry(module: Any, name: str) -> None:
                                 Value(f, f.b.select(usual.v, NULL, strides.v)))
     f.store(data_of(f, broadcast), slots, OUT)
     f.store(formula, slots, RUN)
-    entry.run(walk, slots, n, alone_below, FILLED)
+    entry.run(ir.Function(module, TASK.pointee, walk), slots, n, alone_below, FILLED)
     entry.give(broadcast)
 
 
@@ -188,14 +188,14 @@ def _given(entry: Entry, count: Value, first: Value, n: Value, slots: Value) -> 
     return given
 
 
-def _write_prepare(module: Any, name: str) -> Any:
+def _write_prepare(module: Any, name: str) -> None:
     """prepare(words, arguments, slots, shape, strides, ndim): broadcast, and lay out the walk; 0 if it can be done.
 
     The result's shape is written, and its strides, of which the first is -1 if they are the usual ones.
     """
-    f = Function(module, name, I64, [POINTER] * 6, internal=True)
+    f = Function(module, name, I64, [POINTER] * 6)
     words, arguments, slots, shape, out_strides, out_ndim = f.arguments
-    numpy_type = Value(f, module.globals.get("numpy_array_type") or ir.GlobalVariable(module, I8, "numpy_array_type"))
+    numpy_type = f.symbol("numpy_array_type")
     count = f.load(I64, words, COUNT)
     strides, order = local(f, (MOST + 1) * AXES), local(f, AXES)
 
@@ -297,7 +297,6 @@ def _write_prepare(module: Any, name: str) -> Any:
                          (OUTER, both.to(I64) + 1)):
         f.store(value, slots, place)
     f.b.ret(ir.Constant(I64, 0))
-    return f.function
 
 
 def _sort_axes(f: Function, count: Value, ndim: Value, shape: Value, strides: Value, order: Value) -> None:
@@ -322,9 +321,9 @@ def _sort_axes(f: Function, count: Value, ndim: Value, shape: Value, strides: Va
                 place.set(other)
 
 
-def _write_walk(module: Any, name: str) -> Any:
+def _write_walk(module: Any, name: str) -> None:
     """walk(slots, low, high): the elements from low to high, in the order of the result, row by row."""
-    f = Function(module, name, VOID, [POINTER, I64, I64], internal=True)
+    f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
     with f.when(low >= high):
         f.b.ret_void()
@@ -395,7 +394,6 @@ def _write_walk(module: Any, name: str) -> Any:
                     move(axis, -size)
                     turning.add(f.integer(1))
     f.b.ret_void()
-    return f.function
 
 
 def _by_size(f: Function, size: Value, body: Callable[..., None], *arguments: Any) -> None:

@@ -7,15 +7,17 @@ result kinds and a body that writes what happens to one row.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import Entry, data_of, python_function
+from whygrad.kernels.calls import NULL, Array, Entry, data_of, python_function
 from whygrad.kernels.code import address_of
+from whygrad.kernels.elementwise import local
 from whygrad.kernels.host import host as machine
 from whygrad.kernels.pool import pool
-from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Some, Value
+from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Some, Value
 
 _whygrad_internal_ = True
 
@@ -115,15 +117,20 @@ def row_or_number(x: Any) -> Any:
     return x.item(0) if x.size and x.dtype == np.float32 and not any(x.strides) else np.ascontiguousarray(x)
 
 
+# The words that come with a function (see calls.py): its task, how many arguments and results it has, and the kind of each.
+TASK, ARGUMENTS, RESULTS, KINDS = range(4)
+MOST = 8  # arguments and results
+
+
 def row_kernel(name: str, kinds: str, results: str, body: Body, fallback: Callable[..., Any]) -> Callable[..., Any]:
     """A function of the arguments of `kinds` and the number of columns, as an int, in the end."""
-    pool()
-    address = address_of(f"rows {name} {kinds} {results}", lambda module, symbol: _write(module, symbol, kinds, results, body))
-    return python_function(name, address, (fallback, fallback))
+    assert len(kinds) + len(results) <= MOST
+    task = address_of(f"rows {name} {kinds} {results}", lambda module, symbol: _write_task(module, symbol, kinds, results, body))
+    return python_function(name, _entry(), (fallback, fallback), [task, len(kinds), len(results), *map(ord, kinds + results)])
 
 
-def _write(module: Any, name: str, kinds: str, results: str, body: Body) -> None:
-    f = Function(module, f"{name}_task", VOID, [POINTER, I64, I64], internal=True)
+def _write_task(module: Any, name: str, kinds: str, results: str, body: Body) -> None:
+    f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
     count = len(kinds)
     columns = f.load(I64, slots, count + len(results))
@@ -136,36 +143,51 @@ def _write(module: Any, name: str, kinds: str, results: str, body: Body) -> None
                  [f.pointer(F32, value, start if kind == "y" else row) for kind, value in zip(results, outs, strict=True)]))
     f.b.ret_void()
 
-    entry = Entry(module, name, count + 1)
-    e = entry.f
-    wanted = entry.number(entry.argument(count)).to(I64)
-    entry.require_shape(wanted > 0)
-    values: list[Value] = []
-    first = None
-    for i, kind in enumerate(kinds):
-        if kind == "s":
-            values.append(entry.number(entry.argument(i)))
-            continue
-        array = entry.array(entry.argument(i), "f4")
-        if kind == "w":
-            entry.require_shape(array.size().equals(wanted))
-        elif first is None:
-            first = array
-        else:
-            entry.same_shape(first, array)
-        values.append(array.data)
-    assert first is not None
-    n = first.size()
-    rows = n // wanted
-    entry.require_shape((rows * wanted).equals(n))
-    made = [entry.new_array("f4", first.ndim, first.shape) if kind == "y" else _new_vector(entry, rows) for kind in results]
-    task_slots = entry.slots([*values, *[data_of(e, array) for array in made], wanted])
+
+@cache
+def _entry() -> int:
+    """The way into all of them."""
+    pool()
+    return address_of("rows", _write_entry)
+
+
+def _write_entry(module: Any, name: str) -> None:
+    entry = Entry(module, name, None)
+    f = entry.f
+    count, results = entry.word(ARGUMENTS), entry.word(RESULTS)
+    entry.require(entry.count.equals(count + 1))
+    columns = entry.number(entry.argument(count)).to(I64)
+    entry.require_shape(columns > 0)
+    slots, made, length = local(f, MOST + 1), local(f, MOST), local(f, 1)
+    first = f.variable(Value(f, NULL))
+    with f.loop(0, count) as i:
+        argument, kind = entry.argument(i), entry.word(i + KINDS)
+        with f.b.if_else(kind.equals(ord("s")).v) as (is_number, is_array):
+            with is_number:
+                f.store(entry.number(argument), slots, i)
+            with is_array:
+                array = entry.array(argument, "f4")
+                f.store(array.data, slots, i)
+                with f.b.if_else(kind.equals(ord("w")).v) as (is_vector, has_rows):
+                    with is_vector:
+                        entry.require_shape(array.size().equals(columns))
+                    with has_rows, f.b.if_else(entry.is_null(first.get()).v) as (is_first, is_next):
+                        with is_first:
+                            first.set(argument)
+                        with is_next:
+                            entry.same_shape(Array(f, first.get()), array)
+    like = Array(f, first.get())
+    n = like.size()
+    rows = n // columns
+    entry.require_shape((rows * columns).equals(n))
+    f.store(rows, length)
+    with f.loop(0, results) as i:
+        whole = entry.word(count + i + KINDS).equals(ord("y"))
+        shape = Value(f, f.b.select(whole.v, like.shape.v, length.v))
+        fresh = entry.new_array("f4", f.choose(whole, like.ndim, 1), shape)
+        f.store(fresh, made, i)
+        f.store(data_of(f, fresh), slots, count + i)
+    f.store(columns, slots, count + results)
     # Threads share rows, and how many of them are worth it depends on their length.
-    alone_below = (e.integer(ALONE_BELOW) + wanted - 1) // wanted
-    entry.run(f.function, task_slots, rows, alone_below, 1)
-    entry.give_all(made)
-
-
-def _new_vector(entry: Entry, length: Value) -> Value:
-    place = entry.slots([length])
-    return entry.new_array("f4", entry.f.constant(1, I32), place)
+    entry.run(entry.word(TASK, POINTER), slots, rows, (columns + (ALONE_BELOW - 1)) // columns, 1)
+    entry.give_all(made, results)

@@ -7,15 +7,17 @@ depend on which thread does which unit.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from whygrad.kernels.code import address_of
+from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
 from whygrad.kernels.pool import THREADS, pool
 from whygrad.kernels.values import F32, I1, I64, POINTER, VOID, Function, Value
@@ -47,16 +49,17 @@ class Plan:
         return np.array([*numbers.values(), *rest], np.int64)
 
 
-class Task(Function):
-    """A stage being written, by the names of its plan: it does the units from `low` up to `high`."""
+class OfPlan(Function):
+    """A function being written that reads a plan, by the names of its fields."""
 
-    def __init__(self, module: Any, name: str, plan: type[Plan]) -> None:
-        super().__init__(module, name, VOID, [POINTER, I64, I64], internal=True)
-        self.slots, self.low, self.high = self.arguments
+    def __init__(self, module: Any, name: str, kinds: list[Any], plan: type[Plan], *, internal: bool = False) -> None:
+        super().__init__(module, name, VOID, kinds, internal=internal)
         self.places = {field: i for i, field in enumerate(plan.names())}
-        self.plan = self.load(POINTER, self.slots, PLAN)
+        self.plan = self._plan()
         self._read: dict[str, Value] = {}
-        self._part: Any = None
+
+    def _plan(self) -> Value:
+        return self.arguments[0]
 
     def field(self, name: str) -> Value:
         """A number of the plan."""
@@ -72,6 +75,18 @@ class Task(Function):
     def table(self, name: str) -> Value:
         """The address of a table, of which a field says where in the plan it begins."""
         return self.pointer(I64, self.plan, self.field(name))
+
+
+class Task(OfPlan):
+    """A stage being written: it does the units from `low` up to `high`."""
+
+    def __init__(self, module: Any, name: str, plan: type[Plan], *, internal: bool = True) -> None:
+        super().__init__(module, name, [POINTER, I64, I64], plan, internal=internal)
+        self.slots, self.low, self.high = self.arguments
+        self._part: Any = None
+
+    def _plan(self) -> Value:
+        return self.load(POINTER, self.arguments[0], PLAN)
 
     def array(self, number: int) -> Value:
         return self.load(POINTER, self.slots, ARRAYS + number)
@@ -97,19 +112,51 @@ class Task(Function):
     def _in_use(self) -> Any:
         return self.b.bitcast(self.pointer(I64, self.slots, IN_USE).v, I64.as_pointer())
 
+    def inside(self, module: Any) -> Any:
+        return self.function
+
     def end(self) -> None:
         if self._part is not None:
             self.b.atomic_rmw("and", self._in_use(), (self._part ^ -1).v, "release")
         self.b.ret_void()
 
 
+class Elsewhere:
+    """A stage that is compiled by itself: several kernels have it, or all in one would take long."""
+
+    def __init__(self, key: str, plan: type[Plan], write: Callable[[Task], None]) -> None:
+        self.places = {field: i for i, field in enumerate(plan.names())}
+        self._name = function_for_all(f"stage {key}", lambda module, name: write(Task(module, name, plan, internal=False)))
+
+    def inside(self, module: Any) -> Any:
+        return ir.Function(module, ir.FunctionType(VOID, [POINTER, I64, I64]), self._name)
+
+
+class Part(OfPlan):
+    """A piece of a task that is compiled by itself. `given` are its arguments, after the plan."""
+
+    def __init__(self, module: Any, name: str, kinds: list[Any], plan: type[Plan]) -> None:
+        super().__init__(module, name, [POINTER, *kinds], plan)
+        self.given = self.arguments[1:]
+
+
+def part_for_all(key: str, kinds: list[Any], plan: type[Plan], write: Callable[[Part], None]) -> str:
+    """Its name. The plans of those who call it begin with the fields of `plan`."""
+
+    def build(module: Any, name: str) -> None:
+        f = Part(module, name, kinds, plan)
+        write(f)
+        f.b.ret_void()
+
+    return function_for_all(f"part {key}", build)
+
+
 class Stage:
     """A task and the names of the fields that say how many units it has, and below how many one thread does them."""
 
-    def __init__(self, task: Task, units: str, alone_below: str) -> None:
+    def __init__(self, task: Task | Elsewhere, units: str, alone_below: str) -> None:
         self.task = task
-        self.units = task.places[units]
-        self.alone_below = task.places[alone_below]
+        self.places = [task.places[units], task.places[alone_below]]
 
 
 def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[Stage]]) -> Callable[..., Any]:
@@ -118,9 +165,7 @@ def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[St
     `arrays` has a letter for each: "f" float32, "v" the same with any strides, "i" int64, "o" float32 or None, "w" the
     workspace.
     """
-
-    def build(module: Any, symbol: str) -> None:
-        _write_entry(module, symbol, arrays, write(module, symbol))
+    assert len(arrays) <= MOST
 
     def refuse(*args: Any) -> Any:
         raise TypeError(f"internal error: {name} was not made for {[getattr(x, 'dtype', x) for x in args]}")
@@ -128,37 +173,72 @@ def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[St
     from whygrad.kernels.calls import python_function
 
     pool()
-    return python_function(name, address_of(f"staged {key}", build), (refuse, refuse))
+    table = address_of(f"staged {key}", lambda module, symbol: _write_table(module, symbol, write(module, symbol)))
+    words = [ctypes.CFUNCTYPE(ctypes.c_void_p)(table)(), len(arrays), *map(ord, arrays)]
+    return python_function(name, _entry(), (refuse, refuse), words)
 
 
-def _write_entry(module: Any, name: str, arrays: str, stages: list[Stage]) -> None:
-    from whygrad.kernels.calls import NULL, Entry
+def _write_table(module: Any, name: str, stages: list[Stage]) -> None:
+    """table(): where it is told how many stages there are, and of each the task, and two places in the plan."""
+    kind = ir.LiteralStructType([I64, *[POINTER, I64, I64] * len(stages)])
+    table = ir.GlobalVariable(module, kind, f"{name}_table")
+    table.linkage, table.global_constant = "internal", True
+    table.initializer = ir.Constant(kind, [ir.Constant(I64, len(stages)), *[
+        value for stage in stages
+        for value in (stage.task.inside(module).bitcast(POINTER), *[ir.Constant(I64, place) for place in stage.places])]])
+    f = Function(module, name, POINTER, [])
+    f.b.ret(f.b.bitcast(table, POINTER))
 
-    entry = Entry(module, name, 1 + len(arrays))
+
+# The words that come with a function (see calls.py): its table, how many arrays it has, and the letter of each.
+TABLE, COUNT, LETTERS = range(3)
+MOST = 16
+
+
+@cache
+def _entry() -> int:
+    """The way into all kernels of stages."""
+    return address_of("stages", _write_entry)
+
+
+def _write_entry(module: Any, name: str) -> None:
+    from whygrad.kernels.calls import NULL, Array, Entry, data_of
+    from whygrad.kernels.elementwise import local
+
+    entry = Entry(module, name, None)
     f = entry.f
+    count = entry.word(COUNT)
+    entry.require(entry.count.equals(count + 1))
+    slots = local(f, ARRAYS + MOST)
     plan = entry.array(entry.argument(0), "i8").data
-    values = [f.integer(0), plan]
-    enough = f.constant(1, I1)
-    for number, letter in enumerate(arrays, 1):
-        argument = entry.argument(number)
-        if letter == "o":
-            given = f.variable(Value(f, NULL))
-            with f.b.if_then(f.b.not_(entry.same(argument, "_Py_NoneStruct").v)):
-                given.set(entry.array(argument, "f4").data)
-            values.append(given.get())
-            continue
-        array = entry.array(argument, "i8" if letter == "i" else "f4", in_one_piece=letter != "v")
-        values.append(array.data)
-        if letter == "w":
-            # Another thread may have changed the number of threads since the workspace was made.
-            threads = f.load(I64, entry.object("whygrad_pool"), THREADS // 8)
-            enough = threads * f.load(I64, plan, 0) + f.load(I64, plan, 1) <= array.size()
-    slots = entry.slots(values)
-    for stage in stages:
+    f.store(plan, slots, PLAN)
+    enough = f.variable(f.constant(1, I1))
+    with f.loop(0, count) as i:
+        argument, letter = entry.argument(i + 1), entry.word(i + LETTERS)
+        with f.b.if_else((letter.equals(ord("o")) & entry.same(argument, "_Py_NoneStruct")).v) as (nothing, array):
+            with nothing:
+                f.store(Value(f, NULL), slots, i + ARRAYS)
+            with array:
+                with f.b.if_else(letter.equals(ord("i")).v) as (integers, floats):
+                    with integers:
+                        entry.array(argument, "i8")
+                    with floats, f.b.if_else(letter.equals(ord("v")).v) as (with_strides, in_one_piece):
+                        with with_strides:
+                            entry.array(argument, "f4", in_one_piece=False)
+                        with in_one_piece:
+                            entry.array(argument, "f4")
+                f.store(data_of(f, argument), slots, i + ARRAYS)
+                with f.when(letter.equals(ord("w"))):
+                    # Another thread may have changed the number of threads since the workspace was made.
+                    threads = f.load(I64, entry.object("whygrad_pool"), THREADS // 8)
+                    enough.set(threads * f.load(I64, plan, 0) + f.load(I64, plan, 1) <= Array(f, argument).size())
+    table = entry.word(TABLE, POINTER)
+    with f.loop(0, f.load(I64, table)) as number:
         f.store(f.integer(0), slots, IN_USE)
-        units, alone_below = (f.load(I64, plan, place) for place in (stage.units, stage.alone_below))
-        entry.run(stage.task.function, slots, units, f.choose(enough, alone_below, ALONE), 1)
-    result = entry.argument(len(arrays))
+        task = f.load(POINTER, table, number * 3 + 1)
+        units, alone_below = (f.load(I64, plan, f.load(I64, table, number * 3 + place)) for place in (2, 3))
+        entry.run(task, slots, units, f.choose(enough.get(), alone_below, ALONE), 1)
+    result = entry.argument(count)
     f.call("Py_IncRef", VOID, result)
     entry.give(result)
 
