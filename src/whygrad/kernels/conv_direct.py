@@ -10,6 +10,7 @@ from whygrad.kernels.conv_plan import (
     ALONE_WORK,
     Axis,
     ByPanels,
+    OfImages,
     accumulators,
     elements,
     lay_out,
@@ -19,9 +20,9 @@ from whygrad.kernels.conv_plan import (
     step_of,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Stage, Task, staged, workspace
+from whygrad.kernels.stages import ALONE, Elsewhere, OfPlan, Part, Stage, Task, part_for_all, staged, workspace
 from whygrad.kernels.tiles import copy_row, pack_image, smaller, spread_products
-from whygrad.kernels.values import F32, I64, Value
+from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 _whygrad_internal_ = True
 
@@ -89,10 +90,12 @@ def direct(count: int, groups: int, channels: int, filters: int, down: Axis, acr
 
 @lru_cache(maxsize=64)
 def compiled(together: int, vectors: int, step: int, dense: bool) -> Any:
+    panels = Elsewhere(f"panels of weights {together}", Direct, lambda f: write_panels(f, together))
+    pack = packing(step)
+
     def write(module: Any, name: str) -> list[Stage]:
-        panels, units = (Task(module, f"{name}_{part}", Direct) for part in ("panels", "units"))
-        write_panels(panels, together)
-        _write_units(units, together, vectors, step, dense)
+        units = Task(module, f"{name}_units", Direct)
+        _write_units(units, together, vectors, pack, dense)
         return [Stage(panels, "panels", "panels_alone"), Stage(units, "units", "units_alone")]
 
     return staged("convolution", f"direct convolution {together} {vectors} {step} {dense}", "ffowf", write)
@@ -128,7 +131,7 @@ def write_panels(f: Task, together: int) -> None:
 class Unit:
     """Some images of the batch, and a band of their rows: what is worked on at a time."""
 
-    def __init__(self, f: Task, number: Value) -> None:
+    def __init__(self, f: OfPlan, number: Value) -> None:
         bands, block = f.fields("bands block")
         self.first_image = number // bands * block
         self.images = smaller(f, f.field("images") - self.first_image, block)
@@ -136,31 +139,35 @@ class Unit:
         self.rows = smaller(f, f.field("out_rows") - self.first_row, f.field("band_rows"))
 
 
-def pack_channel(f: Task, unit: Unit, source: Value, channel: Value, all_channels: Value, target: Value, step: int) -> None:
-    """One channel of a unit's images."""
-    stride = f.field("stride_down"), f.field("stride_across")
-    pixels = f.field("height") * f.field("width")
-    with f.loop(0, unit.images) as i:
-        here = f.pointer(F32, source, ((unit.first_image + i) * all_channels + channel) * pixels)
-        pack_image(f, here, f.field("height"), f.field("width"), unit.first_row * stride[0] + f.field("top"), f.field("left"),
-                   f.pointer(F32, target, i * f.field("image")), f.field("rows"), f.field("pitch"), f.field("plane"), stride,
-                   step)
+def packing(step: int) -> str:
+    """The name of pack(plan, unit, group, images, target), for all channels of a group and images of a unit."""
+
+    def write(f: Part) -> None:
+        number, group, source, target = f.given
+        unit = Unit(f, number)
+        channels, height, width, plane = f.fields("channels height width plane")
+        stride = f.field("stride_down"), f.field("stride_across")
+        with f.loop(0, channels) as channel, f.loop(0, unit.images) as i:
+            image = ((unit.first_image + i) * f.field("groups") + group) * channels + channel
+            here = f.pointer(F32, target, channel * plane * stride[0] * stride[1] + i * f.field("image"))
+            pack_image(f, f.pointer(F32, source, image * height * width), height, width,
+                       unit.first_row * stride[0] + f.field("top"), f.field("left"), here, f.field("rows"), f.field("pitch"),
+                       plane, stride, step)
+
+    return part_for_all(f"pack images {step}", [I64, I64, POINTER, POINTER], OfImages, write)
 
 
-def _write_units(f: Task, together: int, vectors: int, step: int, dense: bool) -> None:
+def _write_units(f: Task, together: int, vectors: int, pack: str, dense: bool) -> None:
     lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     results = f.pointer(F32, mine, f.field("results"))
-    groups, channels, blocks, products = f.fields("groups channels blocks products")
-    plane_step = f.field("plane") * f.field("stride_down") * f.field("stride_across")
+    groups, blocks, products = f.fields("groups blocks products")
     offset_table, positions = f.table("offset_table"), f.table("position_table")
     length = f.field("block") * f.field("image_step")
     with f.loop(f.low, f.high) as number:
         unit = Unit(f, number)
         with f.loop(0, groups) as group:
-            with f.loop(0, channels) as channel:
-                pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels,
-                             f.pointer(F32, mine, channel * plane_step), step)
+            f.call(pack, VOID, f.plan, number, group, f.array(IMAGE), mine)
             covered = unit.images * f.field("vectors")
             with f.loop(0, blocks) as block:
                 panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (products + 1) * together)

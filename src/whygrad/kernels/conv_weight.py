@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from whygrad.kernels.conv_direct import Planned, Unit, pack_channel
+from whygrad.kernels.conv_direct import Planned, Unit, packing
 from whygrad.kernels.conv_plan import ALONE_WORK, Axis, ByChunks, accumulators, chunks_of, lay_out, of_images, offsets, step_of
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Stage, Task, staged
+from whygrad.kernels.stages import ALONE, Elsewhere, Stage, Task, staged
 from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, smaller, store_some
-from whygrad.kernels.values import F32, I64, Value
+from whygrad.kernels.values import F32, I64, VOID, Value
 
 _whygrad_internal_ = True
 
@@ -75,16 +75,18 @@ def weight_gradient(count: int, groups: int, channels: int, filters: int, down: 
 
 @lru_cache(maxsize=64)
 def compiled(a: int, b: int, step: int) -> Any:
+    sums = Elsewhere("sums of chunks", WeightGradient, _write_sums)
+    pack = packing(step)
+
     def write(module: Any, name: str) -> list[Stage]:
-        chunks, sums = (Task(module, f"{name}_{part}", WeightGradient) for part in ("chunks", "sums"))
-        _write_chunks(chunks, a, b, step)
-        write_sums(sums)
+        chunks = Task(module, f"{name}_chunks", WeightGradient)
+        _write_chunks(chunks, a, b, pack)
         return [Stage(chunks, "chunks", "chunks_alone"), Stage(sums, "sums", "sums_alone")]
 
     return staged("convolution_weight", f"weight gradient {a} {b} {step}", "ffowf", write)
 
 
-def _write_chunks(f: Task, a: int, b: int, step: int) -> None:
+def _write_chunks(f: Task, a: int, b: int, pack: str) -> None:
     mine = f.workspace(WORKSPACE)
     gradients = f.pointer(F32, mine, f.field("gradients"))
     groups, channels, filters = f.fields("groups channels filters")
@@ -101,9 +103,8 @@ def _write_chunks(f: Task, a: int, b: int, step: int) -> None:
             unit = Unit(f, number)
             with f.loop(0, groups) as group:
                 with f.loop(0, channels) as channel:
-                    here = f.pointer(F32, mine, channel * plane_step)
-                    _clear_slack(f, unit, here)
-                    pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels, here, step)
+                    _clear_slack(f, unit, f.pointer(F32, mine, channel * plane_step))
+                f.call(pack, VOID, f.plan, number, group, f.array(IMAGE), mine)
                 with f.loop(0, filters) as filter_:
                     _pack_gradient(f, unit, group * filters + filter_, f.pointer(F32, gradients, filter_ * length))
                 of_group = f.pointer(F32, sums, group * size)
@@ -162,7 +163,7 @@ def _add_products(f: Task, unit: Unit, images: Value, gradients: Value, sums: Va
                 store_some(f, load_some(f, here, 0, mask) + totals, here, 0, mask)
 
 
-def write_sums(f: Task) -> None:
+def _write_sums(f: Task) -> None:
     """Add up the chunks: one row (of one filter) after the other."""
     lanes = host().lanes
     filters, products, width, chunks = f.fields("filters products padded_products chunks")

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.kernels.conv_direct import BIAS, IMAGE, WEIGHT, WORKSPACE, Unit, Weights, direct, pack_channel
+from whygrad.kernels.conv_direct import BIAS, IMAGE, WEIGHT, WORKSPACE, Unit, Weights, direct, packing
 from whygrad.kernels.conv_plan import (
     ALONE_WORK,
     Axis,
     ByPanels,
+    OfImages,
     Tap,
     accumulators,
     elements,
@@ -31,9 +32,9 @@ from whygrad.kernels.conv_plan import (
     register_block,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Stage, Task, staged, workspace
+from whygrad.kernels.stages import ALONE, Elsewhere, Part, Stage, Task, part_for_all, staged, workspace
 from whygrad.kernels.tiles import copy_row, interleaved, smaller, spread_products
-from whygrad.kernels.values import F32, I64, Value
+from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 _whygrad_internal_ = True
 
@@ -150,10 +151,12 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
 
 @lru_cache(maxsize=64)
 def compiled(together: int, vectors: int) -> Any:
+    panels = Elsewhere(f"winograd panels of weights {together}", Winograd, lambda f: _write_panels(f, together))
+    pack, transform = packing(2), transforming()
+
     def write(module: Any, name: str) -> list[Stage]:
-        panels, units = (Task(module, f"{name}_{part}", Winograd) for part in ("panels", "units"))
-        _write_panels(panels, together)
-        _write_units(units, together, vectors)
+        units = Task(module, f"{name}_units", Winograd)
+        _write_units(units, together, vectors, pack, transform)
         return [Stage(panels, "panels", "panels_alone"), Stage(units, "units", "units_alone")]
 
     return staged("convolution", f"winograd convolution {together} {vectors}", "ffowif", write)
@@ -195,25 +198,34 @@ def _gathered(f: Task, values: list[Value]) -> Value:
     return Value(f, result)
 
 
-def transform_patches(f: Task, unit: Unit, images: Value, patches: Value, step: Value) -> None:
-    """The patches of all channels: [place][channel][tile], places `step` apart. Rows of tiles lie close together: what the last
-    vector of a row has too much is written again with the next row."""
-    lanes = host().lanes
-    table = f.table("offset_table")
-    places = [f.load(I64, table, i) for i in range(PLACES)]
-    columns = f.field("out_columns")
-    with f.loop(0, f.field("channels")) as channel, f.loop(0, unit.images) as i, f.loop(0, unit.rows) as row:
-        source = f.pointer(F32, images, channel * f.field("plane") * 4 + i * f.field("image") + row * f.field("pitch"))
-        target = f.pointer(F32, patches, channel * f.field("tiles") + (i * unit.rows + row) * columns)
-        with f.loop(0, columns, lanes) as column:
-            here = f.pointer(F32, source, column)
-            patch = [f.load(F32, here, place, lanes) for place in places]
-            transformed = both_sides(B, [patch[0:4], patch[4:8], patch[8:12], patch[12:16]])
-            for place, value in enumerate(value for line in transformed for value in line):
-                f.store(value, target, step * place + column)
+def transforming() -> str:
+    """The name of transform(plan, unit, images, patches, width, step), for all channels of a unit's images.
+
+    Patches become [place][channel][tile], places `step` apart, channels `width`. Rows of tiles lie close together: what the last
+    vector of a row has too much is written again with the next row.
+    """
+
+    def write(f: Part) -> None:
+        lanes = host().lanes
+        number, images, patches, width, step = f.given
+        unit = Unit(f, number)
+        table = f.table("offset_table")
+        places = [f.load(I64, table, i) for i in range(PLACES)]
+        columns = f.field("out_columns")
+        with f.loop(0, f.field("channels")) as channel, f.loop(0, unit.images) as i, f.loop(0, unit.rows) as row:
+            source = f.pointer(F32, images, channel * f.field("plane") * 4 + i * f.field("image") + row * f.field("pitch"))
+            target = f.pointer(F32, patches, channel * width + (i * unit.rows + row) * columns)
+            with f.loop(0, columns, lanes) as column:
+                here = f.pointer(F32, source, column)
+                patch = [f.load(F32, here, place, lanes) for place in places]
+                transformed = both_sides(B, [patch[0:4], patch[4:8], patch[8:12], patch[12:16]])
+                for place, value in enumerate(value for line in transformed for value in line):
+                    f.store(value, target, step * place + column)
+
+    return part_for_all("winograd transform patches", [I64, POINTER, POINTER, I64, I64], OfImages, write)
 
 
-def _write_units(f: Task, together: int, vectors: int) -> None:
+def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str) -> None:
     lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     patches, products, results = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "products", "results"))
@@ -222,10 +234,8 @@ def _write_units(f: Task, together: int, vectors: int) -> None:
     with f.loop(f.low, f.high) as number:
         unit = Unit(f, number)
         with f.loop(0, groups) as group:
-            with f.loop(0, channels) as channel:
-                pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels,
-                             f.pointer(F32, mine, channel * f.field("plane") * 4), 2)
-            transform_patches(f, unit, mine, patches, channels * f.field("tiles"))
+            f.call(pack, VOID, f.plan, number, group, f.array(IMAGE), mine)
+            f.call(transform, VOID, f.plan, number, mine, patches, f.field("tiles"), channels * f.field("tiles"))
             covered = (unit.images * unit.rows * f.field("out_columns") + lanes - 1) // lanes
             with f.loop(0, covered, vectors) as v:
                 count = smaller(f, covered - v, f.integer(vectors))

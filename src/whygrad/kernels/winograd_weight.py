@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from whygrad.kernels.conv_direct import Unit, pack_channel
+from whygrad.kernels.conv_direct import Unit, packing
 from whygrad.kernels.conv_plan import ALONE_WORK, Axis, ByChunks, accumulators, chunks_of, lay_out, of_images, offsets
 from whygrad.kernels.conv_weight import GRADIENT, IMAGE, WORKSPACE, weight_gradient
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Stage, Task, staged
+from whygrad.kernels.stages import ALONE, Elsewhere, Part, Stage, Task, part_for_all, staged
 from whygrad.kernels.tiles import lanes_within, load_some, smaller, transposed
-from whygrad.kernels.values import F32, Value
+from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 from whygrad.kernels.winograd import (
     FLAG,
     PLACES,
@@ -29,7 +29,7 @@ from whygrad.kernels.winograd import (
     of_tiles,
     room_for,
     tiles_at_a_time,
-    transform_patches,
+    transforming,
 )
 
 _whygrad_internal_ = True
@@ -94,20 +94,22 @@ def winograd_weight(count: int, groups: int, channels: int, filters: int, down: 
 def compiled(a: int, b: int, whole: bool) -> Any:
     """`whole`: the filters are whole vectors."""
 
+    sums = Elsewhere("winograd sums of chunks", WinogradWeight, _write_sums)
+    functions = packing(2), transforming(), _packing_gradients(whole)
+
     def write(module: Any, name: str) -> list[Stage]:
-        chunks, sums = (Task(module, f"{name}_{part}", WinogradWeight) for part in ("chunks", "sums"))
-        _write_chunks(chunks, a, b, whole)
-        _write_sums(sums)
+        chunks = Task(module, f"{name}_chunks", WinogradWeight)
+        _write_chunks(chunks, a, b, *functions)
         return [Stage(chunks, "chunks", "chunks_alone"), Stage(sums, "sums", "sums_alone")]
 
     return staged("convolution_weight", f"winograd weight gradient {a} {b} {whole}", "ffowif", write)
 
 
-def _write_chunks(f: Task, a: int, b: int, whole: bool) -> None:
+def _write_chunks(f: Task, a: int, b: int, pack: str, transform: str, pack_gradients: str) -> None:
     lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     patches, gradients, tiles = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "gradients", "transformed"))
-    groups, channels = f.fields("groups channels")
+    groups = f.field("groups")
     size = f.field("padded_channels") * f.field("padded_filters") * PLACES
     with f.loop(f.low, f.high) as chunk:
         sums = f.pointer(F32, f.array(WORKSPACE), chunk * groups * size)
@@ -117,39 +119,45 @@ def _write_chunks(f: Task, a: int, b: int, whole: bool) -> None:
         with f.loop(first, smaller(f, first + f.field("chunk_units"), f.field("units"))) as number:
             unit = Unit(f, number)
             with f.loop(0, groups) as group:
-                with f.loop(0, channels) as channel:
-                    pack_channel(f, unit, f.array(IMAGE), group * channels + channel, groups * channels,
-                                 f.pointer(F32, mine, channel * f.field("plane") * 4), 2)
-                transform_patches(f, unit, mine, patches, f.field("padded_channels") * f.field("tiles"))
-                _pack_gradients(f, unit, group, gradients, whole)
+                f.call(pack, VOID, f.plan, number, group, f.array(IMAGE), mine)
+                f.call(transform, VOID, f.plan, number, mine, patches, f.field("tiles"),
+                       f.field("padded_channels") * f.field("tiles"))
+                f.call(pack_gradients, VOID, f.plan, number, group, f.array(GRADIENT), gradients)
                 _transform_gradients(f, unit, gradients, tiles)
                 _add_products(f, unit, patches, tiles, f.pointer(F32, sums, group * size), a, b)
     f.end()
 
 
-def _pack_gradients(f: Task, unit: Unit, group: Value, target: Value, whole: bool) -> None:
-    """[image][row][column][filter], to even numbers of rows and columns, with zeros where there is none."""
-    lanes = host().lanes
-    filters, padded, rows, columns = f.fields("filters padded_filters gradient_rows gradient_columns")
-    across = f.field("out_columns") * 2
-    pixels = rows * columns
-    with f.loop(0, unit.images) as i, f.loop(0, unit.rows * 2) as row:
-        y = unit.first_row * 2 + row
-        inside = y < rows
-        source = f.pointer(F32, f.array(GRADIENT), ((unit.first_image + i) * f.field("groups") + group) * filters * pixels
-                           + f.choose(inside, y, 0) * columns)
-        here = f.pointer(F32, target, (i * f.field("band_rows") * 2 + row) * across * padded)
-        with f.loop(0, padded, lanes) as first, f.loop(0, across, lanes) as x:
-            mask = lanes_within(f, x, f.choose(inside, columns, 0), lanes)
-            lines = []
-            for lane in range(lanes):
-                number = first + lane
-                if not whole:  # filters beyond the last one are never looked at again
-                    number = f.choose(number < filters, number, 0)
-                lines.append(load_some(f, source, number * pixels + x, mask))
-            # What is written beyond a row is written again with the next one.
-            for lane, line in enumerate(transposed(f, lines)):
-                f.store(line, here, (x + lane) * padded + first)
+def _packing_gradients(whole: bool) -> str:
+    """The name of pack(plan, unit, group, gradients, target): [image][row][column][filter], to even numbers of rows and columns,
+    with zeros where there is none."""
+
+    def write(f: Part) -> None:
+        lanes = host().lanes
+        unit_number, group, gradients, target = f.given
+        unit = Unit(f, unit_number)
+        filters, padded, rows, columns = f.fields("filters padded_filters gradient_rows gradient_columns")
+        across = f.field("out_columns") * 2
+        pixels = rows * columns
+        with f.loop(0, unit.images) as i, f.loop(0, unit.rows * 2) as row:
+            y = unit.first_row * 2 + row
+            inside = y < rows
+            source = f.pointer(F32, gradients, ((unit.first_image + i) * f.field("groups") + group) * filters * pixels
+                               + f.choose(inside, y, 0) * columns)
+            here = f.pointer(F32, target, (i * f.field("band_rows") * 2 + row) * across * padded)
+            with f.loop(0, padded, lanes) as first, f.loop(0, across, lanes) as x:
+                mask = lanes_within(f, x, f.choose(inside, columns, 0), lanes)
+                lines = []
+                for lane in range(lanes):
+                    number = first + lane
+                    if not whole:  # filters beyond the last one are never looked at again
+                        number = f.choose(number < filters, number, 0)
+                    lines.append(load_some(f, source, number * pixels + x, mask))
+                # What is written beyond a row is written again with the next one.
+                for lane, line in enumerate(transposed(f, lines)):
+                    f.store(line, here, (x + lane) * padded + first)
+
+    return part_for_all(f"winograd pack gradients {whole}", [I64, I64, POINTER, POINTER], WinogradWeight, write)
 
 
 def _transform_gradients(f: Task, unit: Unit, gradients: Value, tiles: Value) -> None:
