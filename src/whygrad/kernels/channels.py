@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from whygrad.kernels.calls import Entry, data_of, python_function
+from whygrad.kernels.calls import NULL, Array, Entry, python_function
 from whygrad.kernels.code import address_of
+from whygrad.kernels.elementwise import local
 from whygrad.kernels.host import host as machine
 from whygrad.kernels.pool import pool
-from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.rowwise import ARGUMENTS, KINDS, MOST, RESULTS, TASK, new_results
+from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
 
@@ -71,14 +74,14 @@ class Channel:
 
 def channel_kernel(name: str, kinds: str, results: str, body: Callable[[Channel], None],
                    fallback: Callable[..., Any]) -> Callable[..., Any]:
-    pool()
-    address = address_of(f"channels {name} {kinds} {results}",
-                         lambda module, symbol: _write(module, symbol, kinds, results, body))
-    return python_function(name, address, (fallback, fallback))
+    assert len(kinds) + len(results) <= MOST
+    task = address_of(f"channels {name} {kinds} {results}",
+                      lambda module, symbol: _write_task(module, symbol, kinds, results, body))
+    return python_function(name, _entry(), (fallback, fallback), [task, len(kinds), len(results), *map(ord, kinds + results)])
 
 
-def _write(module: Any, name: str, kinds: str, results: str, body: Callable[[Channel], None]) -> None:
-    f = Function(module, f"{name}_task", VOID, [POINTER, I64, I64], internal=True)
+def _write_task(module: Any, name: str, kinds: str, results: str, body: Callable[[Channel], None]) -> None:
+    f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
     count = len(kinds)
     outs = [f.load(POINTER, slots, count + i) for i in range(len(results))]
@@ -91,30 +94,44 @@ def _write(module: Any, name: str, kinds: str, results: str, body: Callable[[Cha
         body(Channel(f, batch, channels, length, number, arguments, places))
     f.b.ret_void()
 
-    entry = Entry(module, name, count)
-    e = entry.f
-    values: list[Value] = []
-    first = None
-    for i, kind in enumerate(kinds):
-        if kind == "s":
-            values.append(entry.number(entry.argument(i)))
-            continue
-        array = entry.array(entry.argument(i), "f4")
-        if first is None:
-            first = array
-            entry.require_shape(first.ndim.to(I64) > 2)
-            n = first.size()
-            entry.require_shape(n > 0)
-            rows, wanted = e.load(I64, first.shape, 0), e.load(I64, first.shape, 1)
-        elif kind == "x":
-            entry.same_shape(first, array)
-        else:
-            entry.require_shape(array.size().equals(wanted))
-        values.append(array.data)
-    assert first is not None
-    made = [entry.new_array("f4", first.ndim, first.shape) if kind == "y" else
-            entry.new_array("f4", e.constant(1, I32), entry.slots([wanted])) for kind in results]
-    task_slots = entry.slots([*values, *[data_of(e, array) for array in made], rows, wanted, n // (rows * wanted)])
-    alone_below = e.choose(n < ALONE_BELOW, wanted + 1, e.integer(2))
-    entry.run(f.function, task_slots, wanted, alone_below, 1)
-    entry.give_all(entry.slots(made), e.integer(len(made)))
+
+@cache
+def _entry() -> int:
+    """The way into all of them. Their words are those of rowwise.py."""
+    pool()
+    return address_of("channels", _write_entry)
+
+
+def _write_entry(module: Any, name: str) -> None:
+    entry = Entry(module, name, None)
+    f = entry.f
+    count, results = entry.word(ARGUMENTS), entry.word(RESULTS)
+    entry.require(entry.count.equals(count))
+    slots = local(f, MOST + 3)
+    first = f.variable(Value(f, NULL))
+    with f.loop(0, count) as i:
+        argument, kind = entry.argument(i), entry.word(i + KINDS)
+        with f.b.if_else(kind.equals(ord("s")).v) as (is_number, is_array):
+            with is_number:
+                f.store(entry.number(argument), slots, i)
+            with is_array:
+                array = entry.array(argument, "f4")
+                f.store(array.data, slots, i)
+                with f.b.if_else(entry.is_null(first.get()).v) as (is_first, is_next):
+                    with is_first:
+                        entry.require_shape(array.ndim.to(I64) > 2)
+                        first.set(argument)
+                    with is_next, f.b.if_else(kind.equals(ord("x")).v) as (alike, by_channel):
+                        with alike:
+                            entry.same_shape(Array(f, first.get()), array)
+                        with by_channel:
+                            entry.require_shape(array.size().equals(f.load(I64, Array(f, first.get()).shape, 1)))
+    like = Array(f, first.get())
+    n = like.size()
+    entry.require_shape(n > 0)
+    batch, channels = f.load(I64, like.shape, 0), f.load(I64, like.shape, 1)
+    made = new_results(entry, like, channels, slots)
+    for place, value in enumerate((batch, channels, n // (batch * channels))):
+        f.store(value, slots, count + results + place)
+    entry.run(entry.word(TASK, POINTER), slots, channels, f.choose(n < ALONE_BELOW, channels + 1, f.integer(2)), 1)
+    entry.give_all(made, results)

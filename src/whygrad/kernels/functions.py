@@ -39,8 +39,9 @@ COS = [-2.719141851e-07, 2.479928248e-05, -0.001388888281, 0.04166666661]
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17)  # in two float64 numbers
 
 
-def exp(f: Function, x: Value) -> Value:
-    r, n = _reduced(f, x, -104.0)
+def exp(f: Function, x: Value, positive: bool = False) -> Value:
+    """`positive`: x is never less than 0."""
+    r, n = _reduced(f, x, None if positive else -104.0)
     return _scaled(f, f.fma(f.polynomial(r, EXP), r * r, r) + 1.0, n)
 
 
@@ -52,9 +53,11 @@ def expm1(f: Function, x: Value) -> Value:
     return f.choose(x.equals(0.0), x, f.choose(n.equals(0.0), grown, result))
 
 
-def _reduced(f: Function, x: Value, lowest: float) -> tuple[Value, Value]:
+def _reduced(f: Function, x: Value, lowest: float | None) -> tuple[Value, Value]:
     """(r, n) with x = r + n * ln 2, of numbers so large that exp overflows the bound, NaN stays in r."""
-    bounded = f.choose(x < lowest, lowest, f.choose(x > 89.0, 89.0, x))
+    bounded = f.choose(x > 89.0, 89.0, x)
+    if lowest is not None:
+        bounded = f.choose(x < lowest, lowest, bounded)
     n = f.intrinsic("rint", bounded * (1 / math.log(2)))
     return f.fma(n, -LN2_LOW, f.fma(n, -LN2_HIGH, bounded)), n
 
@@ -107,7 +110,7 @@ def tanh(f: Function, x: Value) -> Value:
     square = x * x
     near = f.fma(f.polynomial(square, TANH) * square, x, x)
     # Exactly 1 from 9.02 on.
-    far = 1.0 - 2.0 / (exp(f, size + size) + 1.0)
+    far = 1.0 - 2.0 / (exp(f, size + size, positive=True) + 1.0)
     return f.intrinsic("copysign", f.choose(size < 0.625, near, far), x)
 
 

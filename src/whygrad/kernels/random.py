@@ -16,7 +16,7 @@ import numpy as np
 from llvmlite import ir
 
 from whygrad.kernels.calls import Entry, python_function
-from whygrad.kernels.code import address_of
+from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
 from whygrad.kernels.pool import pool
 from whygrad.kernels.tiles import smaller
@@ -49,9 +49,9 @@ def _tempered(x: Value) -> Value:
     return x ^ _shifted(x, 18)
 
 
-def _write_renewal(module: Any, name: str) -> Any:
+def _write_renewal(module: Any, name: str) -> None:
     """void renew(state): the next 624 words, each made of itself, the following one and the one 397 places on."""
-    f = Function(module, name, VOID, [POINTER], internal=True)
+    f = Function(module, name, VOID, [POINTER])
     (state,) = f.arguments
     lanes = host().lanes
 
@@ -71,12 +71,10 @@ def _write_renewal(module: Any, name: str) -> Any:
     span(WORDS - SHIFT, WORDS - 1, SHIFT - WORDS)
     renewed(f.integer(WORDS - 1), f.integer(0), f.integer(SHIFT - 1), 1)
     f.b.ret_void()
-    return f.function
 
 
-def _write_draws(module: Any, name: str, make: Maker, pairs: bool) -> Any:
+def _write_draws(module: Any, name: str, make: Maker, pairs: bool, renew: str) -> Any:
     """void draw(state, out, n, numbers): elements of one word each, or of two."""
-    renew = _write_renewal(module, f"{name}_renew")
     f = Function(module, f"{name}_draw", VOID, [POINTER, POINTER, I64, POINTER], internal=True)
     state, out, n, numbers = f.arguments
     lanes = host().lanes
@@ -99,12 +97,12 @@ def _write_draws(module: Any, name: str, make: Maker, pairs: bool) -> Any:
     f.b.cbranch((done.get() < n).v, body, end)
     f.b.position_at_end(body)
     with f.when(used.get() >= WORDS):
-        f.b.call(renew, [state.v])
+        f.call(renew, VOID, state)
         used.set(f.integer(0))
     start, first = used.get(), done.get()
     count = smaller(f, n - first, (WORDS - start) // each)
     whole = count // together * together
-    with f.loop(0, whole, together) as i:
+    with f.loop(0, whole, together, running=True) as i:
         at(f.load(I32, state, start + i * each, together * each), first + i, together)
     with f.loop(whole, count) as i:
         at(f.load(I32, state, start + i * each, each), first + i, 1)
@@ -113,7 +111,7 @@ def _write_draws(module: Any, name: str, make: Maker, pairs: bool) -> Any:
     if pairs:
         with f.when(used.get().equals(WORDS - 1) & (done.get() < n)):  # one half before, one after the renewal
             high = f.load(I32, state, WORDS - 1)
-            f.b.call(renew, [state.v])
+            f.call(renew, VOID, state)
             both = Value(f, ir.Constant(ir.VectorType(I32, 2), ir.Undefined))
             for lane, word in enumerate((high, f.load(I32, state, 0))):
                 both = Value(f, f.b.insert_element(both.v, word.v, ir.Constant(I32, lane)))
@@ -185,9 +183,10 @@ DRAWS: dict[str, tuple[str, bool, Maker]] = {
 def drawing(name: str) -> Callable[..., Any]:
     """draw(address of a state, out, three numbers) fills an array."""
     code, pairs, make = DRAWS[name]
+    renew = function_for_all("draw: renew", _write_renewal)
 
     def build(module: Any, symbol: str) -> None:
-        draw = _write_draws(module, symbol, make, pairs)
+        draw = _write_draws(module, symbol, make, pairs, renew)
         entry = Entry(module, symbol, 5)
         f = entry.f
         state = Value(f, f.b.inttoptr(entry.number(entry.argument(0)).to(I64).v, POINTER))

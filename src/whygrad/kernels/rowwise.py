@@ -158,7 +158,7 @@ def _write_entry(module: Any, name: str) -> None:
     entry.require(entry.count.equals(count + 1))
     columns = entry.number(entry.argument(count)).to(I64)
     entry.require_shape(columns > 0)
-    slots, made, length = local(f, MOST + 1), local(f, MOST), local(f, 1)
+    slots = local(f, MOST + 1)
     first = f.variable(Value(f, NULL))
     with f.loop(0, count) as i:
         argument, kind = entry.argument(i), entry.word(i + KINDS)
@@ -180,14 +180,22 @@ def _write_entry(module: Any, name: str) -> None:
     n = like.size()
     rows = n // columns
     entry.require_shape((rows * columns).equals(n))
-    f.store(rows, length)
-    with f.loop(0, results) as i:
-        whole = entry.word(count + i + KINDS).equals(ord("y"))
-        shape = Value(f, f.b.select(whole.v, like.shape.v, length.v))
-        fresh = entry.new_array("f4", f.choose(whole, like.ndim, 1), shape)
-        f.store(fresh, made, i)
-        f.store(data_of(f, fresh), slots, count + i)
+    made = new_results(entry, like, rows, slots)
     f.store(columns, slots, count + results)
     # Threads share rows, and how many of them are worth it depends on their length.
     entry.run(entry.word(TASK, POINTER), slots, rows, (columns + (ALONE_BELOW - 1)) // columns, 1)
     entry.give_all(made, results)
+
+
+def new_results(entry: Entry, like: Array, length: Value, slots: Value) -> Value:
+    """Where the new arrays are: those of kind "y" are like an argument, others have so many numbers."""
+    f = entry.f
+    count = entry.word(ARGUMENTS)
+    made, vector = local(f, MOST), local(f, 1)
+    f.store(length, vector)
+    with f.loop(0, entry.word(RESULTS)) as i:
+        whole = entry.word(count + i + KINDS).equals(ord("y"))
+        fresh = entry.new_array("f4", f.choose(whole, like.ndim, 1), Value(f, f.b.select(whole.v, like.shape.v, vector.v)))
+        f.store(fresh, made, i)
+        f.store(data_of(f, fresh), slots, count + i)
+    return made

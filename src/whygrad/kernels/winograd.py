@@ -152,11 +152,11 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
 @lru_cache(maxsize=64)
 def compiled(together: int, vectors: int) -> Any:
     panels = Elsewhere(f"winograd panels of weights {together}", Winograd, lambda f: _write_panels(f, together))
-    pack, transform = packing(2), transforming()
+    functions = packing(2), transforming(), _finishing()
 
     def write(module: Any, name: str) -> list[Stage]:
         units = Task(module, f"{name}_units", Winograd)
-        _write_units(units, together, vectors, pack, transform)
+        _write_units(units, together, vectors, *functions)
         return [Stage(panels, "panels", "panels_alone"), Stage(units, "units", "units_alone")]
 
     return staged("convolution", f"winograd convolution {together} {vectors}", "ffowif", write)
@@ -225,7 +225,7 @@ def transforming() -> str:
     return part_for_all("winograd transform patches", [I64, POINTER, POINTER, I64, I64], OfImages, write)
 
 
-def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str) -> None:
+def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str, finish: str) -> None:
     lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     patches, products, results = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "products", "results"))
@@ -243,7 +243,7 @@ def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str
                     panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (PLACES * together) * channels)
                     _multiply(f, panel, f.pointer(F32, patches, v * lanes), products, together, vectors, count)
                     _transform_results(f, products, results, block, v, together, vectors, count, length)
-            _write_results(f, unit, results, length, group)
+            f.call(finish, VOID, f.plan, number, group, results, f.array(BIAS), f.array(RESULT), f.array(FLAG))
     f.end()
 
 
@@ -283,29 +283,38 @@ def _transform_results(f: Task, products: Value, results: Value, block: Value, v
                 f.store(value, target, length * half + part * lanes)
 
 
-def _write_results(f: Task, unit: Unit, results: Value, length: Value, group: Value) -> None:
-    """Rows of pixels to where they belong; numbers that are not finite leave a trace."""
-    lanes = host().lanes
-    filters, rows, columns = f.fields("filters result_rows result_columns")
-    bias = f.array(BIAS)
-    has_bias = Value(f, f.b.icmp_unsigned("!=", f.b.ptrtoint(bias.v, I64), f.integer(0).v))
-    trace = f.variable(f.zeros(F32, lanes))
-    first = unit.first_row * 2
-    with f.loop(0, filters) as number:
-        start = f.variable(f.constant(0.0, F32))
-        with f.when(has_bias):
-            start.set(f.load(F32, bias, group * filters + number))
-        shift = start.get().spread(lanes)
+def _finishing() -> str:
+    """The name of finish(plan, unit, group, results, bias, target, flag): rows of pixels to where they belong.
 
-        def finished(value: Value, shift: Value = shift) -> Value:
-            trace.set(f.fma(value, 0.0, trace.get()))
-            return value + shift
+    Numbers that are not finite leave a trace.
+    """
 
-        with f.loop(0, unit.images) as i:
-            plane = ((unit.first_image + i) * f.field("groups") + group) * filters + number
-            target = f.pointer(F32, f.array(RESULT), (plane * rows + first) * columns)
-            with f.loop(0, smaller(f, unit.rows * 2, rows - first)) as row:
-                place = (number * 2 + row % 2) * length + (i * unit.rows + row // 2) * f.field("out_columns") * 2
-                copy_row(f, f.pointer(F32, results, place), f.pointer(F32, target, row * columns), columns, finished)
-    with f.when(f.total(trace.get()).differs(0.0)):
-        f.store(f.integer(1), f.array(FLAG))
+    def write(f: Part) -> None:
+        lanes = host().lanes
+        unit_number, group, results, bias, target, flag = f.given
+        unit = Unit(f, unit_number)
+        filters, rows, columns = f.fields("filters result_rows result_columns")
+        length = f.field("tiles") * 2
+        has_bias = Value(f, f.b.icmp_unsigned("!=", f.b.ptrtoint(bias.v, I64), f.integer(0).v))
+        trace = f.variable(f.zeros(F32, lanes))
+        first = unit.first_row * 2
+        with f.loop(0, filters) as number:
+            start = f.variable(f.constant(0.0, F32))
+            with f.when(has_bias):
+                start.set(f.load(F32, bias, group * filters + number))
+            shift = start.get().spread(lanes)
+
+            def finished(value: Value, shift: Value = shift) -> Value:
+                trace.set(f.fma(value, 0.0, trace.get()))
+                return value + shift
+
+            with f.loop(0, unit.images) as i:
+                plane = ((unit.first_image + i) * f.field("groups") + group) * filters + number
+                here = f.pointer(F32, target, (plane * rows + first) * columns)
+                with f.loop(0, smaller(f, unit.rows * 2, rows - first)) as row:
+                    place = (number * 2 + row % 2) * length + (i * unit.rows + row // 2) * f.field("out_columns") * 2
+                    copy_row(f, f.pointer(F32, results, place), f.pointer(F32, here, row * columns), columns, finished)
+        with f.when(f.total(trace.get()).differs(0.0)):
+            f.store(f.integer(1), flag)
+
+    return part_for_all("winograd finish", [I64, I64, POINTER, POINTER, POINTER, POINTER], Winograd, write)
