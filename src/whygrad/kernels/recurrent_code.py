@@ -74,7 +74,7 @@ def _products(f: Task, rows: list[Value], panel: Value, count: Value, start: lis
     """start + the sum over k of rows[r][k] * (vector v of the panel for k), for all r and v."""
     lanes, width = host().lanes, len(start[0])
     sums = [[f.variable(value) for value in row] for row in start]
-    with f.loop(0, count, running=True) as k:
+    with f.loop(0, count) as k:
         vectors = [f.load(F32, panel, k * (width * lanes) + v * lanes, lanes) for v in range(width)]
         for row, totals in zip(rows, sums, strict=True):
             factor = f.load(F32, row, k).spread(lanes)

@@ -322,6 +322,9 @@ class Function:
         If `running`, LLVM finds registers for addresses that run along with i. To think about that takes it a third of all its
         time, and gains something only in the innermost loops of products; so elsewhere it is not told how i goes on.
         """
+        if all(isinstance(limit, int) for limit in (start, stop, step)) and len(range(start, stop, step)) == 1:
+            yield self.integer(start)
+            return
         start, stop, step = self._index(start), self._index(stop), self._index(step)
         before = self.b.block
         body = self.function.append_basic_block("body")
