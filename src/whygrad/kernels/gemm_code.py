@@ -52,17 +52,13 @@ class Tiles:
     """The tiles that are compiled: their addresses by height and width, and before them the sum of all heights."""
 
     def __init__(self) -> None:
-        self.heights = [height for height in (8, 4, 2, 1) if height <= tile_rows()]
+        self.heights = [height for height in (8, 4, 2, 1) if height <= tile_rows()]  # each is half of the one before
         self._memory = (ctypes.c_int64 * (1 + len(self.heights) * VECTORS))()
         self._load = self.load
         for kept in (self._memory, self._load):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # also after this module is gone
         binding.add_symbol("whygrad_tiles", ctypes.addressof(self._memory))
         binding.add_symbol("whygrad_load_tiles", id(self._load))
-
-    def place(self, height: int, vectors: Any) -> Any:
-        """Where the address of a tile is."""
-        return vectors + self.heights.index(height) * VECTORS
 
     def require(self, f: Function, rows: Value) -> None:
         """In the entry of a product: see to it that there are all tiles that so many rows are made up of."""
@@ -77,11 +73,11 @@ class Tiles:
             f.call("Py_DecRef", VOID, done)
 
     def load(self, heights: int) -> None:
-        for height in self.heights:
+        for turn, height in enumerate(self.heights):
             if heights & height:
                 for vectors in range(1, VECTORS + 1):
                     write = partial(_write_tile, rows=height, vectors=vectors)
-                    self._memory[self.place(height, vectors)] = address_of(f"product: tile of {height} x {vectors}", write)
+                    self._memory[turn * VECTORS + vectors] = address_of(f"product: tile of {height} x {vectors}", write)
                 self._memory[0] |= height
 
 
@@ -169,14 +165,15 @@ class _Product:
                                self.packed)
             in_c = start > 0
             with_d = has_d & (start + field["block"] >= field["depth"])
-            begin, last = rows
-            for height in tiles().heights:
-                end = begin + (last - begin) // height * height
-                with f.loop(begin, end, height) as row, f.loop(0, panels) as panel:
+            begin, last = f.variable(rows[0]), rows[1]
+            with f.loop(0, len(tiles().heights)) as turn:
+                height = f.integer(tile_rows()) >> turn
+                first = begin.get()
+                begin.add((last - first) & -height)
+                with f.loop(first, begin.get(), height) as row, f.loop(0, panels) as panel:
                     v, wide = _part(count, panels, panel)
                     skip, column = v * lanes, (left + v) * lanes
-                    tile = f.load(_TILE, f.symbol("whygrad_tiles"), tiles().place(height, wide))
-                    _call(f, tile.v,
+                    _call(f, f.load(_TILE, f.symbol("whygrad_tiles"), turn * VECTORS + wide).v,
                           f.pointer(F32, a, row * field["a_row"] + start * field["a_inner"]), field["a_row"], field["a_inner"],
                           _either(f, as_it_lies, f.pointer(F32, here, skip), f.pointer(F32, self.packed, skip * steps)),
                           f.choose(as_it_lies, field["b_inner"], wide * lanes), steps,
@@ -184,7 +181,6 @@ class _Product:
                           smaller(f, valid - (v + wide - 1) * lanes, f.integer(lanes)),
                           f.pointer(F32, field["d"], row * field["d_row"] + column), field["d_row"],
                           in_c.to(I64) + with_d.to(I64), in_c.to(I64), f.choose(panel.equals(0), field["a_row"] * height, 0))
-                begin = end
 
     def _lay_out(self, count: Value, panels: Value, steps: Value) -> None:
         """For each vector of columns: where it begins among the packed panels, and how far apart its rows are."""

@@ -113,7 +113,7 @@ class Host:
         features = binding.get_host_cpu_features()
         self.features = features.flatten()
         self.target = binding.Target.from_default_triple().create_target_machine(
-            cpu=self.cpu, features=self.features, opt=1, codemodel="large", jit=True)  # large: objects may lie anywhere
+            cpu=self.cpu, features=self.features, opt=2, codemodel="large", jit=True)  # large: objects may lie anywhere
         self.triple = binding.get_default_triple()
         self.data_layout = str(self.target.target_data)
         # float32 numbers in one register.
