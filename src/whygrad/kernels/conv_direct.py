@@ -91,11 +91,11 @@ def direct(count: int, groups: int, channels: int, filters: int, down: Axis, acr
 @lru_cache(maxsize=64)
 def compiled(together: int, vectors: int, step: int, dense: bool) -> Any:
     panels = Elsewhere(f"panels of weights {together}", Direct, lambda f: write_panels(f, together))
-    pack = packing(step)
+    pack, finish = packing(step), _finishing(dense)
 
     def write(module: Any, name: str) -> list[Stage]:
         units = Task(module, f"{name}_units", Direct)
-        _write_units(units, together, vectors, pack, dense)
+        _write_units(units, together, vectors, pack, finish)
         return [Stage(panels, "panels", "panels_alone"), Stage(units, "units", "units_alone")]
 
     return staged("convolution", f"direct convolution {together} {vectors} {step} {dense}", "ffowf", write)
@@ -157,7 +157,7 @@ def packing(step: int) -> str:
     return part_for_all(f"pack images {step}", [I64, I64, POINTER, POINTER], OfImages, write)
 
 
-def _write_units(f: Task, together: int, vectors: int, pack: str, dense: bool) -> None:
+def _write_units(f: Task, together: int, vectors: int, pack: str, finish: str) -> None:
     lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     results = f.pointer(F32, mine, f.field("results"))
@@ -186,25 +186,31 @@ def _write_units(f: Task, together: int, vectors: int, pack: str, dense: bool) -
                     at(v, vectors)
                 with f.loop(whole, covered) as v:
                     at(v, 1)
-                _write_results(f, unit, results, length, group, block, together, dense)
+                f.call(finish, VOID, f.plan, number, group, block, f.integer(together), results, f.array(RESULT))
     f.end()
 
 
-def _write_results(f: Task, unit: Unit, results: Value, length: Value, group: Value, block: Value, together: int,
-                   dense: bool) -> None:
-    """Copy rows to where they belong, without the places between and behind them."""
-    filters = f.field("filters")
-    row_step, column_step = f.fields("result_row result_column")
-    with f.loop(0, smaller(f, filters - block * together, f.integer(together))) as p, f.loop(0, unit.images) as i:
-        plane = ((unit.first_image + i) * f.field("groups") + group) * filters + block * together + p
-        target = f.pointer(F32, f.array(RESULT),
-                           plane * f.field("result_plane") + f.field("result_first") + unit.first_row * row_step)
-        source = f.pointer(F32, results, p * length + i * f.field("image_step"))
-        with f.loop(0, unit.rows) as row:
-            from_row = f.pointer(F32, source, row * f.field("row_step"))
-            to_row = f.pointer(F32, target, row * row_step)
-            if dense:
-                copy_row(f, from_row, to_row, f.field("out_columns"))
-            else:
-                with f.loop(0, f.field("out_columns")) as column:
-                    f.store(f.load(F32, from_row, column), to_row, column * column_step)
+def _finishing(dense: bool) -> str:
+    """The name of finish(plan, unit, group, block, together, results, target): rows to where they belong, without the places
+    between and behind them."""
+
+    def write(f: Part) -> None:
+        number, group, block, together, results, target = f.given
+        unit = Unit(f, number)
+        filters = f.field("filters")
+        row_step, column_step = f.fields("result_row result_column")
+        length = f.field("block") * f.field("image_step")
+        with f.loop(0, smaller(f, filters - block * together, together)) as p, f.loop(0, unit.images) as i:
+            plane = ((unit.first_image + i) * f.field("groups") + group) * filters + block * together + p
+            here = f.pointer(F32, target, plane * f.field("result_plane") + f.field("result_first") + unit.first_row * row_step)
+            source = f.pointer(F32, results, p * length + i * f.field("image_step"))
+            with f.loop(0, unit.rows) as row:
+                from_row = f.pointer(F32, source, row * f.field("row_step"))
+                to_row = f.pointer(F32, here, row * row_step)
+                if dense:
+                    copy_row(f, from_row, to_row, f.field("out_columns"))
+                else:
+                    with f.loop(0, f.field("out_columns")) as column:
+                        f.store(f.load(F32, from_row, column), to_row, column * column_step)
+
+    return part_for_all(f"finish convolution {dense}", [I64, I64, I64, I64, POINTER, POINTER], Direct, write)

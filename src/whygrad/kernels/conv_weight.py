@@ -12,11 +12,22 @@ from functools import lru_cache
 from typing import Any
 
 from whygrad.kernels.conv_direct import Planned, Unit, packing
-from whygrad.kernels.conv_plan import ALONE_WORK, Axis, ByChunks, accumulators, chunks_of, lay_out, of_images, offsets, step_of
+from whygrad.kernels.conv_plan import (
+    ALONE_WORK,
+    Axis,
+    ByChunks,
+    OfImages,
+    accumulators,
+    chunks_of,
+    lay_out,
+    of_images,
+    offsets,
+    step_of,
+)
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Elsewhere, Stage, Task, staged
+from whygrad.kernels.stages import ALONE, Elsewhere, Part, Stage, Task, part_for_all, staged
 from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, smaller, store_some
-from whygrad.kernels.values import F32, I64, VOID, Value
+from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 _whygrad_internal_ = True
 
@@ -76,24 +87,23 @@ def weight_gradient(count: int, groups: int, channels: int, filters: int, down: 
 @lru_cache(maxsize=64)
 def compiled(a: int, b: int, step: int) -> Any:
     sums = Elsewhere("sums of chunks", WeightGradient, _write_sums)
-    pack = packing(step)
+    functions = packing(step), _packing_gradients()
 
     def write(module: Any, name: str) -> list[Stage]:
         chunks = Task(module, f"{name}_chunks", WeightGradient)
-        _write_chunks(chunks, a, b, pack)
+        _write_chunks(chunks, a, b, *functions)
         return [Stage(chunks, "chunks", "chunks_alone"), Stage(sums, "sums", "sums_alone")]
 
     return staged("convolution_weight", f"weight gradient {a} {b} {step}", "ffowf", write)
 
 
-def _write_chunks(f: Task, a: int, b: int, pack: str) -> None:
+def _write_chunks(f: Task, a: int, b: int, pack: str, pack_gradients: str) -> None:
     mine = f.workspace(WORKSPACE)
     gradients = f.pointer(F32, mine, f.field("gradients"))
-    groups, channels, filters = f.fields("groups channels filters")
+    groups, channels = f.fields("groups channels")
     padded_filters, padded_products = f.fields("padded_filters padded_products")
     plane_step = f.field("plane") * f.field("stride_down") * f.field("stride_across")
     size = padded_filters * padded_products
-    length = f.field("block") * f.field("image_step")
     with f.loop(f.low, f.high) as chunk:
         sums = f.pointer(F32, f.array(WORKSPACE), chunk * groups * size)
         with f.loop(0, groups * size) as i:
@@ -105,8 +115,7 @@ def _write_chunks(f: Task, a: int, b: int, pack: str) -> None:
                 with f.loop(0, channels) as channel:
                     _clear_slack(f, unit, f.pointer(F32, mine, channel * plane_step))
                 f.call(pack, VOID, f.plan, number, group, f.array(IMAGE), mine)
-                with f.loop(0, filters) as filter_:
-                    _pack_gradient(f, unit, group * filters + filter_, f.pointer(F32, gradients, filter_ * length))
+                f.call(pack_gradients, VOID, f.plan, number, group, f.array(GRADIENT), gradients)
                 of_group = f.pointer(F32, sums, group * size)
                 with f.loop(0, padded_products, b) as k, f.loop(0, padded_filters, a) as p:
                     _add_products(f, unit, mine, gradients, of_group, p, k, a, b)
@@ -121,25 +130,31 @@ def _clear_slack(f: Task, unit: Unit, planes: Value) -> None:
         f.store(f.zeros(F32, lanes), planes, phase * f.field("plane") + unit.images * f.field("image") + j)
 
 
-def _pack_gradient(f: Task, unit: Unit, channel: Value, target: Value) -> None:
-    """Rows of one channel, `row_step` apart, with zeros between and behind them."""
-    lanes = host().lanes
-    columns, row_step, image_step = f.fields("out_columns row_step image_step")
-    all_channels = f.field("groups") * f.field("filters")
-    with f.loop(0, unit.images) as i:
-        plane = (unit.first_image + i) * all_channels + channel
-        source = f.pointer(F32, f.array(GRADIENT), (plane * f.field("out_rows") + unit.first_row) * columns)
-        here = f.pointer(F32, target, i * image_step)
-        f.store(f.zeros(F32, lanes), here, image_step - lanes)
-        # The last row is not stored beyond the image: its vectors may be fewer than the others'.
-        with f.loop(0, f.field("band_rows")) as row:
-            count = f.choose(row < unit.rows, columns, 0)
-            with f.loop(0, smaller(f, row_step, image_step - row * row_step), lanes) as j:
-                at = row * row_step + j
-                mask = lanes_within(f, j, count, lanes)
-                room = lanes_within(f, at, image_step, lanes)
-                value = load_some(f, source, f.choose(row < unit.rows, row, 0) * columns + j, mask)
-                store_some(f, value, here, at, room)
+def _packing_gradients() -> str:
+    """The name of pack(plan, unit, group, gradients, target): rows of all filters of a group, `row_step` apart, with zeros
+    between and behind them."""
+
+    def write(f: Part) -> None:
+        lanes = host().lanes
+        number, group, gradients, target = f.given
+        unit = Unit(f, number)
+        filters, columns, row_step, image_step = f.fields("filters out_columns row_step image_step")
+        with f.loop(0, filters) as filter_, f.loop(0, unit.images) as i:
+            plane = ((unit.first_image + i) * f.field("groups") + group) * filters + filter_
+            source = f.pointer(F32, gradients, (plane * f.field("out_rows") + unit.first_row) * columns)
+            here = f.pointer(F32, target, (filter_ * f.field("block") + i) * image_step)
+            f.store(f.zeros(F32, lanes), here, image_step - lanes)
+            # The last row is not stored beyond the image: its vectors may be fewer than the others'.
+            with f.loop(0, f.field("band_rows")) as row:
+                count = f.choose(row < unit.rows, columns, 0)
+                with f.loop(0, smaller(f, row_step, image_step - row * row_step), lanes) as j:
+                    at = row * row_step + j
+                    mask = lanes_within(f, j, count, lanes)
+                    room = lanes_within(f, at, image_step, lanes)
+                    value = load_some(f, source, f.choose(row < unit.rows, row, 0) * columns + j, mask)
+                    store_some(f, value, here, at, room)
+
+    return part_for_all("pack gradients", [I64, I64, POINTER, POINTER], OfImages, write)
 
 
 def _add_products(f: Task, unit: Unit, images: Value, gradients: Value, sums: Value, p: Value, k: Value, a: int, b: int) -> None:

@@ -72,8 +72,10 @@ def elementwise_function(name: str, formula: int, arguments: list[tuple[int, Any
 @cache
 def _entry() -> int:
     pool()
-    prepare = function_for_all("elementwise: prepare", _write_prepare)
-    walk = function_for_all("elementwise: walk", _write_walk)
+    sort = function_for_all("elementwise: sort axes", _write_sort)
+    bring = function_for_all("elementwise: bring", _write_bring)
+    prepare = function_for_all("elementwise: prepare", lambda module, name: _write_prepare(module, name, sort))
+    walk = function_for_all("elementwise: walk", lambda module, name: _write_walk(module, name, bring))
     return address_of("elementwise", lambda module, name: _write_entry(module, name, prepare, walk))
 
 
@@ -188,7 +190,7 @@ def _given(entry: Entry, count: Value, first: Value, n: Value, slots: Value) -> 
     return given
 
 
-def _write_prepare(module: Any, name: str) -> None:
+def _write_prepare(module: Any, name: str, sort: str) -> None:
     """prepare(words, arguments, slots, shape, strides, ndim): broadcast, and lay out the walk; 0 if it can be done.
 
     The result's shape is written, and its strides, of which the first is -1 if they are the usual ones.
@@ -247,7 +249,7 @@ def _write_prepare(module: Any, name: str) -> None:
             f.store(f.choose(expanded, 0, stride), strides, k * AXES + ndim - own + axis)
 
     arrays(take_strides)
-    _sort_axes(f, count, ndim, shape, strides, order)
+    f.call(sort, VOID, count, ndim, shape, strides, order)
 
     usual = f.variable(f.constant(1, ir.IntType(1)))
     step = f.variable(f.load(I64, words, OUT_SIZE))
@@ -299,8 +301,11 @@ def _write_prepare(module: Any, name: str) -> None:
     f.b.ret(ir.Constant(I64, 0))
 
 
-def _sort_axes(f: Function, count: Value, ndim: Value, shape: Value, strides: Value, order: Value) -> None:
-    """The axes from the slowest to the fastest: torch's way, told in backends/memory_order.py."""
+def _write_sort(module: Any, name: str) -> None:
+    """sort(count, ndim, shape, strides, order): the axes from the slowest to the fastest, torch's way, told in
+    backends/memory_order.py."""
+    f = Function(module, name, VOID, [I64, I64, POINTER, POINTER, POINTER])
+    count, ndim, shape, strides, order = f.arguments
     with f.loop(0, ndim) as axis:
         f.store(axis, order, axis)
     with f.loop(1, ndim) as turn:
@@ -319,9 +324,10 @@ def _sort_axes(f: Function, count: Value, ndim: Value, shape: Value, strides: Va
                 f.store(outer, order, other)
                 f.store(inner, order, place.get())
                 place.set(other)
+    f.b.ret_void()
 
 
-def _write_walk(module: Any, name: str) -> None:
+def _write_walk(module: Any, name: str, bring: str) -> None:
     """walk(slots, low, high): the elements from low to high, in the order of the result, row by row."""
     f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
@@ -369,14 +375,11 @@ def _write_walk(module: Any, name: str) -> None:
                 buffer = f.pointer(I8, buffers, k * BUFFER)
                 f.store(buffer, mine, k)
                 f.store(how.equals(ONE).to(I64) - 1, mine, k + STEPS)
-                with f.when(how.equals(ONE) & start.as_integer().differs(f.load(I64, filled, k))):
+                with f.when(how.equals(COPY) | start.as_integer().differs(f.load(I64, filled, k))):
                     f.store(start, filled, k)
-                    _by_size(f, size, lambda kind, s, b: fill(f, f.load(kind, s), b), start, buffer)
-                with f.when(how.equals(COPY)):
                     step, jump = stride(k, 0), f.choose(outer.equals(1), 0, stride(k, 1))
-                    source = f.pointer(I8, start, column * step + turns * jump)
-                    _by_size(f, size, lambda kind, *a: _gather(f, kind, *a), source, step, jump - step * length, length, column,
-                             buffer, n)
+                    f.call(bring, VOID, how, size, f.pointer(I8, start, column * step + turns * jump), step, jump - step * length,
+                           length, column, buffer, n)
         f.store(f.pointer(I8, f.load(POINTER, places, OUT), here.get() * f.load(I64, slots, OUT + SIZES)), mine, OUT)
         f.b.call(formula, [mine.v, ir.Constant(I64, 0), n.v])
         done.add(n)
@@ -396,11 +399,18 @@ def _write_walk(module: Any, name: str) -> None:
     f.b.ret_void()
 
 
-def _by_size(f: Function, size: Value, body: Callable[..., None], *arguments: Any) -> None:
-    """`body(kind, ...)` for the integer that has so many bytes."""
+def _write_bring(module: Any, name: str) -> None:
+    """bring(how, size, source, step, back, length, column, buffer, n): one number of so many bytes, again and again, or
+    scattered ones."""
+    f = Function(module, name, VOID, [I64, I64, POINTER, I64, I64, I64, I64, POINTER, I64])
+    how, size, source, step, back, length, column, buffer, n = f.arguments
     for bytes_, kind in ((1, I8), (2, I16), (4, I32), (8, I64)):
-        with f.when(size.equals(bytes_)):
-            body(kind, *arguments)
+        with f.when(size.equals(bytes_)), f.b.if_else(how.equals(ONE).v) as (one, scattered):
+            with one:
+                fill(f, f.load(kind, source), buffer)
+            with scattered:
+                _gather(f, kind, source, step, back, length, column, buffer, n)
+    f.b.ret_void()
 
 
 def fill(f: Function, value: Value, piece: Value) -> None:
