@@ -49,6 +49,7 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks.examples
 	$(BIN)/python -m benchmarks.recording
 	$(BIN)/python -m benchmarks.checkpointing
+	$(BIN)/python -m benchmarks.compiling
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
