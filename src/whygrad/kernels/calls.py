@@ -185,8 +185,12 @@ class Entry:
         self._count(0)
         self.f.b.ret(result.v)
 
-    def give_all(self, results: Value, count: Value) -> None:
-        """The only one of these objects, or a tuple of them."""
+    def give_all(self, results: list[Value]) -> None:
+        """One result as it is, several as a tuple, which takes the references to them."""
+        self.give_those(self.slots(results), self.f.integer(len(results)))
+
+    def give_those(self, results: Value, count: Value) -> None:
+        """The same, if they lie in memory."""
         f = self.f
         with f.when(count.equals(1)):
             self.give(f.load(POINTER, results))
@@ -194,7 +198,7 @@ class Entry:
         with f.b.if_then(self.is_null(together).v, likely=False):
             f.b.ret(NULL)
         with f.loop(0, count) as i:
-            f.call("PyTuple_SetItem", I32, together, i, f.load(POINTER, results, i))  # which takes our reference
+            f.call("PyTuple_SetItem", I32, together, i, f.load(POINTER, results, i))
         self.give(together)
 
 

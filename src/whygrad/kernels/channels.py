@@ -134,4 +134,4 @@ def _write_entry(module: Any, name: str) -> None:
     for place, value in enumerate((batch, channels, n // (batch * channels))):
         f.store(value, slots, count + results + place)
     entry.run(entry.word(TASK, POINTER), slots, channels, f.choose(n < ALONE_BELOW, channels + 1, f.integer(2)), 1)
-    entry.give_all(made, results)
+    entry.give_those(made, results)

@@ -184,7 +184,7 @@ def _write_entry(module: Any, name: str) -> None:
     f.store(columns, slots, count + results)
     # Threads share rows, and how many of them are worth it depends on their length.
     entry.run(entry.word(TASK, POINTER), slots, rows, (columns + (ALONE_BELOW - 1)) // columns, 1)
-    entry.give_all(made, results)
+    entry.give_those(made, results)
 
 
 def new_results(entry: Entry, like: Array, length: Value, slots: Value) -> Value:
