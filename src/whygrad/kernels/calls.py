@@ -169,8 +169,10 @@ class Entry:
         return place
 
     def run(self, task: Any, slots: Value, n: Value, alone_below: int | Value, grain: int) -> None:
-        """Do range(n), with all threads and without Python's lock if it is much. `task`: a function, or its address."""
+        """Do range(n), with all threads and without Python's lock if it is much. `task`: a function, its name, or its address."""
         f = self.f
+        if isinstance(task, str):
+            task = ir.Function(f.module, TASK.pointee, task)
         address = task if isinstance(task, Value) else Value(f, f.b.bitcast(task, POINTER))
         with f.b.if_else((n < n.like(alone_below)).v) as (little, much):
             with little:

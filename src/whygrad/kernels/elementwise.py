@@ -156,7 +156,7 @@ def _write_entry(module: Any, name: str, prepare: str, walk: str) -> None:
                                 Value(f, f.b.select(usual.v, NULL, strides.v)))
     f.store(data_of(f, broadcast), slots, OUT)
     f.store(formula, slots, RUN)
-    entry.run(ir.Function(module, TASK.pointee, walk), slots, n, alone_below, FILLED)
+    entry.run(walk, slots, n, alone_below, FILLED)
     entry.give(broadcast)
 
 

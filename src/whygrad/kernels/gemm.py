@@ -19,7 +19,7 @@ from whygrad.kernels.code import address_of
 from whygrad.kernels.gemm_code import AXIS_FIELDS, DEPTH, FIELDS, MOST_AXES, VECTORS, tile_rows, tiles, vectors_of
 from whygrad.kernels.pool import PIECES_PER_THREAD, THREADS, pool
 from whygrad.kernels.reduce import column_sums
-from whygrad.kernels.values import I32, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.values import I32, I64, POINTER, Function, Value
 
 _whygrad_internal_ = True
 
@@ -132,8 +132,7 @@ def _write(module: Any, name: str, form: Form) -> None:
     for i, field in enumerate(FIELDS):
         f.store(values[field], slots, i)
     units = matrices * column_groups * row_groups
-    run = ir.Function(module, ir.FunctionType(VOID, [POINTER, I64, I64]), gemm_code.task())
-    entry.run(run, slots, units, f.choose(alone, units + 1, 0), 1)
+    entry.run(gemm_code.task(), slots, units, f.choose(alone, units + 1, 0), 1)
     entry.give(out)
 
 

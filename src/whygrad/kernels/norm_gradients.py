@@ -11,7 +11,7 @@ from typing import Any
 from numpy import ascontiguousarray
 
 from whygrad.kernels.calls import Entry, data_of, python_function
-from whygrad.kernels.code import address_of
+from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
 from whygrad.kernels.normalize import trailing, write_input_gradient
 from whygrad.kernels.pool import pool
@@ -32,7 +32,10 @@ def layer_norm_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def declined(*args: Any) -> None:
         return None
 
-    kernel = python_function("layer_norm_backward", address_of("layer_norm_backward", _write), (declined, declined))
+    tasks = (function_for_all("layer_norm_backward: rows", _write_rows),
+             function_for_all("layer_norm_backward: columns", _write_columns))
+    address = address_of("layer_norm_backward", lambda module, name: _write(module, name, *tasks))
+    kernel = python_function("layer_norm_backward", address, (declined, declined))
 
     def run(g: Any, x: Any, weight: Any, *, axis: Any, eps: float) -> Any:
         columns = trailing(x, axis)
@@ -42,8 +45,7 @@ def layer_norm_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _write(module: Any, name: str) -> None:
-    by_row, by_column = _write_rows(module, f"{name}_rows"), _write_columns(module, f"{name}_columns")
+def _write(module: Any, name: str, by_row: str, by_column: str) -> None:
     entry = Entry(module, name, 5)
     f = entry.f
     g, x, weight = (entry.array(entry.argument(i), "f4") for i in range(3))
@@ -64,9 +66,9 @@ def _write(module: Any, name: str) -> None:
     entry.give_all(made)
 
 
-def _write_rows(module: Any, name: str) -> Any:
+def _write_rows(module: Any, name: str) -> None:
     """task(slots, low, high): the rows from low to high of the input's gradient, and what is known of each."""
-    f = Function(module, name, VOID, [POINTER, I64, I64], internal=True)
+    f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
     weight, means, scales = (f.load(POINTER, slots, i) for i in (WEIGHT, MEANS, SCALES))
     eps, columns = f.load(F64, slots, EPS).to(F32), f.load(I64, slots, COLUMNS)
@@ -76,12 +78,11 @@ def _write_rows(module: Any, name: str) -> Any:
         f.store(mean, means, i)
         f.store(scale, scales, i)
     f.b.ret_void()
-    return f.function
 
 
-def _write_columns(module: Any, name: str) -> Any:
+def _write_columns(module: Any, name: str) -> None:
     """task(slots, low, high): the strips of columns from low to high of the gradients of weight and bias."""
-    f = Function(module, name, VOID, [POINTER, I64, I64], internal=True)
+    f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
     lanes = host().lanes
     g, x, means, scales = (f.load(POINTER, slots, i) for i in (G, X, MEANS, SCALES))
@@ -118,4 +119,3 @@ def _write_columns(module: Any, name: str) -> Any:
             add_up(j, [lanes])
         f.rest(vectors, last, lanes, lambda j, width: add_up(j, [width]))
     f.b.ret_void()
-    return f.function
