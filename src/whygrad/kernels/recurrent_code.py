@@ -17,9 +17,9 @@ from llvmlite import ir
 
 from whygrad.kernels.cells import CELLS
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import Plan, Stage, Task, staged
+from whygrad.kernels.stages import Elsewhere, OfPlan, Part, Plan, Stage, Task, part_for_all, staged
 from whygrad.kernels.tiles import lanes_within, load_some, smaller, store_some, transposed
-from whygrad.kernels.values import F32, POINTER, Value
+from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 _whygrad_internal_ = True
 
@@ -51,7 +51,7 @@ def panel_blocks(blocks: int, gates: int) -> int:
 class Vectors:
     """Reads and writes vectors of `size` numbers; of the last one, if it is `ragged`, only what there is."""
 
-    def __init__(self, f: Task, ragged: bool) -> None:
+    def __init__(self, f: OfPlan, ragged: bool) -> None:
         self.f = f
         self.size = f.field("size")
         self.ragged = ragged
@@ -114,11 +114,13 @@ def forward(cell: str, blocks: int, ragged: bool, biased: bool) -> Callable[...,
     `blocks` is the number of a panel's vectors for each gate.
     """
 
+    gates = CELLS[cell].gates
+    pack = Elsewhere(f"recurrent panels {gates} {blocks}", StepsPlan, lambda f: _write_panels(f, gates, blocks))
+    finish = _finishing(cell, blocks, ragged)
+
     def write(module: Any, name: str) -> list[Stage]:
-        pack = Task(module, f"{name}_pack", StepsPlan)
-        _write_panels(pack, CELLS[cell].gates, blocks)
         steps = Task(module, f"{name}_steps", StepsPlan)
-        _write_forward(steps, cell, blocks, ragged, biased)
+        _write_forward(steps, cell, blocks, ragged, biased, finish)
         return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
 
     return staged("recurrent_layer", f"recurrent {cell} {blocks} {ragged} {biased}", "ffowffff", write)
@@ -153,13 +155,36 @@ def _all(f: Task, yes: bool) -> Value:
     return f.constant(yes, ir.IntType(1), host().lanes)
 
 
-def _write_forward(f: Task, name: str, blocks: int, ragged: bool, biased: bool) -> None:
+def _finishing(name: str, blocks: int, ragged: bool) -> str:
+    """The name of finish(plan, row, rows, panel, sums, pre, before, after, activations, outputs): some sequences' cells."""
+    cell, lanes = CELLS[name], host().lanes
+
+    def write(f: Part) -> None:
+        first, rows, number, sums, pre, before, after, activations, outputs = f.given
+        size, vectors = f.field("size"), Vectors(f, ragged)
+        with f.loop(0, rows) as r, f.loop(0, blocks) as block:
+            row, j = first + r, (number * blocks + block) * lanes
+            place = (r * blocks + block) * (cell.gates * lanes)
+            totals = [f.load(F32, sums, place + gate * lanes, lanes) for gate in range(cell.gates)]
+            of_input = vectors.load(pre, (row * cell.gates + cell.gates - 1) * size, j)
+            states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
+            made = cell.forward(f, totals, of_input, states)
+            for i, value in enumerate(made.activations):
+                vectors.store(value, activations, (row * cell.activations + i) * size, j)
+            for i, value in enumerate(made.state):
+                vectors.store(value, after, (row * cell.states + i) * size, j)
+            vectors.store(made.state[0], outputs, row * size, j)
+
+    return part_for_all(f"recurrent finish {name} {blocks} {ragged}", [I64, I64, I64, *[POINTER] * 6], StepsPlan, write)
+
+
+def _write_forward(f: Task, name: str, blocks: int, ragged: bool, biased: bool, finish: str) -> None:
     cell, lanes = CELLS[name], host().lanes
     gates, width = cell.gates, cell.gates * blocks
     size, batch, panels = f.fields("size batch panels")
     vectors = Vectors(f, ragged)
     height = _rounded(f, size)
-    scratch = _scratch(f, heights()[0] * width * lanes)
+    scratch, bias = _scratch(f, heights()[0] * width * lanes), f.array(BIAS)
 
     def visit(first: Value, count: Value, step: Value, walked: Value) -> None:
         before = f.pointer(F32, f.array(BEFORES), (step * batch + first) * (cell.states * size))
@@ -172,30 +197,18 @@ def _write_forward(f: Task, name: str, blocks: int, ragged: bool, biased: bool) 
         with f.loop(0, panels) as number:
             panel = f.pointer(F32, f.array(WORKSPACE), number * height * (width * lanes))
 
+            columns = [((number * blocks + block) * lanes, gate) for block in range(blocks) for gate in range(gates)]
+            zeros = f.zeros(F32, lanes)
+            biases = [vectors.load(bias, size * gate, j) if biased else zeros for j, gate in columns]
+
             def tile(row: Value, rows: int) -> None:
-                start = [[begin(row + r, block, gate) for block in range(blocks) for gate in range(gates)] for r in range(rows)]
+                start = [[value + vectors.load(pre, ((row + r) * gates + gate) * size, j) if gate < cell.added else value
+                          for value, (j, gate) in zip(biases, columns, strict=True)] for r in range(rows)]
                 states = [f.pointer(F32, before, (row + r) * (cell.states * size)) for r in range(rows)]
                 for i, totals in enumerate(_products(f, states, panel, size, start)):
                     for v, total in enumerate(totals):
                         f.store(total, scratch, (i * width + v) * lanes)
-                with f.loop(0, rows) as r, f.loop(0, blocks) as block:
-                    finish(row + r, (number * blocks + block) * lanes, (r * blocks + block) * (gates * lanes))
-
-            def begin(row: Value, block: int, gate: int) -> Value:
-                j = (number * blocks + block) * lanes
-                value = vectors.load(f.array(BIAS), size * gate, j) if biased else f.zeros(F32, lanes)
-                return value + vectors.load(pre, (row * gates + gate) * size, j) if gate < cell.added else value
-
-            def finish(row: Value, j: Value, sums: Value) -> None:
-                totals = [f.load(F32, scratch, sums + gate * lanes, lanes) for gate in range(gates)]
-                of_input = vectors.load(pre, (row * gates + gates - 1) * size, j)
-                states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
-                made = cell.forward(f, totals, of_input, states)
-                for i, value in enumerate(made.activations):
-                    vectors.store(value, activations, (row * cell.activations + i) * size, j)
-                for i, value in enumerate(made.state):
-                    vectors.store(value, after, (row * cell.states + i) * size, j)
-                vectors.store(made.state[0], outputs, row * size, j)
+                f.call(finish, VOID, f.plan, row, f.integer(rows), number, scratch, pre, before, after, activations, outputs)
 
             _in_tiles(f, count, tile)
 
@@ -220,11 +233,14 @@ def backward(cell: str, blocks: int, ragged: bool) -> Callable[..., Any]:
     same as `g_linear`. `blocks` is the number of a panel's vectors.
     """
 
+    gates = CELLS[cell].gates
+    pack = Elsewhere(f"recurrent column panels {gates} {blocks} {ragged}", StepsPlan,
+                     lambda f: _write_column_panels(f, gates, blocks, ragged))
+    cells = _cells_back(cell, ragged)
+
     def write(module: Any, name: str) -> list[Stage]:
-        pack = Task(module, f"{name}_pack", StepsPlan)
-        _write_column_panels(pack, CELLS[cell].gates, blocks, ragged)
         steps = Task(module, f"{name}_steps", StepsPlan)
-        _write_backward(steps, cell, blocks, ragged)
+        _write_backward(steps, cell, blocks, ragged, cells)
         return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
 
     return staged("recurrent_layer_backward", f"recurrent back {cell} {blocks} {ragged}", "ffffwoff", write)
@@ -244,7 +260,32 @@ def _write_column_panels(f: Task, gates: int, blocks: int, ragged: bool) -> None
     f.end()
 
 
-def _write_backward(f: Task, name: str, blocks: int, ragged: bool) -> None:
+def _cells_back(name: str, ragged: bool) -> str:
+    """The name of back(plan, rows, g_outputs, g_state, activations, before, g_linear, g_pre): the gradients of cells."""
+    cell, lanes = CELLS[name], host().lanes
+
+    def write(f: Part) -> None:
+        count, g_outputs, g_state, activations, before, g_linear, g_pre = f.given
+        size, vectors = f.field("size"), Vectors(f, ragged)
+        with f.loop(0, count) as row, f.loop(0, size, lanes) as j:
+            g = [vectors.load(g_state, (row * cell.states + i) * size, j) for i in range(cell.states)]
+            g[0] = g[0] + vectors.load(g_outputs, row * size, j)
+            kept = [vectors.load(activations, (row * cell.activations + i) * size, j) for i in range(cell.activations)]
+            states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
+            made = cell.backward(f, g, kept, states)
+            for gate, value in enumerate(made.linear):
+                vectors.store(value, g_linear, (row * cell.gates + gate) * size, j)
+            if made.new is not None:
+                for gate, value in enumerate([*made.linear[:-1], made.new]):
+                    vectors.store(value, g_pre, (row * cell.gates + gate) * size, j)
+            if made.memory is not None:
+                vectors.store(made.memory, g_state, (row * cell.states + 1) * size, j)
+            vectors.store(f.zeros(F32, lanes) if made.carried is None else made.carried, g_state, row * cell.states * size, j)
+
+    return part_for_all(f"recurrent cells back {name} {ragged}", [I64, *[POINTER] * 6], StepsPlan, write)
+
+
+def _write_backward(f: Task, name: str, blocks: int, ragged: bool, cells: str) -> None:
     cell, lanes = CELLS[name], host().lanes
     gates = cell.gates
     size, batch, panels = f.fields("size batch panels")
@@ -258,25 +299,7 @@ def _write_backward(f: Task, name: str, blocks: int, ragged: bool) -> None:
         activations = of_step(B_ACTIVATIONS, cell.activations)
         g_state = f.pointer(F32, f.array(G_STATE), first * (cell.states * size))
 
-        def at(row: Value, j: Value) -> Any:
-            g = [vectors.load(g_state, (row * cell.states + i) * size, j) for i in range(cell.states)]
-            g[0] = g[0] + vectors.load(g_outputs, row * size, j)
-            kept = [vectors.load(activations, (row * cell.activations + i) * size, j) for i in range(cell.activations)]
-            states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
-            return cell.backward(f, g, kept, states)
-
-        with f.loop(0, count) as row, f.loop(0, size, lanes) as j:
-            made = at(row, j)
-            for gate, value in enumerate(made.linear):
-                vectors.store(value, g_linear, (row * gates + gate) * size, j)
-            if made.new is not None:
-                g_pre = of_step(G_PRE, gates)
-                for gate, value in enumerate([*made.linear[:-1], made.new]):
-                    vectors.store(value, g_pre, (row * gates + gate) * size, j)
-            if made.memory is not None:
-                vectors.store(made.memory, g_state, (row * cell.states + 1) * size, j)
-            vectors.store(f.zeros(F32, lanes) if made.carried is None else made.carried, g_state, row * cell.states * size, j)
-
+        f.call(cells, VOID, f.plan, count, g_outputs, g_state, activations, before, g_linear, of_step(G_PRE, gates))
         with f.loop(0, panels) as number:
             panel = f.pointer(F32, f.array(B_WORKSPACE), number * size * (gates * blocks * lanes))
 
