@@ -75,7 +75,8 @@ def _products(f: Task, rows: list[Value], panel: Value, count: Value, start: lis
     lanes, width = host().lanes, len(start[0])
     sums = [[f.variable(value) for value in row] for row in start]
     with f.loop(0, count) as k:
-        vectors = [f.load(F32, panel, k * (width * lanes) + v * lanes, lanes) for v in range(width)]
+        here = f.pointer(F32, panel, k * (width * lanes))
+        vectors = [f.load(F32, here, v * lanes, lanes) for v in range(width)]
         for row, totals in zip(rows, sums, strict=True):
             factor = f.load(F32, row, k).spread(lanes)
             for vector, total in zip(vectors, totals, strict=True):
@@ -202,8 +203,9 @@ def _write_forward(f: Task, name: str, blocks: int, ragged: bool, biased: bool, 
             biases = [vectors.load(bias, size * gate, j) if biased else zeros for j, gate in columns]
 
             def tile(row: Value, rows: int) -> None:
-                start = [[value + vectors.load(pre, ((row + r) * gates + gate) * size, j) if gate < cell.added else value
-                          for value, (j, gate) in zip(biases, columns, strict=True)] for r in range(rows)]
+                inputs = [f.pointer(F32, pre, (row + r) * (gates * size)) for r in range(rows)]
+                start = [[value + vectors.load(base, size * gate, j) if gate < cell.added else value
+                          for value, (j, gate) in zip(biases, columns, strict=True)] for base in inputs]
                 states = [f.pointer(F32, before, (row + r) * (cell.states * size)) for r in range(rows)]
                 for i, totals in enumerate(_products(f, states, panel, size, start)):
                     for v, total in enumerate(totals):
@@ -304,14 +306,14 @@ def _write_backward(f: Task, name: str, blocks: int, ragged: bool, cells: str) -
             panel = f.pointer(F32, f.array(B_WORKSPACE), number * size * (gates * blocks * lanes))
 
             def tile(row: Value, rows: int) -> None:
-                places = [(row + r) * cell.states * size for r in range(rows)]
+                carried = [f.pointer(F32, g_state, (row + r) * cell.states * size) for r in range(rows)]
                 columns = [(number * blocks + block) * lanes for block in range(blocks)]
-                start = [[vectors.load(g_state, place, j) for j in columns] for place in places]
+                start = [[vectors.load(base, f.integer(0), j) for j in columns] for base in carried]
                 gradients = [f.pointer(F32, g_linear, (row + r) * (gates * size)) for r in range(rows)]
                 sums = _products(f, gradients, panel, size * gates, start)
-                for place, totals in zip(places, sums, strict=True):
+                for base, totals in zip(carried, sums, strict=True):
                     for j, total in zip(columns, totals, strict=True):
-                        vectors.store(total, g_state, place, j)
+                        vectors.store(total, base, f.integer(0), j)
 
             _in_tiles(f, count, tile)
 
