@@ -1,25 +1,29 @@
-"""Sums and means of large arrays: of all elements, over the last axes, over the first ones, or over all but the channels."""
+"""Sums and means: of all elements, over the last axes, over the first ones, or over all but the channels."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from whygrad.kernels.channels import Channel, channel_kernel
 from whygrad.kernels.columns import column_kernel
+from whygrad.kernels.pointwise import compile_formula, inputs
 from whygrad.kernels.rowwise import Row, row_kernel
+from whygrad.kernels.trace import Symbol, vocabulary
 from whygrad.kernels.values import F32, Value
 
 _whygrad_internal_ = True
 
 FLOAT32 = np.dtype(np.float32)
-# All elements are added up in pieces of so many; the pieces' sums then one after the other, in float64.
-PIECE = 4096
-# Smaller sums are left to NumPy, which has less to ask first.
-WORTH_IT = 8192
+
+
+def total(name: str, formula: Callable[[Any], Symbol], fallback: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a float32 array that gives the sum, or mean, of a formula over all elements."""
+    return compile_formula(name, formula(*inputs("a")), "a", (fallback, fallback))
 
 
 class Sums:
@@ -39,41 +43,46 @@ class Sums:
         self.rows = row_kernel("sum", "x", "r", body, lambda *args: None)
         self.columns = column_kernel("sum", "x", term, lambda *args: None)
         self.channels = channel_kernel("sum", "x", "c", of_channel, lambda *args: None)
+        self.all = total("sum_all", vocabulary.sum, lambda *args: None)
 
     def __call__(self, x: Any, axis: Any, keepdims: bool) -> Any:
-        if x.dtype is not FLOAT32 or x.size < WORTH_IT or not x.flags.c_contiguous:
+        if x.dtype is not FLOAT32:
             return None
-        if axis == ():
-            return None  # nothing to sum over
-        if axis is None or len(axis) == x.ndim:
-            total = np.float32(self._all(x.reshape(-1)))
-            return np.full((1,) * x.ndim, total) if keepdims else total
-        shape = tuple([1 if i in axis else n for i, n in enumerate(x.shape)]) if keepdims else \
-            tuple([n for i, n in enumerate(x.shape) if i not in axis])
-        count = len(axis)
-        if axis == tuple(range(x.ndim - count, x.ndim)):
-            found = self.rows(x, math.prod(x.shape[-count:]))
-        elif axis == tuple(range(count)):
-            found = self.columns(x, math.prod(x.shape[count:]))
-        elif axis == (0, *range(2, x.ndim)):  # the gradient of a convolution's bias
-            found = self.channels(x)
-        else:
+        kernel, columns, shape = _plan(x.shape, axis, keepdims)
+        if kernel == "":
             return None
-        return found if found is None or found.shape == shape else found.reshape(shape)  # a view would be copied later
-
-    def _all(self, flat: Any) -> Any:
-        whole = len(flat) // PIECE * PIECE
-        pieces = self.rows(flat[:whole], PIECE)
-        return np.add.reduce(pieces, dtype=np.float64) + np.add.reduce(flat[whole:])
+        found = getattr(self, kernel)(x, *columns)
+        return found if found is None or shape is None else found.reshape(shape)
 
 
-_sums: list[Sums] = []
+@lru_cache(1024)
+def _plan(shape: tuple[int, ...], axis: tuple[int, ...] | None, keepdims: bool) -> tuple[str, tuple[int, ...], Any]:
+    """Which kernel sums an array of this shape ("" if none does), what it takes for a row, and the result's shape if it has
+    to be given one: a view would be copied later."""
+    ndim = len(shape)
+    axis = tuple(range(ndim)) if axis is None else axis
+    count = len(axis)
+    columns: tuple[int, ...] = ()
+    result = tuple([1 if i in axis else n for i, n in enumerate(shape) if keepdims or i not in axis])
+    if axis == tuple(range(ndim)):
+        return "all", (), result or None
+    if not axis:
+        return "", (), None
+    if axis == tuple(range(ndim - count, ndim)):
+        kernel, columns, made = "rows", (math.prod(shape[-count:]),), math.prod(shape[:-count])
+    elif axis == tuple(range(count)):
+        made = math.prod(shape[count:])
+        kernel, columns = "columns", (made,)
+    elif axis == (0, *range(2, ndim)):  # the gradient of a convolution's bias
+        kernel, made = "channels", shape[1]
+    else:
+        return "", (), None
+    return kernel, columns, None if result == (made,) else result
 
 
+@cache
 def _kernels() -> Sums:
-    if not _sums:
-        _sums.append(Sums())
-    return _sums[0]
+    return Sums()
 
 
 def column_sums() -> Callable[..., Any]:
@@ -85,7 +94,7 @@ def sum(numpy: Callable[..., Any]) -> Callable[..., Any]:
     sums = _kernels()
 
     def run(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-        found = sums(x, axis, keepdims) if x.size >= WORTH_IT else None
+        found = sums(x, axis, keepdims)
         return numpy(x, axis=axis, keepdims=keepdims) if found is None else found
 
     return run
@@ -95,24 +104,36 @@ def mean(numpy: Callable[..., Any]) -> Callable[..., Any]:
     sums = _kernels()
 
     def run(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-        found = sums(x, axis, keepdims) if x.size >= WORTH_IT else None
-        return numpy(x, axis=axis, keepdims=keepdims) if found is None else found / np.float32(x.size / max(np.size(found), 1))
+        found = sums(x, axis, keepdims)
+        if found is None or not x.size:
+            return numpy(x, axis=axis, keepdims=keepdims)
+        return found / np.float32(x.size / found.size)
 
     return run
 
 
-sum_all, mean_all = sum, mean
+def sum_all(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    return total("sum_all", vocabulary.sum, numpy)
+
+
+def mean_all(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    return total("mean_all", vocabulary.mean, numpy)
 
 
 def sum_to(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    """A gradient brought back to the shape of what was broadcast: over leading axes."""
+    """A gradient brought back to the shape of what was broadcast."""
     sums = _kernels()
 
     def run(x: Any, *, shape: tuple[int, ...]) -> Any:
-        if x.size >= WORTH_IT and x.ndim > len(shape) and x.shape[x.ndim - len(shape):] == shape:
-            found = sums(x, tuple(range(x.ndim - len(shape))), False)
-            if found is not None:
-                return found
-        return numpy(x, shape=shape)
+        found = sums(x, _broadcast_axes(x.shape, shape), False)
+        if found is None:
+            return numpy(x, shape=shape)
+        return found if found.shape == shape else found.reshape(shape)
 
     return run
+
+
+@lru_cache(1024)
+def _broadcast_axes(shape: tuple[int, ...], before: tuple[int, ...]) -> tuple[int, ...]:
+    extra = len(shape) - len(before)
+    return tuple([i for i, n in enumerate(shape) if i < extra or before[i - extra] != n])
