@@ -172,7 +172,7 @@ class Entry:
         """Do range(n), with all threads and without Python's lock if it is much. `task`: a function, its name, or its address."""
         f = self.f
         if isinstance(task, str):
-            task = ir.Function(f.module, TASK.pointee, task)
+            task = f.module.globals.get(task) or ir.Function(f.module, TASK.pointee, task)
         address = task if isinstance(task, Value) else Value(f, f.b.bitcast(task, POINTER))
         with f.b.if_else((n < n.like(alone_below)).v) as (little, much):
             with little:

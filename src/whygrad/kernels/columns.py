@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.kernels.calls import Entry, data_of, python_function
-from whygrad.kernels.code import address_of
+from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host as machine
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value, Variable
@@ -32,13 +32,21 @@ def column_kernel(name: str, kinds: str, term: Term, fallback: Callable[..., Any
     argument is its start and `place` counts from there.
     """
     pool()
-    address = address_of(f"columns {name} {kinds}", lambda module, symbol: _write(module, symbol, kinds, term))
+    def task(name: str, count: int, term: Term) -> str:
+        return function_for_all(f"parts of columns {name}", lambda module, symbol: _write_task(module, symbol, count, term))
+
+    join = task("themselves", 1, themselves)
+    parts = join if term is themselves else task(f"{name} {kinds}", len(kinds), term)
+    address = address_of(f"columns {name} {kinds}", lambda module, symbol: _write(module, symbol, kinds, parts, join))
     return python_function(name, address, (fallback, fallback))
 
 
-def _write(module: Any, name: str, kinds: str, term: Term) -> None:
-    task = _write_task(module, f"{name}_task", len(kinds), term)
-    join = _write_task(module, f"{name}_join", 1, lambda f, arguments, row, place, width: f.load(F32, arguments[0], place, width))
+def themselves(f: Function, arguments: list[Value], row: Value, place: Value, width: int) -> Value:
+    """The term of a plain sum."""
+    return f.load(F32, arguments[0], place, width)
+
+
+def _write(module: Any, name: str, kinds: str, task: str, join: str) -> None:
     entry = Entry(module, name, len(kinds) + 1)
     f = entry.f
     columns = entry.number(entry.argument(len(kinds))).to(I64)
@@ -54,7 +62,7 @@ def _write(module: Any, name: str, kinds: str, term: Term) -> None:
         else:
             entry.require_shape(array.size().equals(rows))
 
-    def run(task: Any, data: list[Value], out: Value, rows: Value, height: Value, parts: Value) -> None:
+    def run(task: str, data: list[Value], out: Value, rows: Value, height: Value, parts: Value) -> None:
         across = (columns + (WIDTH - 1)) // WIDTH
         tasks = parts * across
         alone_below = f.choose(rows * columns < ALONE_BELOW, tasks + 1, f.integer(0))
@@ -74,10 +82,10 @@ def _write(module: Any, name: str, kinds: str, term: Term) -> None:
     entry.give(made)
 
 
-def _write_task(module: Any, name: str, count: int, term: Term) -> Any:
+def _write_task(module: Any, name: str, count: int, term: Term) -> None:
     """task(slots, low, high): those parts. There are `across` beside each other, of `height` rows; each line of them is a row
     of the result."""
-    f = Function(module, name, VOID, [POINTER, I64, I64], internal=True)
+    f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
     arguments = [f.load(POINTER, slots, i) for i in range(count)]
     out = f.load(POINTER, slots, count)
@@ -117,4 +125,3 @@ def _write_task(module: Any, name: str, count: int, term: Term) -> Any:
             left = reached
         f.rest(left, right, lanes, lambda j, width: strip(j, width, 1))
     f.b.ret_void()
-    return f.function

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from whygrad.kernels.channels import Channel, channel_kernel
-from whygrad.kernels.columns import column_kernel
+from whygrad.kernels.columns import column_kernel, themselves
 from whygrad.kernels.pointwise import compile_formula, inputs
 from whygrad.kernels.rowwise import Row, row_kernel
 from whygrad.kernels.trace import Symbol, vocabulary
-from whygrad.kernels.values import F32, Value
 
 _whygrad_internal_ = True
 
@@ -34,14 +33,11 @@ class Sums:
             (x,), (place,) = row.arguments, row.results
             row.f.store(row.sum(lambda j, w: row.load(x, j, w)), place)
 
-        def term(f: Any, arguments: list[Value], row: Value, place: Value, width: int) -> Value:
-            return f.load(F32, arguments[0], place, width)
-
         def of_channel(channel: Channel) -> None:
             channel.f.store(channel.sum(lambda j, w: channel.load(channel.arguments[0], j, w)), channel.results[0])
 
         self.rows = row_kernel("sum", "x", "r", body, lambda *args: None)
-        self.columns = column_kernel("sum", "x", term, lambda *args: None)
+        self.columns = column_kernel("sum", "x", themselves, lambda *args: None)
         self.channels = channel_kernel("sum", "x", "c", of_channel, lambda *args: None)
         self.all = total("sum_all", vocabulary.sum, lambda *args: None)
 
