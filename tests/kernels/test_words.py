@@ -73,6 +73,9 @@ CALLS = {
     "sum": [((normal(200, 90),), {"axis": axis, "keepdims": keep})
             for axis in (None, (0,), (1,), (0, 1)) for keep in (False, True)]
     + [((normal(40, 30, 20),), {"axis": axis}) for axis in ((0, 2), (1, 2), (0, 1), (2,))] + [((normal(3, 4),), {"axis": (1,)})],
+    **{name: [((x,), {"axis": axis, "keepdims": keep}) for x in (normal(200, 90), odd_rows(100, 90)) for keep in (False, True)
+              for axis in (None, (0,), (1,), (0, 1))] + [((normal(40, 30, 20),), {"axis": axis}) for axis in ((0, 2), (1, 2), (0, 1))]
+       for name in ("prod", "amax", "amin", "max", "min")},
     "mean": [((normal(200, 90),), {"axis": axis}) for axis in (None, (0,), (1,))],
     "sum_all": [((normal(200, 91),), {})],
     "mean_all": [((normal(200, 91),), {})],

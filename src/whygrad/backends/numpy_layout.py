@@ -253,7 +253,8 @@ def lying_end_to_end(parts: Any, axis: int) -> Any:
 
 
 def stack(*xs: Any, axis: int) -> Any:
-    return np.stack(xs, axis)
+    place = (everything,) * axis + (None,)
+    return np.concatenate([x[place] for x in xs], axis)
 
 
 def split(x: Any, *, sizes: tuple[int, ...], axis: int) -> Any:

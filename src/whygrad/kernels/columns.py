@@ -1,4 +1,5 @@
-"""Sums over the rows of an array, column by column: a thread owns its columns, so the order of adding never changes."""
+"""Sums and other totals over the rows of an array, column by column: a thread owns its columns, so the order of adding never
+changes."""
 
 from __future__ import annotations
 
@@ -18,20 +19,26 @@ ALONE_BELOW = 32768
 CHUNK = 128
 
 Term = Callable[[Function, list[Value], Value, Value, int], Value]
+Combine = Callable[[Function, Value, Value], Value]
 
 
-def column_kernel(name: str, kinds: str, term: Term, fallback: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the arguments and the number of columns that sums `term` over all rows.
+def _add(f: Function, total: Value, new: Value) -> Value:
+    return total + new
+
+
+def column_kernel(name: str, kinds: str, term: Term, fallback: Callable[..., Any], combine: Combine = _add,
+                  start: float = 0.0) -> Callable[..., Any]:
+    """A function of the arguments and the number of columns that sums `term` over all rows, or does as `combine` says.
 
     Arguments are "x" arrays of rows, "r" with one number for each row. `term(f, arguments, row, place, width)`: for an "x" the
     argument is its start and `place` counts from there.
     """
     pool()
-    address = address_of(f"columns {name} {kinds}", lambda module, symbol: _write(module, symbol, kinds, term))
+    address = address_of(f"columns {name} {kinds}", lambda module, symbol: _write(module, symbol, kinds, term, combine, start))
     return python_function(name, address, (fallback, fallback))
 
 
-def _write(module: Any, name: str, kinds: str, term: Term) -> None:
+def _write(module: Any, name: str, kinds: str, term: Term, combine: Combine, empty: float) -> None:
     lanes = machine().lanes
     f = Function(module, f"{name}_task", VOID, [POINTER, I64, I64], internal=True)
     slots, low, high = f.arguments
@@ -41,15 +48,15 @@ def _write(module: Any, name: str, kinds: str, term: Term) -> None:
 
     def strip(j: Value, width: int, count: int) -> None:
         """Columns j to j + width * count."""
-        totals = [f.variable(f.zeros(F32, width)) for _ in range(count)]
+        totals = [f.variable(f.constant(empty, F32, width)) for _ in range(count)]
         with f.loop(0, rows, CHUNK) as start:
-            parts = [f.variable(f.zeros(F32, width)) for _ in range(count)]
+            parts = [f.variable(f.constant(empty, F32, width)) for _ in range(count)]
             stop = f.choose(start + CHUNK < rows, start + CHUNK, rows)
             with f.loop(start, stop) as row:
                 for i, part in enumerate(parts):
-                    part.add(term(f, arguments, row, row * columns + j + i * width, width))
+                    part.set(combine(f, part.get(), term(f, arguments, row, row * columns + j + i * width, width)))
             for total, part in zip(totals, parts, strict=True):
-                total.add(part.get())
+                total.set(combine(f, total.get(), part.get()))
         for i, total in enumerate(totals):
             f.store(total.get(), out, j + i * width)
 

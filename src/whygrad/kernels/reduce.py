@@ -1,15 +1,17 @@
-"""Sums and means of large arrays: of all elements, over the last axes, over the first ones, or over all but the channels."""
+"""Sums, means, products and extremes of large arrays: of all elements, over the last axes, over the first ones, and for sums
+over all but the channels."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from whygrad.kernels.channels import Channel, channel_kernel
-from whygrad.kernels.columns import column_kernel
+from whygrad.kernels.columns import Combine, column_kernel
 from whygrad.kernels.rowwise import Row, row_kernel
 from whygrad.kernels.values import F32, Value
 
@@ -22,13 +24,27 @@ PIECE = 4096
 WORTH_IT = 8192
 
 
-class Sums:
-    """float32 sums by kernels; None where there is none."""
+# What each word combines elements with, beginning with what, and how NumPy calls it.
+FOLDS: dict[str, tuple[Combine, float, Any]] = {
+    "sum": (lambda f, total, new: total + new, 0.0, np.add),
+    "prod": (lambda f, total, new: total * new, 1.0, np.multiply),
+    "amax": (lambda f, total, new: f.maximum(total, new), -math.inf, np.maximum),
+    "amin": (lambda f, total, new: f.minimum(total, new), math.inf, np.minimum),
+}
 
-    def __init__(self) -> None:
+
+class Totals:
+    """float32 sums, products or extremes by kernels; None where there is none."""
+
+    def __init__(self, word: str) -> None:
+        combine, start, self.ufunc = FOLDS[word]
+
         def body(row: Row) -> None:
             (x,), (place,) = row.arguments, row.results
-            row.f.store(row.sum(lambda j, w: row.load(x, j, w)), place)
+            f = row.f
+            total = row.fold(lambda j, w: row.load(x, j, w), start, lambda new, total: combine(f, total, new),
+                             lambda total: f._fold(total, lambda a, b: combine(f, a, b)), unroll=2)
+            f.store(total, place)
 
         def term(f: Any, arguments: list[Value], row: Value, place: Value, width: int) -> Value:
             return f.load(F32, arguments[0], place, width)
@@ -36,9 +52,9 @@ class Sums:
         def of_channel(channel: Channel) -> None:
             channel.f.store(channel.sum(lambda j, w: channel.load(channel.arguments[0], j, w)), channel.results[0])
 
-        self.rows = row_kernel("sum", "x", "r", body, lambda *args: None)
-        self.columns = column_kernel("sum", "x", term, lambda *args: None)
-        self.channels = channel_kernel("sum", "x", "c", of_channel, lambda *args: None)
+        self.rows = row_kernel(word, "x", "r", body, lambda *args: None)
+        self.columns = column_kernel(word, "x", term, lambda *args: None, combine, start)
+        self.channels = channel_kernel(word, "x", "c", of_channel, lambda *args: None) if word == "sum" else lambda *args: None
 
     def __call__(self, x: Any, axis: Any, keepdims: bool) -> Any:
         if x.dtype is not FLOAT32 or x.size < WORTH_IT or not x.flags.c_contiguous:
@@ -46,7 +62,8 @@ class Sums:
         if axis == ():
             return None  # nothing to sum over
         if axis is None or len(axis) == x.ndim:
-            total = np.float32(self._all(x.reshape(-1)))
+            with np.errstate(all="ignore"):
+                total = np.float32(self._all(x.reshape(-1)))
             return np.full((1,) * x.ndim, total) if keepdims else total
         shape = tuple([1 if i in axis else n for i, n in enumerate(x.shape)]) if keepdims else \
             tuple([n for i, n in enumerate(x.shape) if i not in axis])
@@ -64,39 +81,44 @@ class Sums:
     def _all(self, flat: Any) -> Any:
         whole = len(flat) // PIECE * PIECE
         pieces = self.rows(flat[:whole], PIECE)
-        return np.add.reduce(pieces, dtype=np.float64) + np.add.reduce(flat[whole:])
+        if whole == len(flat):
+            return self.ufunc.reduce(pieces, dtype=np.float64)
+        return self.ufunc(self.ufunc.reduce(pieces, dtype=np.float64), self.ufunc.reduce(flat[whole:]))
 
 
-_sums: list[Sums] = []
+@cache
+def totals(word: str) -> Totals:
+    return Totals(word)
 
 
-def _kernels() -> Sums:
-    if not _sums:
-        _sums.append(Sums())
-    return _sums[0]
+def _maker(word: str) -> Callable[..., Any]:
+    def make(numpy: Callable[..., Any]) -> Callable[..., Any]:
+        found_by = totals(word)
+
+        def run(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+            found = found_by(x, axis, keepdims) if x.size >= WORTH_IT else None
+            return numpy(x, axis=axis, keepdims=keepdims) if found is None else found
+
+        return run
+
+    return make
 
 
 def column_sums() -> Callable[..., Any]:
     """A function of an array in one piece and the length of its rows that adds these up; None if it is not of float32."""
-    return _kernels().columns
+    return totals("sum").columns
 
 
-def sum(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    sums = _kernels()
-
-    def run(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-        found = sums(x, axis, keepdims) if x.size >= WORTH_IT else None
-        return numpy(x, axis=axis, keepdims=keepdims) if found is None else found
-
-    return run
+sum, prod, amax, amin = map(_maker, FOLDS)
+max, min = amax, amin
 
 
 def mean(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    sums = _kernels()
+    sums = totals("sum")
 
     def run(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
         found = sums(x, axis, keepdims) if x.size >= WORTH_IT else None
-        return numpy(x, axis=axis, keepdims=keepdims) if found is None else found / np.float32(x.size / max(np.size(found), 1))
+        return numpy(x, axis=axis, keepdims=keepdims) if found is None else found / np.float32(x.size / (np.size(found) or 1))
 
     return run
 
@@ -106,7 +128,7 @@ sum_all, mean_all = sum, mean
 
 def sum_to(numpy: Callable[..., Any]) -> Callable[..., Any]:
     """A gradient brought back to the shape of what was broadcast: over leading axes."""
-    sums = _kernels()
+    sums = totals("sum")
 
     def run(x: Any, *, shape: tuple[int, ...]) -> Any:
         if x.size >= WORTH_IT and x.ndim > len(shape) and x.shape[x.ndim - len(shape):] == shape:

@@ -29,7 +29,7 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_flash_attention_for_cpu_backward"),
                     "attention"),
     "vector_norm": "norms",
-    **dict.fromkeys(("sum", "sum_all", "mean", "mean_all", "sum_to"), "reduce"),
+    **dict.fromkeys(("sum", "sum_all", "mean", "mean_all", "sum_to", "prod", "amax", "amin", "max", "min"), "reduce"),
     **dict.fromkeys(("mm", "bmm", "matmul", "matmul_folded", "linear", "linear_folded", "linear_backward", "addmm",
                      "contract"), "gemm"),
     **dict.fromkeys(("convolution", "convolution_transpose", "convolution_weight"), "conv"),
