@@ -71,6 +71,8 @@ class Layout:
         self.several = self.differentiable_outputs is None or len(self.differentiable_outputs) > 1
         self.one_output = row.outputs != "list" and len(row.outputs) == 1
         self.forward: Callable[..., Any] = getattr(raw_vocabulary, row.name)
+        # Whether writes in place may become a kernel. Some words of NumPy's write by themselves.
+        self.has_written_kernel = row.broadcasts and not hasattr(self.forward, "into")
         if isinstance(self.forward, kernels.Standing):
             self.forward.put(vars(self), "forward")
 

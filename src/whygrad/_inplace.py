@@ -167,7 +167,7 @@ def perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ..
             node = layout.write(inputs, recorded, statics, target, array)
         if node is not None and node.saved:
             _fix_versions(layout, node, position, copied=recorded[position] is not promoted._array)
-    if row.broadcasts and position == 0 and arrays[0] is array and array.dtype is FLOAT32:
+    if layout.has_written_kernel and position == 0 and arrays[0] is array and array.dtype is FLOAT32:
         layout.into(*arrays, *[statics[name] for name in row.statics], array)
     else:
         layout.compute(arrays, array, statics, position)

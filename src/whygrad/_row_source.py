@@ -124,9 +124,13 @@ def plain_write_source(layout: Layout) -> str:
             lines += [f"    if type({name}) is int: plain = _dtype.kind in 'fc' or _dtype is int64",
                       f"    else: plain = {name} is None or type({name}) is float and _dtype.kind in 'fc'",
                       "    if not plain: return False"]
-    lines += [f"    if _dtype is float32: into({', '.join([*arrays, *row.statics, f'{target}_x'])})",
-              f"    else: layout.compute(({', '.join(arrays)},), {target}_x, {_dict_of(row.statics)})",
-              "    if len(_counter) == 1: _counter += (None, None, _dtype)",
+    compute = f"layout.compute(({', '.join(arrays)},), {target}_x, {_dict_of(row.statics)})"
+    if layout.has_written_kernel:
+        lines += [f"    if _dtype is float32: into({', '.join([*arrays, *row.statics, f'{target}_x'])})",
+                  f"    else: {compute}"]
+    else:
+        lines += [f"    {compute}"]
+    lines += ["    if len(_counter) == 1: _counter += (None, None, _dtype)",
               "    _counter[0] += 1",
               *_frame_lines(),
               "    _counter[1] = (frame.f_code, frame.f_lasti)"]

@@ -76,6 +76,13 @@ CALLS = {
     **{name: [((x,), {"axis": axis, "keepdims": keep}) for x in (normal(200, 90), odd_rows(100, 90)) for keep in (False, True)
               for axis in (None, (0,), (1,), (0, 1))] + [((normal(40, 30, 20),), {"axis": axis}) for axis in ((0, 2), (1, 2), (0, 1))]
        for name in ("prod", "amax", "amin", "max", "min")},
+    "cat": [((normal(4, a, 5), normal(4, b, 5), normal(4, a, 5)), {"axis": 1}) for a, b in ((1, 3), (0, 2), (700, 900))]
+    + [(tuple(normal(300, 80).astype(dtype) for _ in range(count)), {"axis": axis})
+       for dtype, count, axis in (("f4", 2, 0), ("f4", 3, 1), ("f8", 2, 1), ("i8", 2, 0), ("?", 2, 0), ("f4", 70, 1), ("f4", 1, 0))]
+    + [((normal(80, 300).T, normal(300, 80)), {"axis": 0}), ((normal(50), np.zeros(0, "f4")), {"axis": 0})],
+    "stack": [((normal(*shape), normal(*shape), normal(*shape)), {"axis": axis})
+              for shape in ((4, 5), (300, 80), (0, 3), ()) for axis in range(len(shape) + 1)],
+    "clone": [((x,), {"order": order}) for x in (normal(3, 4), normal(300, 200), normal(200, 300).T, normal()) for order in "KC"],
     "mean": [((normal(200, 90),), {"axis": axis}) for axis in (None, (0,), (1,))],
     "sum_all": [((normal(200, 91),), {})],
     "mean_all": [((normal(200, 91),), {})],

@@ -134,7 +134,7 @@ class Warm(Standing):
         if found is declined:
             return self.numpy(*args)
         if constants:
-            args = tuple([x for x, kind in zip(args, kinds, strict=True) if kind != "c"])
+            args = (*[x for x, kind in zip(args, kinds, strict=False) if kind != "c"], *args[len(kinds):])
         return found(*args)
 
     def _waiting(self, *args: Any, **statics: Any) -> Any:
@@ -167,7 +167,7 @@ class Warm(Standing):
             with contextlib.suppress(Untraceable):
                 rounds = SHORT.get(code) if self.is_rule else None
                 formula = trace(_given(self.trace, kinds, constants), *inputs(variable), rounds=rounds)
-                gives_back = formula.word == "input"
+                gives_back = formula.word == "input" and not self.into
                 if gives_back:
                     raise Untraceable("it gives its argument back, which costs nothing")
                 hopeless = False

@@ -22,6 +22,7 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("embedding", "embedding_backward", "index", "index_backward", "index_select", "index_select_backward"),
                     "indexing"),
     "gather": "elements",
+    **dict.fromkeys(("cat", "stack", "clone"), "joins"),
     "topk": "largest",
     **dict.fromkeys(("cdist", "signs_towards", "signs_apart"), "distances"),
     **dict.fromkeys(("grid_sampler", "grid_sampler_backward"), "sampling"),
