@@ -91,6 +91,13 @@ CALLS = {
     "vector_norm": [((x,), {"ord": ord}) for x in (normal(100, 100), normal(9000), normal(3, 4), odd_rows(100, 100),
                                                    normal(200, 200)[::2]) for ord in (2, 1)]
     + [((normal(100, 100),), {"ord": 2, "axis": (1,)}), ((normal(100, 100),), {"ord": 2, "axis": (0, 1), "keepdims": True})],
+    "solve_triangular": [((normal(*batch, size, size) / size + np.eye(size, dtype="f4"), b), {"upper": upper, "left": left, "unit": unit})
+                         for batch, size in (((), 5), ((3,), 17), ((2, 1), 40), ((), 300)) for upper, left, unit in (
+                             (True, True, False), (False, True, True), (False, False, False), (True, False, True))
+                         for b in ([normal(size, 19) if left else normal(19, size)]
+                                   + [normal(2, 3, size, 3) if left else normal(2, 3, 3, size)] * (batch == (2, 1)))],
+    "lu_factor_ex": [((x,), {}) for x in (normal(5, 5), normal(7, 4), normal(3, 6, 40), normal(150, 150), normal(2, 3, 90, 70),
+                                          np.zeros((2, 3, 3), "f4"), np.ones((4, 4), "f4"), np.zeros((0, 3, 3), "f4"))],
     "mkldnn_rnn_layer": [((normal(6, 3, 4 * size), normal(3, 2 * size), normal(4 * size, size), normal(4 * size)),
                           {"cell": "lstm", "sizes": (), "reverse": reverse, "biased": True})
                          for size in (5, 16) for reverse in (False, True)],

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.short import is_bfloat16
+from whygrad.kernels.words import SLOW_IN_NUMPY
 
 _whygrad_internal_ = True
 
@@ -62,7 +63,7 @@ class WarmWord(Standing):
 
     def __call__(self, *args: Any, **statics: Any) -> Any:
         self.calls += 1
-        if self.calls <= HOT and all(np.size(x) < LARGE for x in args):
+        if self.calls <= min(HOT, SLOW_IN_NUMPY.get(self.name, HOT)) and all(np.size(x) < LARGE for x in args):
             return self.numpy(*args, **statics)
         function = self.numpy
         if usable():

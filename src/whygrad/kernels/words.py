@@ -30,12 +30,16 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_flash_attention_for_cpu_backward"),
                     "attention"),
     "vector_norm": "norms",
+    **dict.fromkeys(("solve_triangular", "lu_factor_ex"), "triangles"),
     **dict.fromkeys(("sum", "sum_all", "mean", "mean_all", "sum_to", "prod", "amax", "amin", "max", "min"), "reduce"),
     **dict.fromkeys(("mm", "bmm", "matmul", "matmul_folded", "linear", "linear_folded", "linear_backward", "addmm",
                      "contract"), "gemm"),
     **dict.fromkeys(("convolution", "convolution_transpose", "convolution_weight"), "conv"),
     **dict.fromkeys(("avg_pool", "avg_pool_backward", "max_pool", "max_pool_values", "pool_scatter"), "pooling"),
 }
+
+# NumPy's way is a loop in Python: so few calls are worth a kernel.
+SLOW_IN_NUMPY = dict.fromkeys(("solve_triangular", "lu_factor_ex"), 20)
 
 
 def make(name: str, numpy: Callable[..., Any]) -> Callable[..., Any]:
