@@ -401,7 +401,7 @@ def compile_source(layout: Layout, name: str, text: str) -> Callable[..., Any]:
     scope = _scope(layout)
     if name == "plain_write":
         into = layout.into
-        scope |= {"into": into, "float32": FLOAT32, "int64": INT64, "TURNED": TURNED}
+        scope |= {"into": into, "float32": FLOAT32, "int64": INT64}
         if isinstance(into, kernels.Standing):
             into.put(scope, "into")
     elif isinstance(layout.forward, kernels.Standing):
@@ -428,7 +428,7 @@ def _scope(layout: Layout) -> dict[str, Any]:
         "tensor_xp": tensor_vocabulary, "open_saved": open_saved, "changed": changed, "stale": errors.stale_saved, "lift": lift,
         "lift_output": lift_output, "untracked_causes": untracked_causes, "unusual": unusual, "variadic_stale": variadic_stale,
         "raw_zeros": np.zeros, "tensor_zeros": _tensor_zeros, "turn_over": turn_over, "with_channels_as_in": with_channels_as_in,
-        "port_of": port_of, "Cause": why.Cause,
+        "port_of": port_of, "Cause": why.Cause, "View": View, "TURNED": TURNED,
     }
     for name, rule in layout.rules.items():
         scope[f"rule_{name}"] = rule.function

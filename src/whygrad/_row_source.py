@@ -47,7 +47,7 @@ def apply_source(layout: Layout) -> str:
               "    t._array = out",
               "    t._node = t._grad = t._view = t._meta = None"]
     if row.view:
-        lines += [f"    make_view(t, {tensors[0]}, row, {statics_dict})"]
+        lines += _view_lines(tensors[0], statics_dict)
         if row.name in TURNING:
             lines += [f"    turn_over(t, '{row.name}')"]
     else:
@@ -73,6 +73,23 @@ def apply_source(layout: Layout) -> str:
               "    t._cause = ()",
               "    return t"]
     return "\n".join(lines) + "\n"
+
+
+def _view_lines(x: str, statics: str) -> list[str]:
+    """`make_view`, unrolled for where nothing is unusual."""
+    step = f"(row, {statics}, None, {x}_x.shape)"
+    return [f"    _counter = {x}._counter",
+            f"    if special.on or type(_counter) is not list or type({x}) in TURNED: make_view(t, {x}, row, {statics})",
+            "    else:",
+            "        t._lookup = True",
+            "        t._counter = _counter",
+            f"        _parent = {x}._view",
+            "        _view = t._view = new(View)",
+            f"        if _parent is None: _view.base, _view.steps, _view.creation = {x}, ({step},), ''",
+            "        else:",
+            "            _view.base, _view.creation = _parent.base, _parent.creation",
+            f"            _view.steps = (*_parent.steps, {step})",
+            "        _view.node, _view.requires_grad, _view.version = None, False, _counter[0]"]
 
 
 def node_source(layout: Layout) -> str:

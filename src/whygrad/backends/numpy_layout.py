@@ -27,8 +27,10 @@ def alias(x: Any) -> Any:
 
 
 def view(x: Any, *, shape: Shape) -> Any:
+    if x.flags.c_contiguous:
+        return x.reshape(shape)
     result = x.reshape(shape, copy=False)
-    if 1 in shape and not x.flags.c_contiguous:
+    if 1 in shape:
         strides = _view_strides(x.shape, x.strides, shape)
         if result.strides != strides:
             result = numpy_as_strided(x, shape, strides)
