@@ -13,7 +13,7 @@ rng = np.random.default_rng(0)
 
 
 def normal(*shape):
-    return rng.standard_normal(shape).astype("f4")
+    return np.asarray(rng.standard_normal(shape), "f4")
 
 
 def odd_rows(rows, columns):
@@ -33,6 +33,8 @@ def numpy_function(name):
 
 WEIGHT, BIAS = normal(48), normal(48)
 IMAGES = normal(3, 5, 7, 9)
+NLL = [(np.array([0, 4, 2, 3, 1, 1, 0]), None, -100), (np.array([0, 4, 2, 3, 1, 1, 0]), None, 2),
+       (np.array([0, -100, 2, 3, 1, -100, 0]), None, -100), (np.array([0, 4, 2, 3, 1, 1, 0]), np.abs(normal(5)), -100)]
 CALLS = {
     "softmax": [((normal(4, 33),), {"axis": (1,)}), ((normal(4, 33),), {"axis": (0,)}), ((odd_rows(6, 40),), {"axis": (1,)}),
                 ((normal(2, 3, 1),), {"axis": (2,)}), ((np.zeros((0, 5), "f4"),), {"axis": (1,)}),
@@ -98,6 +100,12 @@ CALLS = {
                                    + [normal(2, 3, size, 3) if left else normal(2, 3, 3, size)] * (batch == (2, 1)))],
     "lu_factor_ex": [((x,), {}) for x in (normal(5, 5), normal(7, 4), normal(3, 6, 40), normal(150, 150), normal(2, 3, 90, 70),
                                           np.zeros((2, 3, 3), "f4"), np.ones((4, 4), "f4"), np.zeros((0, 3, 3), "f4"))],
+    "nll_loss": [((normal(7, 5), target, weight), {"ignore_index": ignored, "reduction": reduction, "spatial": False})
+                 for target, weight, ignored in NLL for reduction in ("mean", "sum", "none")]
+    + [((normal(0, 5), np.zeros(0, "i8"), None), {"ignore_index": -100, "reduction": "mean", "spatial": False})],
+    "nll_loss_backward": [((normal() if reduction != "none" else normal(7), target, weight),
+                           {"shape": (7, 5), "ignore_index": ignored, "reduction": reduction, "spatial": False})
+                          for target, weight, ignored in NLL for reduction in ("mean", "sum", "none")],
     "mkldnn_rnn_layer": [((normal(6, 3, 4 * size), normal(3, 2 * size), normal(4 * size, size), normal(4 * size)),
                           {"cell": "lstm", "sizes": (), "reverse": reverse, "biased": True})
                          for size in (5, 16) for reverse in (False, True)],
