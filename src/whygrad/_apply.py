@@ -443,7 +443,7 @@ def _bind_elementwise(layout: Layout, scope: dict[str, Any], name: str) -> None:
     """Forward and rules on arrays: NumPy's, until they are hot and become machine code."""
     row = layout.row
     if name != "raw":
-        if kernels.enabled:
+        if kernels.enabled and "dtype" not in row.statics:  # a conversion is NumPy's
             kernels.warm(row.name, layout.forward, row.forward).put(scope, "forward")
         return
     for argument, rule in layout.rules.items():

@@ -84,7 +84,11 @@ CALLS = {
     + [((normal(80, 300).T, normal(300, 80)), {"axis": 0}), ((normal(50), np.zeros(0, "f4")), {"axis": 0})],
     "stack": [((normal(*shape), normal(*shape), normal(*shape)), {"axis": axis})
               for shape in ((4, 5), (300, 80), (0, 3), ()) for axis in range(len(shape) + 1)],
-    "clone": [((x,), {"order": order}) for x in (normal(3, 4), normal(300, 200), normal(200, 300).T, normal()) for order in "KC"],
+    "clone": [((x,), {"order": order}) for order in "KC" for x in (
+        normal(3, 4), normal(300, 200), normal(200, 300).T, normal(), normal(70, 90)[::2, 1:].T, normal(90, 70)[:, ::-1].T,
+        normal(4, 17, 19, 33).transpose(0, 3, 1, 2), normal(4, 33, 17, 19).transpose(0, 2, 3, 1), normal(5, 6, 70, 8).swapaxes(1, 2),
+        normal(3, 40, 50).transpose(2, 0, 1), normal(3, 40, 50).transpose(2, 1, 0), normal(5000, 2).T,
+        np.broadcast_to(normal(60, 1), (3, 60, 50)))],
     "mean": [((normal(200, 90),), {"axis": axis}) for axis in (None, (0,), (1,))],
     "sum_all": [((normal(200, 91),), {})],
     "mean_all": [((normal(200, 91),), {})],

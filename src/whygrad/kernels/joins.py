@@ -14,6 +14,7 @@ from whygrad.kernels import host
 from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.pool import pool
+from whygrad.kernels.turning import turned_copy
 from whygrad.kernels.values import I8, I32, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
@@ -44,7 +45,10 @@ def clone(numpy: Callable[..., Any]) -> Callable[..., Any]:
     copied = _function("clone", lambda x, *, axis: numpy(x), along_new_axis=False)
 
     def run(x: Any, *, order: Any = "K") -> Any:
-        return copied(0, x) if x.flags.c_contiguous and order in ("K", "C") else numpy(x, order=order)
+        if x.flags.c_contiguous and order in ("K", "C"):
+            return copied(0, x)
+        found = turned_copy(x) if order == "C" else None
+        return numpy(x, order=order) if found is None else found
 
     return run
 
