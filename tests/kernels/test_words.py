@@ -76,17 +76,20 @@ CALLS = {
             for axis in (None, (0,), (1,), (0, 1)) for keep in (False, True)]
     + [((normal(40, 30, 20),), {"axis": axis}) for axis in ((0, 2), (1, 2), (0, 1), (2,))] + [((normal(3, 4),), {"axis": (1,)})],
     **{name: [((x,), {"axis": axis, "keepdims": keep}) for x in (normal(200, 90), odd_rows(100, 90)) for keep in (False, True)
-              for axis in (None, (0,), (1,), (0, 1))] + [((normal(40, 30, 20),), {"axis": axis}) for axis in ((0, 2), (1, 2), (0, 1))]
+              for axis in (None, (0,), (1,), (0, 1))]
+       + [((normal(40, 30, 20),), {"axis": axis}) for axis in ((0, 2), (1, 2), (0, 1))]
        for name in ("prod", "amax", "amin", "max", "min")},
     "cat": [((normal(4, a, 5), normal(4, b, 5), normal(4, a, 5)), {"axis": 1}) for a, b in ((1, 3), (0, 2), (700, 900))]
     + [(tuple(normal(300, 80).astype(dtype) for _ in range(count)), {"axis": axis})
-       for dtype, count, axis in (("f4", 2, 0), ("f4", 3, 1), ("f8", 2, 1), ("i8", 2, 0), ("?", 2, 0), ("f4", 70, 1), ("f4", 1, 0))]
+       for dtype, count, axis in (("f4", 2, 0), ("f4", 3, 1), ("f8", 2, 1), ("i8", 2, 0), ("?", 2, 0), ("f4", 70, 1),
+                                  ("f4", 1, 0))]
     + [((normal(80, 300).T, normal(300, 80)), {"axis": 0}), ((normal(50), np.zeros(0, "f4")), {"axis": 0})],
     "stack": [((normal(*shape), normal(*shape), normal(*shape)), {"axis": axis})
               for shape in ((4, 5), (300, 80), (0, 3), ()) for axis in range(len(shape) + 1)],
     "clone": [((x,), {"order": order}) for order in "KC" for x in (
         normal(3, 4), normal(300, 200), normal(200, 300).T, normal(), normal(70, 90)[::2, 1:].T, normal(90, 70)[:, ::-1].T,
-        normal(4, 17, 19, 33).transpose(0, 3, 1, 2), normal(4, 33, 17, 19).transpose(0, 2, 3, 1), normal(5, 6, 70, 8).swapaxes(1, 2),
+        normal(4, 17, 19, 33).transpose(0, 3, 1, 2), normal(4, 33, 17, 19).transpose(0, 2, 3, 1),
+        normal(5, 6, 70, 8).swapaxes(1, 2),
         normal(3, 40, 50).transpose(2, 0, 1), normal(3, 40, 50).transpose(2, 1, 0), normal(5000, 2).T,
         np.broadcast_to(normal(60, 1), (3, 60, 50)))],
     "mean": [((normal(200, 90),), {"axis": axis}) for axis in (None, (0,), (1,))],
@@ -97,7 +100,8 @@ CALLS = {
     "vector_norm": [((x,), {"ord": ord}) for x in (normal(100, 100), normal(9000), normal(3, 4), odd_rows(100, 100),
                                                    normal(200, 200)[::2]) for ord in (2, 1)]
     + [((normal(100, 100),), {"ord": 2, "axis": (1,)}), ((normal(100, 100),), {"ord": 2, "axis": (0, 1), "keepdims": True})],
-    "solve_triangular": [((normal(*batch, size, size) / size + np.eye(size, dtype="f4"), b), {"upper": upper, "left": left, "unit": unit})
+    "solve_triangular": [((normal(*batch, size, size) / size + np.eye(size, dtype="f4"), b),
+                          {"upper": upper, "left": left, "unit": unit})
                          for batch, size in (((), 5), ((3,), 17), ((2, 1), 40), ((), 300)) for upper, left, unit in (
                              (True, True, False), (False, True, True), (False, False, False), (True, False, True))
                          for b in ([normal(size, 19) if left else normal(19, size)]

@@ -19,7 +19,8 @@ WRITES = {
     "div by a number": lambda x, y, z: x.div_(3.0), "div by an int": lambda x, y, z: x.div_(3), "sub": lambda x, y, z: x.sub_(y),
     "clamp": lambda x, y, z: x.clamp_(-0.5, 0.5), "clamp from below": lambda x, y, z: x.clamp_(min=0.1),
     "clamp from above": lambda x, y, z: x.clamp_(max=0.1), "relu": lambda x, y, z: x.relu_(), "neg": lambda x, y, z: x.neg_(),
-    "sqrt": lambda x, y, z: x.abs_().sqrt_(), "lerp": lambda x, y, z: x.lerp_(y, 0.1), "lerp far": lambda x, y, z: x.lerp_(y, 0.9),
+    "sqrt": lambda x, y, z: x.abs_().sqrt_(), "lerp": lambda x, y, z: x.lerp_(y, 0.1),
+    "lerp far": lambda x, y, z: x.lerp_(y, 0.9),
     "addcmul": lambda x, y, z: x.addcmul_(y, z, value=0.5), "addcdiv": lambda x, y, z: x.addcdiv_(y, z, value=-0.5),
     "copy": lambda x, y, z: x.copy_(y), "sigmoid": lambda x, y, z: x.sigmoid_(), "pow": lambda x, y, z: x.pow_(2),
 }
@@ -38,7 +39,8 @@ def operands(library, target, other):
 
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize(("target", "other"), [
-    ("in one piece", "in one piece"), ("in one piece", "expanded"), ("transposed", "transposed"), ("every second", "every second")])
+    ("in one piece", "in one piece"), ("in one piece", "expanded"), ("transposed", "transposed"),
+    ("every second", "every second")])
 def test_as_torch(write, target, other):
     results = []
     for library in (whygrad, torch):

@@ -26,7 +26,8 @@ GRAIN = 4096
 WORTH_IT = 32  # bytes of a piece: shorter ones are NumPy's, unless there are few
 SIZES = {"f4": 4, "f8": 8, "i8": 8}
 
-# The slots of the task: the result, how many arrays, bytes of all pieces at one position; then the arrays and their pieces' bytes.
+# The slots of the task: the result, how many arrays, bytes of all pieces at one position; then the arrays, and the bytes of
+# their pieces.
 OUT, COUNT, PITCH, ARRAYS = range(4)
 PIECES = ARRAYS + MOST
 
@@ -158,7 +159,8 @@ def _write_task(module: Any, name: str) -> Any:
     return f.function
 
 
-def _copy_piece(f: Function, slots: Value, out: Value, array: Value, position: Value, start: Value, place: Any, high: Value) -> None:
+def _copy_piece(f: Function, slots: Value, out: Value, array: Value, position: Value, start: Value, place: Any,
+                high: Value) -> None:
     """From `start` to the end of a piece, or to `high`."""
     piece = f.load(I64, slots, array + PIECES)
     source = f.pointer(I8, f.load(POINTER, slots, array + ARRAYS), position * piece + start)

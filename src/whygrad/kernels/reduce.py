@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -37,24 +37,33 @@ class Totals:
     """float32 sums, products or extremes by kernels; None where there is none."""
 
     def __init__(self, word: str) -> None:
-        combine, start, self.ufunc = FOLDS[word]
+        self.word = word
+        self.combine, self.start, self.ufunc = FOLDS[word]
 
+    @cached_property
+    def rows(self) -> Callable[..., Any]:
         def body(row: Row) -> None:
             (x,), (place,) = row.arguments, row.results
-            f = row.f
-            total = row.fold(lambda j, w: row.load(x, j, w), start, lambda new, total: combine(f, total, new),
+            f, combine = row.f, self.combine
+            total = row.fold(lambda j, w: row.load(x, j, w), self.start, lambda new, total: combine(f, total, new),
                              lambda total: f._fold(total, lambda a, b: combine(f, a, b)), unroll=2)
             f.store(total, place)
 
+        return row_kernel(self.word, "x", "r", body, lambda *args: None)
+
+    @cached_property
+    def columns(self) -> Callable[..., Any]:
         def term(f: Any, arguments: list[Value], row: Value, place: Value, width: int) -> Value:
             return f.load(F32, arguments[0], place, width)
 
-        def of_channel(channel: Channel) -> None:
+        return column_kernel(self.word, "x", term, lambda *args: None, self.combine, self.start)
+
+    @cached_property
+    def channels(self) -> Callable[..., Any]:
+        def body(channel: Channel) -> None:
             channel.f.store(channel.sum(lambda j, w: channel.load(channel.arguments[0], j, w)), channel.results[0])
 
-        self.rows = row_kernel(word, "x", "r", body, lambda *args: None)
-        self.columns = column_kernel(word, "x", term, lambda *args: None, combine, start)
-        self.channels = channel_kernel(word, "x", "c", of_channel, lambda *args: None) if word == "sum" else lambda *args: None
+        return channel_kernel(self.word, "x", "c", body, lambda *args: None)
 
     def __call__(self, x: Any, axis: Any, keepdims: bool) -> Any:
         if x.dtype is not FLOAT32 or x.size < WORTH_IT or not x.flags.c_contiguous:
@@ -72,7 +81,7 @@ class Totals:
             found = self.rows(x, math.prod(x.shape[-count:]))
         elif axis == tuple(range(count)):
             found = self.columns(x, math.prod(x.shape[count:]))
-        elif axis == (0, *range(2, x.ndim)):  # the gradient of a convolution's bias
+        elif self.word == "sum" and axis == (0, *range(2, x.ndim)):  # the gradient of a convolution's bias
             found = self.channels(x)
         else:
             return None

@@ -71,8 +71,8 @@ def _substitute() -> Callable[..., Any]:
                     total.set(f.fma(f.load(F32, right, j * columns, width), factor.spread(lanes), total.get()))
 
                 with f.loop(0, known - 1, 2) as done:
-                    for k, total in enumerate(sums):
-                        subtract(total, done + k)
+                    for k, part in enumerate(sums):
+                        subtract(part, done + k)
                 with f.when((known % 2).differs(0)):
                     subtract(sums[0], known - 1)
                 total = sums[0].get() + sums[1].get()

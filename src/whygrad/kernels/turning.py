@@ -26,6 +26,8 @@ ALONE_BELOW = 32768
 # Fewer elements are NumPy's, and so are more blocks than a plan should list.
 WORTH_IT = 2048
 MOST_OUTER = 4096
+# The side of what is turned in registers. Larger ones take longer to compile than they save.
+SQUARE = 8
 # Elements of a row that is worth a copy by itself.
 SHORTEST = 8
 
@@ -57,10 +59,11 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[Any, bool]:
         return None, by_row
     places = list(itertools.product(*[range(axes[i][0]) for i in outer]))
     rows, columns = axes[along][0], axes[-1][0]
-    band = rows if by_row else host().lanes
+    band = rows if by_row else min(SQUARE, host().lanes)
     bands = -(-rows // band)
-    return TurningPlan(units=count * bands, units_alone=ALONE if math.prod(shape) < ALONE_BELOW else 0, rows=rows, columns=columns,
-                       bands=bands, band=band, pitch=pitches[along], source_pitch=axes[along if by_row else -1][1]).array(
+    alone = ALONE if math.prod(shape) < ALONE_BELOW else 0
+    return TurningPlan(units=count * bands, units_alone=alone, rows=rows, columns=columns, bands=bands, band=band,
+                       pitch=pitches[along], source_pitch=axes[along if by_row else -1][1]).array(
         starts=[sum([n * pitches[i] for n, i in zip(place, outer, strict=True)]) for place in places],
         source_starts=[sum([n * axes[i][1] for n, i in zip(place, outer, strict=True)]) for place in places]), by_row
 
@@ -100,7 +103,7 @@ def _kernel(name: str, write_band: Callable[..., None]) -> Callable[..., Any]:
 def _turn(f: Task, read: Value, written: Value, count: Value) -> None:
     """So many rows, which are neighbours in the source."""
     columns, pitch, source_pitch = f.fields("columns pitch source_pitch")
-    lanes = host().lanes
+    lanes = min(SQUARE, host().lanes)
 
     def one_by_one(first: Any) -> None:
         with f.loop(0, count) as i, f.loop(first, columns) as j:
