@@ -105,7 +105,9 @@ CALLS = {
     + [((normal(20, 30, 40),), {"shape": (40,)})],
     "vector_norm": [((x,), {"ord": ord}) for x in (normal(100, 100), normal(9000), normal(3, 4), odd_rows(100, 100),
                                                    normal(200, 200)[::2]) for ord in (2, 1)]
-    + [((normal(100, 100),), {"ord": 2, "axis": (1,)}), ((normal(100, 100),), {"ord": 2, "axis": (0, 1), "keepdims": True})],
+    + [((normal(100, 10, 10),), {"ord": 2, "axis": (2,), "keepdims": keep}) for keep in (False, True)]
+    + [((odd_rows(100, 100),), {"ord": 2, "axis": (1,)}), ((normal(100, 100),), {"ord": 2, "axis": (0,)}),
+       ((normal(100, 100),), {"ord": 2, "axis": (0, 1), "keepdims": True})],
     "solve_triangular": [((normal(*batch, size, size) / size + np.eye(size, dtype="f4"), b),
                           {"upper": upper, "left": left, "unit": unit})
                          for batch, size in (((), 5), ((3,), 17), ((2, 1), 40), ((), 300)) for upper, left, unit in (
@@ -115,6 +117,14 @@ CALLS = {
     "lu_factor_ex": [((x,), {}) for x in (exchanged(5, 5), exchanged(7, 4), exchanged(3, 6, 40), exchanged(150, 150),
                                           exchanged(2, 3, 90, 70), np.zeros((2, 3, 3), "f4"), np.ones((4, 4), "f4"),
                                           np.zeros((0, 3, 3), "f4"))],
+    "constant_pad": [((normal(*shape),), {"pads": pads, "value": value}) for value in (0, 1.5) for shape, pads in (
+        ((5, 6, 30, 20), ((0, 0), (0, 0), (1, 2), (3, 0))), ((40, 50), ((0, 0), (2, 2))), ((2000,), ((1, 40),)),
+        ((6, 30, 20), ((0, 0), (-2, 3), (1, -4))), ((6, 30, 20), ((1, 0), (0, 0), (0, 1))), ((3, 4), ((1, 1), (1, 1))),
+        ((50, 40), ((-50, 0), (0, 0))), ((50, 40), ((60, 0), (-40, 1))))],
+    "mirror_pad": [((normal(5, 30, 20),), {"sources": tuple((axis, np.array(source)) for axis, source in sources), "mode": ""})
+                   for sources in (((1, [2, 1, *range(30), 28]), (2, [1, *range(20), 18, 17])), ((2, [0, 0, *range(20), 19]),),
+                                   ((1, [29, *range(30), 0]),), ((2, [*range(19, 0, -1), *range(20)]),),
+                                   ((0, [1, *range(5)]), (2, [*range(20), 0])))],
     "nll_loss": [((normal(7, 5), target, weight), {"ignore_index": ignored, "reduction": reduction, "spatial": False})
                  for target, weight, ignored in NLL for reduction in ("mean", "sum", "none")]
     + [((normal(0, 5), np.zeros(0, "i8"), None), {"ignore_index": -100, "reduction": "mean", "spatial": False})],

@@ -1,4 +1,4 @@
-"""The length of a large array taken as one vector."""
+"""The length of a large array taken as one vector, and the lengths of its rows."""
 
 from __future__ import annotations
 
@@ -27,8 +27,12 @@ def vector_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
     squares = row_kernel("squares", "x", "r", body, lambda *args: None)
 
     def run(x: Any, *, ord: float, axis: Any = None, keepdims: bool = False) -> Any:
-        if ord != 2 or x.size < WORTH_IT or x.dtype is not FLOAT32 or keepdims or not x.flags.c_contiguous or \
-                (axis is not None and len(axis) < x.ndim):
+        if ord != 2 or x.size < WORTH_IT or x.dtype is not FLOAT32 or not x.flags.c_contiguous:
+            return numpy(x, ord=ord, axis=axis, keepdims=keepdims)
+        if axis == (x.ndim - 1,) and x.ndim > 1:
+            lengths = squares(x, x.shape[-1])
+            return np.sqrt(lengths, out=lengths).reshape(*x.shape[:-1], *(1,) * keepdims)
+        if keepdims or (axis is not None and len(axis) < x.ndim):
             return numpy(x, ord=ord, axis=axis, keepdims=keepdims)
         flat = x.reshape(-1)
         whole = len(flat) // PIECE * PIECE

@@ -30,6 +30,7 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_flash_attention_for_cpu_backward"),
                     "attention"),
     "vector_norm": "norms",
+    **dict.fromkeys(("constant_pad", "mirror_pad"), "padding"),
     **dict.fromkeys(("nll_loss", "nll_loss_backward"), "classes"),
     **dict.fromkeys(("solve_triangular", "lu_factor_ex"), "triangles"),
     **dict.fromkeys(("sum", "sum_all", "mean", "mean_all", "sum_to", "prod", "amax", "amin", "max", "min"), "reduce"),
