@@ -8,6 +8,7 @@ import pytest
 from whygrad import backends
 from whygrad.kernels.pool import pool
 from whygrad.kernels.words import WORDS, make
+from whygrad.ops.resample import Interpolated
 
 rng = np.random.default_rng(0)
 
@@ -125,6 +126,11 @@ CALLS = {
                    for sources in (((1, [2, 1, *range(30), 28]), (2, [1, *range(20), 18, 17])), ((2, [0, 0, *range(20), 19]),),
                                    ((1, [29, *range(30), 0]),), ((2, [*range(19, 0, -1), *range(20)]),),
                                    ((0, [1, *range(5)]), (2, [*range(20), 0])))],
+    **{name: [((normal(2, 3, *[axis[of] for axis in sizes]),), {"kind": "", "axes": tuple(
+                   Interpolated(*axis, mode, False, None, True) for axis in sizes)})
+              for mode in ("linear", "nearest", "cubic", "linear-aa") for sizes in (
+                  ((9, 20), (11, 17)), ((40, 13), (50, 21)), ((100, 201),), ((5, 9), (6, 6), (7, 20)))]
+       for name, of in (("upsample", 0), ("upsample_backward", 1))},
     "nll_loss": [((normal(7, 5), target, weight), {"ignore_index": ignored, "reduction": reduction, "spatial": False})
                  for target, weight, ignored in NLL for reduction in ("mean", "sum", "none")]
     + [((normal(0, 5), np.zeros(0, "i8"), None), {"ignore_index": -100, "reduction": "mean", "spatial": False})],

@@ -30,6 +30,7 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_flash_attention_for_cpu_backward"),
                     "attention"),
     "vector_norm": "norms",
+    **dict.fromkeys(("upsample", "upsample_backward"), "resampling"),
     **dict.fromkeys(("constant_pad", "mirror_pad"), "padding"),
     **dict.fromkeys(("nll_loss", "nll_loss_backward"), "classes"),
     **dict.fromkeys(("solve_triangular", "lu_factor_ex"), "triangles"),
