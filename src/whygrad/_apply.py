@@ -31,7 +31,7 @@ from whygrad._tensor import InferenceCounter, Swapped, Tensor, View, known_sourc
 from whygrad.autograd.modes import modes, special, unusual
 from whygrad.autograd.node import Cast, Node, next_sequence_number, port_of
 from whygrad.backends import raw as raw_vocabulary
-from whygrad.backends.memory_order import follow, with_channels_as_in
+from whygrad.backends.memory_order import follow, in_columns, with_channels_as_in
 from whygrad.backends.numpy_convert import cast_values
 from whygrad.broadcasting import check_broadcast
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
@@ -194,6 +194,9 @@ def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out
         outs = tuple([x if x.ndim < 2 or x.flags.c_contiguous else np.ascontiguousarray(x) for x in outs])
     elif row.memory == "channels":
         outs = tuple([with_channels_as_in(x, arrays[0]) for x in outs])
+    elif row.memory == "columns":
+        outs = tuple([in_columns(x) if i in row.matrices and x.ndim > 1 else np.ascontiguousarray(x) if x.ndim else x
+                      for i, x in enumerate(outs)])
     results = _wrap_results(layout, inputs, statics, outs)
     node = make_node(layout, inputs, arrays, statics, outs, [t._counter for t in results])
     if row.view and results and results[0]._view is None:
@@ -428,6 +431,7 @@ def _scope(layout: Layout) -> dict[str, Any]:
         "tensor_xp": tensor_vocabulary, "open_saved": open_saved, "changed": changed, "stale": errors.stale_saved, "lift": lift,
         "lift_output": lift_output, "untracked_causes": untracked_causes, "unusual": unusual, "variadic_stale": variadic_stale,
         "raw_zeros": np.zeros, "tensor_zeros": _tensor_zeros, "turn_over": turn_over, "with_channels_as_in": with_channels_as_in,
+        "in_columns": in_columns,
         "port_of": port_of, "Cause": why.Cause, "View": View, "TURNED": TURNED,
     }
     for name, rule in layout.rules.items():

@@ -198,7 +198,9 @@ def _frame_lines() -> list[str]:
 
 def _memory_order_lines(row: Row, tensors: list[str], out: str = "out") -> list[str]:
     """Inputs in the usual order give a result in the usual order, in NumPy as in torch; for others torch's rule is needed."""
-    if row.memory == "contiguous":
+    if row.memory == "columns" and row.output_names.index(out) in row.matrices:
+        return [f"    if {out}.ndim > 1: {out} = in_columns({out})"]
+    if row.memory in ("contiguous", "columns"):
         return [f"    if {out}.ndim > 1 and not {out}.flags.c_contiguous: {out} = ascontiguousarray({out})"]
     if row.memory == "channels":
         first = f"{tensors[0]}_x"

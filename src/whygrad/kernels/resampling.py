@@ -64,9 +64,9 @@ def _mix() -> Callable[..., Any]:
         size, out, inner, taps = f.fields("size out inner taps")
         lanes = host().lanes
 
-        def vectors(count: Value, body: Callable[[Value, int], None]) -> None:
+        def vectors(unit: Value, count: Value, body: Callable[[Value, Value, Any], None]) -> None:
             with f.loop(0, count, lanes) as j:
-                body(j, Some(lanes, lanes_within(f, f.integer(0), count - j, lanes)))
+                body(unit, j, Some(lanes, lanes_within(f, f.integer(0), count - j, lanes)))
 
         def gathered(unit: Value, r: Value, width: Any) -> None:
             total = f.variable(f.zeros(F32, lanes))
@@ -90,9 +90,9 @@ def _mix() -> Callable[..., Any]:
 
         with f.loop(f.low, f.high) as unit, f.b.if_else(inner.equals(1).v) as (last, other):
             with last:
-                vectors(out, lambda r, width, unit=unit: gathered(unit, r, width))
+                vectors(unit, out, gathered)
             with other:
-                vectors(inner, lambda j, width, unit=unit: side_by_side(unit, j, width))
+                vectors(unit, inner, side_by_side)
         f.end()
         return [Stage(f, "units", "units_alone")]
 
