@@ -22,6 +22,7 @@ WRITES = {
     "sqrt": lambda x, y, z: x.abs_().sqrt_(), "lerp": lambda x, y, z: x.lerp_(y, 0.1),
     "lerp far": lambda x, y, z: x.lerp_(y, 0.9),
     "addcmul": lambda x, y, z: x.addcmul_(y, z, value=0.5), "addcdiv": lambda x, y, z: x.addcdiv_(y, z, value=-0.5),
+    "div rounded": lambda x, y, z: x.div_(z, rounding_mode="floor"),
     "copy": lambda x, y, z: x.copy_(y), "sigmoid": lambda x, y, z: x.sigmoid_(), "pow": lambda x, y, z: x.pow_(2),
 }
 LAYOUTS = {"in one piece": lambda x: x, "transposed": lambda x: x.t(), "every second": lambda x: x[:, ::2],

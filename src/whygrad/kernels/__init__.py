@@ -20,8 +20,7 @@ from whygrad.ops.table import Row
 _whygrad_internal_ = True
 
 __all__ = ["Standing", "add_rows", "address", "drawing", "empty_cache", "enabled", "is_hot", "make_step", "memory_stats",
-           "put_elements", "stats", "tell_references", "warm", "warm_into", "warm_write",
-           "within", "word"]
+           "put_elements", "stats", "tell_references", "warm", "warm_into", "warm_write", "within", "word"]
 
 MEMORY = ("kept_bytes", "most_bytes", "reused", "fresh")  # what memory_stats tells
 

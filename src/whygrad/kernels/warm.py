@@ -191,7 +191,7 @@ def _given(function: Callable[..., Any], kinds: str, constants: tuple[Any, ...])
 
     def given(*args: Any) -> Any:
         rest, fixed = iter(args), iter(constants)
-        return function(*[next(fixed) if kind == "c" else next(rest) for kind in kinds])
+        return function(*[next(fixed) if kind == "c" else next(rest) for kind in kinds], *rest)  # and the array to write to
 
     return given
 
