@@ -420,6 +420,9 @@ def _addc(name: str) -> None:
     def written(self: Any, tensor1: Any, tensor2: Any, *old: Any, value: Any = 1) -> Any:
         if old:
             return in_old_order(written, f"{name}_", ("tensor1", "tensor2"), ("value",), self, tensor1, tensor2, *old)
+        if type(value) is float and isinstance(tensor1, Tensor) and isinstance(tensor2, Tensor) and (
+                self._array.dtype.char in "fd" and self._array.dtype is tensor1._array.dtype is tensor2._array.dtype):
+            return run_inplace(name, self, self, tensor1, tensor2, value=value)
         value = check(f"{name}_", self, tensor1, tensor2, value)
         return run_inplace(name, self, self, tensor1, tensor2, value=value,
                            computes_in=None if self._array.dtype.kind != "b" else settled(takes))

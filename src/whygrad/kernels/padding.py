@@ -23,7 +23,6 @@ from whygrad.kernels.values import F32, I64, Value
 _whygrad_internal_ = True
 
 ALONE_BELOW = 32768
-WORTH_IT = 1024
 
 
 @dataclass(kw_only=True)
@@ -107,7 +106,7 @@ def _pad() -> Callable[..., Any]:
 def _padded(x: Any, sources: dict[int, tuple[int, ...]], value: float) -> Any:
     """None if it is not the last two axes, or not a kernel's work."""
     ndim = x.ndim
-    if x.dtype is not FLOAT32 or x.size < WORTH_IT or not sources or min(sources) < ndim - 2 or not all(sources.values()):
+    if x.dtype is not FLOAT32 or not x.size or not sources or min(sources) < ndim - 2 or not all(sources.values()):
         return None
     own = (x.shape[-2] if ndim > 1 else 1, x.shape[-1])
     rows, columns = (sources.get(ndim - 2 + i) or tuple(range(n)) for i, n in enumerate(own))
@@ -118,11 +117,9 @@ def _padded(x: Any, sources: dict[int, tuple[int, ...]], value: float) -> Any:
 
 def constant_pad(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def run(x: Any, *, pads: tuple[tuple[int, int], ...], value: Any) -> Any:
-        found = None
-        if x.size >= WORTH_IT:
-            sources = {axis: tuple([i if 0 <= i < n else -1 for i in range(-before, n + after)])
-                       for axis, (n, (before, after)) in enumerate(zip(x.shape, pads, strict=True)) if before or after}
-            found = _padded(x, sources, value)
+        sources = {axis: tuple([i if 0 <= i < n else -1 for i in range(-before, n + after)])
+                   for axis, (n, (before, after)) in enumerate(zip(x.shape, pads, strict=True)) if before or after}
+        found = _padded(x, sources, value)
         return declined(numpy, x, pads=pads, value=value) if found is None else found
 
     return run
@@ -130,9 +127,7 @@ def constant_pad(numpy: Callable[..., Any]) -> Callable[..., Any]:
 
 def mirror_pad(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def run(x: Any, *, sources: tuple[tuple[int, Any], ...], mode: str) -> Any:
-        found = None
-        if x.size >= WORTH_IT:
-            found = _padded(x, {axis: tuple(source.tolist()) for axis, source in sources}, 0.0)
+        found = _padded(x, {axis: tuple(source.tolist()) for axis, source in sources}, 0.0)
         return declined(numpy, x, sources=sources, mode=mode) if found is None else found
 
     return run

@@ -25,7 +25,6 @@ from whygrad.kernels.values import F32, I32, I64, POINTER, Some, Value
 _whygrad_internal_ = True
 
 ALONE_BELOW = 16384
-WORTH_IT = 512
 
 
 @dataclass(kw_only=True)
@@ -102,7 +101,7 @@ def _mix() -> Callable[..., Any]:
 def _maker(transposed: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def maker(numpy: Callable[..., Any]) -> Callable[..., Any]:
         def run(x: Any, *, axes: tuple[Any, ...], kind: str) -> Any:
-            if x.dtype is not FLOAT32 or x.size < WORTH_IT:
+            if x.dtype is not FLOAT32 or not x.size:
                 return declined(numpy, x, axes=axes, kind=kind)
             for i, axis in in_turn(axes, x.ndim, transposed):
                 elements, weights = _weights(axis, transposed)
