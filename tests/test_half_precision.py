@@ -69,6 +69,23 @@ def test_large_arrays_have_the_same_bits(dtype: str) -> None:
             assert np.mean(theirs != ours) < 0.003, name  # float32 itself differs in the last place now and then
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("loss", ["mse_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"])
+def test_losses_have_the_same_bits(loss: str, dtype: str) -> None:
+    """Each step of torch's rounds; what is reduced is totalled in float32."""
+    arrays = np.random.default_rng(0).uniform(0.05, 0.95, (2, 10_000)).astype(np.float32)
+    for reduction in ("none", "mean", "sum"):
+        found = []
+        for lib in (torch, whygrad):
+            x, y = (lib.tensor(a).to(getattr(lib, dtype)) for a in arrays)
+            x.requires_grad_()
+            result = getattr(lib.nn.functional, loss)(x, y, reduction=reduction)
+            result.sum().backward()
+            found.append((to_numpy(result.detach()).astype(np.float64), to_numpy(x.grad).astype(np.float64)))
+        for theirs, ours in zip(*found, strict=True):
+            assert np.mean(theirs != ours) < 0.003, reduction
+
+
 # Computed in float32 and rounded once: torch's results, but for a few where float32 itself differs in the last place.
 EXACT: dict[str, Callable[..., Any]] = {
     **{name: lambda lib, a, b, name=name: getattr(lib, name)(a) for name in (

@@ -59,12 +59,13 @@ def has_history(gradient: Any) -> bool:
 def is_noticed(row: Row, rule: Rule, change: Callable[[Any], Any]) -> bool:
     """Whether a check finds the change, or nothing changes: the rule gives no gradient, or one without history."""
     right, changed = rule.function, []
+    several = row.variadic or rule is row.at_once
 
     def wrong(*arguments: Any) -> Any:
-        gradients = right(*arguments) if row.variadic else [right(*arguments)]
+        gradients = right(*arguments) if several else [right(*arguments)]
         results = [x if x is None else change(x) for x in gradients]
         changed.extend([x for x in gradients if x is not None and (change is a_little_off or has_history(x))])
-        return results if row.variadic else results[0]
+        return results if several else results[0]
 
     rule.function = wrong
     forget(row.name)
@@ -81,15 +82,16 @@ def is_noticed(row: Row, rule: Rule, change: Callable[[Any], Any]) -> bool:
 
 @pytest.mark.parametrize("change", [a_little_off, without_history])
 def test_an_error_in_any_rule_is_found(change: Callable[[Any], Any]) -> None:
-    unnoticed = [f"d {row.name} / d {argument}" for row in TABLE.values() for argument, rule in row.rules.items()
+    unnoticed = [f"d {row.name} / d {argument}" for row in TABLE.values()
+                 for argument, rule in (*row.rules.items(), ("all", row.at_once))
                  if isinstance(rule, Rule) and not is_noticed(row, rule, change)]
     assert not unnoticed
 
 
 def forget(name: str) -> None:
     """What was compiled for a row."""
-    for compiled in (_apply._layouts, _apply._compiled):
-        for key in [key for key in compiled if key[0] == name]:
+    for compiled in (_apply._layouts, _apply._compiled, _apply._by_types):
+        for key in [key for key in compiled if name in (key[0], getattr(key[0], "name", None))]:
             del compiled[key]
 
 

@@ -192,7 +192,8 @@ def test_kinds(args, kinds):
 
 @pytest.mark.parametrize("function", [lambda x: x.shape, lambda x: 1 if x else 2, lambda x: x ** 2.5,
                                       lambda x: vocabulary.cumsum(x), lambda x: 3.0, lambda x: vocabulary.tan(x),
-                                      lambda x: x + "a"])
+                                      lambda x: x + "a", lambda x: vocabulary.sum(x, axis=(0,)),
+                                      lambda x: x - vocabulary.mean(x), lambda x: vocabulary.exp(vocabulary.sum(x))])
 def test_what_is_not_one_pass_is_not_traced(function):
     with pytest.raises(Untraceable):
         trace(function, *inputs("a"))

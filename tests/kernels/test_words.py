@@ -55,6 +55,7 @@ CALLS = {
     + [((normal(2, 6, 8), WEIGHT.reshape(6, 8), BIAS.reshape(6, 8)), {"axis": (1, 2), "eps": 1e-3})],
     "layer_norm_input": [((normal(4, 48), normal(4, 48), w), {"axis": (1,), "eps": 1e-5}) for w in (WEIGHT, None)],
     "layer_norm_weight": [((normal(300, 48), normal(300, 48)), {"axis": (1,), "eps": 1e-5}),
+                          ((normal(200, 1100), normal(200, 1100)), {"axis": (1,), "eps": 1e-5}),
                           ((normal(5, 6, 8), normal(5, 6, 8)), {"axis": (1, 2), "eps": 1e-5})],
     "layer_norm_backward": [((normal(rows, 48), normal(rows, 48), WEIGHT), {"axis": (1,), "eps": 1e-5}) for rows in (1, 4, 700)]
     + [((normal(40, columns), normal(40, columns), normal(columns)), {"axis": (1,), "eps": 1e-5}) for columns in (1, 7, 130, 333)]
@@ -81,7 +82,12 @@ CALLS = {
     "batch_norm_weight": [((normal(3, 5, 7, 9), IMAGES), {"eps": 1e-5})],
     "sum": [((normal(200, 90),), {"axis": axis, "keepdims": keep})
             for axis in (None, (0,), (1,), (0, 1)) for keep in (False, True)]
-    + [((normal(40, 30, 20),), {"axis": axis}) for axis in ((0, 2), (1, 2), (0, 1), (2,))] + [((normal(3, 4),), {"axis": (1,)})],
+    + [((normal(40, 30, 20),), {"axis": axis, "keepdims": keep})
+       for axis in ((0, 2), (1, 2), (0, 1), (2,), (1,), (), None) for keep in (False, True)]
+    + [((normal(*shape),), {"axis": axis}) for shape in ((3, 4), (1000, 10), (129, 1041), (5, 70000), (300, 400))
+       for axis in ((0,), (1,))]
+    + [((x,), {"axis": axis}) for x in (np.zeros((0, 5), "f4"), np.zeros((5, 0), "f4"), normal(90, 200).T)
+       for axis in (None, (0,), (1,))],
     **{name: [((x,), {"axis": axis, "keepdims": keep}) for x in (normal(200, 90), odd_rows(100, 90)) for keep in (False, True)
               for axis in (None, (0,), (1,), (0, 1))]
        + [((normal(40, 30, 20),), {"axis": axis}) for axis in ((0, 2), (1, 2), (0, 1))]
@@ -99,11 +105,11 @@ CALLS = {
         normal(5, 6, 70, 8).swapaxes(1, 2),
         normal(3, 40, 50).transpose(2, 0, 1), normal(3, 40, 50).transpose(2, 1, 0), normal(5000, 2).T,
         np.broadcast_to(normal(60, 1), (3, 60, 50)))],
-    "mean": [((normal(200, 90),), {"axis": axis}) for axis in (None, (0,), (1,))],
-    "sum_all": [((normal(200, 91),), {})],
-    "mean_all": [((normal(200, 91),), {})],
-    "sum_to": [((normal(200, 90),), {"shape": shape}) for shape in ((90,), (200, 90), (200, 1))]
-    + [((normal(20, 30, 40),), {"shape": (40,)})],
+    "mean": [((x,), {"axis": axis}) for x in (normal(200, 90), normal(3, 4)) for axis in (None, (0,), (1,))],
+    **{name: [((x,), {}) for x in (normal(200, 91), normal(7), normal(90, 200).T, normal(3, 4).astype("f8"))]
+       for name in ("sum_all", "mean_all")},
+    "sum_to": [((normal(200, 90),), {"shape": shape}) for shape in ((90,), (200, 90), (200, 1), (1, 1), (1,), ())]
+    + [((normal(20, 30, 40),), {"shape": shape}) for shape in ((40,), (1, 1, 40), (30, 1), (20, 1, 40))],
     "vector_norm": [((x,), {"ord": ord}) for x in (normal(100, 100), normal(9000), normal(3, 4), odd_rows(100, 100),
                                                    normal(200, 200)[::2]) for ord in (2, 1)]
     + [((normal(100, 10, 10),), {"ord": 2, "axis": (2,), "keepdims": keep}) for keep in (False, True)]

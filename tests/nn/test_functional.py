@@ -97,6 +97,7 @@ CASES: dict[str, Any] = {
     "gaussian number": (lambda F, x, t: F.gaussian_nll_loss(x, t, 0.5), f(4, 5), f(4, 5)),
     "hinge": (lambda F, x: F.hinge_embedding_loss(x, x.detach().sign()), f(4, 5)),
     "soft_margin": (lambda F, x: F.soft_margin_loss(x, x.detach().sin().sign()), f(4, 5)),
+    "soft_margin beyond exp": (lambda F, x: F.soft_margin_loss(x * 500, x.detach().sin().sign(), reduction="none"), f(4, 5)),
     "multilabel_soft_margin": (lambda F, x, t: F.multilabel_soft_margin_loss(x, t), f(4, 5), p(4, 5)),
     "triplet": (lambda F, a, b, c: F.triplet_margin_loss(a, b, c), f(4, 5), f(4, 5), f(4, 5)),
     "triplet swap": (lambda F, a, b, c: F.triplet_margin_loss(a, b, c, swap=True, p=1), f(4, 5), f(4, 5), f(4, 5)),

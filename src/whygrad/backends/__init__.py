@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
+from numpy import asarray, generic
 
 from whygrad import kernels
 from whygrad.backends import (
@@ -80,11 +80,11 @@ class RawVocabulary:
         if found is None:
             numpy = quiet(partial(function, self))
             if kernels.enabled:
-                kernels.warm(function.__name__, numpy, function).put(self._passes, function)
+                kernels.warm(function.__name__, numpy, function, is_pass=True).put(self._passes, function)
             else:
                 self._passes[function] = numpy
             found = self._passes[function]
-        return found(*[np.asarray(x) if isinstance(x, np.generic) else x for x in args])
+        return found(*[asarray(x) if isinstance(x, generic) else x for x in args])
 
     def __getattr__(self, name: str) -> Any:
         for family in FAMILIES:

@@ -63,20 +63,6 @@ def log_softmax_backward(grad: Any, y: Any, *, axis: Any) -> Any:
     return np.subtract(grad, powers, out=powers if y.ndim else None)
 
 
-def mse_loss(a: Any, b: Any, *, reduction: str) -> Any:
-    difference = np.subtract(a, b)
-    if reduction == "none":
-        return np.multiply(difference, difference, out=difference if difference.ndim else None)
-    if difference.dtype in DENSE:
-        flat = difference.reshape(-1)
-        total = np.dot(flat, flat)
-    else:
-        total = np.add.reduce(np.square(difference, dtype=np.float32), axis=None).astype(difference.dtype)
-    if reduction == "sum":
-        return total
-    return total / difference.dtype.type(difference.size) if difference.size else difference.dtype.type(np.nan)
-
-
 def _class_index(shape: tuple[int, ...], target: Any) -> Any:
     """Index of the number that `target` picks for each sample. Classes lie on axis 1, or are all of a 1-dim shape."""
     if len(shape) == 1:

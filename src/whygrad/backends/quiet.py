@@ -58,10 +58,9 @@ warnings.filterwarnings("ignore", ".* encountered in ", RuntimeWarning, r"whygra
 
 # Rows that would warn because they are made of such, and are silenced as they are looked up.
 SILENCED = frozenset({
-    "add_scaled", "addbmm", "addcmul", "addmm", "addmv", "addr", "baddbmm", "batch_norm", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "cholesky_inverse", "col2im", "contract", "cross", "cumsum", "dist", "embedding_bag",
-    "fractional_max_pool", "glu", "group_norm", "hardswish", "huber_loss", "index_add", "index_put", "layer_norm", "ldexp",
-    "logit", "mish", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "nansum", "nll_loss", "polar", "prelu", "put",
-    "recurrent_layer", "renorm", "restride", "rrelu", "scale_inside", "scatter", "scatter_add", "scatter_reduce",
-    "smooth_l1_loss",
-    "soft_margin_loss", "softshrink", "std_mean", "sub_scaled", "trilinear", "var_mean", "vdot", "weight_norm_interface"})
+    "add_scaled", "addbmm", "addcmul", "addmm", "addmv", "addr", "baddbmm", "batch_norm", "cholesky_inverse", "col2im",
+    "contract", "cross", "cumsum", "dist", "embedding_bag", "fractional_max_pool", "glu", "group_norm", "hardswish",
+    "index_add", "index_put", "layer_norm", "ldexp", "logit", "mish", "multi_margin_loss", "multilabel_margin_loss", "nansum",
+    "nll_loss", "polar", "prelu", "put", "recurrent_layer", "renorm", "restride", "rrelu", "scale_inside", "scatter",
+    "scatter_add", "scatter_reduce", "softshrink", "std_mean", "sub_scaled", "trilinear", "var_mean", "vdot",
+    "weight_norm_interface"})

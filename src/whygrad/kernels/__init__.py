@@ -37,15 +37,18 @@ def word(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any:
 
 
 def warm(name: str, numpy: Callable[..., Any], function: Callable[..., Any], takes_vocabulary: bool = True,
-         last: bool = False) -> Warm:
-    """Stands for `numpy` until `function`, a forward or a rule, is compiled. The `last` rule of a gradient may overwrite it."""
+         last: bool = False, is_pass: bool = False) -> Warm:
+    """Stands for `numpy` until `function`, a forward or a rule, is compiled. The `last` rule of a gradient may overwrite it.
+
+    `is_pass`: one of the functions that rows have for `in_one_pass`.
+    """
 
     def traced(*symbols: Any, **statics: Any) -> Any:
         from whygrad.kernels.trace import as_traced, vocabulary
 
         return as_traced(function)(vocabulary, *symbols, **statics) if takes_vocabulary else function(*symbols, **statics)
 
-    return Warm(name, numpy, traced, is_rule=name.startswith("d_"), last=last)
+    return Warm(name, numpy, traced, is_rule=name.startswith("d_"), is_pass=is_pass, last=last)
 
 
 def tell_references(count: int) -> None:

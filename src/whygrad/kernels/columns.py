@@ -1,5 +1,8 @@
-"""Sums and other totals over the rows of an array, column by column: a thread owns its columns, so the order of adding never
-changes."""
+"""Sums over the rows of an array, column by column.
+
+A part of the rows is added up at a time, and of long rows a part of the columns; then the parts. What a part is follows from
+the shape, so the order of adding never changes; and a part's memory lies together.
+"""
 
 from __future__ import annotations
 
@@ -10,83 +13,108 @@ from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import host as machine
 from whygrad.kernels.pool import pool
-from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value, Variable
 
 _whygrad_internal_ = True
 
+# Below so many elements one thread is quicker than two.
 ALONE_BELOW = 32768
-# So many rows are added up before they join the total: long sums lose less that way.
-CHUNK = 128
+# The rows and columns of a part. Long sums lose less if they are made of short ones.
+HEIGHT, WIDTH = 128, 1024
 
 Term = Callable[[Function, list[Value], Value, Value, int], Value]
-Combine = Callable[[Function, Value, Value], Value]
 
 
-def _add(f: Function, total: Value, new: Value) -> Value:
-    return total + new
-
-
-def column_kernel(name: str, kinds: str, term: Term, fallback: Callable[..., Any], combine: Combine = _add,
-                  start: float = 0.0) -> Callable[..., Any]:
-    """A function of the arguments and the number of columns that sums `term` over all rows, or does as `combine` says.
+def column_kernel(name: str, kinds: str, term: Term, fallback: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the arguments and the number of columns that sums `term` over all rows.
 
     Arguments are "x" arrays of rows, "r" with one number for each row. `term(f, arguments, row, place, width)`: for an "x" the
     argument is its start and `place` counts from there.
     """
     pool()
-    address = address_of(f"columns {name} {kinds}", lambda module, symbol: _write(module, symbol, kinds, term, combine, start))
+    address = address_of(f"columns {name} {kinds}", lambda module, symbol: _write(module, symbol, kinds, term))
     return python_function(name, address, (fallback, fallback))
 
 
-def _write(module: Any, name: str, kinds: str, term: Term, combine: Combine, empty: float) -> None:
-    lanes = machine().lanes
-    f = Function(module, f"{name}_task", VOID, [POINTER, I64, I64], internal=True)
-    slots, low, high = f.arguments
-    arguments = [f.load(POINTER, slots, i) for i in range(len(kinds))]
-    out = f.load(POINTER, slots, len(kinds))
-    rows, columns = f.load(I64, slots, len(kinds) + 1), f.load(I64, slots, len(kinds) + 2)
-
-    def strip(j: Value, width: int, count: int) -> None:
-        """Columns j to j + width * count."""
-        totals = [f.variable(f.constant(empty, F32, width)) for _ in range(count)]
-        with f.loop(0, rows, CHUNK) as start:
-            parts = [f.variable(f.constant(empty, F32, width)) for _ in range(count)]
-            stop = f.choose(start + CHUNK < rows, start + CHUNK, rows)
-            with f.loop(start, stop) as row:
-                for i, part in enumerate(parts):
-                    part.set(combine(f, part.get(), term(f, arguments, row, row * columns + j + i * width, width)))
-            for total, part in zip(totals, parts, strict=True):
-                total.set(combine(f, total.get(), part.get()))
-        for i, total in enumerate(totals):
-            f.store(total.get(), out, j + i * width)
-
-    wide = low + (high - low) // (4 * lanes) * (4 * lanes)
-    vectors = low + (high - low) // lanes * lanes
-    with f.loop(low, wide, 4 * lanes) as j:
-        strip(j, lanes, 4)
-    with f.loop(wide, vectors, lanes) as j:
-        strip(j, lanes, 1)
-    with f.loop(vectors, high) as j:
-        strip(j, 1, 1)
-    f.b.ret_void()
-
+def _write(module: Any, name: str, kinds: str, term: Term) -> None:
+    task = _write_task(module, f"{name}_task", len(kinds), term)
+    join = _write_task(module, f"{name}_join", 1, lambda f, arguments, row, place, width: f.load(F32, arguments[0], place, width))
     entry = Entry(module, name, len(kinds) + 1)
-    e = entry.f
-    wanted = entry.number(entry.argument(len(kinds))).to(I64)
-    entry.require_shape(wanted > 0)
+    f = entry.f
+    columns = entry.number(entry.argument(len(kinds))).to(I64)
+    entry.require_shape(columns > 0)
     arrays = [entry.array(entry.argument(i), "f4") for i in range(len(kinds))]
     first = arrays[0]
     n = first.size()
-    count = n // wanted
-    entry.require_shape((count * wanted).equals(n))
+    rows = n // columns
+    entry.require_shape((rows * columns).equals(n))
     for kind, array in zip(kinds[1:], arrays[1:], strict=True):
         if kind == "x":
             entry.same_shape(first, array)
         else:
-            entry.require_shape(array.size().equals(count))
-    made = entry.new_array("f4", e.constant(1, I32), entry.slots([wanted]))
-    task_slots = entry.slots([*[array.data for array in arrays], data_of(e, made), count, wanted])
-    # Few columns of many rows are one thread's work as well: they are not cut.
-    alone_below = e.choose((n < ALONE_BELOW) | (wanted < 2 * lanes), wanted + 1, e.integer(0))
-    entry.run(f.function, task_slots, wanted, alone_below, lanes)
+            entry.require_shape(array.size().equals(rows))
+
+    def run(task: Any, data: list[Value], out: Value, rows: Value, height: Value, parts: Value) -> None:
+        across = (columns + (WIDTH - 1)) // WIDTH
+        tasks = parts * across
+        alone_below = f.choose(rows * columns < ALONE_BELOW, tasks + 1, f.integer(0))
+        entry.run(task, entry.slots([*data, data_of(f, out), rows, columns, height, across]), tasks, alone_below, 1)
+
+    made = entry.new_array("f4", f.constant(1, I32), entry.slots([columns]))
+    parts = f.larger((rows + (HEIGHT - 1)) // HEIGHT, 1)
+    data = [array.data for array in arrays]
+    with f.b.if_else(parts.equals(1).v) as (one, several):
+        with one:
+            run(task, data, made, rows, f.integer(HEIGHT), parts)
+        with several:
+            sums = entry.new_array("f4", f.constant(1, I32), entry.slots([parts * columns]))
+            run(task, data, sums, rows, f.integer(HEIGHT), parts)
+            run(join, [data_of(f, sums)], made, parts, parts, f.integer(1))
+            f.call("Py_DecRef", VOID, sums)
     entry.give(made)
+
+
+def _write_task(module: Any, name: str, count: int, term: Term) -> Any:
+    """task(slots, low, high): those parts. There are `across` beside each other, of `height` rows; each line of them is a row
+    of the result."""
+    f = Function(module, name, VOID, [POINTER, I64, I64], internal=True)
+    slots, low, high = f.arguments
+    arguments = [f.load(POINTER, slots, i) for i in range(count)]
+    out = f.load(POINTER, slots, count)
+    rows, columns, height, across = (f.load(I64, slots, count + i) for i in range(1, 5))
+    lanes, most = machine().lanes, machine().registers // 2
+    with f.loop(low, high) as part:
+        line = part // across
+        start, left = line * height, part % across * WIDTH
+        stop, right = f.smaller(start + height, rows), f.smaller(left + WIDTH, columns)
+
+        def strip(j: Value, width: int, count: int) -> None:
+            """So many vectors of each row, from column j on. Of a single vector the sums of every fourth row are kept."""
+            together = 4 if count == 1 else 1
+            sums = [[f.variable(f.zeros(F32, int(width))) for _ in range(count)] for _ in range(together)]
+
+            def add(row: Value, sums: list[Variable]) -> None:
+                for i, total in enumerate(sums):
+                    total.add(term(f, arguments, row, row * columns + j + i * width, width))
+
+            whole = start + (stop - start) // together * together
+            with f.loop(start, whole, together) as row:
+                for k in range(together):
+                    add(row + k, sums[k])
+            with f.loop(whole, stop) as row:
+                add(row, sums[0])
+            for i, several in enumerate(zip(*sums, strict=True)):
+                total = several[0].get()
+                for other in several[1:]:
+                    total = total + other.get()
+                f.store(total, out, line * columns + j + i * width, width)
+
+        for count in (most, 4, 1):
+            block = count * lanes
+            reached = left + (right - left) // block * block
+            with f.loop(left, reached, block) as j:
+                strip(j, lanes, count)
+            left = reached
+        f.rest(left, right, lanes, lambda j, width: strip(j, width, 1))
+    f.b.ret_void()
+    return f.function

@@ -62,11 +62,16 @@ def elementwise_function(name: str, formula: int, arguments: list[tuple[int, Any
     first is for other kinds of arguments and the second for other shapes. If the first argument has no more than so many
     `references`, nobody will read it again, and the result may be written over it.
     """
-    words = [formula, len(arguments), any(dtype is host.FLOAT64 for _, dtype in arguments), result, id(out) if out else 0,
-             out.itemsize if out else 0, alone_below, references]
+    return python_function(name, _entry(), fallback, words(formula, arguments, out, result, alone_below, references))
+
+
+def words(formula: int, arguments: list[tuple[int, Any]], out: Any, result: int, alone_below: int,
+          references: int = 0) -> list[int]:
+    made = [formula, len(arguments), any(dtype is host.FLOAT64 for _, dtype in arguments), result, id(out) if out else 0,
+            out.itemsize if out else 0, alone_below, references]
     for kind, dtype in arguments:
-        words += [kind, id(dtype) if dtype is not None else 0, 4 if dtype is None else dtype.itemsize]
-    return python_function(name, _entry(), fallback, words)
+        made += [kind, id(dtype) if dtype is not None else 0, 4 if dtype is None else dtype.itemsize]
+    return made
 
 
 @cache
@@ -83,10 +88,47 @@ def _write_entry(module: Any, name: str) -> None:
     count, result = entry.word(COUNT), entry.word(RESULT)
     given = result.equals(GIVEN)
     entry.require(entry.count.equals(count + given.to(I64)))
-    slots, pieces = local(f, SLOTS), local(f, MOST * FILLED)
+    slots = local(f, SLOTS)
+    first, plain = read_arguments(entry, count, slots)
+
+    formula = entry.word(FORMULA, POINTER)
+    alone_below = entry.word(ALONE_BELOW)
+    with f.b.if_then(plain.v):
+        n = _size(f, first)
+        made = f.variable(Value(f, NULL))
+        with f.b.if_else(given.v) as (old, fresh):
+            with old:
+                made.set(_given(entry, count, first, n, slots))
+            with fresh, f.b.if_else(_is_free(entry, first).v) as (free, used):
+                with free:
+                    f.call("Py_IncRef", VOID, entry.argument(0))
+                    made.set(entry.argument(0))
+                with used:
+                    made.set(entry.new_array(entry.word(OUT_DTYPE, POINTER), _ndim(f, first), _shape(f, first)))
+        f.store(data_of(f, made.get()), slots, OUT)
+        entry.run(formula, slots, n, alone_below, FILLED)
+        entry.give(made.get())
+    entry.require_shape(result.equals(NEW))
+    shape, strides, ndim = local(f, AXES), local(f, AXES), local(f, 1)
+    failed = f.b.call(prepare, [v.v for v in (entry.pointer_to_words(), entry.arguments, slots, shape, strides, ndim)])
+    entry.require_shape(Value(f, failed).equals(0))
+    n = f.load(I64, slots, TOTAL)
+    # NumPy's own strides where they are the same.
+    usual = f.load(I64, strides).equals(-1) | n.equals(0)
+    broadcast = entry.new_array(entry.word(OUT_DTYPE, POINTER), f.load(I64, ndim).to(I32), shape,
+                                Value(f, f.b.select(usual.v, NULL, strides.v)))
+    f.store(data_of(f, broadcast), slots, OUT)
+    f.store(formula, slots, RUN)
+    entry.run(walk, slots, n, alone_below, FILLED)
+    entry.give(broadcast)
+
+
+def read_arguments(entry: Entry, count: Value, slots: Value) -> tuple[Value, Value]:
+    """Fill the slots of a formula; gives the first array, and whether all arrays are of its shape and in one piece."""
+    f = entry.f
+    pieces = local(f, MOST * FILLED)
     first = f.variable(Value(f, NULL))
     plain, numeric = f.variable(f.integer(1)), f.variable(f.integer(0))
-
     with f.loop(0, count) as k:
         argument = entry.argument(k)
         kind = entry.word(k * 3 + KINDS)
@@ -125,37 +167,7 @@ def _write_entry(module: Any, name: str) -> None:
                         f.store(f.integer(0), slots, k + STEPS)
     # An array of numbers must be there: it is what gives the result its dtype.
     entry.require(numeric.get().differs(0))
-
-    formula = entry.word(FORMULA, POINTER)
-    alone_below = entry.word(ALONE_BELOW)
-    with f.b.if_then(plain.get().differs(0).v):
-        n = _size(f, first.get())
-        made = f.variable(Value(f, NULL))
-        with f.b.if_else(given.v) as (old, fresh):
-            with old:
-                made.set(_given(entry, count, first.get(), n, slots))
-            with fresh, f.b.if_else(_is_free(entry, first.get()).v) as (free, used):
-                with free:
-                    f.call("Py_IncRef", VOID, entry.argument(0))
-                    made.set(entry.argument(0))
-                with used:
-                    made.set(entry.new_array(entry.word(OUT_DTYPE, POINTER), _ndim(f, first.get()), _shape(f, first.get())))
-        f.store(data_of(f, made.get()), slots, OUT)
-        entry.run(formula, slots, n, alone_below, FILLED)
-        entry.give(made.get())
-    entry.require_shape(result.equals(NEW))
-    shape, strides, ndim = local(f, AXES), local(f, AXES), local(f, 1)
-    failed = f.b.call(prepare, [v.v for v in (entry.pointer_to_words(), entry.arguments, slots, shape, strides, ndim)])
-    entry.require_shape(Value(f, failed).equals(0))
-    n = f.load(I64, slots, TOTAL)
-    # NumPy's own strides where they are the same.
-    usual = f.load(I64, strides).equals(-1) | n.equals(0)
-    broadcast = entry.new_array(entry.word(OUT_DTYPE, POINTER), f.load(I64, ndim).to(I32), shape,
-                                Value(f, f.b.select(usual.v, NULL, strides.v)))
-    f.store(data_of(f, broadcast), slots, OUT)
-    f.store(formula, slots, RUN)
-    entry.run(walk, slots, n, alone_below, FILLED)
-    entry.give(broadcast)
+    return first.get(), plain.get().differs(0)
 
 
 def _is_free(entry: Entry, first: Value) -> Value:

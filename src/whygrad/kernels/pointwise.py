@@ -1,4 +1,4 @@
-"""One pass over the elements: a traced formula as a loop, and as a Python callable (through elementwise.py)."""
+"""One pass over the elements: a traced formula as a loop, and as a Python callable (through elementwise.py or totals.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import DTYPES, host
 from whygrad.kernels.machine import HEAVY, SINGLE_ONLY, Writer
-from whygrad.kernels.trace import Symbol, Untraceable
+from whygrad.kernels.trace import TOTALS, Symbol, Untraceable
 
 _whygrad_internal_ = True
 
@@ -39,12 +39,27 @@ def compile_formula(name: str, formula: Symbol, kinds: str, fallback: Any,
 
     if len(kinds) > way.MOST:
         raise Untraceable("too many arguments")
+    if formula.word in TOTALS:
+        return _compile_total(name, formula, kinds, fallback, code)
     result = way.GIVEN if into else way.NEW
     if formula.word == SHORT.get(code):
         formula = formula.arguments[0]  # what is stored is rounded anyhow
     out = DTYPES["?"] if formula.is_mask else dtype_of(code)
     return way.elementwise_function(name, _address([(way.OUT, formula)], kinds, code), _arguments(kinds, code), out, fallback,
                                     result=result, alone_below=ALONE_BELOW, references=references)
+
+
+def _compile_total(name: str, formula: Symbol, kinds: str, fallback: Any, code: str) -> Callable[..., Any]:
+    from whygrad.kernels.totals import total_function
+
+    if code in SHORT:
+        raise Untraceable("in float16 or bfloat16: each element is rounded before it is added, by NumPy's way")
+    (term,) = formula.arguments
+    kinds = kinds.replace("s", "a")
+    address = address_of(f"total {code} {kinds}: {term!r}",
+                         lambda module, symbol: _write_total(module, symbol, term, kinds, code))
+    return total_function(name, address, _arguments(kinds, code), dtype_of(code), fallback, mean=formula.word == "mean",
+                          alone_below=ALONE_BELOW)
 
 
 def compile_update(written: list[tuple[int, Symbol]], arrays: int, numbers: int) -> Callable[..., Any]:
@@ -98,23 +113,76 @@ def _address(written: list[tuple[int, Symbol]], kinds: str, code: str) -> int:
 def _write(module: Any, name: str, written: list[tuple[int, Symbol]], kinds: str, code: str) -> None:
     """formula(slots, low, high); `written` says which slot gets which formula."""
     from whygrad.kernels import functions
-    from whygrad.kernels.elementwise import FILLED, STEPS
-    from whygrad.kernels.values import F32, F64, I8, I64, POINTER, VOID, Function, Value
-
-    element = F64 if code == "f8" else F32
-    lanes = host().lanes * 4 // (8 if code == "f8" else 4)
-    text = repr(written)
-    # Long formulas keep the processor busy by themselves, and unrolled they take long to compile.
-    unroll = 1 if any(f"{word}(" in text for word in HEAVY) or len(text) > 400 else 2
-    assert lanes * unroll <= FILLED
+    from whygrad.kernels.values import I8, I64, POINTER, VOID, Function, Value
 
     f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
-    places = [f.load(POINTER, slots, i) for i in range(len(kinds))]
-    steps = [f.load(I64, slots, i + STEPS) for i in range(len(kinds))]
+    lanes = _lanes(code)
+    read = _reader(f, slots, kinds, code)
     targets = [f.load(POINTER, slots, target) for target, _ in written]
 
     def at(i: Value, part: int, width: int) -> None:
+        writer = read(i, part, width)
+        results = [writer.write(formula) for _, formula in written]
+        for target, result, (_, formula) in zip(targets, results, written, strict=True):
+            result = result.to(I8) if formula.is_mask else writer.as_number(result)
+            if code in SHORT and not formula.is_mask:
+                result = functions.as_float16_bits(f, result) if code == "f2" else functions.as_bfloat16_bits(f, result)
+            f.store(result, target, i + part * lanes, width)
+
+    _walk(f, low, high, lanes, 1 if _is_long(repr(written)) else 2, at)
+    f.b.ret_void()
+
+
+def _write_total(module: Any, name: str, term: Symbol, kinds: str, code: str) -> None:
+    """total(slots, low, high): the sums of pieces (see totals.py), of which the first begins at low."""
+    from whygrad.kernels.elementwise import OUT
+    from whygrad.kernels.totals import PIECE
+    from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Some, Value
+
+    element, lanes, unroll = F64 if code == "f8" else F32, _lanes(code), 1 if _is_long(repr(term)) else 4
+    f = Function(module, name, VOID, [POINTER, I64, I64])
+    slots, low, high = f.arguments
+    read = _reader(f, slots, kinds, code)
+    with f.loop(low, high, PIECE) as start:
+        several = [f.variable(f.zeros(element, lanes)) for _ in range(unroll)]
+        single = f.variable(f.zeros(element))
+
+        def add(i: Value, part: int, width: int) -> None:
+            writer = read(i, part, width)
+            value = writer.as_number(writer.write(term))
+            if isinstance(width, Some):
+                value = f.choose(width.mask, value, 0.0)
+            (single if width == 1 else several[part]).add(value)
+
+        _walk(f, start, f.smaller(start + PIECE, high), lanes, unroll, add)
+        total = several[0].get()
+        for other in several[1:]:
+            total = total + other.get()
+        f.store((f.total(total) + single.get()).to(F64), f.load(POINTER, slots, OUT), start // PIECE)
+    f.b.ret_void()
+
+
+def _lanes(code: str) -> int:
+    return host().lanes // 2 if code == "f8" else host().lanes
+
+
+def _is_long(text: str) -> bool:
+    """Long formulas keep the processor busy by themselves, and unrolled they take long to compile."""
+    return any(f"{word}(" in text for word in HEAVY) or len(text) > 400
+
+
+def _reader(f: Any, slots: Any, kinds: str, code: str) -> Callable[[Any, int, int], Writer]:
+    """`read(i, part, width)`: what writes formulas of the elements from i on, of that part, so many at once."""
+    from whygrad.kernels import functions
+    from whygrad.kernels.elementwise import STEPS
+    from whygrad.kernels.values import F32, F64, I8, I64, POINTER
+
+    element, lanes = F64 if code == "f8" else F32, _lanes(code)
+    places = [f.load(POINTER, slots, i) for i in range(len(kinds))]
+    steps = [f.load(I64, slots, i + STEPS) for i in range(len(kinds))]
+
+    def read(i: Any, part: int, width: int) -> Writer:
         values: list[Any] = []
         for kind, place, step in zip(kinds, places, steps, strict=True):
             where = (i & step) + part * lanes
@@ -126,15 +194,17 @@ def _write(module: Any, name: str, written: list[tuple[int, Symbol]], kinds: str
                 values.append(functions.load_short(f, code, place, where, width))
             else:
                 values.append(f.load(element, place, where, width))
-        writer = Writer(f, values, element, int(width))
-        results = [writer.write(formula) for _, formula in written]
-        for target, result, (_, formula) in zip(targets, results, written, strict=True):
-            result = result.to(I8) if formula.is_mask else writer.as_number(result)
-            if code in SHORT and not formula.is_mask:
-                result = functions.as_float16_bits(f, result) if code == "f2" else functions.as_bfloat16_bits(f, result)
-            f.store(result, target, i + part * lanes, width)
+        return Writer(f, values, element, int(width))
+
+    return read
+
+
+def _walk(f: Any, low: Any, high: Any, lanes: int, unroll: int, at: Callable[[Any, int, int], None]) -> None:
+    """`at(i, part, width)` for all elements: `unroll` vectors from i on, one by one, then what is left."""
+    from whygrad.kernels.elementwise import FILLED
 
     block = lanes * unroll
+    assert block <= FILLED
     whole = low + (high - low) // block * block
     vectors = low + (high - low) // lanes * lanes
     with f.loop(low, whole, block) as i:
@@ -144,4 +214,3 @@ def _write(module: Any, name: str, written: list[tuple[int, Symbol]], kinds: str
         with f.loop(whole, vectors, lanes) as i:
             at(i, 0, lanes)
     f.rest(vectors, high, lanes, lambda i, width: at(i, 0, width))
-    f.b.ret_void()

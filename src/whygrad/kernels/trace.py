@@ -1,8 +1,8 @@
 """The kernel reader: runs a row's forward or rule on symbols, and keeps what it would compute.
 
 Symbols know the operators; the vocabulary knows the words of elementwise rows, down to the primitives that can be
-written as machine code (see machine.py). Whatever else a row does (shapes, reductions, questions about values) cannot
-be traced, and stays with NumPy.
+written as machine code (see machine.py). In the end all elements may be added up. Whatever else a row does (shapes, sums
+along an axis, questions about values) cannot be traced, and stays with NumPy.
 """
 
 from __future__ import annotations
@@ -78,10 +78,16 @@ for _sign, _word in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div",
 MASKS = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not", "isnan", "isfinite"})
 
 
+# Words for all elements together: with them a formula ends.
+TOTALS = ("sum", "mean")
+
+
 def apply(word: str, *arguments: Any) -> Symbol:
     for argument in arguments:
         if not isinstance(argument, (Symbol, *Number)):
             raise Untraceable(f"{word} of a {type(argument).__name__}")
+        if isinstance(argument, Symbol) and argument.word in TOTALS:
+            raise Untraceable(f"{word} of a {argument.word}: a second pass")
     if word in ("logical_and", "logical_or", "logical_not") and not all(isinstance(a, Symbol) and a.is_mask for a in arguments):
         raise Untraceable(f"{word} of numbers")
     if word == "where" and not (isinstance(arguments[0], Symbol) and arguments[0].is_mask):
@@ -90,7 +96,7 @@ def apply(word: str, *arguments: Any) -> Symbol:
 
 
 # Words whose results need no rounding: they are one of the arguments, or have their digits.
-EXACT = frozenset({"neg", "abs", "where", "maximum", "minimum", "sign", "sgn", "constant", "as_float16", "as_bfloat16"})
+EXACT = frozenset({"neg", "abs", "where", "maximum", "minimum", "sign", "sgn", "constant", "as_float16", "as_bfloat16", *TOTALS})
 
 
 class SymbolVocabulary:
@@ -126,6 +132,15 @@ class SymbolVocabulary:
         finally:
             self._inside.pop()
         return self.rounded(result) if isinstance(result, Symbol) and result.word != "input" else result
+
+    def in_one_pass(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return function(self, *arguments)
+
+    def sum(self, x: Symbol) -> Symbol:
+        return apply("sum", x)
+
+    def mean(self, x: Symbol) -> Symbol:
+        return apply("mean", x)
 
     def zeros_like(self, x: Symbol) -> Symbol:
         return apply("constant", 0.0)

@@ -82,10 +82,12 @@ class Warm(Standing):
     """
 
     def __init__(self, name: str, numpy: Callable[..., Any], trace: Callable[..., Any], into: bool = False,
-                 is_rule: bool = False, last: bool = False) -> None:
+                 is_rule: bool = False, last: bool = False, is_pass: bool = False) -> None:
         super().__init__(name, numpy)
         self.trace = trace
+        # Both are several kernels of torch's, each of which rounds float16 and bfloat16.
         self.is_rule = is_rule
+        self.is_pass = is_pass
         self.last = last  # nobody but the engine's walk has its first argument, which is not read again
         self.into = into  # the last argument is the array to write to
         # By kinds and dtype of the arguments, and by those that are neither arrays nor numbers.
@@ -114,7 +116,7 @@ class Warm(Standing):
             numpy = partial(self.numpy, **statics)
             if len(self.beside) == MOST_STATICS:
                 return numpy  # they are always new
-            found = Warm(self.name, numpy, partial(self.trace, **statics), self.into, self.is_rule, self.last)
+            found = Warm(self.name, numpy, partial(self.trace, **statics), self.into, self.is_rule, self.last, self.is_pass)
             found.whole = self
             found.put(self.beside, key)
         return found
@@ -159,14 +161,16 @@ class Warm(Standing):
             return self._beside(statics)(*args) if statics else self._compiled_for(args, compiled)
 
         # Beside float16 and bfloat16, some of torch's kernels round a number to them, others do not: NumPy's way knows which.
-        if "?" not in kinds and not (code in ("f2", "b2") and "s" in kinds) and not hopeless:
+        # Those that make up a pass do not.
+        known = "?" not in kinds and ("s" not in kinds or code not in ("f2", "b2") or self.is_pass)
+        if known and not hopeless:
             from whygrad.kernels.pointwise import SHORT, compile_formula, inputs
             from whygrad.kernels.trace import Untraceable, trace
 
             variable = kinds.replace("c", "")
             hopeless = True
             with contextlib.suppress(Untraceable):
-                rounds = SHORT.get(code) if self.is_rule else None
+                rounds = SHORT.get(code) if self.is_rule or self.is_pass else None
                 formula = trace(_given(self.trace, kinds, constants), *inputs(variable), rounds=rounds)
                 gives_back = formula.word == "input" and not self.into
                 if gives_back:

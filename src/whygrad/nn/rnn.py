@@ -10,7 +10,7 @@ from typing import Any
 from whygrad.errors import user_stacklevel
 from whygrad.nn import init
 from whygrad.nn.functional import recurrent
-from whygrad.nn.module import Module
+from whygrad.nn.module import Module, parameter_of
 from whygrad.nn.torch_functions import torch
 from whygrad.nn.utils.rnn import PackedSequence
 from whygrad.parameter import Parameter
@@ -102,7 +102,7 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Any]:
-        return [getattr(self, name) for name in self._flat_weights_names]
+        return [parameter_of(self, name) for name in self._flat_weights_names]
 
     @property
     def all_weights(self) -> list[list[Any]]:

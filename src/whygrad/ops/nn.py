@@ -1,6 +1,7 @@
 """Rows of nn.functional: softmax, losses, embeddings and normalisations."""
 
 import math
+from functools import cache
 from typing import Any
 
 from whygrad.ops.reduction import norm_rule
@@ -76,29 +77,48 @@ def log_softmax_backward(xp, grad, y, *, axis):
     return grad - xp.exp(y) * along(xp, grad, axis)
 
 
-# Losses of two tensors, element by element, then reduced: "none", "mean" or "sum".
-def reduced(xp, loss, reduction):
-    return xp.mean(loss) if reduction == "mean" else xp.sum(loss) if reduction == "sum" else loss
+# Losses of two tensors: a formula for each element, and what becomes of all of them, "none", "mean" or "sum".
+def reduced(xp, reduction, formula, *args):
+    return xp.in_one_pass(formula if reduction == "none" else reducing(formula, reduction), *args)
 
 
-def shared(g, shape, reduction):
-    """The gradient of a reduced loss, as it falls on each element."""
+@cache
+def reducing(formula, reduction):
+    """The function that ends with the mean or the sum of what the formula gives."""
+    def loss(xp, *args):
+        losses = xp.in_one_pass(formula, *args)
+        return xp.mean(losses) if reduction == "mean" else xp.sum(losses)
+
+    loss.__name__ = f"{reduction}_of_{formula.__name__}"
+    return loss
+
+
+def share(shape, reduction, times=None):
+    """What each element has of the gradient of a reduced loss, so many times; None if it has all of it."""
     if reduction != "mean":
-        return g
+        return times
     count = math.prod(shape)
-    return g * (1.0 / count if count else math.nan)
+    return (times or 1) / count if count else math.nan
 
 
-def scaled_difference(xp, a, b, g):
-    return (a - b) * g
+def weighted(value, weight):
+    return value if weight is None else value * weight
+
+
+def squared_difference(xp, a, b):
+    difference = a - b
+    return difference * difference
+
+
+def scaled_difference(xp, a, b, g, share):
+    return (a - b) * weighted(g, share)
 
 
 @op(memory="follow",
-    a=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, a, b, 2 * shared(g, a.shape, reduction)),
-    b=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, b, a, 2 * shared(g, a.shape, reduction)))
+    a=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, a, b, g, share(a.shape, reduction, 2)),
+    b=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, b, a, g, share(a.shape, reduction, 2)))
 def mse_loss(xp, a, b, *, reduction):
-    difference = a - b
-    return reduced(xp, difference * difference, reduction)
+    return reduced(xp, reduction, squared_difference, a, b)
 
 
 def smooth_l1(xp, a, b, beta):
@@ -106,16 +126,16 @@ def smooth_l1(xp, a, b, beta):
     return xp.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta)
 
 
-def smooth_l1_back(xp, a, b, g, beta):
+def smooth_l1_back(xp, a, b, g, share, beta):
     difference = a - b
-    return xp.where(xp.abs(difference) < beta, difference / beta, xp.sign(difference)) * g
+    return xp.where(xp.abs(difference) < beta, difference / beta, xp.sign(difference)) * weighted(g, share)
 
 
 @op(node="SmoothL1LossBackward0",
-    a=lambda xp, g, a, b, reduction, beta: xp.in_one_pass(smooth_l1_back, a, b, shared(g, a.shape, reduction), beta),
-    b=lambda xp, g, a, b, reduction, beta: xp.in_one_pass(smooth_l1_back, b, a, shared(g, a.shape, reduction), beta))
+    a=lambda xp, g, a, b, reduction, beta: xp.in_one_pass(smooth_l1_back, a, b, g, share(a.shape, reduction), beta),
+    b=lambda xp, g, a, b, reduction, beta: xp.in_one_pass(smooth_l1_back, b, a, g, share(a.shape, reduction), beta))
 def smooth_l1_loss(xp, a, b, *, reduction, beta):
-    return reduced(xp, xp.in_one_pass(smooth_l1, a, b, beta), reduction)
+    return reduced(xp, reduction, smooth_l1, a, b, beta)
 
 
 def huber(xp, a, b, delta):
@@ -123,49 +143,49 @@ def huber(xp, a, b, delta):
     return xp.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
 
 
-def huber_back(xp, a, b, g, delta):
+def huber_back(xp, a, b, g, share, delta):
     difference = a - b
-    return xp.where(xp.abs(difference) <= delta, difference, xp.sign(difference) * delta) * g
+    return xp.where(xp.abs(difference) <= delta, difference, xp.sign(difference) * delta) * weighted(g, share)
 
 
-@op(a=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, a, b, shared(g, a.shape, reduction), delta),
-    b=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, b, a, shared(g, a.shape, reduction), delta))
+@op(a=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, a, b, g, share(a.shape, reduction), delta),
+    b=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, b, a, g, share(a.shape, reduction), delta))
 def huber_loss(xp, a, b, *, reduction, delta):
-    return reduced(xp, xp.in_one_pass(huber, a, b, delta), reduction)
+    return reduced(xp, reduction, huber, a, b, delta)
 
 
-@op(x=lambda xp, g, x, target, reduction: -target * xp.sigmoid(-target * x) * shared(g, x.shape, reduction),
+def soft_margin(xp, x, target):
+    return xp.log1p(xp.exp(-target * x))
+
+
+def soft_margin_back(xp, x, target, g, share):
+    power = xp.exp(-target * x)
+    return -weighted(target * power, share) / (power + 1) * g
+
+
+@op(x=lambda xp, g, x, target, reduction: xp.in_one_pass(soft_margin_back, x, target, g, share(x.shape, reduction)),
     target=NoGrad("torch has no derivative for the target of soft_margin_loss"))
 def soft_margin_loss(xp, x, target, *, reduction):
-    return reduced(xp, xp.log1p(xp.exp(-target * x)), reduction)
+    return reduced(xp, reduction, soft_margin, x, target)
 
 
-def weighted(value, weight):
-    return value if weight is None else value * weight
-
-
-def given(x):
-    """An argument that may be None, for those who take it or not."""
-    return () if x is None else (x,)
-
-
-def entropy(xp, x, target, weight=None):
+def entropy(xp, x, target, weight):
     # The logarithms are kept above -100, so that a wrong but certain answer costs much and not infinitely much.
     yes, no = xp.clamp_min(xp.log(x), -100), xp.clamp_min(xp.log1p(-x), -100)
     return weighted((target - 1) * no - target * yes, weight)
 
 
-def entropy_back(xp, x, target, g, weight=None):
-    return weighted((x - target) / xp.clamp_min(x * (1 - x), 1e-12), weight) * g
+def entropy_back(xp, x, target, g, share, weight):
+    return weighted(weighted((x - target) / xp.clamp_min(x * (1 - x), 1e-12), weight) * g, share)
 
 
 @op(x=lambda xp, g, x, target, weight, reduction:
-    xp.in_one_pass(entropy_back, x, target, shared(g, x.shape, reduction), *given(weight)),
+    xp.in_one_pass(entropy_back, x, target, g, share(x.shape, reduction), weight),
     target=lambda xp, g, x, weight, reduction:
-    weighted(xp.log(1 - x) - xp.log(x), weight) * shared(g, x.shape, reduction),
+    weighted(xp.log(1 - x) - xp.log(x), weight) * weighted(g, share(x.shape, reduction)),
     weight=NOT_DIFFERENTIABLE["weight"])
 def binary_cross_entropy(xp, x, target, weight, *, reduction):
-    return reduced(xp, xp.in_one_pass(entropy, x, target, *given(weight)), reduction)
+    return reduced(xp, reduction, entropy, x, target, weight)
 
 
 def logits_slope(xp, x, target, pos_weight):
@@ -179,31 +199,25 @@ def logits_target_slope(xp, x, pos_weight):
     return -x if pos_weight is None else xp.log_sigmoid(-x) - pos_weight * xp.log_sigmoid(x)
 
 
-def logits_entropy(xp, x, target, weight=None, pos_weight=None):
+def logits_entropy(xp, x, target, weight, pos_weight):
     certain = xp.log_sigmoid(x)
     if pos_weight is not None:
         certain = (1 + (pos_weight - 1) * target) * certain
     return weighted((1 - target) * x - certain, weight)
 
 
-def logits_entropy_back(xp, x, target, g, weight=None, pos_weight=None):
-    return weighted(logits_slope(xp, x, target, pos_weight), weight) * g
-
-
-def of_logits(xp, function, x, target, *g, weight, pos_weight):
-    if pos_weight is None:
-        return xp.in_one_pass(function, x, target, *g, *given(weight))
-    return function(xp, x, target, *g, weight, pos_weight)
+def logits_entropy_back(xp, x, target, g, share, weight, pos_weight):
+    return weighted(weighted(logits_slope(xp, x, target, pos_weight), weight) * g, share)
 
 
 @op(x=lambda xp, g, x, target, weight, pos_weight, reduction:
-    of_logits(xp, logits_entropy_back, x, target, shared(g, x.shape, reduction), weight=weight, pos_weight=pos_weight),
+    xp.in_one_pass(logits_entropy_back, x, target, g, share(x.shape, reduction), weight, pos_weight),
     target=lambda xp, g, x, weight, pos_weight, reduction:
-    weighted(logits_target_slope(xp, x, pos_weight), weight) * shared(g, x.shape, reduction),
+    weighted(logits_target_slope(xp, x, pos_weight), weight) * weighted(g, share(x.shape, reduction)),
     weight=NOT_DIFFERENTIABLE["weight"],
     pos_weight=NOT_DIFFERENTIABLE["weight"])
 def binary_cross_entropy_with_logits(xp, x, target, weight, pos_weight, *, reduction):
-    return reduced(xp, of_logits(xp, logits_entropy, x, target, weight=weight, pos_weight=pos_weight), reduction)
+    return reduced(xp, reduction, logits_entropy, x, target, weight, pos_weight)
 
 
 # Negative log likelihood: pick one number for each sample. The loss is linear in `x`, so it and its gradient are a pair

@@ -12,6 +12,7 @@ from whygrad._apply import apply, compiled
 from whygrad._inplace import check_castable
 from whygrad._tensor import Size, Tensor
 from whygrad.autograd.grad_mode import is_grad_enabled, no_grad
+from whygrad.backends import raw
 from whygrad.broadcasting import broadcast_shapes
 from whygrad.errors import user_stacklevel
 from whygrad.functional.activation import logsigmoid
@@ -255,6 +256,11 @@ def _smoothed_cross_entropy(input: Any, target: Any, weight: Any, reduction: str
     return mul_number(loss, 1 - label_smoothing) + mul_number(spread, share)
 
 
+def outside(xp: Any, x: Any) -> Any:
+    """How many are not between 0 and 1."""
+    return xp.sum(xp.where((x >= 0) & (x <= 1), 0.0, 1.0))
+
+
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean") -> Any:
     """The loss of probabilities against targets between 0 and 1."""
@@ -269,7 +275,7 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_avera
             raise RuntimeError(f"Found dtype {given.dtype.scalar_name} but expected {input.dtype.scalar_name}")
     check_constant("binary_cross_entropy", "weight", weight)
     for array, name in ((input._numbers, "input"), (target._numbers, "target")):
-        if array.size and not (array.min() >= 0 and array.max() <= 1):
+        if raw.in_one_pass(outside, array):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     return apply(TABLE["binary_cross_entropy"], input, target, weight, reduction=reduction)
 
