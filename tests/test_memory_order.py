@@ -18,7 +18,8 @@ UNARY = ["x.exp()", "x * 2", "x.relu()", "F.gelu(x)", "x.clone()", "x.double()",
          "x.index_select(0, T.tensor([0, 1]))", "x.index_fill(0, T.tensor([0]), 1)", "x.sort(0)[0]", "x.topk(1, 0)[0]",
          "x.index_add(0, T.tensor([0]), x[:1])", "x.masked_scatter(x > 0, x)", "x.renorm(2, 0, 1.0)", "T.stack([x, x])",
          "x.gather(0, T.zeros(x.shape, dtype=T.int64))", "x.scatter(0, T.zeros(x.shape, dtype=T.int64), 1.0)",
-         "F.layer_norm(x, x.shape[-1:])", "F.pad(x, (1, 1))", "x.diff(dim=0)", "x.repeat_interleave(2, 0)"]
+         "T.frexp(x)[0]", "T.frexp(x)[1]", "F.layer_norm(x, x.shape[-1:])", "F.pad(x, (1, 1))",
+         "x.diff(dim=0)", "x.repeat_interleave(2, 0)"]
 UNARY += [f"T.fft.{name}(x, {options})" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
           for options in ("dim=0", "dim=1", "n=3, dim=0", "n=6, dim=0")]
 UNARY += [f"T.fft.{name}(x, {options})" for name in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
@@ -100,15 +101,22 @@ OF_IMAGES = ["F.batch_norm(x, v, v, v, v)", "F.batch_norm(x, None, None, v, v, T
              "F.adaptive_max_pool2d(x, 2)", "F.conv2d(x, w)", "F.conv_transpose2d(x, w)", "F.pad(x, (1, 1, 1, 1))",
              "F.pad(x, (1, 1, 1, 1), mode='reflect')", "F.pad(x, (1, 1, 1, 1), mode='replicate')",
              "F.local_response_norm(x, 2)", "F.dropout2d(x)", "F.prelu(x, v)", "F.glu(x, 1)",
-             "F.mse_loss(x, x, reduction='none')", "F.lp_pool2d(x, 2, 2)", "F.layer_norm(x, x.shape[-1:])", "F.softmax(x, 1)"]
+             "F.mse_loss(x, x, reduction='none')", "F.lp_pool2d(x, 2, 2)", "F.layer_norm(x, x.shape[-1:])", "F.softmax(x, 1)",
+             "F.pad(x, (1, 1, 1, 1), mode='circular')", "F.adaptive_avg_pool2d(x, 1)", "F.avg_pool3d(x, 2)", "T.cat([x, x], 1)",
+             "T.cat([x, x], 2)", "T.cat([x, x[:, :, :2]], 2)", "T.cat([x, x.contiguous()])"]
 OF_VOLUMES = ["F.batch_norm(x, v, v, v, v)", "F.group_norm(x, 2)", "F.interpolate(x, scale_factor=2)", "F.max_pool3d(x, 2)",
               "F.interpolate(x, scale_factor=2, mode='trilinear')", "F.conv3d(x, w)", "F.conv_transpose3d(x, w)",
-              "F.pad(x, (1, 1))", "F.pad(x, (1, 1, 1, 1, 1, 1), mode='replicate')"]
+              "F.pad(x, (1, 1))", "F.pad(x, (1, 1, 1, 1, 1, 1), mode='replicate')",
+              "F.pad(x, (1, 1, 1, 1, 1, 1), mode='circular')", "F.avg_pool3d(x, 2)", "F.adaptive_avg_pool3d(x, 2)",
+              "T.cat([x, x])"]
+OF_SIGNALS = ["F.max_pool1d(x, 2)", "F.max_pool1d(x, 2, return_indices=True)[0]", "F.avg_pool1d(x, 2)",
+              "F.adaptive_avg_pool1d(x, 2)", "F.pad(x, (1, 1), mode='circular')", "F.pad(x, (1, 1), mode='reflect')"]
 LAID_OUT = ["x", "x.movedim(1, -1).contiguous().movedim(-1, 1)", "x.transpose(-1, -2)", "T.cat([x, x], -1)[..., :6]",
             "x.transpose(0, 1).contiguous().transpose(0, 1)", "x.movedim(1, -1).contiguous().movedim(-1, 1)[:, :, ::2]"]
 
 
-@pytest.mark.parametrize(("expression", "dims"), [(e, 2) for e in OF_IMAGES] + [(e, 3) for e in OF_VOLUMES])
+@pytest.mark.parametrize(("expression", "dims"), [(e, 2) for e in OF_IMAGES] + [(e, 3) for e in OF_VOLUMES] +
+                         [(e, 1) for e in OF_SIGNALS])
 def test_images_and_volumes(expression, dims):
     """A layer passes on whether the channels come last."""
     for layout in LAID_OUT:
@@ -120,3 +128,36 @@ def test_images_and_volumes(expression, dims):
             recorded = scope | {"x": scope["x"].detach().requires_grad_()}
             strides.append([eval(expression, names).stride() for names in (scope, recorded)])
         assert strides[0] == strides[1], layout
+
+
+OF_MATRICES = ["T.linalg.inv(x)", "T.linalg.inv_ex(x)", "T.linalg.solve(x, x[..., :2])", "T.linalg.solve(x, x[..., :1])",
+               "T.linalg.solve(x, x[..., :2, :], left=False)", "T.linalg.cholesky(p)", "T.linalg.cholesky(p, upper=True)",
+               "T.linalg.qr(x)", "T.linalg.qr(x[..., :2], mode='complete')", "T.linalg.qr(x, mode='r')", "T.linalg.svd(x)",
+               "T.linalg.svd(x[..., :2], full_matrices=False)", "T.linalg.svdvals(x)", "T.linalg.eigh(p)", "T.linalg.eigvalsh(p)",
+               "T.linalg.eig(x)", "T.linalg.lu_factor(x)", "T.linalg.lu_factor(x[..., :2])", "T.linalg.lu(x)", "T.linalg.pinv(x)",
+               "T.linalg.lu_solve(*T.linalg.lu_factor(x), x)", "T.linalg.lu_solve(*T.linalg.lu_factor(x), x, left=False)",
+               "T.linalg.solve_triangular(x, x, upper=True)", "T.linalg.solve_triangular(x, x, upper=True, left=False)",
+               "T.linalg.lstsq(x, x)[0]", "T.cholesky_inverse(x)", "T.cholesky_solve(x, x)", "T.geqrf(x)",
+               "T.ormqr(x, x[..., 0], x)", "T.linalg.householder_product(x, x[..., 0])",
+               "T.linalg.ldl_factor(p)", "T.linalg.matrix_power(x, 3)"]
+
+
+@pytest.mark.parametrize("expression", OF_MATRICES)
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
+def test_matrices(expression, batch):
+    """LAPACK writes column by column."""
+    numbers = np.random.default_rng(0).standard_normal((*batch, 4, 4)).astype("f4")
+    for layout in ("x", "x.mT.contiguous().mT", "T.stack([x, x], -1)[..., 0]"):
+        strides = []
+        for T in (torch, whygrad):
+            x = eval(layout, {"T": T, "x": T.tensor(numbers)})
+            found = eval(expression, {"T": T, "x": x, "p": x @ x.mT + 4 * T.eye(4)})
+            strides.append([t.stride() for t in (found if isinstance(found, tuple) else (found,))])
+        assert strides[0] == strides[1], layout
+
+
+@pytest.mark.parametrize("batch", [(2,), (2, 3)])
+def test_batches_of_vectors(batch):
+    numbers = np.random.default_rng(0).standard_normal((*batch, 4, 4)).astype("f4")
+    theirs, ours = [T.linalg.solve(T.tensor(numbers), T.tensor(numbers)[..., 0]).stride() for T in (torch, whygrad)]
+    assert theirs == ours

@@ -12,19 +12,27 @@ from __future__ import annotations
 import linecache
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from whygrad import errors, kernels
-from whygrad._row_source import apply_source, graph_source, node_source, raw_source, record_source
+from whygrad._row_source import (
+    apply_source,
+    graph_source,
+    node_source,
+    plain_write_source,
+    raw_source,
+    record_source,
+)
 from whygrad._tensor import InferenceCounter, Swapped, Tensor, View, known_source, source, wrap
 from whygrad.autograd.modes import modes, special, unusual
 from whygrad.autograd.node import Cast, Node, next_sequence_number, port_of
 from whygrad.backends import raw as raw_vocabulary
-from whygrad.backends.memory_order import follow, with_channels_as_in
+from whygrad.backends.memory_order import follow, in_columns, with_channels_as_in
+from whygrad.backends.numpy_convert import cast_values
 from whygrad.broadcasting import check_broadcast
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
 from whygrad.turned import TURNED, TURNING, turn_over
@@ -33,6 +41,7 @@ from whygrad.why import record as why
 _whygrad_internal_ = True
 
 new = object.__new__
+FLOAT32, INT64 = np.dtype(np.float32), np.dtype(np.int64)
 
 
 class Layout:
@@ -62,6 +71,8 @@ class Layout:
         self.several = self.differentiable_outputs is None or len(self.differentiable_outputs) > 1
         self.one_output = row.outputs != "list" and len(row.outputs) == 1
         self.forward: Callable[..., Any] = getattr(raw_vocabulary, row.name)
+        # Whether writes in place may become a kernel. Some words of NumPy's write by themselves.
+        self.has_written_kernel = row.broadcasts and not hasattr(self.forward, "into")
         if isinstance(self.forward, kernels.Standing):
             self.forward.put(vars(self), "forward")
 
@@ -74,6 +85,37 @@ class Layout:
                        "graph": compile_source(self, "graph", graph_source(self))}
             found = self.classes[name] = type(name, (Node,), members)
         return found
+
+    @cached_property
+    def plain_write(self) -> Callable[..., bool]:
+        """`run_inplace` where nothing is in the way (see `plain_write_source`)."""
+        return compile_source(self, "plain_write", plain_write_source(self))
+
+    @cached_property
+    def into(self) -> Callable[..., None]:
+        """`into(*inputs, *statics, target)` on arrays of one dtype, of which the target is one: machine code when it is hot."""
+        count = len(self.row.inputs)
+
+        def numpy(*args: Any) -> None:
+            self.compute(args[:count], args[-1], dict(zip(self.row.statics, args[count:-1], strict=True)))
+
+        if not kernels.enabled:
+            return numpy
+        kernels.warm_write(self.row, numpy).put(vars(self), "into")
+        return self.__dict__["into"]  # type: ignore[no-any-return]
+
+    def compute(self, arrays: Sequence[Any], target: np.ndarray, statics: dict[str, Any], position: int = 0) -> None:
+        """Write the result into `target`, which is the argument in `position` unless that had to be promoted."""
+        forward: Any = self.forward
+        if isinstance(forward, np.ufunc) and arrays[position] is target and not statics:
+            forward(*arrays, out=target)
+        elif hasattr(forward, "into") and arrays[position] is target:
+            forward.into(*arrays, **statics)
+        else:
+            value = forward(*arrays, **statics)
+            if getattr(value, "dtype", target.dtype) != target.dtype:
+                value = cast_values(np.asarray(value), target.dtype)
+            target[...] = value
 
     @cached_property
     def write(self) -> Callable[..., Node | None]:
@@ -152,6 +194,9 @@ def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out
         outs = tuple([x if x.ndim < 2 or x.flags.c_contiguous else np.ascontiguousarray(x) for x in outs])
     elif row.memory == "channels":
         outs = tuple([with_channels_as_in(x, arrays[0]) for x in outs])
+    elif row.memory == "columns":
+        outs = tuple([in_columns(x) if i in row.matrices and x.ndim > 1 else np.ascontiguousarray(x) if x.ndim else x
+                      for i, x in enumerate(outs)])
     results = _wrap_results(layout, inputs, statics, outs)
     node = make_node(layout, inputs, arrays, statics, outs, [t._counter for t in results])
     if row.view and results and results[0]._view is None:
@@ -357,7 +402,12 @@ def compile_source(layout: Layout, name: str, text: str) -> Callable[..., Any]:
     filename = f"<whygrad row {layout.row.name}/{layout.kinds}: {name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     scope = _scope(layout)
-    if isinstance(layout.forward, kernels.Standing):
+    if name == "plain_write":
+        into = layout.into
+        scope |= {"into": into, "float32": FLOAT32, "int64": INT64}
+        if isinstance(into, kernels.Standing):
+            into.put(scope, "into")
+    elif isinstance(layout.forward, kernels.Standing):
         layout.forward.put(scope, "forward")
     elif layout.row.broadcasts and name != "graph":
         _bind_elementwise(layout, scope, name)
@@ -381,7 +431,8 @@ def _scope(layout: Layout) -> dict[str, Any]:
         "tensor_xp": tensor_vocabulary, "open_saved": open_saved, "changed": changed, "stale": errors.stale_saved, "lift": lift,
         "lift_output": lift_output, "untracked_causes": untracked_causes, "unusual": unusual, "variadic_stale": variadic_stale,
         "raw_zeros": np.zeros, "tensor_zeros": _tensor_zeros, "turn_over": turn_over, "with_channels_as_in": with_channels_as_in,
-        "port_of": port_of, "Cause": why.Cause,
+        "in_columns": in_columns,
+        "port_of": port_of, "Cause": why.Cause, "View": View, "TURNED": TURNED,
     }
     for name, rule in layout.rules.items():
         scope[f"rule_{name}"] = rule.function
@@ -396,7 +447,7 @@ def _bind_elementwise(layout: Layout, scope: dict[str, Any], name: str) -> None:
     """Forward and rules on arrays: NumPy's, until they are hot and become machine code."""
     row = layout.row
     if name != "raw":
-        if kernels.enabled:
+        if kernels.enabled and "dtype" not in row.statics:  # a conversion is NumPy's
             kernels.warm(row.name, layout.forward, row.forward).put(scope, "forward")
         return
     for argument, rule in layout.rules.items():

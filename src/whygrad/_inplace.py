@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from whygrad import dtypes, errors
-from whygrad._apply import Layout, layout_of, make_node, tracked_nodes
+from whygrad._apply import FLOAT32, Layout, layout_of, make_node, tracked_nodes
 from whygrad._tensor import InferenceCounter, Tensor, grad_fn, source, wrap
 from whygrad.autograd.modes import modes, special
 from whygrad.autograd.node import Cast, Node, extra
 from whygrad.autograd.views import CopySlices
+from whygrad.backends.numpy_convert import cast_values
 from whygrad.broadcasting import broadcast_shapes
-from whygrad.ops.table import TABLE, Row
-from whygrad.promotion import cast_values, promote, result_dtype
+from whygrad.ops.table import TABLE
+from whygrad.promotion import promote, result_dtype
 from whygrad.turned import TURNED
 from whygrad.why import record as why
 
@@ -39,8 +40,33 @@ def run_inplace(row_name: str, target: Tensor, *inputs: Any, computes_in: Comput
     `computes_in` is for rows that do not take every dtype, or do not compute in the common dtype of their inputs.
     """
     row = TABLE[row_name]
-    if row.broadcasts and computes_in is None and _written_plainly(row, target, inputs, statics):
-        return target
+    layout = layout_of(row, kinds_of(inputs))
+    if row.broadcasts and computes_in is None:
+        recorded = _recorded()
+        if recorded is not None and layout.plain_write(recorded, *inputs, **statics):
+            return target
+    return _promote_and_perform(layout, target, inputs, computes_in, statics)
+
+
+def writer(row_name: str, kinds: str) -> Callable[..., Tensor]:
+    """`run_inplace` for a row and kinds of inputs that are known beforehand: `write(target, *others)`."""
+    plain_write: Callable[..., bool] | None = None
+
+    def write(target: Tensor, *others: Any) -> Tensor:
+        nonlocal plain_write
+        if plain_write is None:  # compiled when it is first needed
+            plain_write = layout_of(TABLE[row_name], kinds).plain_write
+        recorded = _recorded()
+        if recorded is not None and plain_write(recorded, target, *others):
+            return target
+        return _promote_and_perform(layout_of(TABLE[row_name], kinds), target, (target, *others), None, {})
+
+    return write
+
+
+def _promote_and_perform(layout: Layout, target: Tensor, inputs: tuple[Any, ...], computes_in: ComputesIn | None,
+                         statics: dict[str, Any]) -> Tensor:
+    row = layout.row
     check_inplace(target, inputs)
     promoted = list(inputs)
     if row.broadcasts:
@@ -53,54 +79,14 @@ def run_inplace(row_name: str, target: Tensor, *inputs: Any, computes_in: Comput
                 dtype = computes_in(dtype, target.dtype)
             else:
                 check_castable(dtype, target.dtype)
-            promoted = promote(row_name, *inputs, dtype=dtype)
+            promoted = promote(row.name, *inputs, dtype=dtype)
             if dtype is not target.dtype:
                 promoted = [_with_own_gradient_dtype(x) for x in promoted]
     position = next(i for i, x in enumerate(inputs) if x is target)
-    return perform(layout_of(row, kinds_of(inputs)), target, position, tuple(promoted), {**row.static_defaults, **statics})
+    return perform(layout, target, position, tuple(promoted), {**row.static_defaults, **statics})
 
 
-def _written_plainly(row: Row, target: Tensor, inputs: tuple[Any, ...], statics: dict[str, Any]) -> bool:
-    """The short way: nothing to record, nothing to promote or to broadcast, and nobody else in the target's memory."""
-    ordinary = _ordinary()
-    if ordinary is None:
-        return False
-    array = target._array
-    dtype, shape, base = array.dtype, array.shape, array.base
-    if type(target._counter) is not list or 0 in array.strides or (
-            base is not None and (target._view is not None or type(base) is not np.ndarray or type(target) in TURNED)):
-        return False
-    arrays: list[Any] = []
-    kinds = ""
-    position = 0
-    for x in inputs:
-        if isinstance(x, Tensor):
-            other = x._array
-            if other.dtype is not dtype or other.shape != shape or (ordinary and (x._node is not None or x._lookup)):
-                return False
-            if x is target:
-                position = len(arrays)
-            elif other is not array and (other.base is array or (base is not None and (other is base or other.base is base))):
-                return False
-            arrays.append(other)
-            kinds += "t"
-        elif (type(x) is float or type(x) is int) and dtype.kind in "fc":
-            arrays.append(x)
-            kinds += "s"
-        else:
-            return False
-    forward = layout_of(row, kinds).forward
-    if type(forward) is np.ufunc and not statics:
-        forward(*arrays, out=array)
-    else:
-        _compute(forward, arrays, position, array, row.static_defaults | statics)
-    bump(target)
-    if len(inputs) > 1:
-        _take_causes(target, inputs)
-    return True
-
-
-def _ordinary() -> bool | None:
+def _recorded() -> bool | None:
     """Whether operations are recorded; None if there is more to a write than that."""
     if special.derivatives:
         return None
@@ -109,19 +95,6 @@ def _ordinary() -> bool | None:
             return None
         return modes.grad
     return True
-
-
-def _compute(forward: Any, arrays: list[Any], position: int, array: np.ndarray, statics: dict[str, Any]) -> None:
-    """Write the result into `array`, which is the argument in `position` unless that had to be promoted."""
-    if isinstance(forward, np.ufunc) and arrays[position] is array and not statics:
-        forward(*arrays, out=array)
-    elif hasattr(forward, "into") and arrays[position] is array:
-        forward.into(*arrays, **statics)
-    else:
-        value = forward(*arrays, **statics)
-        if getattr(value, "dtype", array.dtype) != array.dtype:
-            value = cast_values(np.asarray(value), array.dtype)
-        array[...] = value
 
 
 def _take_causes(target: Tensor, inputs: tuple[Any, ...]) -> None:
@@ -194,7 +167,10 @@ def perform(layout: Layout, target: Tensor, position: int, inputs: tuple[Any, ..
             node = layout.write(inputs, recorded, statics, target, array)
         if node is not None and node.saved:
             _fix_versions(layout, node, position, copied=recorded[position] is not promoted._array)
-    _compute(layout.forward, arrays, position, array, statics)
+    if layout.has_written_kernel and position == 0 and arrays[0] is array and array.dtype is FLOAT32:
+        layout.into(*arrays, *[statics[name] for name in row.statics], array)
+    else:
+        layout.compute(arrays, array, statics, position)
     if turned:
         target.put(array)  # type: ignore[attr-defined]
     bump(target, node)
@@ -336,7 +312,7 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
     A `constant` may be written into expanded memory: every element gets the same.
     """
     plain = type(target._counter) is list and target._node is None and not target._lookup and type(target) not in TURNED
-    if constant and plain and _ordinary() is not None:
+    if constant and plain and _recorded() is not None:
         target._array.fill(values)
         bump(target)
         return target
@@ -353,7 +329,8 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         if not is_number(other):
             raise wrong_type("copy_", "other", 2, "Tensor", other)
         other = wrap(np.asarray(other, dtypes.result_dtype([other]).numpy))
-    if _written_plainly(TABLE["copy"], self, (self, other), {}):
+    recorded = _recorded()
+    if recorded is not None and layout_of(TABLE["copy"], "tt").plain_write(recorded, self, other):
         return self
     if other is self:  # even if it is expanded
         check_inplace(self, (self,))

@@ -6,7 +6,7 @@ saved. The text is plain: `print(source_of("mul", "tt"))` of _apply.py shows it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from whygrad.ops.table import NoGrad, Row, Rule
@@ -25,7 +25,7 @@ def apply_source(layout: Layout) -> str:
     statics = ", ".join(f"{name}=default_{name}" if name in row.static_defaults else name for name in row.statics)
     signature = ", ".join(row.inputs) + (f", *, {statics}" if statics else "")
     call = ", ".join([array[name] for name in row.inputs] + [f"{name}={name}" for name in row.statics])
-    statics_dict = "{" + ", ".join(f"'{name}': {name}" for name in row.statics) + "}"
+    statics_dict = _dict_of(row.statics)
     inputs_tuple = "(" + "".join(f"{name}, " for name in row.inputs) + ")"
 
     lines = [f"def {row.name}({signature}):",
@@ -47,7 +47,7 @@ def apply_source(layout: Layout) -> str:
               "    t._array = out",
               "    t._node = t._grad = t._view = t._meta = None"]
     if row.view:
-        lines += [f"    make_view(t, {tensors[0]}, row, {statics_dict})"]
+        lines += _view_lines(tensors[0], statics_dict)
         if row.name in TURNING:
             lines += [f"    turn_over(t, '{row.name}')"]
     else:
@@ -75,6 +75,23 @@ def apply_source(layout: Layout) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _view_lines(x: str, statics: str) -> list[str]:
+    """`make_view`, unrolled for where nothing is unusual."""
+    step = f"(row, {statics}, None, {x}_x.shape)"
+    return [f"    _counter = {x}._counter",
+            f"    if special.on or type(_counter) is not list or type({x}) in TURNED: make_view(t, {x}, row, {statics})",
+            "    else:",
+            "        t._lookup = True",
+            "        t._counter = _counter",
+            f"        _parent = {x}._view",
+            "        _view = t._view = new(View)",
+            f"        if _parent is None: _view.base, _view.steps, _view.creation = {x}, ({step},), ''",
+            "        else:",
+            "            _view.base, _view.creation = _parent.base, _parent.creation",
+            f"            _view.steps = (*_parent.steps, {step})",
+            "        _view.node, _view.requires_grad, _view.version = None, False, _counter[0]"]
+
+
 def node_source(layout: Layout) -> str:
     """Text of the function that records a write into the tensor `t`, whose array is `out`: `make_node`, unrolled."""
     row = layout.row
@@ -92,6 +109,58 @@ def node_source(layout: Layout) -> str:
               *_node_lines(layout, tensors, differentiable, array),
               "    return node"]
     return "\n".join(lines) + "\n"
+
+
+def plain_write_source(layout: Layout) -> str:
+    """Text of the short way of a write into the first argument, for when there is nothing to record, to promote or to broadcast,
+    and nobody else in the target's memory: False if it is not so. `_recorded` says whether operations are recorded.
+    """
+    row = layout.row
+    tensors = [name for name, kind in zip(row.inputs, layout.kinds, strict=True) if kind == "t"]
+    target, *others = tensors
+    statics = [f"{name}=default_{name}" if name in row.static_defaults else name for name in row.statics]
+    arrays = [f"{name}_x" if name in tensors else name for name in row.inputs]
+
+    def has_history(name: str) -> str:
+        return f"_recorded and ({name}._node is not None or {name}._lookup)"
+
+    lines = [f"def plain_write({', '.join(['_recorded', *row.inputs, *(['*'] if statics else []), *statics])}):",
+             f"    {target}_x = {target}._array",
+             f"    _counter, _dtype, _base = {target}._counter, {target}_x.dtype, {target}_x.base",
+             f"    if type(_counter) is not list or 0 in {target}_x.strides or {has_history(target)}: return False",
+             "    if _base is not None and (",
+             f"            {target}._view is not None or type(_base) is not ndarray or type({target}) in TURNED): return False"]
+    for name in others:
+        lines += [f"    {name}_x = {name}._array",
+                  f"    if {name}_x.dtype is not _dtype or {name}_x.shape != {target}_x.shape: return False",
+                  f"    if {has_history(name)}: return False",
+                  f"    if {name}_x is not {target}_x and ({name}_x.base is {target}_x or _base is not None and (",
+                  f"            {name}_x is _base or {name}_x.base is _base)): return False"]
+    for name in row.inputs:
+        if name not in tensors:
+            lines += [f"    if type({name}) is int: plain = _dtype.kind in 'fc' or _dtype is int64",
+                      f"    else: plain = {name} is None or type({name}) is float and _dtype.kind in 'fc'",
+                      "    if not plain: return False"]
+    compute = f"layout.compute(({', '.join(arrays)},), {target}_x, {_dict_of(row.statics)})"
+    if layout.has_written_kernel:
+        lines += [f"    if _dtype is float32: into({', '.join([*arrays, *row.statics, f'{target}_x'])})",
+                  f"    else: {compute}"]
+    else:
+        lines += [f"    {compute}"]
+    lines += ["    if len(_counter) == 1: _counter += (None, None, _dtype)",
+              "    _counter[0] += 1",
+              *_frame_lines(),
+              "    _counter[1] = (frame.f_code, frame.f_lasti)"]
+    if others:
+        causes = f"{target}._cause"
+        for name in others:
+            causes = f"merge({causes}, {name}._cause)"
+        lines += [f"    if {target}._node is None and not {target}._lookup: {target}._cause = {causes}"]
+    return "\n".join([*lines, "    return True"]) + "\n"
+
+
+def _dict_of(names: Iterable[str]) -> str:
+    return "{" + ", ".join(f"'{name}': {name}" for name in names) + "}"
 
 
 def _edge_lines(differentiable: list[str]) -> list[str]:
@@ -116,16 +185,22 @@ def _place_lines() -> list[str]:
     """When and where."""
     return ["    node.seq = next_sequence_number()",
             "    node.extra = None",
-            # Whoever calls a compiled row is one of us: the user's frame is further out.
-            "    frame = getframe(2)",
-            "    while '_whygrad_internal_' in frame.f_globals and frame.f_back is not None: frame = frame.f_back",
+            *_frame_lines(),
             "    node.site_code = frame.f_code",
             "    node.lasti = frame.f_lasti"]
 
 
+def _frame_lines() -> list[str]:
+    # Whoever calls a compiled row is one of us: the user's frame is further out.
+    return ["    frame = getframe(2)",
+            "    while '_whygrad_internal_' in frame.f_globals and frame.f_back is not None: frame = frame.f_back"]
+
+
 def _memory_order_lines(row: Row, tensors: list[str], out: str = "out") -> list[str]:
     """Inputs in the usual order give a result in the usual order, in NumPy as in torch; for others torch's rule is needed."""
-    if row.memory == "contiguous":
+    if row.memory == "columns" and row.output_names.index(out) in row.matrices:
+        return [f"    if {out}.ndim > 1: {out} = in_columns({out})"]
+    if row.memory in ("contiguous", "columns"):
         return [f"    if {out}.ndim > 1 and not {out}.flags.c_contiguous: {out} = ascontiguousarray({out})"]
     if row.memory == "channels":
         first = f"{tensors[0]}_x"
@@ -160,8 +235,7 @@ def _head_lines(layout: Layout) -> list[str]:
     statics = [f"{name}=default_{name}" if name in row.static_defaults else name for name in row.statics]
     given = "inputs" if row.variadic else "(" + "".join(f"{name}, " for name in row.inputs) + ")"
     return [f"def {row.name}({', '.join(inputs + statics)}):",
-            "    statics = {" + ", ".join(f"'{name}': {name}" for name in row.statics) + "}",
-            f"    if special.on and unusual(): return record(layout, {given}, statics)"]
+            f"    if special.on and unusual(): return record(layout, {given}, {_dict_of(row.statics)})"]
 
 
 def _fresh_lines(name: str, array: str, indent: str = "    ") -> list[str]:
@@ -187,7 +261,9 @@ def _variadic_lines(layout: Layout) -> list[str]:
             "    nodes = [source(x) if x._node is None and x._lookup else x._node for x in inputs]",
             "    untracked = nodes.count(None)",
             "    if untracked == len(nodes):",
-            "        t._cause = untracked_causes(row, inputs)",
+            "        causes = inputs[0]._cause",
+            "        for x in inputs: causes = merge(causes, x._cause)",
+            "        t._cause = causes",
             "        return t",
             f"    node = new({_node_class_expression(layout)})",
             "    node.edges = tuple(nodes)",
@@ -242,6 +318,7 @@ def _views_lines(layout: Layout) -> list[str]:
     static = "".join([f"{x}._memory.shape, " if name == f"{x}_shape" else f"{name}, " for name in layout.static])
     return [*_head_lines(layout),
             f"    outs = forward({x}._memory{call})",
+            f"    statics = {_dict_of(row.statics)}",
             "    results = []",
             "    for out in outs:",
             *_fresh_lines("t", "out", "        "),
@@ -272,7 +349,7 @@ def _node_class_expression(layout: Layout) -> str:
         name = layout.node_name({})
         layout.node_class(name)
         return f"layout.classes['{name}']"
-    statics = "{" + ", ".join(f"'{name}': {name}" for name in row.statics) + "}"
+    statics = _dict_of(row.statics)
     return f"layout.node_class(layout.node_name({statics}))"
 
 

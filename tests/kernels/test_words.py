@@ -8,12 +8,13 @@ import pytest
 from whygrad import backends
 from whygrad.kernels.pool import pool
 from whygrad.kernels.words import WORDS, make
+from whygrad.ops.resample import Interpolated
 
 rng = np.random.default_rng(0)
 
 
 def normal(*shape):
-    return rng.standard_normal(shape).astype("f4")
+    return np.asarray(rng.standard_normal(shape), "f4")
 
 
 def odd_rows(rows, columns):
@@ -21,6 +22,12 @@ def odd_rows(rows, columns):
     x[0] = -np.inf
     x[1, 0], x[2, 1 % columns], x[3, :2] = np.nan, np.inf, -np.inf
     return x
+
+
+def exchanged(*shape):
+    """Matrices whose factors do not lose digits, with their rows in disorder."""
+    x = normal(*shape) / max(shape[-2:]) + np.eye(*shape[-2:], dtype="f4")
+    return x[..., rng.permutation(shape[-2]), :]
 
 
 def numpy_function(name):
@@ -33,6 +40,8 @@ def numpy_function(name):
 
 WEIGHT, BIAS = normal(48), normal(48)
 IMAGES = normal(3, 5, 7, 9)
+NLL = [(np.array([0, 4, 2, 3, 1, 1, 0]), None, -100), (np.array([0, 4, 2, 3, 1, 1, 0]), None, 2),
+       (np.array([0, -100, 2, 3, 1, -100, 0]), None, -100), (np.array([0, 4, 2, 3, 1, 1, 0]), np.abs(normal(5)), -100)]
 CALLS = {
     "softmax": [((normal(4, 33),), {"axis": (1,)}), ((normal(4, 33),), {"axis": (0,)}), ((odd_rows(6, 40),), {"axis": (1,)}),
                 ((normal(2, 3, 1),), {"axis": (2,)}), ((np.zeros((0, 5), "f4"),), {"axis": (1,)}),
@@ -79,6 +88,23 @@ CALLS = {
        for axis in ((0,), (1,))]
     + [((x,), {"axis": axis}) for x in (np.zeros((0, 5), "f4"), np.zeros((5, 0), "f4"), normal(90, 200).T)
        for axis in (None, (0,), (1,))],
+    **{name: [((x,), {"axis": axis, "keepdims": keep}) for x in (normal(200, 90), odd_rows(100, 90)) for keep in (False, True)
+              for axis in (None, (0,), (1,), (0, 1))]
+       + [((normal(40, 30, 20),), {"axis": axis}) for axis in ((0, 2), (1, 2), (0, 1))]
+       for name in ("prod", "amax", "amin", "max", "min")},
+    "cat": [((normal(4, a, 5), normal(4, b, 5), normal(4, a, 5)), {"axis": 1}) for a, b in ((1, 3), (0, 2), (700, 900))]
+    + [(tuple(normal(300, 80).astype(dtype) for _ in range(count)), {"axis": axis})
+       for dtype, count, axis in (("f4", 2, 0), ("f4", 3, 1), ("f8", 2, 1), ("i8", 2, 0), ("?", 2, 0), ("f4", 70, 1),
+                                  ("f4", 1, 0))]
+    + [((normal(80, 300).T, normal(300, 80)), {"axis": 0}), ((normal(50), np.zeros(0, "f4")), {"axis": 0})],
+    "stack": [((normal(*shape), normal(*shape), normal(*shape)), {"axis": axis})
+              for shape in ((4, 5), (300, 80), (0, 3), ()) for axis in range(len(shape) + 1)],
+    "clone": [((x,), {"order": order}) for order in "KC" for x in (
+        normal(3, 4), normal(300, 200), normal(200, 300).T, normal(), normal(70, 90)[::2, 1:].T, normal(90, 70)[:, ::-1].T,
+        normal(4, 17, 19, 33).transpose(0, 3, 1, 2), normal(4, 33, 17, 19).transpose(0, 2, 3, 1),
+        normal(5, 6, 70, 8).swapaxes(1, 2),
+        normal(3, 40, 50).transpose(2, 0, 1), normal(3, 40, 50).transpose(2, 1, 0), normal(5000, 2).T,
+        np.broadcast_to(normal(60, 1), (3, 60, 50)))],
     "mean": [((x,), {"axis": axis}) for x in (normal(200, 90), normal(3, 4)) for axis in (None, (0,), (1,))],
     **{name: [((x,), {}) for x in (normal(200, 91), normal(7), normal(90, 200).T, normal(3, 4).astype("f8"))]
        for name in ("sum_all", "mean_all")},
@@ -86,7 +112,37 @@ CALLS = {
     + [((normal(20, 30, 40),), {"shape": shape}) for shape in ((40,), (1, 1, 40), (30, 1), (20, 1, 40))],
     "vector_norm": [((x,), {"ord": ord}) for x in (normal(100, 100), normal(9000), normal(3, 4), odd_rows(100, 100),
                                                    normal(200, 200)[::2]) for ord in (2, 1)]
-    + [((normal(100, 100),), {"ord": 2, "axis": (1,)}), ((normal(100, 100),), {"ord": 2, "axis": (0, 1), "keepdims": True})],
+    + [((normal(100, 10, 10),), {"ord": 2, "axis": (2,), "keepdims": keep}) for keep in (False, True)]
+    + [((odd_rows(100, 100),), {"ord": 2, "axis": (1,)}), ((normal(100, 100),), {"ord": 2, "axis": (0,)}),
+       ((normal(100, 100),), {"ord": 2, "axis": (0, 1), "keepdims": True})],
+    "solve_triangular": [((normal(*batch, size, size) / size + np.eye(size, dtype="f4"), b),
+                          {"upper": upper, "left": left, "unit": unit})
+                         for batch, size in (((), 5), ((3,), 17), ((2, 1), 40), ((), 300)) for upper, left, unit in (
+                             (True, True, False), (False, True, True), (False, False, False), (True, False, True))
+                         for b in ([normal(size, 19) if left else normal(19, size)]
+                                   + [normal(2, 3, size, 3) if left else normal(2, 3, 3, size)] * (batch == (2, 1)))],
+    "lu_factor_ex": [((x,), {}) for x in (exchanged(5, 5), exchanged(7, 4), exchanged(3, 6, 40), exchanged(150, 150),
+                                          exchanged(2, 3, 90, 70), np.zeros((2, 3, 3), "f4"), np.ones((4, 4), "f4"),
+                                          np.zeros((0, 3, 3), "f4"))],
+    "constant_pad": [((normal(*shape),), {"pads": pads, "value": value}) for value in (0, 1.5) for shape, pads in (
+        ((5, 6, 30, 20), ((0, 0), (0, 0), (1, 2), (3, 0))), ((40, 50), ((0, 0), (2, 2))), ((2000,), ((1, 40),)),
+        ((6, 30, 20), ((0, 0), (-2, 3), (1, -4))), ((6, 30, 20), ((1, 0), (0, 0), (0, 1))), ((3, 4), ((1, 1), (1, 1))),
+        ((50, 40), ((-50, 0), (0, 0))), ((50, 40), ((60, 0), (-40, 1))))],
+    "mirror_pad": [((normal(5, 30, 20),), {"sources": tuple((axis, np.array(source)) for axis, source in sources), "mode": ""})
+                   for sources in (((1, [2, 1, *range(30), 28]), (2, [1, *range(20), 18, 17])), ((2, [0, 0, *range(20), 19]),),
+                                   ((1, [29, *range(30), 0]),), ((2, [*range(19, 0, -1), *range(20)]),),
+                                   ((0, [1, *range(5)]), (2, [*range(20), 0])))],
+    **{name: [((normal(2, 3, *[axis[of] for axis in sizes]),), {"kind": "", "axes": tuple(
+                   Interpolated(*axis, mode, False, None, True) for axis in sizes)})
+              for mode in ("linear", "nearest", "cubic", "linear-aa") for sizes in (
+                  ((9, 20), (11, 17)), ((40, 13), (50, 21)), ((100, 201),), ((5, 9), (6, 6), (7, 20)))]
+       for name, of in (("upsample", 0), ("upsample_backward", 1))},
+    "nll_loss": [((normal(7, 5), target, weight), {"ignore_index": ignored, "reduction": reduction, "spatial": False})
+                 for target, weight, ignored in NLL for reduction in ("mean", "sum", "none")]
+    + [((normal(0, 5), np.zeros(0, "i8"), None), {"ignore_index": -100, "reduction": "mean", "spatial": False})],
+    "nll_loss_backward": [((normal() if reduction != "none" else normal(7), target, weight),
+                           {"shape": (7, 5), "ignore_index": ignored, "reduction": reduction, "spatial": False})
+                          for target, weight, ignored in NLL for reduction in ("mean", "sum", "none")],
     "mkldnn_rnn_layer": [((normal(6, 3, 4 * size), normal(3, 2 * size), normal(4 * size, size), normal(4 * size)),
                           {"cell": "lstm", "sizes": (), "reverse": reverse, "biased": True})
                          for size in (5, 16) for reverse in (False, True)],

@@ -91,6 +91,15 @@ def with_channels_as_in(out: np.ndarray, x: np.ndarray) -> np.ndarray:
     return wanted
 
 
+def in_columns(out: np.ndarray) -> np.ndarray:
+    """Matrices column by column, as LAPACK leaves them."""
+    wanted = np.empty((*out.shape[:-2], out.shape[-1], out.shape[-2]), out.dtype).swapaxes(-1, -2)
+    if wanted.strides == out.strides:
+        return out
+    wanted[...] = out
+    return wanted
+
+
 def empty_like(x: np.ndarray, dtype: Any = None) -> np.ndarray:
     """NumPy's, but of an expanded array as torch's."""
     if x.flags.c_contiguous:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
 from whygrad import kernels
-from whygrad.backends.memory_order import copy_in_order, copy_of, empty_like
+from whygrad.backends.memory_order import copy_in_order, copy_of, empty_like, has_channels_last
 from whygrad.backends.numpy_index import add_at, index_select_backward
 
 _whygrad_internal_ = True
@@ -27,8 +27,10 @@ def alias(x: Any) -> Any:
 
 
 def view(x: Any, *, shape: Shape) -> Any:
+    if x.flags.c_contiguous:
+        return x.reshape(shape)
     result = x.reshape(shape, copy=False)
-    if 1 in shape and not x.flags.c_contiguous:
+    if 1 in shape:
         strides = _view_strides(x.shape, x.strides, shape)
         if result.strides != strides:
             result = numpy_as_strided(x, shape, strides)
@@ -230,10 +232,15 @@ def restride(x: Any, *, origin: Geometry, target: Geometry, shared: Geometry) ->
 
 
 def cat(*xs: Any, axis: int) -> Any:
+    """In the usual order, unless all have their channels last."""
+    if xs[0].ndim > 3 and not xs[0].flags.c_contiguous and all(has_channels_last(x) for x in xs):
+        place = xs[0].ndim - 1 if axis == 1 else axis - (axis > 1)
+        return np.moveaxis(np.concatenate([np.moveaxis(x, 1, -1) for x in xs], place), -1, 1)
     try:
-        return np.concatenate(xs, axis)
+        joined = np.concatenate(xs, axis)
     except ValueError:  # a vector of length 0 fits anywhere, in torch
-        return np.concatenate([x for x in xs if x.shape != (0,)], axis)
+        joined = np.concatenate([x for x in xs if x.shape != (0,)], axis)
+    return joined if joined.flags.c_contiguous else np.ascontiguousarray(joined)
 
 
 def lying_end_to_end(parts: Any, axis: int) -> Any:
@@ -253,7 +260,8 @@ def lying_end_to_end(parts: Any, axis: int) -> Any:
 
 
 def stack(*xs: Any, axis: int) -> Any:
-    return np.stack(xs, axis)
+    place = (everything,) * axis + (None,)
+    return np.concatenate([x[place] for x in xs], axis)
 
 
 def split(x: Any, *, sizes: tuple[int, ...], axis: int) -> Any:

@@ -71,11 +71,6 @@ def _eliminate_alone(lu: Array, pivots: Array, info: Array, column: int, stop: i
         lu[column + 1:, column + 1:stop] -= below[:, None] * lu[column, column + 1:stop]
 
 
-def lu(a: Array) -> tuple[Array, Array, Array]:
-    factors, pivots, _ = lu_factor_ex(a)
-    return lu_unpack(factors, pivots, data=True, pivots=True)
-
-
 def lu_unpack(a: Array, places: Array, *, data: bool, pivots: bool) -> tuple[Array, Array, Array]:
     size = min(a.shape[-2:])
     p = low = high = np.zeros((0,), a.dtype)
@@ -90,11 +85,17 @@ def lu_unpack(a: Array, places: Array, *, data: bool, pivots: bool) -> tuple[Arr
 def permutation_matrix(pivots: Array, rows: int, dtype: Any) -> Array:
     *batch, count = pivots.shape
     flat = pivots.reshape(math.prod(batch), count)
-    order = np.tile(np.arange(rows), (len(flat), 1))
     every = np.arange(len(flat))
-    for i in range(count):
-        other = flat[:, i] - 1
-        order[every, other], order[:, i] = order[:, i].copy(), order[every, other]
+    if len(flat) == 1:  # a list is quicker
+        numbers = list(range(rows))
+        for i, other in enumerate(flat[0].tolist()):
+            numbers[i], numbers[other - 1] = numbers[other - 1], numbers[i]
+        order = np.array([numbers])
+    else:
+        order = np.tile(np.arange(rows), (len(flat), 1))
+        for i in range(count):
+            other = flat[:, i] - 1
+            order[every, other], order[:, i] = order[:, i].copy(), order[every, other]
     matrix = np.zeros((len(flat), rows, rows), dtype)
     matrix[every[:, None], order, np.arange(rows)] = 1
     return matrix.reshape(*batch, rows, rows)

@@ -20,10 +20,11 @@ MANY = 1 << 12
 @quiet
 def cdist(a: Any, b: Any, *, ord: float, by_products: bool = False) -> Any:
     if by_products:
-        squares = np.matmul(a, np.swapaxes(b, -1, -2))
-        squares *= -2
-        squares += np.sum(a * a, -1)[..., None]
-        squares += np.sum(b * b, -1)[..., None, :]
+        # As torch does: the squares are two columns more of the product.
+        own, others = [np.sum(x * x, -1, keepdims=True) for x in (a, b)]
+        left = np.concatenate([a * -2, own, np.ones_like(own)], -1)
+        right = np.concatenate([b, np.ones_like(others), others], -1)
+        squares = np.matmul(left, np.swapaxes(right, -1, -2))
         return np.sqrt(np.maximum(squares, 0, out=squares), out=squares)
     result = np.zeros((*a.shape[:-1], b.shape[-2]), a.dtype)
     if not result.size or not a.shape[-1]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.memory_order import in_columns
 from whygrad.backends.numpy_factor import solve_triangular
 from whygrad.backends.numpy_lu import lu_factor_ex, lu_unpack
 from whygrad.backends.numpy_reduction import is_half
@@ -28,14 +29,16 @@ def inv_ex(a: Array) -> tuple[Array, Array]:
 def solve_ex(a: Array, b: Array, *, left: bool, vector: bool) -> tuple[Array, Array]:
     if vector:
         x, info = solve_ex(a, b[..., None], left=left, vector=False)
-        return x[..., 0], info
+        x = x[..., 0]
+        return in_columns(x) if x.ndim > 1 else x, info
     if not left:
         x, info = solve_ex(a.swapaxes(-1, -2), b.swapaxes(-1, -2), left=True, vector=False)
         return x.swapaxes(-1, -2), info
     try:
-        return np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
+        x, info = np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        return _solve_singular(a, b)
+        x, info = _solve_singular(a, b)
+    return in_columns(x), info
 
 
 def _solve_singular(a: Array, b: Array) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from whygrad import dtypes
 from whygrad._apply import apply, compiled, tracked_nodes
-from whygrad._inplace import check_castable, check_inplace
+from whygrad._inplace import check_castable, check_inplace, writer
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import check_int, check_range, invalid_combination, read_number, read_tensor, wrong_type
 from whygrad.functional.c_names import c_name
@@ -22,6 +22,7 @@ from whygrad.functional.dispatch import (
     binary,
     default_float,
     in_wide_steps,
+    is_at_home,
     is_half_beside_number,
     number_as_tensor,
     publish,
@@ -85,6 +86,7 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
         return fast(input, other)
 
     fast = first
+    write, write_number = writer(name, "tt"), writer(name, "ts")
 
     def operands(caller: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any, Any, dtypes.dtype]:
         a, b = as_operand(input), as_operand(other)
@@ -122,7 +124,9 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
             return in_old_order(written, f"{name}_", ("other",), ("alpha",), self, other, *old)
         if alpha is ONE and isinstance(other, Tensor) and other._array.dtype is self._array.dtype and (
                 self._array.dtype.kind in ready):
-            return run_inplace(name, self, self, other)
+            return write(self, other)
+        if alpha is ONE and is_at_home(other, self._array.dtype):
+            return write_number(self, other)
         if type(alpha) is float and type(other) is Tensor and other._array.dtype is self._array.dtype and (
                 self._array.dtype.kind == "f"):
             return run_inplace(scaled.name, self, self, other, alpha=alpha)
@@ -196,9 +200,17 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     return with_out("div", result, out, input, other)
 
 
+_divide, _divide_by_number = writer("div", "tt"), writer("div", "ts")
+
+
 @public(function=False)
 def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """In-place version of `div`."""
+    if rounding_mode is None and isinstance(self, Tensor) and self._array.dtype.char in "fdFD":
+        if is_at_home(other, self._array.dtype):
+            return _divide_by_number(self, other)
+        if isinstance(other, Tensor) and other._array.dtype is self._array.dtype:
+            return _divide(self, other)
     a, b = _operands("div_", self, other, overloaded=False)
     if rounding_mode is None:
         computes_in = in_wide_steps if is_half_beside_number(a.dtype, b) else _in_floats
@@ -359,13 +371,22 @@ def _lerp_operands(name: str, input: Any, end: Any, weight: Any) -> Any:
 @public()
 def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
     """The point between `input` and `end` that `weight` says."""
+    if out is None and type(weight) is float and isinstance(input, Tensor) and isinstance(end, Tensor) and (
+            end._array.dtype is input._array.dtype and input._array.dtype.char in "fd"):
+        return apply(TABLE["lerp"], input, end, weight)
     weight = _lerp_operands("lerp", input, end, weight)
     return with_out("lerp", apply(TABLE["lerp"], input, end, weight), out, input, end, weight)
+
+
+_write_between = writer("lerp", "tts")
 
 
 @public(function=False)
 def lerp_(self: Any, end: Any, weight: Any) -> Any:
     """In-place version of `lerp`."""
+    if type(weight) is float and isinstance(end, Tensor) and end._array.dtype is self._array.dtype and (
+            self._array.dtype.char in "fd"):
+        return _write_between(self, end, weight)
     check_inplace(self, (self, end, weight))
     return run_inplace("lerp", self, self, end, _lerp_operands("lerp_", self, end, weight))
 
@@ -399,6 +420,9 @@ def _addc(name: str) -> None:
     def written(self: Any, tensor1: Any, tensor2: Any, *old: Any, value: Any = 1) -> Any:
         if old:
             return in_old_order(written, f"{name}_", ("tensor1", "tensor2"), ("value",), self, tensor1, tensor2, *old)
+        if type(value) is float and isinstance(tensor1, Tensor) and isinstance(tensor2, Tensor) and (
+                self._array.dtype.char in "fd" and self._array.dtype is tensor1._array.dtype is tensor2._array.dtype):
+            return run_inplace(name, self, self, tensor1, tensor2, value=value)
         value = check(f"{name}_", self, tensor1, tensor2, value)
         return run_inplace(name, self, self, tensor1, tensor2, value=value,
                            computes_in=None if self._array.dtype.kind != "b" else settled(takes))

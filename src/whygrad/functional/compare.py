@@ -7,7 +7,7 @@ from typing import Any
 
 from whygrad import dtypes, errors
 from whygrad._apply import apply, layout_of
-from whygrad._inplace import kinds_of, write
+from whygrad._inplace import kinds_of, write, writer
 from whygrad._tensor import Tensor
 from whygrad.autograd.levels import is_batched
 from whygrad.autograd.modes import modes
@@ -134,11 +134,20 @@ def _bounds(caller: str, input: Any, low: Any, high: Any) -> tuple[Any, Any]:
     return a, b
 
 
+def _are_plain_bounds(input: Any, low: Any, high: Any) -> bool:
+    """Numbers, at least one of them, which fit into every floating dtype: nothing to check, and nothing to promote."""
+    return (isinstance(input, Tensor) and input._array.dtype.kind == "f" and (low is not None or high is not None)
+            and (low is None or (type(low) in PLAIN and -LIMIT <= low <= LIMIT))
+            and (high is None or (type(high) in PLAIN and -LIMIT <= high <= LIMIT)))
+
+
+_write_clamped = writer("clamp", "tss")
+
+
 @public()
 def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
     """Values below `min` raised to it, above `max` lowered to it."""
-    if (out is None and isinstance(input, Tensor) and input._array.dtype.kind == "f" and type(min) in PLAIN
-            and type(max) in PLAIN and -LIMIT <= min <= LIMIT and -LIMIT <= max <= LIMIT):
+    if out is None and _are_plain_bounds(input, min, max):
         return apply(TABLE["clamp"], input, min, max)
     low, high = _bounds("clamp", input, min, max)
     result = apply(TABLE["clamp"], *promote("clamp", input, low, high))
@@ -150,6 +159,8 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
 @public()
 def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:
     """In-place version of `clamp`."""
+    if _are_plain_bounds(self, min, max):
+        return _write_clamped(self, min, max)
     low, high = _bounds("clamp_", self, min, max)
     return run_inplace("clamp", self, self, low, high, computes_in=_between_tensors if Tensor in (type(low), type(high))
                        else _between_numbers)

@@ -51,7 +51,9 @@ def _define_by_size(name: str, make: Callable[..., np.ndarray], what: str) -> No
                 device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                 memory_format: Any = None) -> Tensor:
         sizes = read_size(name, args, size)
-        wanted = read_dtype(name, dtype_for(out, dtype, dtypes.get_default_dtype()), dtypes.float32)
+        wanted = dtypes.get_default_dtype()
+        if dtype is not None or out is not None:
+            wanted = read_dtype(name, dtype_for(out, dtype, wanted), dtypes.float32)
         if layout is not None or device is not None or pin_memory:
             check_place(name, layout, device, pin_memory)
         for n in sizes:
@@ -59,11 +61,11 @@ def _define_by_size(name: str, make: Callable[..., np.ndarray], what: str) -> No
                 if name == "zeros":
                     raise RuntimeError("zeros: Dimension size must be non-negative.")
                 check_sizes(sizes)
-        if memory_format in CHANNELS_LAST:
+        if memory_format is not None and memory_format in CHANNELS_LAST:
             array = channels_last(make, sizes, wanted.numpy, memory_format)
         else:
             array = allocate(make, sizes, wanted.numpy)
-        return deliver(name, array, out, requires_grad)
+        return fresh(array, requires_grad, function=name) if out is None else deliver(name, array, out, requires_grad)
 
     def like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
              requires_grad: bool = False, memory_format: Any = None) -> Tensor:

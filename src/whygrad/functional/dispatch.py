@@ -13,10 +13,10 @@ import numpy as np
 
 from whygrad import dtypes
 from whygrad._apply import apply, compiled
-from whygrad._inplace import ComputesIn, check_castable, run_inplace, with_out
+from whygrad._inplace import ComputesIn, check_castable, run_inplace, with_out, writer
 from whygrad._tensor import Tensor, wrap
 from whygrad.broadcasting import check_broadcast
-from whygrad.functional.arguments import invalid_combination, wrong_type
+from whygrad.functional.arguments import INT64_LIMIT, invalid_combination, wrong_type
 from whygrad.functional.run import FUNCTIONS, METHODS, under_name
 from whygrad.ops.table import TABLE, Row
 from whygrad.promotion import cast, promote, result_dtype
@@ -27,6 +27,7 @@ _whygrad_internal_ = True
 FLOATS = "fV"
 REALS = "iufV"
 ANY = "biufVc"
+INT64 = np.dtype(np.int64)
 
 Function = Callable[..., Any]
 
@@ -120,6 +121,13 @@ def number_as_tensor(value: Any) -> Tensor:
     return wrap(np.asarray(value, dtypes.result_dtype([value]).numpy))
 
 
+def is_at_home(number: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a number beside an array of this dtype needs no promotion, and no check."""
+    if type(number) is float:
+        return dtype.char in "fdFD"
+    return type(number) is int and -INT64_LIMIT <= number < INT64_LIMIT and (dtype.char in "fdFD" or dtype is INT64)
+
+
 HALVES = (dtypes.float16, dtypes.bfloat16)
 
 
@@ -174,9 +182,12 @@ def unary(name: str, *, takes: Takes = ANYTHING, to_float: bool = False, complex
         if not isinstance(self, Tensor):
             raise wrong_type(f"{name}_", "input", 1, "Tensor", self)
         kind = self._array.dtype.kind
+        if kind in ready:
+            return write(self)
         row_name = complex_row if complex_row and kind == "c" else inplace_row or name
-        return run_inplace(row_name, self, self, computes_in=None if kind in ready else computes_in)
+        return run_inplace(row_name, self, self, computes_in=computes_in)
 
+    write = writer(inplace_row or name, "t")
     computes_in = settled(takes, to_float)
 
     chosen = publish(function if out_argument else function_without_out, name, doc=f"{name} of each element.",
@@ -206,6 +217,7 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
         return fast(input, other)
 
     fast = first
+    write, write_number = writer(row.name, "tt"), writer(row.name, "ts")
 
     def operands(caller: str, input: Any, other: Any) -> tuple[Any, Any]:
         a, b = as_operand(input), as_operand(other)
@@ -236,10 +248,10 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
     def written(self: Any, other: Any) -> Any:
         if (isinstance(other, Tensor) and isinstance(self, Tensor) and other._array.dtype is self._array.dtype
                 and self._array.dtype.kind in ready):
-            return run_inplace(row.name, self, self, other)
-        if type(other) is float and numbers != "none" and isinstance(self, Tensor) and self._array.dtype.char in "fdFD" and (
+            return write(self, other)
+        if numbers != "none" and isinstance(self, Tensor) and is_at_home(other, self._array.dtype) and (
                 self._array.dtype.kind in ready):
-            return run_inplace(row.name, self, self, other)
+            return write_number(self, other)
         a, b = operands(f"{name}_", self, other)
         if a is not self or not isinstance(a, Tensor):
             raise invalid_combination(f"{name}_", self, other)

@@ -9,7 +9,7 @@ from whygrad._apply import apply
 from whygrad._inplace import broadcast_shapes
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import read_tensor
-from whygrad.functional.fresh import warn_once
+from whygrad.functional.fresh import in_usual_order, warn_once
 from whygrad.functional.matrices import (
     LinAlgError,
     check_equation,
@@ -227,7 +227,7 @@ def _lu_solve(function: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: 
     broadcast_shapes(B._array.shape[:-2], LU._array.shape[:-2])
     conjugate = adjoint and LU.dtype.is_complex
     result = rows.lu_solve(LU, pivots, B, left=left, flip=adjoint, conjugate=conjugate)
-    return with_out(function, result, out, LU, B)
+    return with_out(function, result if left else in_usual_order(result), out, LU, B)
 
 
 def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:

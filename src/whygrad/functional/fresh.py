@@ -50,6 +50,13 @@ def fresh(array: np.ndarray, requires_grad: bool = False, causes: why.Causes = (
     return result
 
 
+def in_usual_order(result: Tensor) -> Tensor:
+    """For results of rows that keep channels last, where torch's kernel does not."""
+    if type(result._array) is np.ndarray and not result._array.flags.c_contiguous:
+        result._array = np.ascontiguousarray(result._array)
+    return result
+
+
 def dtype_for(out: Any, dtype: Any, default: dtypes.dtype) -> Any:
     """Of a factory: the dtype asked for, else that of `out=`, else the default."""
     if dtype is None:

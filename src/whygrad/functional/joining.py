@@ -35,25 +35,30 @@ def _one_dtype(name: str, tensors: list[Tensor]) -> list[Tensor]:
     return tensors if all(x._array.dtype is dtype for x in tensors) else promote(name, *tensors)
 
 
-def _are_alike(tensors: list[Tensor]) -> bool:
-    """Of one dtype and shape, and not 0-dim: nothing more to check."""
-    first = tensors[0]._array
-    shape, dtype = first.shape, first.dtype
+def _are_alike(tensors: Any) -> bool:
+    """A list of Tensors of one dtype and shape, and not 0-dim: nothing more to check."""
+    if (type(tensors) is not list and type(tensors) is not tuple) or not tensors:
+        return False
+    shape = dtype = None
     for x in tensors:
-        array = x._array
-        if array.shape != shape or array.dtype is not dtype:
+        if not isinstance(x, Tensor):
             return False
-    return shape not in ((), (0,))
+        array = x._array
+        if shape is None:
+            shape, dtype = array.shape, array.dtype
+        elif array.shape != shape or array.dtype is not dtype:
+            return False
+    return shape != () and shape != (0,)
 
 
 @public(method=False)
 def cat(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Tensor:
     """The tensors one after the other along a dim."""
+    if out is None and axis is None and _are_alike(tensors):
+        return rows.cat(*tensors, axis=dim_of("cat", tensors[0], dim))
     tensors = read_tensors("cat", tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    if out is None and axis is None and _are_alike(tensors):
-        return rows.cat(*tensors, axis=dim_of("cat", tensors[0], dim))
     for i, x in enumerate(tensors):
         if not x._array.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
@@ -87,6 +92,8 @@ for _name in ("concat", "concatenate"):
 @public(method=False)
 def stack(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Tensor:
     """The tensors side by side along a new dim."""
+    if out is None and axis is None and _are_alike(tensors):
+        return rows.stack(*tensors, axis=dim_of("stack", tensors[0], dim, extra=1))
     tensors = read_tensors("stack", tensors)
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")

@@ -17,6 +17,7 @@ from whygrad.functional.arguments import (
     wrong_type,
 )
 from whygrad.functional.dims import normalize_dim
+from whygrad.functional.fresh import in_usual_order
 from whygrad.functional.run import public, rows, run_inplace, with_out
 from whygrad.functional.shape import dim_of, dims_of, flatten, ravel, sizes
 
@@ -242,7 +243,8 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tens
     if mode != "circular" and input._array.dtype.kind == "b":
         name = "reflection" if mode == "reflect" else "replication"
         raise NotImplementedError(f"\"{name}_pad{padded}d\" not implemented for 'Bool'")
-    return rows.mirror_pad(input, sources=sources, mode=PAD_MODES[mode])
+    result = rows.mirror_pad(input, sources=sources, mode=PAD_MODES[mode])
+    return in_usual_order(result) if mode == "circular" else result
 
 
 def constant_pad(input: Tensor, pads: tuple[tuple[int, int], ...], value: Any) -> Tensor:

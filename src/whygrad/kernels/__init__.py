@@ -15,11 +15,12 @@ from typing import Any
 from whygrad.kernels import warm as warm_module
 from whygrad.kernels.warm import Standing, Warm, WarmWord, counts, not_compiled, unavailable
 from whygrad.kernels.words import WORDS
+from whygrad.ops.table import Row
 
 _whygrad_internal_ = True
 
 __all__ = ["Standing", "add_rows", "address", "drawing", "empty_cache", "enabled", "is_hot", "make_step", "memory_stats",
-           "put_elements", "stats", "tell_references", "warm", "warm_into", "within", "word"]
+           "put_elements", "stats", "tell_references", "warm", "warm_into", "warm_write", "within", "word"]
 
 MEMORY = ("kept_bytes", "most_bytes", "reused", "fresh")  # what memory_stats tells
 
@@ -53,6 +54,19 @@ def warm(name: str, numpy: Callable[..., Any], function: Callable[..., Any], tak
 def tell_references(count: int) -> None:
     """How many references to a gradient the engine's walk has while a rule runs."""
     warm_module.walk_references = count
+
+
+def warm_write(row: Row, numpy: Callable[..., Any]) -> Warm:
+    """Stands for the forward of an elementwise row that writes into its last argument. Statics come after the inputs: a
+    number among them may be another one in every call."""
+
+    def traced(*symbols: Any) -> Any:
+        from whygrad.kernels.trace import as_traced, vocabulary
+
+        count = len(row.inputs)
+        return as_traced(row.forward)(vocabulary, *symbols[:count], **dict(zip(row.statics, symbols[count:], strict=True)))
+
+    return Warm(f"{row.name}_into", numpy, traced, into=True)
 
 
 def warm_into(word: str, numpy: Callable[..., Any]) -> Warm:

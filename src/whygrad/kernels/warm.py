@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.short import is_bfloat16
+from whygrad.kernels.words import SLOW_IN_NUMPY
 
 _whygrad_internal_ = True
 
@@ -62,7 +63,7 @@ class WarmWord(Standing):
 
     def __call__(self, *args: Any, **statics: Any) -> Any:
         self.calls += 1
-        if self.calls <= HOT and all(np.size(x) < LARGE for x in args):
+        if self.calls <= min(HOT, SLOW_IN_NUMPY.get(self.name, HOT)) and all(np.size(x) < LARGE for x in args):
             return self.numpy(*args, **statics)
         function = self.numpy
         if usable():
@@ -136,7 +137,7 @@ class Warm(Standing):
         if found is declined:
             return self.numpy(*args)
         if constants:
-            args = tuple([x for x, kind in zip(args, kinds, strict=True) if kind != "c"])
+            args = (*[x for x, kind in zip(args, kinds, strict=False) if kind != "c"], *args[len(kinds):])
         return found(*args)
 
     def _waiting(self, *args: Any, **statics: Any) -> Any:
@@ -171,7 +172,7 @@ class Warm(Standing):
             with contextlib.suppress(Untraceable):
                 rounds = SHORT.get(code) if self.is_rule or self.is_pass else None
                 formula = trace(_given(self.trace, kinds, constants), *inputs(variable), rounds=rounds)
-                gives_back = formula.word == "input"
+                gives_back = formula.word == "input" and not self.into
                 if gives_back:
                     raise Untraceable("it gives its argument back, which costs nothing")
                 hopeless = False
@@ -194,7 +195,7 @@ def _given(function: Callable[..., Any], kinds: str, constants: tuple[Any, ...])
 
     def given(*args: Any) -> Any:
         rest, fixed = iter(args), iter(constants)
-        return function(*[next(fixed) if kind == "c" else next(rest) for kind in kinds])
+        return function(*[next(fixed) if kind == "c" else next(rest) for kind in kinds], *rest)  # and the array to write to
 
     return given
 

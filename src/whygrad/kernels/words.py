@@ -22,6 +22,7 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("embedding", "embedding_backward", "index", "index_backward", "index_select", "index_select_backward"),
                     "indexing"),
     "gather": "elements",
+    **dict.fromkeys(("cat", "stack", "clone"), "joins"),
     "topk": "largest",
     **dict.fromkeys(("cdist", "signs_towards", "signs_apart"), "distances"),
     **dict.fromkeys(("grid_sampler", "grid_sampler_backward"), "sampling"),
@@ -29,12 +30,20 @@ WORDS: dict[str, str] = {
     **dict.fromkeys(("scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_flash_attention_for_cpu_backward"),
                     "attention"),
     "vector_norm": "norms",
+    **dict.fromkeys(("upsample", "upsample_backward"), "resampling"),
+    **dict.fromkeys(("constant_pad", "mirror_pad"), "padding"),
+    **dict.fromkeys(("nll_loss", "nll_loss_backward"), "classes"),
+    **dict.fromkeys(("solve_triangular", "lu_factor_ex"), "triangles"),
     **dict.fromkeys(("sum", "sum_all", "mean", "mean_all", "sum_to"), "reduce"),
+    **dict.fromkeys(("prod", "amax", "amin", "max", "min"), "extremes"),
     **dict.fromkeys(("mm", "bmm", "matmul", "matmul_folded", "linear", "linear_folded", "linear_backward", "addmm",
                      "contract"), "gemm"),
     **dict.fromkeys(("convolution", "convolution_transpose", "convolution_weight"), "conv"),
     **dict.fromkeys(("avg_pool", "avg_pool_backward", "max_pool", "max_pool_values", "pool_scatter"), "pooling"),
 }
+
+# NumPy's way is a loop in Python: so few calls are worth a kernel.
+SLOW_IN_NUMPY = dict.fromkeys(("solve_triangular", "lu_factor_ex"), 20)
 
 
 def make(name: str, numpy: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,8 +12,8 @@ def zeros_like(xp, x):
              x=lambda xp, g: xp.zeros_like(g),
              src=lambda g: g)
 def copy(xp, x, src):
-    """`x` overwritten with `src`."""
-    return xp.copy(x, src)
+    """`x` overwritten with `src`: who writes it broadcasts."""
+    return src
 
 
 @elementwise(node="FillBackward3",

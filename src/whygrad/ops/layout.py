@@ -191,7 +191,7 @@ def _pieces(xp, g, shapes, axis):
     return parts
 
 
-@op(linear="xs",
+@op(linear="xs", memory="own",
     xs=lambda xp, g, xs_shape, axis: _pieces(xp, g, xs_shape, axis))
 def cat(xp, *xs, axis):
     return xp.cat(*xs, axis=axis)

@@ -32,7 +32,8 @@ def lu_rule(xp, low_g, high_g, p, low, high):
 @op(outputs=(EXCHANGES, "L", "U"), node="LinalgLuBackward0",
     a=lambda xp, g, out0, out1, out2: lu_rule(xp, g[1], g[2], out0, out1, out2))
 def lu(xp, a):
-    return xp.lu(a)
+    factors, places, _ = xp.lu_factor_ex(a)
+    return xp.lu_unpack(factors, places, data=True, pivots=True)
 
 
 def lu_factor_rule(xp, g, out0, out1):
@@ -41,7 +42,7 @@ def lu_factor_rule(xp, g, out0, out1):
     return lu_rule(xp, first(xp, g, size, -1), first(xp, g, size, -2), p, low, high)
 
 
-@op(outputs=("LU", EXCHANGES, WHOLE_NUMBERS), node="LinalgLuFactorExBackward0", a=lu_factor_rule)
+@op(memory="columns", outputs=("LU", EXCHANGES, WHOLE_NUMBERS), node="LinalgLuFactorExBackward0", a=lu_factor_rule)
 def lu_factor_ex(xp, a):
     """Both factors in one matrix, with which row each row was exchanged (from 1), and where u has its first zero."""
     return xp.lu_factor_ex(a)
@@ -78,7 +79,7 @@ def lu_solve_a_rule(xp, g, a, places, out, a_shape, left, flip, conjugate):
             + xp.triu(xp.matmul(transposed(xp, low), product), diagonal=0))
 
 
-@op(node="LinalgLuSolveBackward0",
+@op(memory="columns", node="LinalgLuSolveBackward0",
     a=lu_solve_a_rule,
     places=WHOLE_NUMBERS,
     b=lambda xp, g, a, places, b_shape, left, flip, conjugate: sum_to(

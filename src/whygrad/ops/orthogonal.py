@@ -44,7 +44,7 @@ def qr_rule(xp, g, out0, out1, mode):
     return conj(xp, core)
 
 
-@op(outputs=("Q", "R"), partial=True, node="LinalgQrBackward0", a=qr_rule)
+@op(memory="columns 0 1", outputs=("Q", "R"), partial=True, node="LinalgQrBackward0", a=qr_rule)
 def qr(xp, a, *, mode):
     return xp.qr(a, mode=mode)
 
@@ -105,7 +105,7 @@ def householder_tau_rule(xp, g, a, tau):
     return xp.reshape(xp.cat(*gradients, axis=len(a.shape) - 1), shape=tau.shape)
 
 
-@op(node="LinalgHouseholderProductBackward0", a=householder_a_rule, tau=householder_tau_rule)
+@op(memory="columns", node="LinalgHouseholderProductBackward0", a=householder_a_rule, tau=householder_tau_rule)
 def householder_product(xp, a, tau):
     """The first columns of the product of reflections that the columns of `a` and the factors `tau` stand for."""
     return xp.householder_product(a, tau)
@@ -136,7 +136,7 @@ def ormqr_tau_rule(xp, g, a, tau, c, left, transpose):
     return householder_tau_rule(xp, ormqr_q_gradient(xp, g, c, left, transpose), square(xp, a), tau)
 
 
-@op(a=ormqr_a_rule, tau=ormqr_tau_rule,
+@op(memory="columns", a=ormqr_a_rule, tau=ormqr_tau_rule,
     c=lambda xp, g, a, tau, left, transpose:
         conj(xp, xp.ormqr(a, tau, conj(xp, g), left=left, transpose=not transpose)))
 def ormqr(xp, a, tau, c, *, left, transpose):
@@ -153,7 +153,7 @@ def no_derivative(name):
     return rule
 
 
-@op(outputs=("a", "tau"), a=no_derivative("geqrf"))
+@op(memory="columns", outputs=("a", "tau"), a=no_derivative("geqrf"))
 def geqrf(xp, a):
     return xp.geqrf(a)
 

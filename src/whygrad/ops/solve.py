@@ -24,7 +24,7 @@ def inv_rule(xp, g, out0):
     return -xp.matmul(inverse, xp.matmul(g, inverse))
 
 
-@op(outputs=("inverse", WHOLE_NUMBERS), node="LinalgInvExBackward0", a=inv_rule)
+@op(memory="columns", outputs=("inverse", WHOLE_NUMBERS), node="LinalgInvExBackward0", a=inv_rule)
 def inv_ex(xp, a):
     """The inverse; and for each matrix where its elimination met the first zero, counted from 1, or 0."""
     return xp.inv_ex(a)
@@ -38,7 +38,7 @@ def solve_a_rule(xp, g, a, out0, a_shape, left, vector):
     return sum_to(xp, -(xp.matmul(g, out0) if left else xp.matmul(out0, g)), a_shape)
 
 
-@op(outputs=("result", WHOLE_NUMBERS), node="LinalgSolveExBackward0",
+@op(memory="own", outputs=("result", WHOLE_NUMBERS), node="LinalgSolveExBackward0",
     a=solve_a_rule,
     b=lambda xp, g, a, b_shape, left, vector: sum_to(
         xp, xp.solve_ex(transposed(xp, a), g, left=left, vector=vector)[0], b_shape))
@@ -153,8 +153,9 @@ def lstsq_b_rule(xp, g, a, b, out0):
     return xp.zeros_like(b) if total is None else total
 
 
-@op(outputs=("solution", "residuals", WHOLE_NUMBERS, NoGrad("torch has no derivative for these singular values")),
-    partial=True, node="LinalgLstsqBackward0", a=lstsq_a_rule, b=lstsq_b_rule)
+@op(memory="columns", partial=True,
+    outputs=("solution", "residuals", WHOLE_NUMBERS, NoGrad("torch has no derivative for these singular values")),
+    node="LinalgLstsqBackward0", a=lstsq_a_rule, b=lstsq_b_rule)
 def lstsq(xp, a, b, *, rcond, driver):
     return xp.lstsq(a, b, rcond=rcond, driver=driver)
 

@@ -78,7 +78,7 @@ def svd_rule(xp, g, out0, out1, out2, full):
     return conj(xp, xp.matmul(u, xp.matmul(core, vh)))
 
 
-@op(outputs=("U", "S", "Vh"), partial=True, node="LinalgSvdBackward0", a=svd_rule)
+@op(memory="columns 0 2", outputs=("U", "S", "Vh"), partial=True, node="LinalgSvdBackward0", a=svd_rule)
 def svd(xp, a, *, full):
     return xp.svd(a, full=full)
 
@@ -109,7 +109,7 @@ def eigh_rule(xp, g, out0, out1):
     return conj(xp, xp.matmul(vectors, core))
 
 
-@op(outputs=("eigenvalues", "eigenvectors"), partial=True, node="LinalgEighBackward0", a=eigh_rule)
+@op(memory="columns 1", outputs=("eigenvalues", "eigenvectors"), partial=True, node="LinalgEighBackward0", a=eigh_rule)
 def eigh(xp, a, *, lower):
     return xp.eigh(a, lower=lower)
 
@@ -146,7 +146,7 @@ def eig_rule(xp, g, out0, out1):
     return back_from_eigenvectors(xp, vectors, xp.matmul(core, adjoint(xp, vectors)))
 
 
-@op(outputs=("eigenvalues", "eigenvectors"), partial=True, node="LinalgEigBackward0", a=eig_rule)
+@op(memory="columns 1", outputs=("eigenvalues", "eigenvectors"), partial=True, node="LinalgEigBackward0", a=eig_rule)
 def eig(xp, a, *, real):
     """Of a complex `a`; if its values are all `real`, as torch finds them for a real matrix."""
     return xp.eig(a, real=real)

@@ -35,8 +35,8 @@ class Rule:
 class Row:
     """One op: its forward, the rules of its arguments, and how its node in the graph is called."""
 
-    __slots__ = ("at_once", "broadcasts", "forward", "holomorphic", "inputs", "linear", "memory", "name", "node", "output_names",
-                 "outputs", "partial", "rules", "static_defaults", "statics", "symmetric", "variadic", "view")
+    __slots__ = ("at_once", "broadcasts", "forward", "holomorphic", "inputs", "linear", "matrices", "memory", "name", "node",
+                 "output_names", "outputs", "partial", "rules", "static_defaults", "statics", "symmetric", "variadic", "view")
 
     def __init__(self, forward: Callable[..., Any], rules: dict[str, Any], *, broadcasts: bool, view: bool,
                  node: str | Callable[..., str] | None, outputs: tuple[Any, ...] | str, holomorphic: bool,
@@ -61,7 +61,8 @@ class Row:
                              tuple([f"out{i}" for i in range(len(outputs))]))
         self.holomorphic = holomorphic
         self.partial = partial
-        self.memory = memory
+        self.memory, _, matrices = memory.partition(" ")
+        self.matrices = tuple(map(int, matrices.split())) if matrices else (0,)
         self.linear = tuple([tuple(group.split("+")) for group in linear.split()]) if not view else (self.inputs[:1],)
         self.symmetric = broadcasts if symmetric is None else symmetric
         self.rules = {argument: rule if isinstance(rule, NoGrad) else Rule(rule, self.name, argument)
@@ -111,7 +112,8 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
     many as the forward returns; `partial=True` if the rules want None, not zeros, for results whose gradient is
     missing. `holomorphic=False` marks an op whose rule is not valid for complex numbers. `memory` says how the results
     lie in memory: "contiguous", "follow" (in the order of axes of the inputs, see backends/memory_order.py), "channels"
-    (contiguous, or with the channels last if the first input has them there), or "own" (as the forward makes them).
+    (contiguous, or with the channels last if the first input has them there), "columns" (matrices column by column; "columns
+    0 2" if these results are matrices, and not the first one alone), or "own" (as the forward makes them).
 
     `at_once` gives the gradients of all arguments in one go, as a tuple: it is for arrays (not Tensors) where all are
     wanted, and names no more than the rules do.

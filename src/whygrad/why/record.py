@@ -79,10 +79,13 @@ class Cause:
         self.kind = kind
         self.site = where
         self.detail = detail
+        self.origin = origin
+        if not sources:
+            self.behind: tuple[Any, ...] = ()
+            return
         # A comparison makes a mask: cheap, frequent, and hardly ever asked about. It keeps to the nodes.
         looked_at = sources if kind == "non-differentiable-op" and reach <= NEAR else leaves_behind(sources)
         self.behind = tuple([weakref.ref(target) for target in looked_at])
-        self.origin = origin
 
     def __repr__(self) -> str:
         return f"<cause {self.kind} {self.detail}>"
@@ -97,6 +100,8 @@ def alive_behind(causes: Causes) -> tuple[Any, ...]:
 def leaves_behind(sources: tuple[Any, ...]) -> list[Any]:
     """The leaves that these nodes (or leaves) lead to, and the nodes beyond which nobody looked."""
     global credit
+    if len(sources) == 1 and not hasattr(sources[0], "edges"):
+        return [sources[0]]
     leaves = []
     limit = reach if credit > 0 else NEAR
     seen = set(sources)
@@ -135,13 +140,13 @@ def merge(first: Causes, second: Causes) -> Causes:
         return second
     if len(first) == MOST_CAUSES and len(second) == 1 and second[0].kind == "created":
         return first  # full, and a plain constant would come last
-    for cause in second:
-        if cause not in first:
-            break
-    else:
+    more = [cause for cause in second if cause not in first]
+    if not more:
         return first
-    together = dict.fromkeys((*first, *second))
-    return tuple(sorted(together, key=_is_plain_constant)[:MOST_CAUSES])
+    if first[-1].kind == "created" and more[0].kind != "created":
+        more = sorted((*first, *more), key=_is_plain_constant)
+        return tuple(more[:MOST_CAUSES])
+    return (*first, *more)[:MOST_CAUSES]
 
 
 def _is_plain_constant(cause: Cause) -> bool:

@@ -7,11 +7,15 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from whygrad import dtypes
 from whygrad._apply import apply
 from whygrad._tensor import Tensor
 from whygrad.autograd.modes import modes
+from whygrad.backends.memory_order import with_channels_as_in
 from whygrad.functional.arguments import check_sizes, is_integer, read_tensor, wrong_type
+from whygrad.functional.fresh import in_usual_order
 from whygrad.functional.run import with_out
 from whygrad.nn.torch_functions import torch
 from whygrad.ops.pool import Adaptive, Kind, Sliding
@@ -162,7 +166,9 @@ def max_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     two = {key: (0 if key == "padding" else 1, *value) for key, value in sizes.items()}
     found = max_pool2d(input.unsqueeze(-2), two["kernel_size"], two["stride"], two["padding"], two["dilation"], ceil_mode,
                        return_indices)
-    return tuple([t.squeeze(-2) for t in found]) if return_indices else found.squeeze(-2)
+    if return_indices:
+        return tuple([t.squeeze(-2) for t in found])
+    return torch.squeeze(found if found.requires_grad else in_usual_order(found), -2)
 
 
 def _check_max_pool1d(input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> None:
@@ -209,7 +215,7 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
         if input.dtype is not dtypes.int64:
             _refuse(name, input, "fV")
         result = apply(TABLE["avg_pool"], input, axes=axes, count_pad=count_include_pad, divisor=divisor_override, kind=kind)
-        return with_out(name, result, out, input)
+        return with_out(name, in_usual_order(result) if dims == 3 else result, out, input)
 
     pool.__name__ = pool.__qualname__ = name
     pool.__doc__ = f"The mean of each window over the last {dims} dims."
@@ -268,11 +274,15 @@ def _adaptive_mean(function: str, input: Tensor, size: Sizes, dims: int) -> Any:
         got = f"{size[0]}, " + ",".join(map(str, size[1:]))
         raise RuntimeError(f"{function}: elements of output_size must be greater than or equal to 0 but received {{{got}}}")
     if all(n == 1 for n in size):
-        return torch.mean(input, tuple(range(-dims, 0)), keepdim=True)
+        result = torch.mean(input, tuple(range(-dims, 0)), keepdim=True)
+        if dims == 2 and type(result._array) is np.ndarray:
+            result._array = with_channels_as_in(result._array, input._array)
+        return result
     _check_adaptive(function, input, dims, "")
     _refuse(function if dims == 2 else f"{function}_cpu", input, "fV")
-    return apply(TABLE["avg_pool"], input, axes=_adaptive_axes(input, size), count_pad=False, divisor=None,
-                 kind=Kind(f"AdaptiveAvgPool{dims}D", dims))
+    result = apply(TABLE["avg_pool"], input, axes=_adaptive_axes(input, size), count_pad=False, divisor=None,
+                   kind=Kind(f"AdaptiveAvgPool{dims}D", dims))
+    return in_usual_order(result) if dims == 3 else result
 
 
 def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:

@@ -13,6 +13,7 @@ from whygrad._apply import apply
 from whygrad._inplace import bump, run_inplace
 from whygrad._tensor import wrap
 from whygrad.errors import user_stacklevel
+from whygrad.functional.fresh import fresh
 from whygrad.functional.random import in_memory_order
 from whygrad.functional.run import made_under_transforms, run
 from whygrad.nn.torch_functions import torch
@@ -197,4 +198,8 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
         num_classes = int(array.max()) + 1
     elif array.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return (input.unsqueeze(-1) == torch.arange(num_classes)).to(input.dtype)
+    if array is not input._array:
+        return (input.unsqueeze(-1) == torch.arange(num_classes)).to(input.dtype)
+    result = np.zeros((array.size, num_classes), np.int64)
+    result[np.arange(array.size), array.reshape(-1)] = 1
+    return fresh(result.reshape(*array.shape, num_classes), causes=input._cause)

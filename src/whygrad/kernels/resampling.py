@@ -1,0 +1,118 @@
+"""Interpolation along one axis after the other: each result is a weighted sum of a few elements.
+
+An array is read as (outer, n, inner). Neighbours in the last axes are the lanes of vectors; along the last axis itself these
+are the results, which gather their elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from whygrad.backends.numpy_resample import in_turn, transpose_weights, weights_of
+from whygrad.kernels.calls import declined, in_one_piece
+from whygrad.kernels.host import FLOAT32, host
+from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
+from whygrad.kernels.tiles import lanes_within
+from whygrad.kernels.values import F32, I32, I64, POINTER, Some, Value
+
+_whygrad_internal_ = True
+
+ALONE_BELOW = 16384
+
+
+@dataclass(kw_only=True)
+class ResamplingPlan(Plan):
+    units: int
+    units_alone: int
+    size: int
+    out: int
+    inner: int
+    taps: int
+
+
+@lru_cache(maxsize=256)
+def _plan(outer: int, size: int, out: int, inner: int, taps: int) -> Any:
+    alone = ALONE if outer * out * inner * taps < ALONE_BELOW else 0
+    return ResamplingPlan(units=outer if inner == 1 else outer * out, units_alone=alone, size=size, out=out, inner=inner,
+                          taps=taps).array()
+
+
+@lru_cache(maxsize=256)
+def _weights(axis: Any, transposed: bool) -> tuple[Any, Any]:
+    """For each tap the element of each result, -1 for none, and its weight."""
+    elements, weights = weights_of(axis, transposed)
+    if transposed:
+        elements, weights = transpose_weights(elements, weights, axis.size)
+    return np.ascontiguousarray(elements.T, np.int64), np.ascontiguousarray(weights.T, FLOAT32)
+
+
+@cache
+def _mix() -> Callable[..., Any]:
+    """run(plan, x, elements, weights, result)"""
+
+    def write(module: Any, name: str) -> list[Stage]:
+        f = Task(module, f"{name}_task", ResamplingPlan)
+        x, elements, weights, result = (f.array(i) for i in range(4))
+        size, out, inner, taps = f.fields("size out inner taps")
+        lanes = host().lanes
+
+        def vectors(unit: Value, count: Value, body: Callable[[Value, Value, Any], None]) -> None:
+            with f.loop(0, count, lanes) as j:
+                body(unit, j, Some(lanes, lanes_within(f, f.integer(0), count - j, lanes)))
+
+        def gathered(unit: Value, r: Value, width: Any) -> None:
+            total = f.variable(f.zeros(F32, lanes))
+            with f.loop(0, taps) as tap:
+                places = f.load(I64, elements, tap * out + r, width)
+                addresses = f.pointer(F32, x, unit * size).as_integer().spread(lanes) + places * 4
+                read = f.call(f"llvm.masked.gather.v{lanes}f32.v{lanes}p0", ir.VectorType(F32, lanes),
+                              f.b.inttoptr(addresses.v, ir.VectorType(POINTER, lanes)), f.constant(4, I32),
+                              width.mask & (places >= 0), f.zeros(F32, lanes))
+                total.set(f.fma(read, f.load(F32, weights, tap * out + r, width), total.get()))
+            f.store(total.get(), result, unit * out + r, width)
+
+        def side_by_side(unit: Value, j: Value, width: Any) -> None:
+            total = f.variable(f.zeros(F32, lanes))
+            with f.loop(0, taps) as tap:
+                place = f.load(I64, elements, tap * out + unit % out)
+                with f.when(place >= 0):
+                    read = f.load(F32, x, (unit // out * size + place) * inner + j, width)
+                    total.set(f.fma(read, f.load(F32, weights, tap * out + unit % out).spread(lanes), total.get()))
+            f.store(total.get(), result, unit * inner + j, width)
+
+        with f.loop(f.low, f.high) as unit, f.b.if_else(inner.equals(1).v) as (last, other):
+            with last:
+                vectors(unit, out, gathered)
+            with other:
+                vectors(unit, inner, side_by_side)
+        f.end()
+        return [Stage(f, "units", "units_alone")]
+
+    return staged("mix", "mix", "fiff", write)
+
+
+def _maker(transposed: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def maker(numpy: Callable[..., Any]) -> Callable[..., Any]:
+        def run(x: Any, *, axes: tuple[Any, ...], kind: str) -> Any:
+            if x.dtype is not FLOAT32 or not x.size:
+                return declined(numpy, x, axes=axes, kind=kind)
+            for i, axis in in_turn(axes, x.ndim, transposed):
+                elements, weights = _weights(axis, transposed)
+                shape = (*x.shape[:i], elements.shape[1], *x.shape[i + 1:])
+                plan = _plan(math.prod(shape[:i]), x.shape[i], shape[i], math.prod(shape[i + 1:]), len(elements))
+                x = _mix()(plan, in_one_piece(x), elements, weights, np.empty(shape, FLOAT32))
+            return x
+
+        return run
+
+    return maker
+
+
+upsample, upsample_backward = _maker(False), _maker(True)
