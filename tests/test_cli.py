@@ -222,9 +222,22 @@ def test_help_and_version(tmp_path: Path) -> None:
     part = call([*RUN, "--help"], tmp_path)
     assert part.returncode == 0
     assert "-m module" in part.stdout
+    assert "Options stand before the script" in part.stdout
     assert call([sys.executable, "-m", "whygrad", "--version"], tmp_path).stdout.startswith("whygrad ")
     assert call([sys.executable, "-m", "whygrad", "nonsense"], tmp_path).returncode == 2
     assert call([sys.executable, "-m", "whygrad"], tmp_path).returncode == 2
+
+
+def test_options_behind_the_script_are_its_own(tmp_path: Path) -> None:
+    write(tmp_path, "plain.py", "import sys\nprint(sys.argv[1:])\n")
+    write(tmp_path, "asks.py", "import sys\nprint('--json' in sys.argv)\n")
+    plain, asks = (call([*RUN, name, "--json", "a.json"], tmp_path) for name in ("plain.py", "asks.py"))
+    assert plain.stdout == "['--json', 'a.json']\n"
+    assert "whygrad run: --json stands behind plain.py" in plain.stderr
+    assert (asks.stdout, asks.stderr) == ("True\n", "")
+    for given in ("-", "-c"):
+        fixed = call([sys.executable, "-m", "whygrad", "fix", given, "1"], tmp_path)
+        assert (fixed.returncode, "changes are made to a file" in fixed.stderr) == (2, True)
 
 
 PROGRAMS: dict[str, str] = {

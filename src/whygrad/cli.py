@@ -54,7 +54,9 @@ def run_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="whygrad run", usage=RUN_USAGE,
                                      description="Run a PyTorch program on whygrad: `import torch` gives whygrad. What is "
                                      "surprising about its gradients is explained on standard error when it has ended.",
-                                     epilog="Exit code and standard output are those of the program; with --strict, a "
+                                     epilog="Options stand before the script: what stands behind it is given to the "
+                                     "program, as with python. Exit code and standard output are those of the program; with "
+                                     "--strict, a "
                                      "program that ends well exits with 3 if there is something to explain. The traceback "
                                      "of an error has the program's lines only; with WHYGRAD_TRACEBACK=full in the "
                                      "environment it has all.")
@@ -82,6 +84,22 @@ def split(arguments: list[str]) -> tuple[list[str], Program | None]:
     return arguments, None
 
 
+def hint_at_misplaced(parser: argparse.ArgumentParser, script: str, arguments: list[str]) -> None:
+    """As with `python`, what stands behind the script is for the script. One of our options there, of which the script's text
+    knows nothing, is most likely a slip."""
+    given = {argument.partition("=")[0] for argument in arguments}
+    ours = sorted(given & set(parser._option_string_actions) - {"-h", "--help"})
+    try:
+        with open(script, encoding="utf-8", errors="replace") as file:
+            text = file.read() if ours else ""
+    except OSError:
+        return
+    for option in ours:
+        if option not in text:
+            print(f"{parser.prog}: {option} stands behind {script} and is given to it; for whygrad it comes before: "
+                  f"{parser.prog} {option} ... {script}", file=sys.stderr)
+
+
 def run(arguments: list[str]) -> int | None:
     """`whygrad run`."""
     own, program = split(arguments)
@@ -89,6 +107,8 @@ def run(arguments: list[str]) -> int | None:
     options = parser.parse_args(own)
     if program is None:
         parser.error("which program? Give a script, -m module, -c code or - (standard input)")
+    if program.how == "script":
+        hint_at_misplaced(parser, program.target, program.arguments)
     from whygrad import alias
     from whygrad.why.session import Session, unwritable
 

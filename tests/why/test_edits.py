@@ -815,6 +815,215 @@ loss.mean().backward()
 g = net.weight.grad
 loss.numel() == 5
 """),
+    "the gradient of an entry of a state_dict": ("detach", """
+net = nn.Linear(3, 1)
+net(torch.randn(4, 3)).mean().backward()
+weights = net.state_dict()
+g = weights["weight"].grad
+g is not None
+"""),
+    "a Variable of .data": ("detach", """
+net, head = nn.Linear(3, 2), nn.Linear(2, 1)
+h = net(torch.randn(4, 3))
+h = torch.autograd.Variable(h.data, requires_grad=True)
+head(h).mean().backward()
+g = net.weight.grad
+g is not None
+"""),
+    "new_tensor of a result": ("value-copied-out", """
+net, head = nn.Linear(3, 2), nn.Linear(2, 1)
+x = torch.randn(4, 3)
+h = x.new_tensor(net(x))
+head(h).mean().backward()
+g = net.weight.grad
+g is not None
+"""),
+    "a mode that is entered and not left": ("grad-mode-off", """
+net = nn.Linear(3, 1)
+quiet = torch.no_grad()
+quiet.__enter__()
+score = net(torch.ones(1, 3)).item()
+loss = net(torch.randn(4, 3)).mean()
+loss.backward()
+net.weight.grad is not None
+"""),
+    "a choice as one_hot": ("non-differentiable-op", """
+scores, table = nn.Linear(3, 4), nn.Linear(4, 2)
+s = scores(torch.randn(5, 3))
+hard = nn.functional.one_hot(s.argmax(-1), 4).float()
+table(hard).pow(2).mean().backward()
+g = scores.weight.grad
+g is not None and torch.equal(hard.argmax(-1), s.argmax(-1))
+"""),
+    "log of a softmax": ("nan-derivative", """
+x = torch.tensor([[200.0, 0.0]], requires_grad=True)
+loss = -torch.log(torch.softmax(x, dim=1))[0, 1]
+loss.backward()
+g = x.grad
+bool((g - torch.tensor([[1.0, -1.0]])).abs().max() < 1e-6)
+"""),
+    "log of a chosen probability": ("nan-derivative", """
+x = torch.tensor([[200.0, 0.0]], requires_grad=True)
+p = x.softmax(1)
+loss = -p[torch.arange(1), torch.tensor([1])].log().mean()
+loss.backward()
+g = x.grad
+bool((g - torch.tensor([[1.0, -1.0]])).abs().max() < 1e-6)
+"""),
+    "log of one minus a sigmoid": ("nan-derivative", """
+x = torch.tensor([200.0], requires_grad=True)
+loss = -torch.log(1 - torch.sigmoid(x)).sum()
+loss.backward()
+g = x.grad
+g.item() == 1
+"""),
+    "a ratio to itself": ("missing-detach", """
+w = torch.ones(3, requires_grad=True)
+logp = torch.log_softmax(w * torch.arange(1.0, 4.0), 0)
+old_logp = logp
+ratio = torch.exp(logp - old_logp)
+(ratio * torch.arange(3.0)).sum().backward()
+g = w.grad
+bool(g.any())
+"""),
+    "the gradients of two arguments exchanged": ("custom-backward", """
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return g * a, g * b
+a, b = torch.full((2,), 2.0, requires_grad=True), torch.full((2,), 3.0, requires_grad=True)
+Product.apply(a, b).sum().backward()
+g = a.grad
+g[0].item() == 3
+"""),
+    "backward that is not called": ("no-backward", """
+w = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = (w * w).sum()
+    loss.backward
+    optimizer.step()
+w.grad is not None
+"""),
+    "zero_grad that is not called": ("grad-accumulated", """
+w = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad
+    loss = w.sum()
+    loss.backward()
+    optimizer.step()
+w.grad[0].item() == 1
+"""),
+    "step that is not called": ("step-missing", """
+w = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = w.sum()
+    loss.backward()
+    optimizer.step
+w[0].item() != 1
+"""),
+    "a closure without backward": ("no-backward", """
+w = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.LBFGS([w])
+def closure():
+    optimizer.zero_grad()
+    loss = (w * w).sum()
+    return loss
+for _ in range(2):
+    optimizer.step(closure)
+del closure  # which keeps this program's names, and so its optimizer, until the next one is watched
+w[0].item() != 1
+"""),
+    "cleared before there is a gradient": ("no-backward", """
+w = torch.ones(3, requires_grad=True)
+for _ in range(2):
+    w.grad.zero_()
+    (w * w).sum().backward()
+w.grad is not None
+"""),
+    "steps that come rarer than backward": ("grad-accumulated", """
+w = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+sizes = []
+for i in range(6):
+    w.sum().backward()
+    if i % 2:
+        sizes.append(w.grad.norm().item())
+        optimizer.step()
+sizes[2] == sizes[0] > 3
+"""),
+    "cleared once too often": ("grad-cleared", """
+w = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad(set_to_none=False)
+    w.sum().backward()
+    optimizer.step()
+optimizer.zero_grad(set_to_none=False)
+g = w.grad
+bool(g.any())
+"""),
+    "clipped before backward": ("clip-misplaced", """
+w = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = (100 * w).sum()
+    nn.utils.clip_grad_norm_([w], 1.0)
+    loss.backward()
+    optimizer.step()
+w.grad.norm().item() < 1.1
+"""),
+    "clipped before the scale is taken back": ("clip-misplaced", """
+w = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+scaler = torch.amp.GradScaler("cpu")
+for _ in range(2):
+    optimizer.zero_grad()
+    scaler.scale((w * w).sum()).backward()
+    nn.utils.clip_grad_norm_([w], 1.0)
+    scaler.step(optimizer)
+    scaler.update()
+w.grad.norm().item() > 0.9
+"""),
+    "copies that are trained": ("not-in-optimizer", """
+import copy
+base = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(base.parameters(), lr=0.1)
+learners = [copy.deepcopy(base) for _ in range(2)]
+for _ in range(2):
+    optimizer.zero_grad()
+    sum(m(torch.randn(1, 2)).sum() for m in learners).backward()
+    optimizer.step()
+sum(len(group["params"]) for group in optimizer.param_groups) == 4
+"""),
+    "a layer that a method swaps": ("not-in-optimizer", """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(2, 2), nn.Linear(2, 5)
+    def forward(self, x):
+        return self.head(self.body(x))
+    def adapt(self, classes):
+        self.head = nn.Linear(2, classes)
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net.adapt(3)
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+any(p is net.head.weight for group in optimizer.param_groups for p in group["params"])
+"""),
 }
 
 

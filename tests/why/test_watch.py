@@ -396,3 +396,24 @@ def test_strict_only_and_quiet(tmp_path: Path) -> None:
     assert result("--strict")[0] == 3
     assert result("--strict", "--only=graph-freed") == (0, "")
     assert "non-leaf" in result("--live")[1]
+
+
+NEVER_CLEARED = """import torch
+w = torch.ones(2, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for i in range(3):
+    w.sum().backward()
+    optimizer.step()
+import sys
+print("the end", file=sys.stderr)
+"""
+
+
+def test_told_while_the_program_runs() -> None:
+    """And a program that is in no file is shown how it is mended, too."""
+    done = subprocess.run([sys.executable, "-m", "whygrad", "run", "--live", "-c", NEVER_CLEARED], capture_output=True, text=True,
+                          check=False)
+    told, _, after = done.stderr.partition("the end")
+    assert "grad-accumulated" in told
+    assert "    optimizer.zero_grad()\n" in told
+    assert after.strip() == ""

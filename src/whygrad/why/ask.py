@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from whygrad._tensor import Tensor
+from whygrad.cli import hint_at_misplaced
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.edits.names import binding_before
 from whygrad.why.edits.source import Source, source_of, start
@@ -55,7 +56,8 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="whygrad ask", usage=USAGE,
         description="Run a PyTorch program on whygrad (its output is hidden) and answer a question about its gradients.",
-        epilog="Exit code: 0 if there is an answer, 1 if the question fits nothing in the program, 2 for wrong usage.")
+        epilog="Options stand before the question; what stands behind the script is given to it. "
+        "Exit code: 0 if there is an answer, 1 if the question fits nothing in the program, 2 for wrong usage.")
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS",
                         help="how long the program may take (default 600)")
     own, rest = own_options(arguments)
@@ -65,6 +67,7 @@ def main(arguments: list[str]) -> int:
     question, script, *more = rest
     if not os.path.isfile(script):
         parser.error(f"there is no file {script}")
+    hint_at_misplaced(parser, script, more)
     outcome = run(script, more, timeout=options.timeout, question=question)
     if outcome.timed_out:
         print(f"whygrad ask: the program did not end within {options.timeout:g} seconds", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from whygrad.why.places import place
@@ -29,6 +30,12 @@ def told(cause: Cause, subject: str = "It was") -> Told | None:
     found = _KINDS.get(cause.kind)
     if cause.kind == "grad-mode-off":
         found = _CHECKPOINT if cause.detail.startswith("checkpoint") else _SAMPLED if _is_sampling(cause) else found
+    if cause.kind == "detach" and ".state_dict(" in _expression(cause):
+        found = _STATE_DICT
+    if cause.kind == "parameter-rewrapped" and cause.detail == "a deepcopy":
+        found = _COPIED
+    if cause.kind == "non-differentiable-op" and _is_choosing(cause):
+        found = _CHOSEN
     if found is None:
         return None
     if found is _KINDS["grad-mode-off"]:
@@ -42,6 +49,15 @@ def _is_sampling(cause: Cause) -> bool:
     """`dist.sample()` switches recording off by itself."""
     here = place(cause.site)
     return here is not None and cause.origin == cause.site and ".sample(" in here.expression
+
+
+def _is_choosing(cause: Cause) -> bool:
+    return re.search(r"\barg(max|min|sort)\(", _expression(cause)) is not None
+
+
+def _expression(cause: Cause) -> str:
+    here = place(cause.site)
+    return "" if here is None else here.expression
 
 
 def _switched(cause: Cause) -> tuple[str, str]:
@@ -72,6 +88,28 @@ _CHECKPOINT = Told(
     "{subject} computed {at} inside a reentrant checkpoint, none of whose inputs requires grad: then its forward runs without "
     "recording and its output has no history, whatever its parameters want.",
     "pass use_reentrant=False to checkpoint(), or call requires_grad_() on an input.")
+
+_STATE_DICT = Told(
+    "detach",
+    "{subject} taken {at}: state_dict() gives detached tensors that share the parameters' numbers and nothing else. They do not "
+    "require grad, and the gradients stay with the parameters.",
+    "read the gradient of the parameter itself (model.fc.weight.grad, or dict(model.named_parameters())[name].grad); "
+    "state_dict(keep_vars=True) gives the parameters instead of detached copies.")
+
+_COPIED = Told(
+    "parameter-rewrapped",
+    "{subject} copied {at} (a deepcopy): each Parameter of the copy is a fresh leaf with the same numbers but without their "
+    "history, so what is computed from the copy leads to the copy, and no gradient goes to the original.",
+    "decide which of the two is to be trained: use the original itself in the forward, or give the copy's parameters to the "
+    "optimizer (made after the copy); to train the original through changed weights use torch.func.functional_call.")
+
+_CHOSEN = Told(
+    "non-differentiable-op",
+    "{subject} chosen {at}: indices are integers, which cannot change by small steps, so the choice has no derivative, is not "
+    "differentiable, and history ends there: what scored the candidates learns nothing from what was chosen.",
+    "let the scores themselves enter the loss: weigh what is chosen by its probability (softmax of the scores), take "
+    "F.gumbel_softmax(scores, hard=True), or train on a differentiable surrogate such as cross_entropy, and keep the index for "
+    "reporting or routing.")
 
 _SAMPLED = Told(
     "non-differentiable-op",

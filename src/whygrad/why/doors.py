@@ -20,6 +20,7 @@ Undo = Callable[[], None]
 
 
 def open_doors(watch: Any) -> list[Undo]:
+    from whygrad.amp.grad_scaler import GradScaler
     from whygrad.nn import utils as nn_utils
     from whygrad.nn.module import Module
     from whygrad.optim import optimizer
@@ -34,6 +35,8 @@ def open_doors(watch: Any) -> list[Undo]:
     undo.append(_watch_module(watch, Module))
     undo.append(_put(Optimizer, "__del__", lambda optimizer: watch.leaving(optimizer)))
     undo.append(_wrap(Module, "load_state_dict", watch.loading))
+    undo.append(_wrap(GradScaler, "scale", watch.scaling))
+    undo += [_wrap(GradScaler, name, watch.unscaling) for name in ("unscale_", "step")]
     undo += [_watch_clipping(watch, nn_utils, name) for name in ("clip_grad_norm_", "clip_grad_value_")]
     return undo
 
@@ -108,6 +111,7 @@ def _watch_data(watch: Any) -> Undo:
     def write(t: Tensor, value: Any) -> None:
         put(t, value)
         watch.data_written(t._counter)
+        watch.data_replaced(t, value)
 
     return _put(Tensor, "data", property(read, write, plain.fdel, plain.__doc__))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -10,10 +11,12 @@ from whygrad.autograd.node import Node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.names import Owner, owner_of
-from whygrad.why.places import Place, place, places
+from whygrad.why.places import Place, place, place_of_line, places
 from whygrad.why.rules.altered import broadcast_words
-from whygrad.why.rules.optimizing import why_never_reached, why_zero
+from whygrad.why.rules.optimizing import why_never_reached, why_zero, with_uncalled
+from whygrad.why.rules.untracked import copied, copy_feeding
 from whygrad.why.rules.unwanted import not_held_words, unregistered_of
+from whygrad.why.source import called, statements
 from whygrad.why.usage import held_by
 
 _whygrad_internal_ = True
@@ -27,18 +30,18 @@ def what_nobody_read(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
             yield from look(watch)
 
 
-def _never_cleared(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
+def never_cleared(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
     """A loop of backward and step without zero_grad."""
     for leaf in watch.reached:
         ledger = leaf._meta.watched
         if ledger.stepped_between() and ledger.held:
             site = ledger.deposits[-1].backward.site
-            yield place(site), Explanation(
+            yield place(site), with_uncalled(Explanation(
                 "gradients are never cleared", "grad-accumulated",
                 f"{ledger.total} backward passes have added to the same .grad {at(site)}, with steps of the optimizer in "
                 "between: backward() accumulates (it adds to what is there), so each step applies the gradients of all earlier "
                 "ones again.",
-                "call optimizer.zero_grad() before each backward().", places(site), symptom="wrong-value")
+                "call optimizer.zero_grad() before each backward().", places(site), symptom="wrong-value"), "zero_grad")
             return
 
 
@@ -130,5 +133,32 @@ def _patched_root(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
             return
 
 
-_LOOKS = {"grad-accumulated": _never_cleared, "broadcast-loss": _broadcast, "not-in-optimizer": _not_held,
-          "loss-requires-grad-patch": _patched_root, "zero-local-derivative": _never_moved, "": _never_reached}
+def _number_differentiated(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
+    """`total.backward()` of a plain number: Python refuses, and autograd never hears of it."""
+    main = sys.modules["__main__"]
+    file = getattr(main, "__file__", None) or ""
+    ran = {here.line for leaf in watch.reached for site in leaf._meta.watched.sites if (here := place(site)) is not None}
+    for statement in statements(file):
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        loss = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
+        if not isinstance(loss, ast.Name) or called(call) != "backward" or statement.lineno in ran:  # type: ignore[arg-type]
+            continue
+        number = vars(main).get(loss.id)
+        here = place_of_line(file, statement.lineno)
+        copy = copy_feeding(watch, here) if isinstance(number, (int, float)) and _was_refused(statement, file) else None
+        if copy is not None:
+            error = f"AttributeError: '{type(number).__name__}' object has no attribute 'backward'"
+            yield here, copied(copy, error, "error", [])
+
+
+def _was_refused(statement: ast.stmt, file: str) -> bool:
+    """It stands in a `try`, or has ended the program: else it may as well never have run."""
+    error = sys.exc_info()[1]
+    ended = isinstance(error, AttributeError) and error.name == "backward"
+    tries = [s for s in statements(file) if isinstance(s, ast.Try)]
+    return ended or any(statement in ast.walk(inner) for s in tries for inner in s.body)
+
+
+_LOOKS = {"grad-accumulated": never_cleared, "broadcast-loss": _broadcast, "not-in-optimizer": _not_held,
+          "loss-requires-grad-patch": _patched_root, "zero-local-derivative": _never_moved,
+          "value-copied-out": _number_differentiated, "": _never_reached}

@@ -70,8 +70,8 @@ def fingerprint(g: Any) -> Any:
 class Ledger:
     """Who has written a leaf's gradient since it was last cleared."""
 
-    __slots__ = ("_sites", "again", "applied", "begun", "cleared_times", "deposits", "first", "flowed", "held", "origin",
-                 "reached", "read", "total")
+    __slots__ = ("again", "applied", "begun", "cleared_times", "deposits", "first", "flowed", "held", "origin", "reached", "read",
+                 "sites", "total")
 
     # As many deposits are kept; `total` counts on.
     KEPT = 6
@@ -90,7 +90,7 @@ class Ledger:
         self.read = 0
         # Whether two came from the same line: then it stands in a loop.
         self.again = False
-        self._sites: set[Site] = set()
+        self.sites: set[Site] = set()
         # Whether an optimizer that holds the leaf has stepped, and the backward passes whose gradients it applied.
         self.held = False
         self.applied: set[int] = set()
@@ -115,9 +115,9 @@ class Ledger:
             self.flowed = deposit.backward.number
         self.total += 1
         self.reached += 1
-        self.again = self.again or deposit.backward.site in self._sites
+        self.again = self.again or deposit.backward.site in self.sites
         if not self.again:
-            self._sites.add(deposit.backward.site)
+            self.sites.add(deposit.backward.site)
         del self.deposits[:-self.KEPT]
 
     def look(self) -> None:
@@ -167,6 +167,7 @@ class HookChange(NamedTuple):
     name: str
     how: str
     masks: bool
+    wipes: bool
 
 
 class Broadcast(NamedTuple):

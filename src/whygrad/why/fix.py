@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from whygrad.cli import hint_at_misplaced
 from whygrad.why.answers import Edit
 from whygrad.why.edits.apply import apply, moved
-from whygrad.why.trial import Outcome, own_options, run
+from whygrad.why.trial import NO_FILE, Outcome, own_options, run
 
 _whygrad_internal_ = True
 
@@ -46,7 +47,8 @@ def parser() -> argparse.ArgumentParser:
         description="Run a PyTorch program on whygrad, change its source where an answer suggests a mechanical change, run it "
         "again, and show the change as a diff if the symptom is gone. The program is run several times, without input and "
         "with its output hidden; the files on disk stay as they are.",
-        epilog="Exit code: 0 if all is mended or nothing is wrong, 1 if something remains, 2 for wrong usage.")
+        epilog="Options stand before the script; what stands behind it is given to the program. "
+        "Exit code: 0 if all is mended or nothing is wrong, 1 if something remains, 2 for wrong usage.")
     made.add_argument("--write", action="store_true", help="also write the changes to the files; the old text is kept as "
                       "FILE.orig")
     made.add_argument("--timeout", type=_seconds, default=600.0, metavar="SECONDS",
@@ -68,7 +70,10 @@ def main(arguments: list[str]) -> int:
     if not rest:
         parsing.error("which script? Give the name of a file")
     if not os.path.isfile(rest[0]):
+        if rest[0] in NO_FILE:
+            parsing.error(f"{rest[0]}: changes are made to a file; give the name of a script")
         parsing.error(f"there is no file {rest[0]}")
+    hint_at_misplaced(parsing, rest[0], rest[1:])
     progress = Progress()
     fixer = Fixer(rest[0], rest[1:], options.timeout, progress)
     state = fixer.start()

@@ -17,6 +17,8 @@ class Change(NamedTuple):
     how: str
     # Some elements were set to zero and the others left alone: that freezes a part of a tensor, and is hardly an oversight.
     masks: bool
+    # All of it was set to zero: whoever wants that has no need of a hook.
+    wipes: bool
 
 
 def registration_key(hook: Any) -> Any:
@@ -45,7 +47,7 @@ def describe_change(hook: Any, before: Any, after: Any) -> Change | None:
             continue
         if _is_clipped(the_users(hook), old, value) or _is_clipped_by_norm(the_users(hook), old, value):
             continue
-        return Change(the_users(hook), _name(the_users(hook)), _how(old, value), _is_masked(old, value))
+        return Change(the_users(hook), _name(the_users(hook)), _how(old, value), _is_masked(old, value), not value.any())
     return None
 
 

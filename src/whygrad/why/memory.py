@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whygrad._tensor import Tensor, wrap
+from whygrad._tensor import Tensor, known_source, wrap
 from whygrad.autograd import engine
 from whygrad.autograd.node import Node, next_sequence_number
 from whygrad.why import record
@@ -58,6 +58,7 @@ class Memory:
         self._copies: dict[Any, Copy] = {}
         self._copies_at: dict[Any, int] = {}
         self._data_writes: dict[int, tuple[Any, int, Any, str]] = {}
+        self._poured: dict[int, tuple[weakref.ref[Tensor], record.Causes]] = {}
         self._hook_sites: dict[Any, Any] = {}
         self._flags: list[tuple[weakref.ref[Any], Any, bool]] = []
         self.broadcasts: dict[Any, Broadcast] = {}
@@ -137,7 +138,8 @@ class Memory:
         change = describe_change(hook, before, after)
         if trace is not None and change is not None:
             key = registration_key(change.hook)
-            trace.hooks.append(HookChange(target, self._hook_sites.get(key), change.name, change.how, change.masks))
+            trace.hooks.append(HookChange(target, self._hook_sites.get(key), change.name, change.how, change.masks,
+                                          change.wipes))
 
     @guarded
     def applied_function(self, node: Any, args: tuple[Any, ...]) -> None:
@@ -196,11 +198,26 @@ class Memory:
             del self._data_writes[next(iter(self._data_writes))]
 
     @guarded
+    def data_replaced(self, t: Tensor, value: Any) -> None:
+        """`t.data = value`: the value's history, or what cut it off, does not come along."""
+        source = known_source(value)
+        causes = value._cause if source is None else (record.Cause("detach", record.site(), ".data", (source,)),)
+        if any(cause.behind for cause in causes):
+            self._poured[id(t)] = weakref.ref(t), causes
+        if len(self._poured) > MOST_KEPT:
+            del self._poured[next(iter(self._poured))]
+
+    @guarded
     def module_flagged(self, module: Any, value: Any) -> None:
         self._flags.append((weakref.ref(module), record.site(), bool(value)))
         del self._flags[:-MOST_KEPT]
 
     # What the rules ask.
+
+    def poured_into(self, t: Tensor) -> record.Causes:
+        """What cut off the values that were last put into a leaf by `t.data = ...`."""
+        found = self._poured.get(id(t))
+        return found[1] if found is not None and found[0]() is t else ()
 
     def trace_of(self, backward: Any) -> Trace | None:
         return self._traces.get(backward.number)

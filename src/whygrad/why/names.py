@@ -60,6 +60,15 @@ def _modules_in(scope: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield from ((path, item) for path, item in items[:MOST_ITEMS] if isinstance(item, Module))
 
 
+def parameters_in(scope: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    for name, module in _modules_in(scope):
+        yield from ((f"{name}.{path}", p) for path, p in module.named_parameters())
+
+
+def is_buffer(t: Tensor, scope: dict[str, Any]) -> bool:
+    return any(buffer is t for _, module in _modules_in(scope) for buffer in module.buffers())
+
+
 def parts_leading_to(owner: Owner) -> Iterator[tuple[str, Any]]:
     """The module itself and those inside it that hold the tensor, outermost first, with their names."""
     name, module = owner.name, owner.module

@@ -16,6 +16,7 @@ from whygrad.why.places import Place, place, place_of_line, places
 from whygrad.why.question import Question
 from whygrad.why.rules import Doubtful, Verdict
 from whygrad.why.rules.untracked import copied, copy_feeding, no_history
+from whygrad.why.rules.unwanted import mode_not_entered
 from whygrad.why.source import (
     called,
     expects_none,
@@ -41,22 +42,31 @@ _EVALUATING = re.compile(r"eval|valid|test|predict|infer|sampl|metric|accura|rep
 def needs_no_answer(question: Question, verdict: Verdict) -> bool:
     """True if the program visibly expects what it finds."""
     told = verdict if isinstance(verdict, Explanation) else verdict.explanation
+    if told.category == "grad-cleared" and told.symptom == "zero":
+        return _was_used_by_hand(question, told)
     if told.symptom != "none":
         return False
     read = question.read
     # An intermediate has no gradient whatever is asked before.
     if (is_guard(read) and told.category not in ("non-leaf-no-retain", "leaf-replaced")) or is_asserted(read):
         return True
-    if told.category == "returned-not-stored" and expects_none(read):
+    if told.category == "returned-not-stored" and expects_none(read) and not next(iter(question.watch.latest_first())).stores:
         return True
     if told.category == "grad-cleared" and expects_none(read) and _was_applied(question):
         return True
     if told.category == "frozen" and (_optimises_an_input(question) or _has_been_trained(question)):
         return True
     # `all(p.grad is None for p in target.parameters())`: nobody trains these anyway.
-    if not question.watch.optimizers() or question.watch.holders(question.t):
+    if not question.watch.optimizers() or question.watch.holders(question.t) or not question.t.is_leaf:
         return False
     return expects_none(read) or (told.category in ("frozen", "grad-mode-off", "detach") and _left_alone(question))
+
+
+def _was_used_by_hand(q: Question, told: Explanation) -> bool:
+    """`w -= lr * w.grad`, then `w.grad.zero_()`: who writes both knows what is left."""
+    latest = q.ledger.deposits[-1] if q.ledger is not None and q.ledger.deposits else None
+    by_hand = any(cause.expression.endswith("grad.zero_()") for cause in told.causes)
+    return by_hand and latest is not None and not latest.applied and latest.version < q.t._counter[0]
 
 
 def _was_applied(q: Question) -> bool:
@@ -188,6 +198,9 @@ def _in_plain_sight(q: Question, cause: Any) -> str:
 def still_tracked(q: Question) -> list[Verdict]:
     """`requires_grad` is True: of a sum of losses that were differentiated long ago, it keeps all their graphs."""
     node = row_node(grad_fn(q.t))[0]
+    in_vain = mode_not_entered(q) if node is not None else None
+    if in_vain is not None:
+        return [in_vain]
     if node is None or not len(q.watch.roots):
         return []
     past = _past_losses(q, node)

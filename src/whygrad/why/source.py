@@ -195,6 +195,20 @@ def _assigns_grad(statement: ast.stmt) -> bool:
     return any(name.endswith(".grad") for name in targets_of(statement))
 
 
+def uncalled(file: str, method: str) -> ast.stmt | None:
+    """`loss.backward` on a line of its own: the method is named, and not called."""
+    return next((s for s in statements(file) if isinstance(s, ast.Expr) and isinstance(s.value, ast.Attribute)
+                 and s.value.attr == method), None)
+
+
+def is_taken_for_granted(read: Place | None) -> bool:
+    """True if the read goes on to an attribute, which None does not have: `w.grad.zero_()`."""
+    statement = statement_of(read)
+    return read is not None and statement is not None and any(
+        isinstance(n, ast.Attribute) and isinstance(n.value, ast.Attribute) and n.value.lineno == read.line
+        and n.value.col_offset == read.column and ast.unparse(n.value) == _unparsed(read.expression) for n in ast.walk(statement))
+
+
 def expects_none(read: Place | None) -> bool:
     """True if the read stands in `... is None`: perhaps the program knows."""
     statement = statement_of(read)

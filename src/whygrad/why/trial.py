@@ -73,10 +73,14 @@ def run(script: str, arguments: list[str], *, files: dict[str, bytes] | None = N
         return outcome
 
 
+# How a program is given that is in no file: to `run` they mean something.
+NO_FILE = ("-", "-c", "-m")
+
+
 def own_options(arguments: list[str]) -> tuple[list[str], list[str]]:
     """What stands before the script (or the question), and the rest; the value of --timeout may be an argument of its own."""
     at = 0
-    while at < len(arguments) and arguments[at].startswith("-"):
+    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] not in NO_FILE:
         at += 2 if arguments[at] == "--timeout" else 1
     return arguments[:at], arguments[at:]
 

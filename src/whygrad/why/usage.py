@@ -18,7 +18,7 @@ MOST_LOOKED_AT = 4
 class Usage:
     """Kept on the optimizer itself: one that a function made is judged when it goes, and not when the program ends."""
 
-    __slots__ = ("backwards", "nodes", "useful", "useless")
+    __slots__ = ("backwards", "begun", "nodes", "useful", "useless")
 
     def __init__(self) -> None:
         # How many steps had a gradient to apply; of the others the first, if there is an answer for it.
@@ -27,6 +27,8 @@ class Usage:
         # The number of the latest node, and of backward passes, at the last step.
         self.nodes: int | None = None
         self.backwards = 0
+        # The same when the step that runs now began: a closure computes inside of it.
+        self.begun = 0, 0
 
     def stepped(self, useful: bool, backwards: int) -> None:
         self.useful += useful

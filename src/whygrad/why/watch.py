@@ -14,6 +14,7 @@ from typing import Any
 from whygrad._tensor import Tensor
 from whygrad.autograd import engine
 from whygrad.autograd.modes import modes
+from whygrad.autograd.node import next_sequence_number
 from whygrad.why import ending, record
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.doors import Undo, open_doors
@@ -24,8 +25,18 @@ from whygrad.why.places import place, places
 from whygrad.why.question import Question
 from whygrad.why.reads import needs_no_answer, not_tracked, still_tracked
 from whygrad.why.rules import Doubtful, Verdict, settle
-from whygrad.why.rules.optimizing import clip_misplaced, never_stepped, useless_step, was_reached
-from whygrad.why.usage import held_by, usage_of
+from whygrad.why.rules.cut_off import before_backward
+from whygrad.why.rules.optimizing import (
+    EarlyClip,
+    clip_misplaced,
+    clip_while_scaled,
+    never_stepped,
+    useless_closure,
+    useless_step,
+    was_reached,
+)
+from whygrad.why.source import is_taken_for_granted
+from whygrad.why.usage import Usage, held_by, usage_of
 
 _whygrad_internal_ = True
 
@@ -52,6 +63,9 @@ class Watch(Memory):
         self._doubtful: list[tuple[Any, int, list[Verdict]]] = []
         # What is to be said of optimizers, each line once.
         self._of_optimizers: dict[Any, tuple[Any, Explanation, int]] = {}
+        self._clips: dict[Any, EarlyClip] = {}
+        # Gradients of a scaled loss that nobody has scaled back: the number of backward passes before it, and where.
+        self.scaled: tuple[int, Any] | None = None
 
     @property
     def live(self) -> bool:
@@ -84,6 +98,10 @@ class Watch(Memory):
         for where, explanation, moment in self._of_optimizers.values():
             if not self._is_told(explanation):
                 self._tell(where, explanation, moment)
+        for clip in self._clips.values():
+            told = clip.told()
+            if told is not None:
+                self._tell(clip.where, told, clip.moment)
         for where, explanation in ending.what_nobody_read(self):
             if not self._is_told(explanation):
                 self._tell(where, explanation, self._moment())
@@ -110,8 +128,11 @@ class Watch(Memory):
             self._answer(question, still_tracked(question))
 
     def _read_grad(self, question: Question, value: Any) -> None:
-        if value is None and engine.last_backward() is None:
-            return  # nothing has happened yet
+        if value is None and not self.latest_first():
+            # Nothing has happened yet; who takes it for granted gets an AttributeError.
+            if is_taken_for_granted(question.read) and question.t.requires_grad:
+                self._tell(question.read, before_backward(question), self._moment())
+            return
         frame, ledger = question.frame, question.ledger
         assert frame is not None
         site = frame.f_code, frame.f_lasti
@@ -130,9 +151,22 @@ class Watch(Memory):
     def before_step(self, optimizer: Any) -> None:
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
-            told = useless_step(self, optimizer)
-            if told is not None:
-                usage.useless = _here(), told, self._moment()
+            self._useless(usage, useless_step(self, optimizer))
+            usage.begun = next_sequence_number(), engine.count_backwards()
+
+    def _useless(self, usage: Usage, told: Explanation | None) -> None:
+        if told is not None:
+            usage.useless = _here(), told, self._moment()
+
+    @guarded
+    def after_step(self, optimizer: Any) -> None:
+        usage = usage_of(optimizer)
+        if not usage.useful and usage.useless is None:
+            self._useless(usage, useless_closure(optimizer))
+        super().after_step(optimizer)
+        if self.live and not any(answer.explanation.category == "grad-accumulated" for answer in self.answers):
+            for where, told in ending.never_cleared(self):
+                self._tell(where, told, self._moment())
 
     @guarded
     def leaving(self, optimizer: Any) -> None:
@@ -152,9 +186,25 @@ class Watch(Memory):
 
     @guarded
     def clipping(self, parameters: Any, *args: Any) -> None:
-        told = clip_misplaced(self, parameters)
+        told = clip_misplaced(parameters)
         if told is not None:
             self._tell(_here(), told, self._moment())
+        elif self.scaled is not None and engine.count_backwards() > self.scaled[0]:
+            self._tell(_here(), clip_while_scaled(self.scaled[1]), self._moment())
+        site = record.site()
+        if site not in self._clips:
+            self._clips[site] = EarlyClip(_here(), self._moment())
+        self._clips[site].again(parameters)
+
+    @guarded
+    def scaling(self, scaler: Any, *args: Any) -> None:
+        """A GradScaler multiplies a loss."""
+        if scaler.is_enabled():
+            self.scaled = engine.count_backwards(), record.site()
+
+    @guarded
+    def unscaling(self, *args: Any) -> None:
+        self.scaled = None
 
     @guarded
     def error(self, error: Exception, category: str, text: str, sites: tuple[Any, ...]) -> None:

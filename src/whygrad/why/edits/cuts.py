@@ -15,7 +15,7 @@ _whygrad_internal_ = True
 DETACHING = {"detach", "detach_"}
 # Methods that give plain numbers, and functions that make a tensor of numbers.
 COPYING_OUT = {"item", "tolist", "numpy", "float", "int"}
-COPYING_IN = {"tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor", "asarray", "DoubleTensor"}
+COPYING_IN = {"tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor", "asarray", "DoubleTensor", "new_tensor"}
 INTEGER_CASTS = {"long", "int", "bool", "short", "byte"}
 SAME_IN_TORCH = {"exp", "log", "sqrt", "sin", "cos", "tanh", "abs", "mean", "sum", "maximum", "minimum", "log1p", "square",
                  "clip"}
@@ -38,6 +38,13 @@ def undetach(case: Case) -> Iterator[Changes]:
 
 def remove_detach(changes: Changes, cut: Spot) -> bool:
     for node in _outermost_first(cut):
+        if isinstance(node, ast.Call) and called(node) == "state_dict":
+            changes.set_keyword(node, "keep_vars", "True")
+            return True
+        wrapped = changes.source.parents.get(node)
+        if isinstance(wrapped, ast.Call) and called(wrapped) == "Variable" and _cuts(node):
+            _unwrap(changes, wrapped)
+            return True
         if isinstance(node, ast.Call) and called(node) in DETACHING:
             if is_function(changes.source, node) and node.args:
                 changes.replace(node, changes.source.text(node.args[0]))
@@ -53,6 +60,21 @@ def remove_detach(changes: Changes, cut: Spot) -> bool:
             changes.drop_suffix(node, node)
             return True
     return False
+
+
+def _cuts(node: ast.AST) -> bool:
+    return called(node) in DETACHING or (isinstance(node, ast.Attribute) and node.attr == "data")
+
+
+def _unwrap(changes: Changes, call: ast.Call) -> None:
+    """`Variable(x.data, requires_grad=True)` -> `x`, and `x = x` goes."""
+    source, given = changes.source, call.args[0]
+    inner = given.value if isinstance(given, ast.Attribute) else receiver(given) or given
+    statement = source.parents.get(call)
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and same(statement.targets[0], inner):
+        changes.delete(statement)
+    else:
+        changes.replace(call, source.text(inner))
 
 
 def _outermost_first(cut: Spot) -> Iterator[ast.AST]:
@@ -199,6 +221,19 @@ def _switched_on(case: Case, switch: Spot) -> Iterator[Changes]:
         call = next((n for n in _outermost_first(switch) if called(n) == "set_grad_enabled"), None)
         if isinstance(call, ast.Call):
             yield from _switch_back(case, source, call)
+        yield from _left_by_hand(case, switch)
+
+
+def _left_by_hand(case: Case, switch: Spot) -> Iterator[Changes]:
+    """`mode.__enter__()` without its `__exit__`: leave it before the computation, or never enter."""
+    entered, computed, source = switch.statement, case.causes[0], switch.source
+    if not isinstance(entered, ast.Expr) or called(entered.value) != "__enter__":
+        return
+    mode = receiver(entered.value)
+    outermost = source.sibling(computed.statement, entered) if computed.source is source else None
+    if isinstance(mode, (ast.Name, ast.Attribute)) and outermost is not None and start(outermost) > start(entered):
+        yield Changes(source).before(outermost, f"{source.text(mode)}.__exit__(None, None, None)")
+    yield Changes(source).delete(entered)
 
 
 def _decorator(switch: Spot) -> ast.expr | None:
@@ -260,6 +295,25 @@ def surrogate(case: Case) -> Iterator[Changes]:
                 yield Changes(source).drop_suffix(node.func, node)
         yield from _cross_entropy(cut)
         yield from _softened(cut)
+        yield from _passed_straight_through(cut)
+
+
+def _passed_straight_through(cut: Spot) -> Iterator[Changes]:
+    """`one_hot(scores.argmax(-1), n)` keeps its value, and passes gradients as softmax(scores) does."""
+    source = cut.source
+    hot = next((n for n in (cut.node, *source.above(cut.node)) if called(n) == "one_hot"), None)
+    chosen = hot.args[0] if isinstance(hot, ast.Call) and hot.args else None
+    if not isinstance(hot, ast.Call) or not isinstance(chosen, ast.Call) or called(chosen) != "argmax":
+        return
+    scores, *more = chosen.args if is_function(source, chosen) else [receiver(chosen), *chosen.args]
+    dim = next((source.text(a) for a in (*more, *[k.value for k in chosen.keywords if k.arg == "dim"])), "")
+    if not isinstance(scores, (ast.Name, ast.Attribute)) or not dim:
+        return
+    cast = source.parents.get(hot)
+    whole = source.parents.get(cast) if isinstance(cast, ast.Attribute) and cast.attr == "float" else None
+    soft = f"{source.text(scores)}.softmax({dim})"
+    kept = whole if isinstance(whole, ast.Call) else hot
+    yield Changes(source).replace(kept, f"({source.text(kept)} + {soft} - {soft}.detach())")
 
 
 def _softened(cut: Spot) -> Iterator[Changes]:

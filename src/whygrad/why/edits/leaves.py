@@ -91,6 +91,10 @@ def _retain_before_backward(case: Case) -> Iterator[Changes]:
 
 def ask(case: Case) -> Iterator[Changes]:
     """Let a leaf require grad: where the name that was read is bound, else where the leaf is made."""
+    if "is a buffer" in case.told.text:
+        if isinstance(case.tensor, ast.Attribute):
+            yield from _attribute_asked(case, case.tensor.attr)
+        return
     if case.read is not None and case.tensor is not None:
         source = case.read.source
         bound = binding_before(source, case.tensor, case.read.node)

@@ -131,8 +131,22 @@ def clear_before(case: Case) -> Iterator[Changes]:
     if back is None:
         return
     source = back.source
+    yield from _called(case)
+    for stepping in _rarer_steps(source, back):
+        yield Changes(source).after(stepping, f"{source.text(receiver(stepping.value) or stepping)}.zero_grad()")
     for text in _clearings(case, back):
         yield Changes(source).before(back.statement, text)
+
+
+def _rarer_steps(source: Source, back: Spot) -> Iterator[ast.Expr]:
+    """`if i % 4 == 0: optimizer.step()` beside the backward: gradients are added up on purpose, and cleared after the step."""
+    loop = source.loop(back.node)
+    for node in ast.walk(loop) if loop is not None else ():
+        inside = isinstance(node, ast.Expr) and called(node.value) == "step" and isinstance(source.parents.get(node), ast.If)
+        if isinstance(node, ast.Expr) and inside and back.statement not in source.block(node):
+            holder = receiver(node.value)
+            if holder is not None and source.text(holder) in optimizers(source, back.node):
+                yield node
 
 
 def _clearings(case: Case, back: Spot) -> Iterator[str]:
@@ -197,13 +211,36 @@ def clear_earlier(case: Case) -> Iterator[Changes]:
     if cleared is None or back is None or cleared.source is not back.source:
         return
     source = cleared.source
+    holder = receiver(cleared.statement.value) if isinstance(cleared.statement, ast.Expr) else None
+    above = [s for s in source.block(back.statement) if start(s) < start(back.statement) and isinstance(s, ast.Expr)]
+    if holder is not None and any(called(s.value) == "zero_grad" and same(receiver(s.value) or s, holder) for s in above):
+        yield Changes(source).delete(cleared.statement)  # it is done there already
     if source.scope(cleared.node) is source.scope(back.node) and start(back.statement) < start(cleared.statement):
         yield Changes(source).move(cleared.statement, before=back.statement)
     yield Changes(source).delete(cleared.statement)
 
 
+def _differentiated_in_the_closure(stepping: Spot) -> Iterator[Changes]:
+    source = stepping.source
+    steps = [n for n in ast.walk(stepping.statement) if isinstance(n, ast.Call) and called(n) == "step"]
+    given = next((call.args[0] for call in steps if call.args), None)
+    for function in source.walk():
+        if isinstance(function, ast.FunctionDef) and isinstance(given, ast.Name) and function.name == given.id:
+            last = function.body[-1]
+            if isinstance(last, ast.Return) and isinstance(last.value, ast.Name):
+                yield Changes(source).before(last, f"{last.value.id}.backward()")
+
+
+def _called(case: Case) -> Iterator[Changes]:
+    """`loss.backward` on a line of its own, which an answer blames: with parentheses."""
+    for cause in case.causes:
+        if isinstance(cause.statement, ast.Expr) and isinstance(cause.statement.value, ast.Attribute):
+            yield Changes(cause.source).suffix(cause.statement.value, "()")
+
+
 def step(case: Case) -> Iterator[Changes]:
     """Gradients are computed and cleared, and never applied."""
+    yield from _called(case)
     made = [t for c in case.causes if is_optimizer(getattr(c.statement, "value", c.node)) for t in assigned(c.statement)]
     back = next((c for c in case.causes if backward_call(c) is not None), case.backward)
     if back is not None:
@@ -212,8 +249,19 @@ def step(case: Case) -> Iterator[Changes]:
 
 
 def differentiate(case: Case) -> Iterator[Changes]:
-    """A loss is computed, and step() is called without a backward."""
+    """A loss is computed, and step() is called without a backward; or a gradient is cleared before there is one."""
     stepping = case.read
+    clears = stepping is not None and called(getattr(stepping.statement, "value", stepping.node)) == "zero_"
+    named = list(_called(case))
+    if named:
+        yield from named
+        return
+    if stepping is not None and clears and case.tensor is not None:
+        yield Changes(stepping.source).replace(stepping.statement, f"{stepping.source.text(stepping.node)} = None")
+        return
+    if stepping is not None and "closure" in case.told.fix:
+        yield from _differentiated_in_the_closure(stepping)
+        return
     block = [] if stepping is None else stepping.source.block(stepping.statement)
     losses = [t for s in block if stepping is not None and start(s) < start(stepping.statement) for t in assigned(s)
               if any(word in ast.unparse(t).lower() for word in LOSS_WORDS)]
@@ -254,9 +302,16 @@ def clip_before_step(case: Case) -> Iterator[Changes]:
     if clip is None:
         return
     block = clip.source.block(clip.statement)
-    steps = [s for s in block if isinstance(s, ast.Expr) and called(s.value) == "step" and start(s) < start(clip.statement)]
-    if steps:
-        yield Changes(clip.source).move(clip.statement, before=steps[-1])
+    if "unscale_" in case.told.fix:
+        calls = [n for s in block for n in ast.walk(s) if isinstance(n, ast.Call) and called(n) == "step" and n.args]
+        for call in calls[:1]:  # scaler.step(optimizer)
+            text = f"{clip.source.text(receiver(call) or call)}.unscale_({clip.source.text(call.args[0])})"
+            yield Changes(clip.source).before(clip.statement, text)
+        return
+    steps = [s for s in block if isinstance(s, ast.Expr) and called(s.value) == "step"]
+    earlier = [s for s in steps if start(s) < start(clip.statement)]
+    for stepping in earlier[-1:] or steps[:1]:
+        yield Changes(clip.source).move(clip.statement, before=stepping)
 
 
 def separate_passes(case: Case) -> Iterator[Changes]:

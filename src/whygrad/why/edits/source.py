@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import linecache
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from whygrad.why.places import Place
+from whygrad.why.places import Place, source_lines
 
 _whygrad_internal_ = True
 
@@ -193,5 +192,5 @@ def _parsed(file: str, text: tuple[str, ...]) -> Source | None:
 
 def source_of(file: str) -> Source | None:
     """The text of a file as the program was made from it; None if it is not to be had, or is not Python."""
-    lines = linecache.getlines(file)
+    lines = source_lines(file)
     return _parsed(file, tuple(line.rstrip("\r\n") for line in lines)) if lines else None

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from whygrad.why.edits.case import Case, Spot, torch
 from whygrad.why.edits.changes import Changes
-from whygrad.why.edits.names import assigned, binding_before, classes, is_function, is_module, is_optimizer
-from whygrad.why.edits.source import Source, called, end, keyword, receiver, root, same, start
+from whygrad.why.edits.names import Binding, assigned, binding_before, classes, is_function, is_module, is_optimizer
+from whygrad.why.edits.source import Source, called, end, keyword, names_in, receiver, root, same, start
 
 _whygrad_internal_ = True
 
@@ -62,6 +62,7 @@ def safe_input(case: Case) -> Iterator[Changes]:
             value = _delicate_input(source, node)
             if value is None:
                 continue
+            yield from _log_in_one(source, node, value)
             guard = _where_around(source, node)
             if guard is not None:
                 condition, selected = guard
@@ -81,6 +82,44 @@ def safe_input(case: Case) -> Iterator[Changes]:
                 yield changes.replace(value, f"({source.atom(value)}{how})")
             yield Changes(source).suffix(value, f".clamp(min={EPSILON})")
             return
+
+
+# What gives the logarithm of these without passing through a value that may be 0.
+LOG_OF = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
+CHOOSING = {"gather", "squeeze", "flatten", "view", "reshape", "index_select", "unsqueeze", "select"}
+
+
+def _log_in_one(source: Source, node: ast.AST, value: ast.expr) -> Iterator[Changes]:
+    """`log(softmax(x)[chosen])` -> `log_softmax(x)[chosen]`; so for the sigmoid, and for one minus it."""
+    if called(node) != "log":
+        return
+    changes = Changes(source)
+    functional = torch(changes, "torch.nn.functional")
+    turned = _complement(value)
+    inner = value if turned is None else turned
+    while (isinstance(inner, ast.Subscript) or called(inner) in CHOOSING) and turned is None:
+        inner = inner.value if isinstance(inner, ast.Subscript) else receiver(inner) or inner.args[0]  # type: ignore[attr-defined]
+    made: ast.expr | None = inner
+    if isinstance(inner, ast.Name):
+        bound = binding_before(source, inner, node)
+        made = bound.value if bound is not None else None
+    if not isinstance(made, ast.Call) or called(made) not in LOG_OF or (turned is not None and called(made) != "sigmoid"):
+        return
+    of_function = is_function(source, made)
+    x, *more = made.args if of_function else [receiver(made), *made.args]
+    if x is None or any(isinstance(a, ast.Starred) for a in more):
+        return
+    sign = f"-{source.atom(x)}" if turned is not None else source.text(x)
+    given = ", ".join([sign, *[source.text(a) for a in (*more, *made.keywords)]])
+    before, behind = source.between(start(value), start(inner)), source.between(end(inner), end(value))
+    text = f"{functional}.{LOG_OF[called(made)]}({given})"
+    yield changes.replace(node, text if turned is not None else f"{before}{text}{behind}")
+
+
+def _complement(value: ast.expr) -> ast.expr | None:
+    """`p` of `1 - p`."""
+    one = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub) and isinstance(value.left, ast.Constant)
+    return value.right if isinstance(value, ast.BinOp) and one and value.left.value == 1 else None  # type: ignore[attr-defined]
 
 
 def _has_parentheses(source: Source, node: ast.expr) -> bool:
@@ -180,8 +219,13 @@ def hold(case: Case) -> Iterator[Changes]:
     source = made.source
     call = next(n for n in ast.walk(made.statement) if is_optimizer(n))
     assert isinstance(call, ast.Call)
-    holder = _holder(case, source) or _made_later(case, made)
+    later = _made_later(case, made)
+    if later is not None and isinstance(later.value, (ast.List, ast.ListComp)) and call.args:
+        yield from _made_after(source, assigned(later)[0], Binding(later, later.value), made.statement, call)
+        return
+    holder = _holder(case, source) or (None if later is None else _assigned_by(later))
     if holder is None or not call.args:
+        yield from _made_last(source, made.statement)
         return
     node, text, is_tensor = holder
     bound = binding_before(source, ast.Name(root(node) or ""), case.read.node) if case.read is not None else None
@@ -192,17 +236,44 @@ def hold(case: Case) -> Iterator[Changes]:
         yield Changes(source).after(replaced, f'{name}.add_param_group({{"params": {held}}})')
         return
     if bound is not None and start(bound.statement) > start(made.statement):
+        yield from _made_after(source, node, bound, made.statement, call)
         return
     yield Changes(source).replace(call.args[0], _with_more(source, call.args[0], text if is_tensor else f"*{text}.parameters()"))
 
 
-def _made_later(case: Case, made: Spot) -> tuple[ast.expr, str, bool] | None:
+def _made_last(source: Source, made: ast.stmt) -> Iterator[Changes]:
+    """Something was replaced in between: make the optimizer where it is needed first."""
+    names = {root(t) for t in assigned(made)}
+    later = [s for s in source.block(made) if start(s) > start(made)]
+    used = next((s for s in later if names & names_in(s)), None)
+    if used is not None and used is not later[0]:
+        yield Changes(source).move(made, before=used)
+
+
+def _made_after(source: Source, node: ast.expr, bound: Binding, made: ast.stmt, call: ast.Call) -> Iterator[Changes]:
+    """What is trained (copies of a model, say) is made after the optimizer: make the optimizer then, and for all of it."""
+    several = isinstance(bound.value, (ast.List, ast.ListComp))
+    name = root(node)
+    held = f"[p for model in {name} for p in model.parameters()]" if several else f"{ast.unparse(node)}.parameters()"
+    if isinstance(bound.statement, ast.stmt) and bound.statement in source.block(made):
+        first = source.between(start(made), start(call.args[0]))
+        rest = source.between(end(call.args[0]), end(made))
+        yield Changes(source).after(bound.statement, f"{first}{held}{rest}").delete(made)
+
+
+def _made_later(case: Case, made: Spot) -> ast.Assign | None:
     """Nothing was read; the layer that was made after the optimizer is among the causes."""
-    for cause in case.causes:
-        targets = assigned(cause.statement)
-        if cause.source is made.source and start(cause.statement) > start(made.statement) and len(targets) == 1:
-            return targets[0], ast.unparse(targets[0]), called(getattr(cause.statement, "value", cause.node)) == "Parameter"
+    for cause in case.causes if case.tensor is None else ():
+        statement = cause.statement
+        if cause.source is made.source and start(statement) > start(made.statement) and len(assigned(statement)) == 1:
+            return statement if isinstance(statement, ast.Assign) else None
     return None
+
+
+def _assigned_by(statement: ast.Assign) -> tuple[ast.expr, str, bool]:
+    """What to hand over for what a statement makes: see _holder."""
+    target = assigned(statement)[0]
+    return target, ast.unparse(target), called(statement.value) == "Parameter"
 
 
 def _with_more(source: Source, given: ast.expr, more: str) -> str:
@@ -330,6 +401,10 @@ def _complete(case: Case, source: Source, forward: ast.FunctionDef, backward: as
         return
     wanted = re.search(r"expected (\d+), got (\d+)", case.headline)
     if wanted is None:
+        for found in returns:
+            pair = found.value.elts if isinstance(found.value, ast.Tuple) else []
+            if len(pair) == 2 and not any(isinstance(e, ast.Constant) for e in pair):  # the two may be exchanged
+                yield changes.replace(pair[0], source.text(pair[1])).replace(pair[1], source.text(pair[0]))
         return
     expected, got = int(wanted[1]), int(wanted[2])
     for found in returns:
@@ -378,7 +453,9 @@ def detach_target(case: Case) -> Iterator[Changes]:
     """Something that was to be constant is attached."""
     for cause in case.causes:
         statement = cause.statement
-        if isinstance(statement, ast.AugAssign):
+        if isinstance(cause.node, ast.BinOp) and case.told.symptom == "zero":  # compared with itself: the second is the old one
+            yield Changes(cause.source).suffix(cause.node.right, ".detach()")
+        elif isinstance(statement, ast.AugAssign):
             yield Changes(cause.source).suffix(statement.value, ".detach()")
         elif isinstance(statement, ast.Expr) and called(statement.value) == "append" and isinstance(statement.value, ast.Call):
             yield Changes(cause.source).suffix(statement.value.args[0], ".detach()")

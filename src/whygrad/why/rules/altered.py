@@ -14,7 +14,7 @@ from whygrad.why.flow import COMPARING, numbers_of, row_name
 from whygrad.why.places import place, places
 from whygrad.why.question import Question
 from whygrad.why.rules import Doubtful
-from whygrad.why.source import argument, is_difference
+from whygrad.why.source import argument, called, is_difference, statement_at, targets_of, text_of
 
 _whygrad_internal_ = True
 
@@ -66,7 +66,8 @@ def edited_data(q: Question) -> Explanation | None:
 MASKING = "nothing is wrong if these elements are to stay as they are; if not, "
 
 
-def hook_modified(q: Question) -> Explanation | None:
+def hook_modified(q: Question) -> Explanation | Doubtful | None:
+    """A hook that stays, in a program that trains with what it gives, does what it is there for."""
     trace = q.trace
     if trace is None or not trace.hooks:
         return None
@@ -74,13 +75,33 @@ def hook_modified(q: Question) -> Explanation | None:
     change = next((change for change in trace.hooks if change.target in on_the_way), None)
     if change is None:
         return None
-    return Explanation(
+    told = Explanation(
         "a hook has changed this gradient", "hook-modified",
         f"The hook {change.name}, registered {at(change.site)}, {change.how} on the way: what is in .grad is not what backward "
         "computed.",
         f"{MASKING if change.masks else ''}keep the handle that registering gives and call handle.remove() when the hook has "
         "done its work; a hook that only looks returns None.", places(change.site),
         symptom="zero" if _is_zero(q.t) else "wrong-value", harmless=change.masks)
+    ledger, number = q.ledger, trace.backward.number
+    once = len([other for other in trace.hooks if other.target is change.target and other.site == change.site]) == 1
+    if ledger is None or change.wipes or not once or not _is_to_stay(change.site) or _is_computed_otherwise(q):
+        return told
+    return Doubtful(told, lambda: number not in ledger.applied)
+
+
+def _is_to_stay(site: Any) -> bool:
+    """The handle of a hook is not kept, so nobody can remove it; or it is kept, and removed somewhere."""
+    here = place(site)
+    statement = None if here is None else statement_at(here.file, here.line, here.column)
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        return "hook" in called(statement.value)
+    names = targets_of(statement)
+    return here is not None and any(f"{name}.remove()" in text_of(here.file) for name in names)
+
+
+def _is_computed_otherwise(q: Question) -> bool:
+    """The program also asks autograd.grad for it, as if to compare."""
+    return any(not trace.stores and q.t in (trace.only or ()) for trace in q.watch.latest_first())
 
 
 def _is_zero(t: Tensor) -> bool:

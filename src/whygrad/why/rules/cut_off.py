@@ -86,6 +86,16 @@ def no_backward(q: Question) -> Explanation | None:
                        "call loss.backward() first; pass loss=... to explain() if you mean a particular loss.")
 
 
+def before_backward(q: Question) -> Explanation:
+    """The program uses a gradient that nothing has computed yet: `w.grad.zero_()` at the top of the first turn."""
+    return Explanation(
+        "AttributeError: .grad is still None here", "no-backward",
+        f"No backward() has run yet, so {q.that} has no gradient: .grad is None until the first backward() fills it, and None "
+        "has no attributes.",
+        "call loss.backward() first; to clear at the top of a loop, ask before (if w.grad is not None: w.grad.zero_()), write "
+        "w.grad = None, or use optimizer.zero_grad(), which asks itself.", [] if q.read is None else [q.read], symptom="error")
+
+
 def not_stored(q: Question) -> Explanation | None:
     """autograd.grad gives gradients back; backward(inputs=...) writes only those asked for."""
     latest = next(iter(q.watch.latest_first()), None) if q.watch is not None and q.loss is None else None
@@ -273,12 +283,16 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
         return None if cause is None else (cause, [])
     for node in _nearest_first(root, came_from):
         # A leaf that was made from values copied out of the graph is a cut as well.
-        leaves = [edge._cause for edge in node.edges if isinstance(edge, Tensor) and edge is not t]
+        leaves = [(*edge._cause, *_poured_into(edge)) for edge in node.edges if isinstance(edge, Tensor) and edge is not t]
         for causes in (*(node.cuts or ()), *leaves):
             cause = leading(causes)
             if cause is not None:
                 return cause, _path_to_root(node, came_from)
     return None
+
+
+def _poured_into(leaf: Tensor) -> Causes:
+    return () if record.watching is None else record.watching.poured_into(leaf)
 
 
 def _leads_to(target: Any, t: Tensor, seen: set[Any]) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd.node import row_node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.flow import row_name
+from whygrad.why.flow import leaves_from, row_name
+from whygrad.why.names import parameters_in, variables
 from whygrad.why.places import Place, place, place_of_line, places
 from whygrad.why.question import Question
 from whygrad.why.source import called, last_assignment, names_in, statement_at, subject_of, targets_of, value_of
@@ -136,9 +138,24 @@ def without_retain_grad(q: Question) -> Explanation | None:
                  "called before.")
         causes += [] if late is None else [late]
     subject = q.name or "tensor"
+    behind = _parameter_behind(q)
+    if behind:
+        text += f" The module computes it anew from its parameter `{behind}`, and that is the leaf."
+    instead = f"read {behind}.grad; or " if behind else ""
     return Explanation(
         "this tensor's .grad is None", "non-leaf-no-retain", text,
-        f"call {subject}.retain_grad() before backward(), or use torch.autograd.grad(loss, {subject}).", causes)
+        f"{instead}call {subject}.retain_grad() before backward(), or use torch.autograd.grad(loss, {subject}).", causes)
+
+
+def _parameter_behind(q: Question) -> str:
+    """`net[0].weight_orig` of a pruned (`..._g` of a normalised) `net[0].weight`."""
+    name = q.name.rpartition(".")[2]
+    if not name.isidentifier() or "." not in q.name:
+        return ""
+    alike = re.compile(rf"\.{name}_\w+$|parametrizations\.{name}\.\w+$")
+    found = [(path, p) for path, p in parameters_in(variables(q.frame)) if alike.search(path)]
+    leaves = leaves_from([grad_fn(q.t)]) if found else set()
+    return next((path for path, p in found if p in leaves), "")
 
 
 def own_assignment(q: Question, known: list[Place]) -> list[Place]:

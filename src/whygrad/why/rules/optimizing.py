@@ -10,11 +10,13 @@ from whygrad.autograd.node import next_sequence_number
 from whygrad.why import record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.places import places
+from whygrad.why.facts import Tensors
+from whygrad.why.places import place, place_of_line, places
 from whygrad.why.question import Question
 from whygrad.why.rules import settle
 from whygrad.why.rules.unwanted import not_held_words
 from whygrad.why.rules.vanished import zero
+from whygrad.why.source import uncalled
 from whygrad.why.usage import computed_from, held_by, usage_of
 
 _whygrad_internal_ = True
@@ -36,6 +38,18 @@ def useless_step(watch: Any, optimizer: Any) -> Explanation | None:
     return told
 
 
+def useless_closure(optimizer: Any) -> Explanation | None:
+    """The closure of a step computed a loss, and did not differentiate it."""
+    held = held_by(optimizer)
+    if not held or was_reached(held) or any(p._grad is not None for p in held):
+        return None
+    nodes, backwards = usage_of(optimizer).begun
+    if next_sequence_number() <= nodes + 1 or engine.count_backwards() > backwards:
+        return None
+    return _no_backward("The closure given to step() computes a loss, but does not call backward(): nobody differentiated it",
+                        "call loss.backward() in the closure, before it returns the loss.")
+
+
 def was_reached(held: list[Any]) -> bool:
     return any(p._meta is not None and p._meta.reached_by is not None for p in held)
 
@@ -48,11 +62,26 @@ def _without_backward(optimizer: Any, held: list[Any]) -> Explanation | None:
     others = engine.count_backwards() > usage.backwards
     if not (computed_from(held, usage.nodes) if others else next_sequence_number() > usage.nodes + 1):
         return None
-    return Explanation(
-        HEADLINE, "no-backward",
-        f"No backward() has run{' for its parameters' if others else ''}: a loss was computed, but nobody differentiated it, so "
-        "there are no gradients to apply.",
-        "call loss.backward() before optimizer.step().", places(record.site()), symptom="no-update")
+    of = " for its parameters" if others else ""
+    return _no_backward(f"No backward() has run{of}: a loss was computed, but nobody differentiated it",
+                        "call loss.backward() before optimizer.step().")
+
+
+def _no_backward(reason: str, fix: str) -> Explanation:
+    told = Explanation(HEADLINE, "no-backward", f"{reason}, so there are no gradients to apply.", fix, places(record.site()),
+                       symptom="no-update")
+    return with_uncalled(told, "backward")
+
+
+def with_uncalled(told: Explanation, method: str) -> Explanation:
+    """Say so if the text names the method that is missed without calling it."""
+    here = told.causes[0] if told.causes else None
+    named = None if here is None else uncalled(here.file, method)
+    if here is not None and named is not None:
+        told.text += f" Line {named.lineno} names {method} and does not call it: the parentheses are missing."
+        told.fix = f"write {method}() there."
+        told.causes.append(place_of_line(here.file, named.lineno))
+    return told
 
 
 def never_stepped(watch: Any, optimizer: Any) -> Explanation | None:
@@ -63,11 +92,11 @@ def never_stepped(watch: Any, optimizer: Any) -> Explanation | None:
                 or not watch.is_unchanged(p)):
             continue
         backward, made = p._meta.reached_by.site, vars(optimizer)["_site"]
-        return Explanation(
+        return with_uncalled(Explanation(
             "the parameters never change", "step-missing",
             f"backward() computes gradients {at(backward)} again and again, but step() of the optimizer made {at(made)}, which "
             "holds these parameters, is never called: nothing applies them.",
-            "call optimizer.step() after loss.backward().", places(backward, made), symptom="no-update")
+            "call optimizer.step() after loss.backward().", places(backward, made), symptom="no-update"), "step")
     return None
 
 
@@ -93,12 +122,21 @@ def _others_reached(watch: Any, optimizer: Any, held: list[Any], last: Any) -> E
                                         and not _is_computed(p)]
     if not reached or was_reached(held):
         return None
-    return not_held_words(None, [vars(optimizer)["_site"]], "the parameters that the last backward reached")
+    told = not_held_words(None, [vars(optimizer)["_site"]], "the parameters that the last backward reached")
+    told.causes += places(*[cause.site for cause in reached[0]._cause if _is_loaded(cause) or cause.detail == "a deepcopy"])
+    return told
 
 
 def _is_computed(p: Any) -> bool:
-    """nn.Parameter(theta - lr * grad): no parameter of a model, but a value that was cut off from one."""
-    return any(cause.kind == "parameter-rewrapped" and cause.detail != "a deepcopy" for cause in p._cause)
+    """nn.Parameter(theta - lr * grad), p.data = theta - lr * grad: what counts is a value that was cut off from a model."""
+    wrapped = [cause for cause in p._cause if cause.kind == "parameter-rewrapped" and cause.detail != "a deepcopy"]
+    return bool(record.watching.poured_into(p)) or any(not _is_loaded(cause) for cause in wrapped)
+
+
+def _is_loaded(cause: Any) -> bool:
+    """load_state_dict(..., assign=True) puts other parameters in the place of a module's own."""
+    here = place(cause.site)
+    return here is not None and ".load_state_dict(" in here.expression
 
 
 def _cut_off(held: list[Any]) -> Explanation | None:
@@ -122,8 +160,8 @@ def why_never_reached(p: Any) -> Explanation | None:
     return told if told is not None and told.category not in ("ok", "no-backward", "unused-in-loss") else None
 
 
-def clip_misplaced(watch: Any, parameters: Any) -> Explanation | None:
-    """Gradients are clipped when they have been applied already, or before there are any."""
+def clip_misplaced(parameters: Any) -> Explanation | None:
+    """Gradients are clipped when they have been applied already."""
     listed = [parameters] if isinstance(parameters, Tensor) else parameters
     here = record.site()
     ledgers = [p._meta.watched for p in listed if isinstance(p, Tensor) and p._grad is not None and p._meta is not None
@@ -135,3 +173,41 @@ def clip_misplaced(watch: Any, parameters: Any) -> Explanation | None:
         "this clipping has no effect", "clip-misplaced",
         f"The gradients are clipped {at(here)}, but optimizer.step() has applied them already: the step used them unclipped.",
         "clip between loss.backward() and optimizer.step().", places(here), symptom="wrong-value")
+
+
+def clip_while_scaled(scaled_at: Any) -> Explanation:
+    here = record.site()
+    return Explanation(
+        "this clipping has the wrong size", "clip-misplaced",
+        f"The gradients that are clipped {at(here)} are those of a loss that a GradScaler has multiplied {at(scaled_at)}: they "
+        "are thousands of times too large, are cut down to the limit all the same, and are divided by the scale afterwards.",
+        "call scaler.unscale_(optimizer) between backward() and the clipping.", places(here, scaled_at), symptom="wrong-value")
+
+
+class EarlyClip:
+    """A line that clips gradients, and whenever it did so there were none."""
+
+    def __init__(self, where: Any, moment: int) -> None:
+        self.where = where
+        self.moment = moment
+        self.clipped = Tensors()
+        self.site = record.site()
+        self.in_vain = True
+
+    def again(self, parameters: Any) -> None:
+        listed = [p for p in ([parameters] if isinstance(parameters, Tensor) else parameters) if isinstance(p, Tensor)]
+        self.in_vain = self.in_vain and all(p._grad is None for p in listed)
+        for p in listed if self.in_vain else ():
+            self.clipped.add(p)
+
+    def told(self) -> Explanation | None:
+        """The gradients came afterwards, and a step applied them as they were."""
+        applied = [p for p in self.clipped if p._meta is not None and p._meta.watched is not None and p._meta.watched.applied]
+        if not self.in_vain or not applied:
+            return None
+        backward = applied[0].meta.reached_by.site
+        return Explanation(
+            "this clipping has no effect", "clip-misplaced",
+            f"Whenever the gradients are clipped {at(self.site)}, there are none yet (.grad is None): backward() comes later, "
+            f"{at(backward)}, and the step applies what it brings unclipped.",
+            "clip between loss.backward() and optimizer.step().", places(self.site, backward), symptom="wrong-value")

@@ -9,6 +9,7 @@ from whygrad.why.answers import Explanation
 from whygrad.why.causes import at, told
 from whygrad.why.dataflow import reaches
 from whygrad.why.facts import Copy
+from whygrad.why.names import is_buffer, variables
 from whygrad.why.places import Place, place, places
 from whygrad.why.question import Question
 from whygrad.why.record import Cause
@@ -52,6 +53,7 @@ def from_causes(q: Question, causes: tuple[Cause, ...], headline: str, symptom: 
                 text, fix, found = _several_created(causes)
             else:
                 found = own_assignment(q, found) + found
+                text, fix = _of_a_buffer(q) or (text, fix)
         elif cause.kind in ("detach", "grad-mode-off") and symptom == "none":
             text += " So its requires_grad is False, and it gets no gradient of its own."
             fix += " If its own gradient is wanted, call .requires_grad_() on it before the forward."
@@ -62,6 +64,17 @@ def from_causes(q: Question, causes: tuple[Cause, ...], headline: str, symptom: 
     return Explanation(headline, "never-required-grad", f"No gradient was ever asked for: {q.it} is a leaf with "
                                                         "requires_grad=False.",
                        "create it with requires_grad=True, or call .requires_grad_() before the forward.", symptom=symptom)
+
+
+def _of_a_buffer(q: Question) -> tuple[str, str] | None:
+    """A buffer is a module's own state: it is saved and moved with the module, and never learned."""
+    if not is_buffer(q.t, variables(q.frame)):
+        return None
+    return (f"{q.it} is a buffer, not a Parameter: state that the module keeps (and may change itself in its forward, like the "
+            "running statistics of a BatchNorm), saved with it but never learned. requires_grad is False from the start, so no "
+            "gradient is computed for it."), (
+            "nothing is wrong if it is not to be learned; if it is, make it an nn.Parameter instead of a buffer, with "
+            "requires_grad=True.")
 
 
 def _several_created(causes: tuple[Cause, ...]) -> tuple[str, str, list[Place]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
@@ -14,7 +15,7 @@ from whygrad.why.places import Place, place_of_line, places
 from whygrad.why.question import Question
 from whygrad.why.record import Site
 from whygrad.why.rules import Doubtful
-from whygrad.why.source import statements, targets_of
+from whygrad.why.source import called, statements, targets_of
 
 _whygrad_internal_ = True
 
@@ -73,6 +74,21 @@ def frozen_in_vain(q: Question) -> Explanation | None:
         "this tensor was to be frozen, but has a gradient", "frozen",
         f"It is not frozen: `{wrong}` is not an attribute that PyTorch knows, so assigning it changed nothing; requires_grad is "
         "still True.", f"write requires_grad instead of {wrong}.", [] if line is None else [line], symptom="unwanted")
+
+
+def mode_not_entered(q: Question) -> Explanation | None:
+    """`torch.no_grad()` on a line of its own makes a mode, and enters it nowhere."""
+    for statement in statements(q.read.file) if q.read is not None else ():
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        name = called(call) if isinstance(call, ast.Call) else ""
+        if name in ("no_grad", "inference_mode") and q.read is not None and statement.lineno < q.read.line:
+            return Explanation(
+                "gradients are recorded, although the program seems to switch that off", "grad-mode-off",
+                f"Line {statement.lineno} calls {name}() and does nothing with what it gives: a mode is in force only inside a "
+                f"`with` block (or in a function that it decorates), so gradient recording stayed on.",
+                f"write `with torch.{name}():` and put the computation inside the block, or call torch.set_grad_enabled(False).",
+                [place_of_line(q.read.file, statement.lineno)], symptom="unwanted")
+    return None
 
 
 def _line_assigning(q: Question, attribute: str) -> Place | None:

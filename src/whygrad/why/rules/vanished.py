@@ -30,6 +30,7 @@ from whygrad.why.places import place, places
 from whygrad.why.question import Question
 from whygrad.why.record import Site
 from whygrad.why.rules import Doubtful, Verdict
+from whygrad.why.source import argument
 from whygrad.why.zeroed import between, is_linear, static_of
 
 _whygrad_internal_ = True
@@ -124,11 +125,38 @@ def _cancelled(q: Question) -> Explanation | None:
     used = [] if q.trace is None else q.trace.consumers(q.t)
     if not used:
         return None
+    itself = _compared_with_itself(q)
+    if itself is not None:
+        return itself
     if all(is_linear(node) for node in between(q.steps, q.t)):
         return _independent(used[0], f"what {op_words(used[0])} {at(used[0].site)} and other operations contribute adds up to "
                                      "exactly zero")
     return _stationary(used[0], f"the contributions to it, one of them through {op_words(used[0])} {at(used[0].site)}, cancel "
                                 "each other exactly")
+
+
+# What programs call a value of before, to which the present one is compared.
+_BEFORE = re.compile(r"old|prev|behav|ref|anchor|target|teacher|base", re.IGNORECASE)
+
+
+def _compared_with_itself(q: Question) -> Explanation | None:
+    """`exp(logp - old_logp)`, `p / old_p`, where the old one has the same history: one of them was to be a constant."""
+    trace = q.trace
+    on_the_way = set() if trace is None else trace.leading_to(q.t)
+    for step in trace.steps if trace is not None else ():
+        if row_name(step.node) not in ("sub", "div") or len(step.edges) != 2 or not set(step.edges) <= on_the_way:
+            continue
+        here = place(step.node.site)
+        old = "" if here is None else argument(here, 1)
+        if step.edges[0] is step.edges[1] or _BEFORE.search(old):
+            it = f"`{old}`" if old else "the second one"
+            return Explanation(
+                "this gradient is exactly zero", "missing-detach",
+                f"Both sides of {op_words(step.node)} {at(step.node.site)} were computed from {q.that} and are the same, so what "
+                f"they send back cancels out exactly. {it}, to which the other is compared, is not detached: it is no constant, "
+                "but moves along.", f"hold it constant: {old or 'x'}.detach(), or compute it inside with torch.no_grad().",
+                places(step.node.site), symptom="zero")
+    return None
 
 
 def _cancelled_in(node: Node, steps: list[Step]) -> Explanation:
@@ -337,7 +365,8 @@ def _masked(q: Question, node: Node, zeros: np.ndarray) -> Explanation | None:
     """The leaf was multiplied by a constant that is zero in places."""
     position = next((i for i, edge in enumerate(node.edges) if edge is None), None)
     site = None if position is None else _site_of_input(node, position)
-    if site is None:
+    made = place(site)
+    if made is None or "prune." in made.expression:  # who prunes wants these to stay at zero
         return None
     return Explanation(
         "part of this gradient is exactly zero", "zero-factor",
