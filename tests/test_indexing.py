@@ -370,7 +370,8 @@ def test_writes(text: str) -> None:
         # torch has no gradient for a source that is larger than the index.
         check(written, [ARRAYS["x"]], order=0)
     else:
-        check(written, [ARRAYS["x"], *[ARRAYS[name] for name in names]], order=2)
+        # Where float64 is written into float32, so much is rounded.
+        check(written, [ARRAYS["x"], *[ARRAYS[name] for name in names]], order=2, rtol=1e-6 if "torch.zeros(4)" in text else None)
     assert nodes[0] == nodes[1]
     assert versions[0] == versions[1]
 

@@ -89,11 +89,10 @@ def hint_at_misplaced(parser: argparse.ArgumentParser, script: str, arguments: l
     knows nothing, is most likely a slip."""
     given = {argument.partition("=")[0] for argument in arguments}
     ours = sorted(given & set(parser._option_string_actions) - {"-h", "--help"})
-    try:
-        with open(script, encoding="utf-8", errors="replace") as file:
-            text = file.read() if ours else ""
-    except OSError:
+    if not ours or not os.path.isfile(script):  # a pipe can be read only once
         return
+    with open(script, encoding="utf-8", errors="replace") as file:
+        text = file.read()
     for option in ours:
         if option not in text:
             print(f"{parser.prog}: {option} stands behind {script} and is given to it; for whygrad it comes before: "

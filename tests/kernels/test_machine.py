@@ -233,6 +233,44 @@ def test_the_allocator_reuses_and_gives_back():
     assert memory.memory_stats()["kept_bytes"] == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize("lock", ["autograd.deposits._accumulating", "kernels.warm.compiling"])
+def test_a_child_does_not_inherit_a_lock(lock):
+    told = run(f"""
+        import importlib, os, signal, threading, time
+        import whygrad as torch
+        x = torch.ones(100_000, requires_grad=True)
+        x.square().sum().backward()
+        module, _, name = "whygrad.{lock}".rpartition(".")
+        lock, held = getattr(importlib.import_module(module), name), threading.Event()
+
+        def work():
+            with lock:
+                held.set()
+                time.sleep(0.3)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        held.wait()
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            x.tan().sum().backward()
+            os._exit(7)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        thread.join()
+    """)
+    assert told == "7"
+
+
+def test_zeros_of_both_signs_are_two_statics():
+    x = torch.full((10_000,), -1.0)
+    for value in (0.0, -0.0, 0.0):
+        told = torch.signbit(torch.nn.functional.threshold(x, 0.5, value))
+        assert told.all().item() is (str(value) == "-0.0")
+        assert told.any().item() is (str(value) == "-0.0")
+
+
 NETS = {
     "layer_norm": "nn.LayerNorm(128)", "group_norm": "nn.GroupNorm(4, 64)", "gelu": "nn.GELU()", "linear": "nn.Linear(128, 64)",
     "lstm": "nn.LSTM(128, 32)", "gru": "nn.GRU(128, 32)", "batch_norm": "nn.BatchNorm1d(64)", "softmax": "nn.Softmax(-1)",

@@ -14,12 +14,14 @@ from whygrad.autograd.grad_mode import enforce_grad_layout_policy
 from whygrad.autograd.node import cast_array
 from whygrad.backends import tensor as xp
 from whygrad.dtypes import FROM_NUMPY
+from whygrad.forking import hold_while_forking
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
 
 # Two backward passes may reach one leaf at the same time.
 _accumulating = threading.Lock()
+hold_while_forking(_accumulating)
 
 add_into: Any = np.add  # (a, b, out)
 if kernels.enabled:

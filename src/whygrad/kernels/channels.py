@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from whygrad.kernels.calls import NULL, Array, Entry, python_function
+from whygrad.kernels.calls import Array, Entry, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.elementwise import local
 from whygrad.kernels.host import host as machine
 from whygrad.kernels.pool import pool
-from whygrad.kernels.rowwise import ARGUMENTS, KINDS, MOST, RESULTS, TASK, new_results
-from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.rowwise import ARGUMENTS, MOST, RESULTS, TASK, new_results, read_arguments
+from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Value, Variable
 
 _whygrad_internal_ = True
 
@@ -108,25 +108,19 @@ def _write_entry(module: Any, name: str) -> None:
     count, results = entry.word(ARGUMENTS), entry.word(RESULTS)
     entry.require(entry.count.equals(count))
     slots = local(f, MOST + 3)
-    first = f.variable(Value(f, NULL))
-    with f.loop(0, count) as i:
-        argument, kind = entry.argument(i), entry.word(i + KINDS)
-        with f.b.if_else(kind.equals(ord("s")).v) as (is_number, is_array):
-            with is_number:
-                f.store(entry.number(argument), slots, i)
-            with is_array:
-                array = entry.array(argument, "f4")
-                f.store(array.data, slots, i)
-                with f.b.if_else(entry.is_null(first.get()).v) as (is_first, is_next):
-                    with is_first:
-                        entry.require_shape(array.ndim.to(I64) > 2)
-                        first.set(argument)
-                    with is_next, f.b.if_else(kind.equals(ord("x")).v) as (alike, by_channel):
-                        with alike:
-                            entry.same_shape(Array(f, first.get()), array)
-                        with by_channel:
-                            entry.require_shape(array.size().equals(f.load(I64, Array(f, first.get()).shape, 1)))
-    like = Array(f, first.get())
+
+    def check(array: Array, kind: Value, first: Variable) -> None:
+        with f.b.if_else(entry.is_null(first.get()).v) as (is_first, is_next):
+            with is_first:
+                entry.require_shape(array.ndim.to(I64) > 2)
+                first.set(array.value)
+            with is_next, f.b.if_else(kind.equals(ord("x")).v) as (alike, by_channel):
+                with alike:
+                    entry.same_shape(Array(f, first.get()), array)
+                with by_channel:
+                    entry.require_shape(array.size().equals(f.load(I64, Array(f, first.get()).shape, 1)))
+
+    like = read_arguments(entry, slots, check)
     n = like.size()
     entry.require_shape(n > 0)
     batch, channels = f.load(I64, like.shape, 0), f.load(I64, like.shape, 1)

@@ -13,26 +13,25 @@ import hashlib
 import os
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from whygrad.kernels.host import host
+from whygrad.kernels.warm import compiling
 
 _whygrad_internal_ = True
 
 _addresses: dict[str, int] = {}
 _names: dict[str, str] = {}
-_lock = threading.RLock()
 
 counts = {"compiled": 0, "loaded": 0}
 
 
 def address_of(key: str, build: Callable[[Any, str], None]) -> int:
     """The address of the function that `build(module, name)` writes. `key` says what it computes."""
-    with _lock:
+    with compiling:
         found = _addresses.get(key)
         if found is None:
             found = _addresses[key] = _load(key, build)

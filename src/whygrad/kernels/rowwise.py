@@ -17,7 +17,7 @@ from whygrad.kernels.code import address_of
 from whygrad.kernels.elementwise import local
 from whygrad.kernels.host import host as machine
 from whygrad.kernels.pool import pool
-from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Some, Value
+from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Some, Value, Variable
 
 _whygrad_internal_ = True
 
@@ -159,24 +159,18 @@ def _write_entry(module: Any, name: str) -> None:
     columns = entry.number(entry.argument(count)).to(I64)
     entry.require_shape(columns > 0)
     slots = local(f, MOST + 1)
-    first = f.variable(Value(f, NULL))
-    with f.loop(0, count) as i:
-        argument, kind = entry.argument(i), entry.word(i + KINDS)
-        with f.b.if_else(kind.equals(ord("s")).v) as (is_number, is_array):
-            with is_number:
-                f.store(entry.number(argument), slots, i)
-            with is_array:
-                array = entry.array(argument, "f4")
-                f.store(array.data, slots, i)
-                with f.b.if_else(kind.equals(ord("w")).v) as (is_vector, has_rows):
-                    with is_vector:
-                        entry.require_shape(array.size().equals(columns))
-                    with has_rows, f.b.if_else(entry.is_null(first.get()).v) as (is_first, is_next):
-                        with is_first:
-                            first.set(argument)
-                        with is_next:
-                            entry.same_shape(Array(f, first.get()), array)
-    like = Array(f, first.get())
+
+    def check(array: Array, kind: Value, first: Variable) -> None:
+        with f.b.if_else(kind.equals(ord("w")).v) as (is_vector, has_rows):
+            with is_vector:
+                entry.require_shape(array.size().equals(columns))
+            with has_rows, f.b.if_else(entry.is_null(first.get()).v) as (is_first, is_next):
+                with is_first:
+                    first.set(array.value)
+                with is_next:
+                    entry.same_shape(Array(f, first.get()), array)
+
+    like = read_arguments(entry, slots, check)
     n = like.size()
     rows = n // columns
     entry.require_shape((rows * columns).equals(n))
@@ -185,6 +179,25 @@ def _write_entry(module: Any, name: str) -> None:
     # Threads share rows, and how many of them are worth it depends on their length.
     entry.run(entry.word(TASK, POINTER), slots, rows, (columns + (ALONE_BELOW - 1)) // columns, 1)
     entry.give_those(made, results)
+
+
+def read_arguments(entry: Entry, slots: Value, check: Callable[[Array, Value, Variable], None]) -> Array:
+    """Numbers, and where arrays are, into the slots; gives the array that the results are like.
+
+    `check(array, kind, first)` refuses an array that does not suit, and sets `first` to that one.
+    """
+    f = entry.f
+    first = f.variable(Value(f, NULL))
+    with f.loop(0, entry.word(ARGUMENTS)) as i:
+        argument, kind = entry.argument(i), entry.word(i + KINDS)
+        with f.b.if_else(kind.equals(ord("s")).v) as (is_number, is_array):
+            with is_number:
+                f.store(entry.number(argument), slots, i)
+            with is_array:
+                array = entry.array(argument, "f4")
+                f.store(array.data, slots, i)
+                check(array, kind, first)
+    return Array(f, first.get())
 
 
 def new_results(entry: Entry, like: Array, length: Value, slots: Value) -> Value:

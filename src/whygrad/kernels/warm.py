@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.short import is_bfloat16
+from whygrad.forking import hold_while_forking
 from whygrad.kernels.words import SLOW_IN_NUMPY
 
 _whygrad_internal_ = True
@@ -33,7 +34,9 @@ FOR_KERNELS = frozenset("feE")
 
 counts = {"native": 0, "numpy": 0}
 not_compiled: set[str] = set()
-_lock = threading.RLock()
+# One at a time; whoever deposits a gradient (deposits.py) may ask for it, so forking asks for that one's lock first.
+compiling = threading.RLock()
+hold_while_forking(compiling)
 _unavailable: str | None = None
 
 # How many references to a gradient there are while its rule runs, if they are all the engine's; 0 if that cannot be told.
@@ -69,7 +72,7 @@ class WarmWord(Standing):
         if usable():
             from whygrad.kernels.words import make
 
-            with _lock:
+            with compiling:
                 function = make(self.name, self.numpy)
         self.replace(function)
         return function(*args, **statics)
@@ -109,8 +112,10 @@ class Warm(Standing):
     def _beside(self, statics: dict[str, Any]) -> Callable[..., Any]:
         key = *statics.items(), *map(type, statics.values())  # 1 == 1.0 == 1 + 0j
         try:
+            if 0.0 in statics.values():
+                key = *key, *map(str, statics.values())  # 0.0 == -0.0
             found: Callable[..., Any] | None = self.beside.get(key)
-        except TypeError:  # an array among the statics
+        except (TypeError, ValueError):  # an array among the statics
             return partial(self.numpy, **statics)
         if found is None:
             numpy = partial(self.numpy, **statics)
@@ -130,7 +135,7 @@ class Warm(Standing):
         key = kinds, code, constants
         found = self.made.get(key)
         if found is None:
-            with _lock:
+            with compiling:
                 found = self.made.get(key)
                 if found is None:
                     found = self.made[key] = self._make(kinds, code, constants)
