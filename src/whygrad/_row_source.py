@@ -217,8 +217,7 @@ def record_source(layout: Layout) -> str:
     """The same for rows with several results or any number of arguments: unrolled as far as it goes, else the general way."""
     row = layout.row
     if row.variadic:
-        plain = layout.one_output and not layout.saved and not row.view and bool(layout.rules)
-        lines = _variadic_lines(layout) if plain else None
+        lines = _variadic_lines(layout) if layout.rules and row.outputs != "list" and not row.view else None
     elif row.outputs == "list":
         lines = _views_lines(layout) if row.view and len(row.inputs) == 1 and not layout.saved else None
     else:
@@ -245,43 +244,75 @@ def _fresh_lines(name: str, array: str, indent: str = "    ") -> list[str]:
 
 
 def _variadic_lines(layout: Layout) -> list[str]:
-    """Any number of Tensors, of which nothing is saved but their shapes."""
+    """Any number of Tensors."""
     row = layout.row
-    shapes = {f"{row.inputs[0]}_shape": "[x.shape for x in arrays]"}
-    static = "".join([f"{shapes.get(name, name)}, " for name in layout.static])
-    call = "".join([f", {name}={name}" for name in row.statics])
-    return [*_head_lines(layout),
-            "    arrays = [x._array for x in inputs]",
-            f"    out = forward(*arrays{call})",
-            "    if type(out) is not ndarray: out = asarray(out)",
-            *(_memory_order_lines(row, []) if row.memory == "contiguous" else []),
-            *_fresh_lines("t", "out"),
-            "    t._lookup = False",
-            "    t._counter = [0]",
-            "    nodes = [source(x) if x._node is None and x._lookup else x._node for x in inputs]",
-            "    untracked = nodes.count(None)",
-            "    if untracked == len(nodes):",
-            "        causes = inputs[0]._cause",
-            "        for x in inputs: causes = merge(causes, x._cause)",
-            "        t._cause = causes",
-            "        return t",
-            f"    node = new({_node_class_expression(layout)})",
-            "    node.edges = tuple(nodes)",
-            "    node.saved = ()",
-            f"    node.static = ({static})",
-            "    node.shapes = None",
-            "    node.cuts = tuple([x._cause for x in inputs]) if untracked else None",
-            *_place_lines(),
-            "    t._node = node",
-            "    t._cause = ()",
-            "    return t"]
+    (name,) = row.inputs
+    outs = row.output_names
+    known = {f"{name}_shape": "[x.shape for x in arrays]"}
+    static = "".join([f"{known.get(word, word)}, " for word in layout.static])
+    call = "".join([f", {word}={word}" for word in row.statics])
+    saved = [f"{word}, t_{word}._counter, 0" if word in outs else "tuple(arrays), counters, [x[0] for x in counters]"
+             for word in layout.saved]
+    lines = [*_head_lines(layout),
+             "    arrays = [x._array for x in inputs]",
+             f"    {', '.join(outs)}{'' if layout.one_output else ','} = forward(*arrays{call})"]
+    for out in outs:
+        lines += _result_lines(row, [], out)
+    lines += ["    nodes = [source(x) if x._node is None and x._lookup else x._node for x in inputs]",
+              "    untracked = nodes.count(None)",
+              "    if untracked == len(nodes):",
+              "        causes = inputs[0]._cause",
+              "        for x in inputs: causes = merge(causes, x._cause)",
+              f"        {' = '.join(f't_{out}._cause' for out in outs)} = causes",
+              f"        return {_results(layout)}",
+              f"    node = new({_node_class_expression(layout)})",
+              "    node.edges = tuple(nodes)",
+              *(["    counters = [x._counter for x in inputs]"] if name in layout.saved else []),
+              f"    node.saved = ({''.join(f'{part}, ' for part in saved)})",
+              f"    node.static = ({static})",
+              f"    node.shapes = {_shapes_of_results(layout)}",
+              *(["    node.ports = {}"] if layout.several else []),
+              "    node.cuts = tuple([x._cause for x in inputs]) if untracked else None",
+              *_place_lines()]
+    return [*lines, *_attach_lines(layout), f"    return {_results(layout)}"]
+
+
+def _result_lines(row: Row, tensors: list[str], out: str) -> list[str]:
+    """A Tensor `t_<out>` around a result."""
+    return [f"    if type({out}) is not ndarray: {out} = asarray({out})",
+            *_memory_order_lines(row, tensors, out),
+            *_fresh_lines(f"t_{out}", out),
+            f"    t_{out}._lookup = False",
+            f"    t_{out}._counter = [0]"]
+
+
+def _results(layout: Layout) -> str:
+    results = ", ".join(f"t_{out}" for out in layout.row.output_names)
+    return results if layout.one_output else f"[{results}]"
+
+
+def _shapes_of_results(layout: Layout) -> str:
+    """Gradients of some results may be missing; then zeros are made that look like them."""
+    outs = layout.row.output_names
+    return f"[{', '.join(f'({out}.shape, {out}.dtype)' for out in outs)}]" if layout.several else "None"
+
+
+def _attach_lines(layout: Layout) -> list[str]:
+    """Give each result its place in the graph, or say why it has none."""
+    lines = []
+    for i, name in enumerate(layout.row.output_names):
+        if i in (layout.differentiable_outputs or ()):
+            node = f"port_of(node, {i})" if layout.several else "node"
+            lines += [f"    t_{name}._node = {node}", f"    t_{name}._cause = ()"]
+        else:
+            cause = f"Cause('non-differentiable-op', (node.site_code, node.lasti), row.outputs[{i}].reason, (node,))"
+            lines += [f"    t_{name}._cause = ({cause},)"]
+    return lines
 
 
 def _values_lines(layout: Layout) -> list[str]:
     """Several results of which one has a derivative: values, and where they were found."""
     row = layout.row
-    assert layout.differentiable_outputs is not None
-    (main,) = layout.differentiable_outputs
     tensors = [name for name, kind in zip(row.inputs, layout.kinds, strict=True) if kind == "t"]
     array = {name: f"{name}_x" if name in tensors else name for name in row.inputs}
     differentiable = [name for name in tensors if name in layout.rules]
@@ -291,23 +322,14 @@ def _values_lines(layout: Layout) -> list[str]:
     outs = row.output_names
     lines += [f"    {', '.join(outs)}, = forward({call})"]
     for name in outs:
-        lines += [f"    if type({name}) is not ndarray: {name} = asarray({name})"]
-        lines += _memory_order_lines(row, tensors, name)
-        lines += [*_fresh_lines(f"t_{name}", name), f"    t_{name}._lookup = False", f"    t_{name}._counter = [0]"]
-    results = f"[{', '.join(f't_{name}' for name in outs)}]"
+        lines += _result_lines(row, tensors, name)
     inputs = "(" + "".join(f"{name}, " for name in row.inputs) + ")"
     lines += [*_edge_lines(differentiable),
               f"    if {' and '.join(f'{name}_n is None' for name in differentiable)}:",
               f"        {' = '.join(f't_{name}._cause' for name in outs)} = untracked_causes(row, {inputs})",
-              f"        return {results}",
+              f"        return {_results(layout)}",
               *_node_lines(layout, tensors, differentiable, array)]
-    for i, name in enumerate(outs):
-        if i == main:
-            lines += [f"    t_{name}._node = node", f"    t_{name}._cause = ()"]
-        else:
-            cause = f"Cause('non-differentiable-op', (node.site_code, node.lasti), row.outputs[{i}].reason, (node,))"
-            lines += [f"    t_{name}._cause = ({cause},)"]
-    return [*lines, f"    return {results}"]
+    return [*lines, *_attach_lines(layout), f"    return {_results(layout)}"]
 
 
 def _views_lines(layout: Layout) -> list[str]:

@@ -1,7 +1,7 @@
 """Switches of the whole process that programs set: threads, determinism, precision of matrix products.
 
-They are remembered and reported. Results here do not depend on them: everything is deterministic and of full precision,
-and NumPy decides about its threads itself.
+Results do not depend on them: everything is deterministic and of full precision, whatever the number of threads. So all but
+that number is only remembered and reported.
 """
 
 from __future__ import annotations
@@ -11,31 +11,34 @@ from typing import Any
 
 from whygrad.devices import CPU, check_device, device
 from whygrad.functional.fresh import warn
+from whygrad.threads import choose_number_of_threads, number_of_threads
 
 _whygrad_internal_ = True
 
-_state: dict[str, Any] = {"threads": os.cpu_count() or 1, "interop": os.cpu_count() or 1, "deterministic": False,
+_state: dict[str, Any] = {"interop": os.cpu_count() or 1, "deterministic": False,
                           "warn_only": False, "precision": "highest", "warn_always": False}
 
 
-def _set_threads(function: str, key: str, count: Any) -> None:
+def _check_threads(function: str, count: Any) -> None:
     if isinstance(count, bool) or not isinstance(count, int):
         raise RuntimeError(f"{function} expects an int, but got {type(count).__name__}")
     if count <= 0:
         raise RuntimeError(f"{function} expects a positive integer")
-    _state[key] = count
 
 
 def set_num_threads(count: int) -> None:
-    _set_threads("set_num_threads", "threads", count)
+    """Compute with so many threads from now on."""
+    _check_threads("set_num_threads", count)
+    choose_number_of_threads(count)
 
 
 def get_num_threads() -> int:
-    return int(_state["threads"])
+    return number_of_threads()
 
 
 def set_num_interop_threads(count: int) -> None:
-    _set_threads("set_num_interop_threads", "interop", count)
+    _check_threads("set_num_interop_threads", count)
+    _state["interop"] = count
 
 
 def get_num_interop_threads() -> int:

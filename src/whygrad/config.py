@@ -14,4 +14,9 @@ def show() -> str:
 
 
 def parallel_info() -> str:
-    return "NumPy decides about threads\n"
+    import os
+
+    from whygrad.threads import number_of_threads
+
+    return (f"whygrad's kernels and NumPy's matrix products: {number_of_threads()} threads\n"
+            f"OMP_NUM_THREADS: {os.environ.get('OMP_NUM_THREADS', '[not set]')}\n")

@@ -176,6 +176,7 @@ LAYERS = [recurrent("rnn_tanh", 1), recurrent("rnn_relu", 1, reverse=True), recu
 SAMPLES |= {
     "recurrent_layer": LAYERS,
     "mkldnn_rnn_layer": [recurrent("lstm", 4, reverse=r, biased=b) for r, b in ((False, True), (True, False))],
+    "stack_states": [case(real(2, 3), real(2, 3, seed=1), width=1)],
     "pack_padded_sequence": [case(real(3, 2, 2), sizes=(2, 2, 1))],
     "pack_padded_sequence_backward": [case(real(5, 2), shape=(3, 2, 2), sizes=(2, 2, 1))],
     "pad_packed_sequence": [case(real(5, 2), shape=(4, 2, 2), sizes=(2, 2, 1), value=7.0)],

@@ -12,11 +12,13 @@ from whygrad.nn.torch_functions import torch
 _whygrad_internal_ = True
 
 
-def run_layer(cell: str, input: Any, state: list[Any], params: Sequence[Any], sizes: tuple[int, ...] | None, reverse: bool,
+def run_layer(cell: str, input: Any, initial: Any, params: Sequence[Any], sizes: tuple[int, ...] | None, reverse: bool,
               has_biases: bool) -> tuple[Any, Any]:
     """`nn.functional.recurrent.run_layer`, composed of ops that know of autocast."""
     weight, hidden, *biases = params
     b_ih, b_hh = biases if has_biases else (None, None)
+    width = hidden.shape[1]
+    state = [initial[:, :width], initial[:, width:]] if cell == "lstm" else [initial]
     products: Any = linear(input, weight, b_ih)
     lengths = list(sizes) if sizes else [products.shape[1]] * products.shape[0]
     steps = list(torch.split(products, lengths)) if sizes else list(products.unbind(0))

@@ -68,6 +68,14 @@ def recurrent_layer_backward(g_outputs: Any, g_last: Any, hidden: Any, activatio
     return flat, flat, np.concatenate((g_h, g_c), 1)
 
 
+def stack_states(*lasts: Any, width: int) -> Any:
+    layers, batch, dtype = len(lasts), len(lasts[0]), lasts[0].dtype
+    h, c = np.empty((layers, batch, width), dtype), np.empty((layers, batch, lasts[0].shape[1] - width), dtype)
+    for i, last in enumerate(lasts):
+        h[i], c[i] = last[:, :width], last[:, width:]
+    return h, c
+
+
 def _present(shape: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
     """For each of the padded steps, which sequences are that long; they lie in order of their length."""
     lasting = np.zeros(shape[0], np.int64)

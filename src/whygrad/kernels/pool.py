@@ -25,6 +25,7 @@ from whygrad.kernels import memory
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import host
 from whygrad.kernels.values import I32, I64, POINTER, VOID, Function, Value
+from whygrad.threads import number_of_threads, openblas
 
 _whygrad_internal_ = True
 
@@ -273,7 +274,7 @@ class Pool:
 
     def serve_blas(self) -> bool:
         """Have NumPy's OpenBLAS work on this pool: two pools of spinning threads would fight for the cores."""
-        library = _openblas()
+        library = openblas()
         register = getattr(library, "scipy_openblas_set_threads_callback_function64_", None) if library else None
         if register is None or not self._can_thread:
             return False
@@ -284,30 +285,12 @@ class Pool:
         return True
 
 
-def _openblas() -> Any:
-    import numpy as np
-
-    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
-    try:
-        names = [name for name in os.listdir(folder) if name.startswith("libscipy_openblas64")]
-    except OSError:
-        return None
-    return ctypes.CDLL(os.path.join(folder, names[0])) if names else None
-
-
 @cache
 def pool() -> Pool:
     made = Pool()
-    made.set_threads(_threads_wanted())
+    made.set_threads(number_of_threads())
     # OpenBLAS's jobs wait for one another. Until its use of this pool has been tried for longer, it has to be asked for.
     if os.environ.get("WHYGRAD_BLAS_POOL") == "1":
         made.serve_blas()
     memory.install()
     return made
-
-
-def _threads_wanted() -> int:
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    if given.isdigit() and int(given) > 0:
-        return int(given)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

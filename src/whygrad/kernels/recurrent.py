@@ -28,38 +28,41 @@ def _suits(*arrays: Any) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _plan(steps: int, batch: int, size: int, gates: int, panels: int, backwards: bool, threads: int) -> Any:
-    """`backwards` is the order of the walk."""
-    work = steps * batch * gates * size * size
+def _planned(cell: str, steps: int, batch: int, size: int, reverse: bool, biased: bool | None, threads: int) -> tuple[Any, Any]:
+    """(plan, kernel) of the way forward, or back if it is not said whether there is a bias."""
+    back = biased is None
+    gates, lanes = CELLS[cell].gates, host().lanes
+    vectors, ragged = -(-size // lanes), size % lanes != 0
+    blocks = code.panel_blocks(vectors, 1 if back else gates)
     together = -(-batch // threads)
     if together >= 2 * PORTION:
         together = -(-together // 2)
-    alone = ALONE if work < ALONE_WORK else 0
-    rounded = -(-size // host().lanes) * host().lanes
-    return code.StepsPlan(
-        each=0, shared=rounded * rounded * gates, panels=panels, panels_alone=alone or (ALONE if size < 64 else 0),
-        units=-(-batch // together), units_alone=alone, steps=steps, batch=batch, size=size, together=together,
-        first=steps - 1 if backwards else 0, onward=-1 if backwards else 1).array()
+    alone = ALONE if steps * batch * gates * size * size < ALONE_WORK else 0
+    from_the_end = reverse is not back
+    plan = code.StepsPlan(
+        each=0, shared=(vectors * lanes) ** 2 * gates, panels=vectors // blocks,
+        panels_alone=alone or (ALONE if size < 64 else 0), units=-(-batch // together), units_alone=alone, steps=steps,
+        batch=batch, size=size, together=together, first=steps - 1 if from_the_end else 0, onward=-1 if from_the_end else 1)
+    kernel = code.backward(cell, blocks, ragged) if biased is None else code.forward(cell, blocks, ragged, biased)
+    return plan.array(), kernel
 
 
 def recurrent_layer(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def run(pre: Any, initial: Any, hidden: Any, *rest: Any, cell: str, sizes: Any, reverse: bool, biased: bool) -> Any:
-        made = CELLS[cell]
         if sizes or len(rest) != biased or not _suits(pre, initial, hidden, *rest) or pre.ndim != 3:
             return declined(numpy, pre, initial, hidden, *rest, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
-        steps, batch, size = pre.shape[0], pre.shape[1], hidden.shape[1]
-        vectors = -(-size // host().lanes)
-        blocks = code.panel_blocks(vectors, made.gates)
-        plan = _plan(steps, batch, size, made.gates, vectors // blocks, reverse, pool().threads())
-        outputs, activations, befores = (np.empty((steps, batch, width * size), FLOAT32)
-                                         for width in (1, made.activations, made.states))
-        befores[-1 if reverse else 0] = initial
-        last = np.empty((batch, made.states * size), FLOAT32)
-        code.forward(cell, blocks, size % host().lanes != 0, biased)(
-            plan, in_one_piece(pre), in_one_piece(hidden), in_one_piece(rest[0]) if biased else None, workspace(plan), outputs,
-            activations, befores, last)
-        rows = steps * batch
-        return outputs, last, activations.reshape(rows, -1), befores.reshape(rows, -1)
+        made = CELLS[cell]
+        steps, batch, _ = pre.shape
+        size, rows = hidden.shape[1], steps * batch
+        plan, kernel = _planned(cell, steps, batch, size, reverse, biased, pool().threads())
+        outputs, last = np.empty((steps, batch, size), FLOAT32), np.empty(initial.shape, FLOAT32)
+        activations = np.empty((rows, made.activations * size), FLOAT32)
+        befores = np.empty((rows, made.states * size), FLOAT32)
+        first = rows - batch if reverse else 0
+        befores[first:first + batch] = initial
+        kernel(plan, in_one_piece(pre), in_one_piece(hidden), in_one_piece(rest[0]) if biased else None, workspace(plan), outputs,
+               activations, befores, last)
+        return outputs, last, activations, befores
 
     return run
 
@@ -73,15 +76,12 @@ def recurrent_layer_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
             return declined(numpy, g_outputs, g_last, hidden, activations, befores, cell=cell, reverse=reverse)
         made = CELLS[cell]
         steps, batch, size = g_outputs.shape
-        vectors = -(-size // host().lanes)
-        blocks = code.panel_blocks(vectors, 1)
-        plan = _plan(steps, batch, size, made.gates, vectors // blocks, not reverse, pool().threads())
+        plan, kernel = _planned(cell, steps, batch, size, reverse, None, pool().threads())
         g_linear = np.empty((steps * batch, made.gates * size), FLOAT32)
         g_pre = np.empty_like(g_linear) if made.added < made.gates else None
         g_state = np.array(g_last, order="C")
-        code.backward(cell, blocks, size % host().lanes != 0)(
-            plan, in_one_piece(g_outputs), in_one_piece(hidden), in_one_piece(activations), in_one_piece(befores),
-            workspace(plan), g_pre, g_linear, g_state)
+        kernel(plan, in_one_piece(g_outputs), in_one_piece(hidden), in_one_piece(activations), in_one_piece(befores),
+               workspace(plan), g_pre, g_linear, g_state)
         return g_linear if g_pre is None else g_pre, g_linear, g_state
 
     return run

@@ -17,9 +17,8 @@ from whygrad.parameter import Parameter
 
 _whygrad_internal_ = True
 
-# mode -> (how many gates there are, what runs the layers)
-MODES = {"LSTM": (4, recurrent.lstm), "GRU": (3, recurrent.gru), "RNN_TANH": (1, recurrent.rnn_tanh),
-         "RNN_RELU": (1, recurrent.rnn_relu)}
+# How many gates there are.
+MODES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 def _autocast_is_on() -> bool:
@@ -51,7 +50,7 @@ class RNNBase(Module):
         self.bidirectional = bidirectional
         self.proj_size = proj_size
         self._check_arguments(dropout)
-        gates = MODES[mode][0] * hidden_size
+        gates = MODES[mode] * hidden_size
         output_size = proj_size or hidden_size
         directions = 2 if bidirectional else 1
         self._all_weights: list[list[str]] = []
@@ -143,12 +142,14 @@ class RNNBase(Module):
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
+    def _check(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+        if hidden is None:
+            self.check_input(input, batch_sizes)
+        else:
+            self.check_forward_args(input, hidden, batch_sizes)
+
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         return hx if permutation is None else hx.index_select(1, permutation)
-
-    def _zeros(self, input: Any, batch_sizes: Any) -> Any:
-        """The state that a layer begins with if none is given."""
-        return torch.zeros(self.get_expected_hidden_size(input, batch_sizes), dtype=input.dtype)
 
     def _batched(self, hx: Any, batched: bool) -> Any:
         """A given state with its dims checked, and a batch of one where the input has none."""
@@ -159,20 +160,18 @@ class RNNBase(Module):
 
     def _run(self, input: Any, batch_sizes: Any, hx: Any) -> tuple[Any, Any]:
         """(output, last state) of a batched or packed input."""
-        options = (self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
-        function = MODES[self.mode][1]
-        if batch_sizes is None:
-            output, *last = function(input, hx, *options, self.batch_first)
-        else:
-            output, *last = function(input, batch_sizes, hx, *options)
+        states = hx if hx is None or self.mode == "LSTM" else (hx,)
+        output, *last = recurrent.run_stack(
+            self.mode.lower(), input, batch_sizes, states, self._flat_weights, self.bias, self.num_layers, self.dropout,
+            self.training, self.bidirectional, self.batch_first and batch_sizes is None)
         return output, last[0] if len(last) == 1 else tuple(last)
 
     def _forward(self, input: Any, hx: Any) -> tuple[Any, Any]:
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
-            state = self._zeros(data, batch_sizes) if hx is None else self.permute_hidden(hx, order)
+            state = None if hx is None else self.permute_hidden(hx, order)
             if self.mode != "LSTM":
-                self.check_forward_args(data, state, batch_sizes)
+                self._check(data, state, batch_sizes)
             output, last = self._run(data, batch_sizes, state)
             return PackedSequence(output, batch_sizes, order, back), self.permute_hidden(last, back)
         if input.dim() not in (2, 3):
@@ -182,8 +181,8 @@ class RNNBase(Module):
         batch_dim = 0 if self.batch_first else 1
         if not batched:
             input = input.unsqueeze(batch_dim)
-        state = self._zeros(input, None) if hx is None else self._batched(hx, batched)
-        self.check_forward_args(input, state, None)
+        state = None if hx is None else self._batched(hx, batched)
+        self._check(input, state, None)
         output, last = self._run(input, None, state)
         if batched:
             return output, last
@@ -258,10 +257,6 @@ class LSTM(RNNBase):
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         return hx if permutation is None else tuple([super(LSTM, self).permute_hidden(t, permutation) for t in hx])
-
-    def _zeros(self, input: Any, batch_sizes: Any) -> Any:
-        return (super()._zeros(input, batch_sizes),
-                torch.zeros(self.get_expected_cell_size(input, batch_sizes), dtype=input.dtype))
 
     def _batched(self, hx: Any, batched: bool) -> Any:
         dims, kind = (3, "batched") if batched else (2, "unbatched")

@@ -263,6 +263,14 @@ def mkldnn_rnn_layer(xp, *xs, cell, sizes, reverse, biased):
     return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
 
 
+@op(node="StackBackward0", outputs=("h", "c"), linear="xs",
+    xs=lambda xp, g, xs_shape: [xp.cat(*[xp.select(part, axis=0, index=i) for part in g], axis=1) for i in range(len(xs_shape))])
+def stack_states(xp, *xs, width):
+    """The last states of several layers of an LSTM: all h, and all c."""
+    pairs = [columns(xp, x, width) for x in xs]
+    return tuple([xp.stack(*parts, axis=0) for parts in zip(*pairs, strict=True)])
+
+
 # Sequences of different lengths: packed without gaps, or padded to (steps, batch, ...).
 
 @op(x=lambda xp, g, x_shape, sizes: xp.pack_padded_sequence_backward(g, shape=x_shape, sizes=sizes))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad._apply import apply
-from whygrad._tensor import Tensor
+from whygrad._tensor import Tensor, wrap
 from whygrad.functional.linalg import linear
 from whygrad.nn.functional.regularization import dropout as drop
 from whygrad.nn.torch_functions import torch
@@ -17,56 +17,67 @@ from whygrad.ops.table import TABLE
 _whygrad_internal_ = True
 
 
-def _stack_of_layers(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any], params: Sequence[Any],
-                     has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
-                     batch_first: bool) -> tuple[Any, ...]:
-    """(output, last h of each layer and direction, and for an LSTM their last c)."""
+def run_stack(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any] | None, params: Sequence[Any], has_biases: bool,
+              num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool = False) -> tuple[Any, ...]:
+    """(output, last h of each layer and direction, and for an LSTM their last c). Without `states` all begin with zeros."""
     if batch_first:
         input = input.transpose(0, 1)
     sizes = None if batch_sizes is None else tuple(batch_sizes.tolist())
     if input._array.shape[0] == 0:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     batch = sizes[0] if sizes else input._array.shape[1]
-    for state in states:
-        if state._array.shape[1] != batch:
-            raise RuntimeError(f"The size of tensor a ({state._array.shape[1]}) must match the size of tensor b ({batch}) "
-                               "at non-singleton dimension 0")
+    numbers, width = params[1]._array.shape
+    memory = numbers // 4 if cell == "lstm" else 0
+    if states is None:
+        zeros = wrap(np.zeros((batch, width + memory), input._array.dtype))
+    else:
+        _check_states(cell, states, batch)
     directions = 2 if bidirectional else 1
     each = len(params) // (num_layers * directions)
-    row = TABLE["mkldnn_rnn_layer" if _is_mkldnn(cell, input, sizes, states) else "recurrent_layer"]
+    row = TABLE["mkldnn_rnn_layer" if _is_mkldnn(cell, input, sizes) and width == memory else "recurrent_layer"]
     lasts = []
     for layer in range(num_layers):
         outputs = []
         for direction in range(directions):
             index = layer * directions + direction
-            output, last = run_layer(row, cell, input, [s[index] for s in states], params[index * each:(index + 1) * each], sizes,
-                                     direction == 1, has_biases)
+            initial = zeros if states is None else _joined([state[index] for state in states])
+            output, last = run_layer(row, cell, input, initial, params[index * each:(index + 1) * each], sizes, direction == 1,
+                                     has_biases)
             outputs.append(output)
             lasts.append(last)
         input = outputs[0] if len(outputs) == 1 else torch.cat(outputs, -1)
         if layer < num_layers - 1:
             input = drop(input, dropout, train)
-    if len(states) == 1:
+    if not memory:
         return input.transpose_(0, 1) if batch_first else input, torch.stack(lasts)
-    width = states[0]._array.shape[2]
-    return (input.transpose(0, 1) if batch_first else input, torch.stack([last[:, :width] for last in lasts]),
-            torch.stack([last[:, width:] for last in lasts]))
+    return (input.transpose(0, 1) if batch_first else input, *apply(TABLE["stack_states"], *lasts, width=width))
 
 
-def run_layer(row: Any, cell: str, input: Any, state: list[Any], params: Sequence[Any], sizes: tuple[int, ...] | None,
+def _joined(state: list[Any]) -> Any:
+    return torch.cat(state, 1) if len(state) > 1 else state[0]
+
+
+def _check_states(cell: str, states: Sequence[Any], batch: int) -> None:
+    if cell == "lstm" and len(states) != 2:
+        raise RuntimeError("lstm expects two hidden states")
+    for state in states:
+        if state._array.shape[1] != batch:
+            raise RuntimeError(f"The size of tensor a ({state._array.shape[1]}) must match the size of tensor b ({batch}) "
+                               "at non-singleton dimension 0")
+
+
+def run_layer(row: Any, cell: str, input: Any, initial: Any, params: Sequence[Any], sizes: tuple[int, ...] | None,
               reverse: bool, has_biases: bool) -> tuple[Any, Any]:
     """One layer in one direction: its output, and its last state."""
     weight, hidden, *rest = params
     products = linear(input, weight, rest.pop(0) if has_biases else None)
-    output, last, _, _ = apply(row, products, torch.cat(state, 1) if len(state) > 1 else state[0], hidden, *rest, cell=cell,
-                               sizes=sizes, reverse=reverse, biased=has_biases)
+    output, last, _, _ = apply(row, products, initial, hidden, *rest, cell=cell, sizes=sizes, reverse=reverse, biased=has_biases)
     return output, last
 
 
-def _is_mkldnn(cell: str, input: Any, sizes: Any, states: Sequence[Any]) -> bool:
-    """Whether torch has a kernel for a whole layer."""
-    return (cell == "lstm" and sizes is None and input._array.dtype == np.float32 and input._array.size > 0
-            and states[0]._array.shape == states[1]._array.shape)
+def _is_mkldnn(cell: str, input: Any, sizes: Any) -> bool:
+    """Whether torch has a kernel for a whole layer, unless it has a projection."""
+    return cell == "lstm" and sizes is None and input._array.dtype == np.float32 and input._array.size > 0
 
 
 def _define_stack(cell: str, doc: str) -> Callable[..., tuple[Any, ...]]:
@@ -74,11 +85,8 @@ def _define_stack(cell: str, doc: str) -> Callable[..., tuple[Any, ...]]:
 
     def stack(input: Any, *args: Any) -> tuple[Any, ...]:
         packed = isinstance(args[0 if count == 2 else 1], Tensor)
-        batch_sizes, hx, *options = (*args, False) if packed else (None, *args)
-        states = hx if count == 2 else (hx,)
-        if len(states) != count:
-            raise RuntimeError(f"{cell} expects two hidden states")
-        return _stack_of_layers(cell, input, batch_sizes, states, *options)
+        batch_sizes, hx, *options = args if packed else (None, *args)
+        return run_stack(cell, input, batch_sizes, hx if count == 2 else (hx,), *options)
 
     stack.__name__ = stack.__qualname__ = cell
     stack.__doc__ = (f"{doc}\n\n`(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, "
