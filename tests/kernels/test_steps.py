@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,42 @@ def test_other_numbers_are_the_same_kernel() -> None:
     assert second is not None
     assert first.function is second.function
     assert (first.values, second.values) == ([0.5], [0.25])
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIMIZERS)
+def test_update_is_not_traced_at_every_step(name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "is_hot", lambda size: True)
+    parameters_after(name, options)
+    monkeypatch.setattr(steps, "_traced", None)  # all ways were met above
+    _, native = parameters_after(name, options)
+    assert native >= 6
+
+
+def test_other_options_lead_another_way() -> None:
+    def update(xp: Any, numbers: Any, p: Any, g: Any) -> None:
+        if numbers.get("decay", 0) != 0 and not numbers["plain"]:
+            p *= 1 - numbers["rates"][0] * numbers["decay"]
+        p += -numbers["rates"][-1] * g if numbers["rates"][0] > 0.5 else g
+
+    def values(**options: Any) -> tuple[list[float], Any]:
+        step = steps.make_step(update, options, 2)
+        assert step is not None
+        return step.values, step.function
+
+    (short, kernel), (long, other) = values(rates=(1, 2), plain=True), values(rates=(1, 2), plain=False, decay=0.25)
+    assert (short, long) == ([-2.0], [0.75, -2.0])
+    assert values(rates=(1, 4), plain=True, decay=0.25) == ([-4.0], kernel)
+    assert values(rates=(1, 4, 8), plain=False, decay=0.0) == ([-8.0], kernel)
+    assert values(rates=(2, 4), plain=False, decay=0.125) == ([0.75, -4.0], other)
+    assert values(rates=(0.5, 4), plain=True)[0] == []
+
+
+def test_numbers_from_elsewhere_are_computed_at_every_step() -> None:
+    def update(xp: Any, numbers: Any, p: Any, g: Any) -> None:
+        p -= math.sqrt(numbers["lr"]) * g
+
+    made = [steps.make_step(update, {"lr": lr}, 2) for lr in (4.0, 9.0)]
+    assert [step and step.values for step in made] == [[2.0], [3.0]]
 
 
 @pytest.mark.parametrize("update", [

@@ -1,16 +1,18 @@
 """The kernel reader of optimizers: their `update`, written with `+=` for arrays, as one pass over parameters and buffers.
 
 The numbers of a step (learning rate, bias corrections ...) change, its formula does not. So `update` runs on marks that do no
-more than write down what is done, which costs as much as a few small operations. What they wrote, without the numbers, says
-which kernel it is; the numbers become its arguments.
+more than write down what is done. What they wrote, without the numbers, says which kernel it is; the numbers become its
+arguments. How they are computed is written down as well (see options.py): mostly `update` runs once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, Self
 
+from whygrad.kernels.options import Known, Options
 from whygrad.kernels.pointwise import compile_update
 from whygrad.kernels.trace import Number, Symbol, Untraceable, apply
 
@@ -23,7 +25,7 @@ class Tape:
     def __init__(self, count: int) -> None:
         self.count = count
         self.done: list[Any] = []
-        self.numbers: list[float] = []
+        self.numbers: list[Any] = []
 
     def add(self, word: str, *arguments: Any) -> int:
         """Write down an operation; gives the place of its result."""
@@ -31,8 +33,8 @@ class Tape:
         for argument in arguments:
             if isinstance(argument, Mark):
                 places.append(argument.place)
-            elif isinstance(argument, Number):
-                self.numbers.append(float(argument))
+            elif isinstance(argument, (Known, *Number)):
+                self.numbers.append(argument)
                 places.append(-len(self.numbers))
             else:
                 raise Untraceable(f"{word} of a {type(argument).__name__}")
@@ -118,26 +120,12 @@ VOCABULARY = SimpleNamespace(**{name: _function(name) for name in ("sqrt", "abs"
                              clip=lambda x, low, high: _minimum(_maximum(x, low), high),
                              detach=lambda x: Mark(x.tape, x.place))
 
-_functions: dict[Any, Callable[..., Any]] = {}
-
-
 class Step:
-    """One step's formula, and its numbers."""
+    """A kernel, and the numbers of one step."""
 
-    def __init__(self, update: Callable[..., None], numbers: dict[str, Any], count: int) -> None:
-        """`update(xp, numbers, p, g, *buffers)`, for `count` arrays in all."""
-        tape = Tape(count)
-        cells = [Cell(tape, i) for i in range(count)]
-        update(VOCABULARY, numbers, *cells)
-        self.values = tape.numbers
-        places = [cell.place for cell in cells]
-        key = count, tuple(tape.done), tuple(places)
-        found = _functions.get(key)
-        if found is None:
-            symbols = tape.symbols()
-            written = [(i, symbols[place]) for i, place in enumerate(places) if place != i]
-            found = _functions[key] = compile_update(written, count, len(self.values))
-        self.function = found
+    def __init__(self, function: Callable[..., Any], values: list[float]) -> None:
+        self.function = function
+        self.values = values
 
     def __call__(self, arrays: list[Any]) -> int:
         """Change as many parameters as suit kernels, up to the first that does not; gives how many.
@@ -148,11 +136,52 @@ class Step:
         return done
 
 
-def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int) -> Step | None:
-    """None if this update cannot be traced."""
+def make_step(update: Callable[..., None], options: dict[str, Any], count: int) -> Step | None:
+    """The step by `update(xp, options, p, g, *buffers)`, for `count` arrays in all. None if it cannot be traced."""
+    known = _known_steps(update, count)
     try:
-        return Step(update, numbers, count)
-    except Untraceable:
+        for recipe, function in known:
+            values = recipe(options)
+            if values is not None:
+                return Step(function, values)
+        reading = Options(options)
+        tape, function = _traced(update, reading, count)
+        recipe = reading.recipe(tape.numbers)
+        step = Step(function, recipe(options))  # type: ignore[arg-type]  # which are those it was made of
+        known.append((recipe, function))
+        if len(known) > MOST_RECIPES:
+            known.pop(0)
+        return step
+    except Exception:  # what numbers can do that are not `Known`
+        pass
+    try:
+        tape, function = _traced(update, options, count)
+    except Exception:  # Untraceable, or what arrays can do and marks cannot
         return None
-    except Exception:  # what arrays can do and marks cannot
-        return None
+    return Step(function, [float(number) for number in tape.numbers])
+
+
+MOST_RECIPES = 16
+
+
+@lru_cache(maxsize=256)
+def _known_steps(update: Callable[..., None], count: int) -> list[tuple[Callable[..., Any], Callable[..., Any]]]:
+    """What was traced so far: what computes the numbers if the options are as they were then, and the kernel."""
+    return []
+
+
+_functions: dict[Any, Callable[..., Any]] = {}
+
+
+def _traced(update: Callable[..., None], options: Any, count: int) -> tuple[Tape, Callable[..., Any]]:
+    tape = Tape(count)
+    cells = [Cell(tape, i) for i in range(count)]
+    update(VOCABULARY, options, *cells)
+    places = [cell.place for cell in cells]
+    key = count, tuple(tape.done), tuple(places)
+    found = _functions.get(key)
+    if found is None:
+        symbols = tape.symbols()
+        written = [(i, symbols[place]) for i, place in enumerate(places) if place != i]
+        found = _functions[key] = compile_update(written, count, len(tape.numbers))
+    return tape, found

@@ -8,7 +8,9 @@ pass through the cache once. With `differentiable=True` it runs on Tensors, and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
+from itertools import chain
+from operator import attrgetter, itemgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +33,8 @@ FLOAT32 = np.dtype(np.float32)
 BFLOAT16 = dtypes.bfloat16.numpy
 
 Numbers = dict[str, Any]
+
+grad_of, array_of, dtype_of = attrgetter("_grad"), attrgetter("_array"), attrgetter("dtype")
 
 # The vocabulary of `update`, beside operators.
 ARRAYS = SimpleNamespace(sqrt=np.sqrt, abs=np.abs, sign=np.sign, maximum=np.maximum, where=np.where, clip=np.clip,
@@ -131,12 +135,15 @@ class Elementwise(Stepping):
     def step_group(self, group: dict[str, Any]) -> None:
         differentiable = group.get("differentiable", False)
         numbers = group if differentiable else with_numbers(group)
-        self._numbers_now = {}
-        together = Together(self.update)
-        run = partial(on_tensors, self.update) if differentiable else together.add if kernels.enabled else partial(
-            on_arrays, self.update)
         names = self.buffers(group)
         special = group.get("capturable") or group.get("fused")
+        self._numbers_now = {}
+        together = Together(self.update)
+        if kernels.enabled and not (differentiable or special) and self._gather(group["params"], numbers, names, together):
+            together.finish()
+            return
+        run = partial(on_tensors, self.update) if differentiable else together.add if kernels.enabled else partial(
+            on_arrays, self.update)
         try:
             for p in group["params"]:
                 grad = p._grad if p._grad is not None else p.grad
@@ -154,6 +161,27 @@ class Elementwise(Stepping):
                     self.step_sparse(p, grad, numbers_now, [state[name] for name in names])
         finally:
             together.finish()
+
+    def _gather(self, params: list[Tensor], numbers: Numbers, names: tuple[str, ...], together: Together) -> bool:
+        """The loop of `step_group` without a line of Python for each parameter, if nothing is special about any."""
+        grads = list(map(grad_of, params))
+        if not names or type(self).advance is not Elementwise.advance or set(map(type, grads)) != {Tensor}:
+            return False
+        states = list(map(self.state.__getitem__, params))
+        arrays, gradients = list(map(array_of, params)), list(map(array_of, grads))
+        if not all(states) or set(map(type, gradients)) != {np.ndarray} or set(map(dtype_of, arrays)) != {FLOAT32}:
+            return False
+        steps = list(map(array_of, map(itemgetter("step"), states)))
+        if len(set(map(float, steps))) != 1:
+            return False
+        count = float(steps[0]) + 1
+        for step in steps:
+            step.fill(count)
+        together.numbers = {**numbers, "step": float(steps[0])}
+        together.params = params
+        buffers = [map(array_of, map(itemgetter(name), states)) for name in names]
+        together.arrays = list(chain.from_iterable(zip(arrays, gradients, *buffers, strict=True)))
+        return True
 
     def step_sparse(self, p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
         """Change the rows that a sparse gradient has."""
@@ -198,7 +226,7 @@ class Together:
     def __init__(self, update: Callable[..., None]) -> None:
         self.update = update
         self.numbers: Numbers = {}
-        self.waiting: list[tuple[Tensor, Tensor, list[Tensor]]] = []
+        self.params: list[Tensor] = []
         self.arrays: list[np.ndarray] = []  # theirs, of one after the other
 
     def add(self, p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
@@ -208,33 +236,36 @@ class Together:
         if numbers is not self.numbers and numbers != self.numbers:
             self.finish()
             self.numbers = numbers
-        self.waiting.append((p, grad, buffers))
+        self.params.append(p)
         self.arrays += [p._array, grad._array, *[b._array for b in buffers]]
 
     def finish(self) -> None:
-        waiting, arrays = self.waiting, self.arrays
-        if not waiting:
+        params, arrays = self.params, self.arrays
+        if not params:
             return
-        self.waiting, self.arrays = [], []
-        each = len(arrays) // len(waiting)
+        self.params, self.arrays = [], []
+        each = len(arrays) // len(params)
         step = None
         if kernels.is_hot(sum([p.size for p in arrays[::each]])):
-            step = kernels.make_step(partial(_decay_and_update, self.update), self.numbers, each)
+            step = kernels.make_step(_with_decay(self.update), self.numbers, each)
         site = why.site()
         done = 0
-        while done < len(waiting):
+        while done < len(params):
             changed = step(arrays[done * each:]) if step is not None else 0
-            for p, _, _ in waiting[done:done + changed]:
+            for p in params[done:done + changed]:
                 bump(p, site=site)
             done += changed
-            if done < len(waiting):  # one that is not for kernels
-                p, grad, buffers = waiting[done]
-                on_arrays(self.update, p, grad, self.numbers, buffers)
+            if done < len(params):  # one that is not for kernels
+                _change(self.update, params[done], arrays[done * each:(done + 1) * each], self.numbers)
                 done += 1
 
 
 def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
-    arrays = [p._array, grad._array, *[b._array for b in buffers]]
+    _change(update, p, [p._array, grad._array, *[b._array for b in buffers]], numbers)
+
+
+def _change(update: Callable[..., None], p: Tensor, arrays: list[np.ndarray], numbers: Numbers) -> None:
+    """One step of one parameter, whose array is the first; then come its gradient and its buffers."""
     kind = p._array.dtype.kind
     if kind == "c":
         # Real and imaginary part are two parameters.
@@ -246,8 +277,8 @@ def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Num
         if not numbers.get("fused"):  # which is one op
             wide = [a.view(Rounded) for a in wide]
         _in_blocks(update, wide, numbers)
-        for narrow, result in zip(arrays, wide, strict=True):
-            if narrow is not grad._array:
+        for i, (narrow, result) in enumerate(zip(arrays, wide, strict=True)):
+            if i != 1:
                 narrow[...] = result.astype(narrow.dtype)
     else:
         _in_blocks(update, arrays, numbers)
@@ -307,6 +338,11 @@ def _decay_and_update(update: Callable[..., None], xp: Any, numbers: Numbers, p:
         else:
             g = g + weight_decay * p
     update(xp, p, g, numbers, *buffers)
+
+
+@lru_cache(maxsize=256)
+def _with_decay(update: Callable[..., None]) -> Callable[..., None]:
+    return partial(_decay_and_update, update)
 
 
 def lerp_(start: Any, end: Any, weight: Any) -> None:
