@@ -1,7 +1,7 @@
 """Switches of the whole process that programs set: threads, determinism, precision of matrix products.
 
-They are remembered and reported. Results here do not depend on them: everything is deterministic and of full precision,
-and NumPy decides about its threads itself.
+They are remembered and reported. Results here do not depend on them: everything is deterministic and of full precision.
+Kernels use as many threads as they are told; about its own NumPy decides itself.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from whygrad import kernels
 from whygrad.devices import CPU, check_device, device
 from whygrad.functional.fresh import warn
 
@@ -28,6 +29,7 @@ def _set_threads(function: str, key: str, count: Any) -> None:
 
 def set_num_threads(count: int) -> None:
     _set_threads("set_num_threads", "threads", count)
+    kernels.set_threads(count)
 
 
 def get_num_threads() -> int:

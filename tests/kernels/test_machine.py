@@ -175,6 +175,18 @@ def test_forks_while_other_threads_compute():
     """) == str([0] * 8)
 
 
+def test_as_many_threads_as_the_program_says():
+    assert run("""
+        import whygrad as torch
+        torch.set_num_threads(1)
+        (torch.randn(200, 200) * 2).sum()
+        from whygrad.kernels.pool import pool
+        before = pool().threads()
+        torch.set_num_threads(3)
+        print(before, pool().threads(), torch.get_num_threads())
+    """) == "1 3 3"
+
+
 def test_threads_compute_at_once():
     """Whoever finds the pool busy computes alone: the same numbers in any case."""
     rng = np.random.default_rng(0)

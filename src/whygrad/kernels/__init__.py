@@ -20,7 +20,7 @@ from whygrad.ops.table import Row
 _whygrad_internal_ = True
 
 __all__ = ["Standing", "add_rows", "address", "drawing", "empty_cache", "enabled", "is_hot", "make_step", "memory_stats",
-           "put_elements", "stats", "tell_references", "warm", "warm_into", "warm_write", "within", "word"]
+           "put_elements", "set_threads", "stats", "tell_references", "warm", "warm_into", "warm_write", "within", "word"]
 
 MEMORY = ("kept_bytes", "most_bytes", "reused", "fresh")  # what memory_stats tells
 
@@ -161,6 +161,17 @@ def empty_cache() -> None:
     memory = sys.modules.get("whygrad.kernels.memory")
     if memory is not None:
         memory.empty_cache()
+
+
+threads_wanted: int | None = None  # if the program has said it
+
+
+def set_threads(count: int) -> None:
+    global threads_wanted
+    threads_wanted = count
+    pool = sys.modules.get("whygrad.kernels.pool")
+    if pool is not None and not unavailable():
+        pool.pool().set_threads(count)
 
 
 def stats() -> dict[str, Any]:

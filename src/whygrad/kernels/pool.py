@@ -21,6 +21,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from whygrad import kernels
 from whygrad.kernels import memory
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import host
@@ -307,6 +308,8 @@ def pool() -> Pool:
 
 
 def _threads_wanted() -> int:
+    if kernels.threads_wanted is not None:
+        return kernels.threads_wanted
     given = os.environ.get("OMP_NUM_THREADS", "")
     if given.isdigit() and int(given) > 0:
         return int(given)
