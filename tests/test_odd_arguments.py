@@ -42,6 +42,13 @@ t.cumsum(g, 0, dtype=t.int64); t.zeros(1).expand(3).renorm_(2, 0, 1.0); t.unbind
 t.split_with_sizes_copy(x, [1, 2], out=[e.clone(), e.clone()]); t.det(t.stack([x[:, :3], holes]))
 t.mode(t.tensor([nan, nan, nan])); t.mode(t.tensor([3.0, 1.0, 1.0, 3.0])); i.mode(0)
 c.conj().data.zero_(); c.conj().data.add_(c); c.conj().data.fill_(1.0)
+t.signbit(F.pad(x, (1, 1), value=-0.0)); F.pad(x, (1, 1), value=1e300); F.pad(i, (1, 1), value=nan); F.pad(i, (1, 1), value=2**70)
+F.pad(x, (1, 1), value=1j); F.pad(x.bfloat16(), (1, 1), value=2**70); F.pad(b, (1, 1), value=True); F.pad(i, (1, 1), value=2.7)
+F.pad(x[:, :0], (1, 1), mode='reflect'); F.pad(cube[:0], (1, 1), mode='reflect'); F.pad(cube[:, :0], (1, 1), mode='replicate')
+b.clone().clamp_(True); b.clamp(False, True); b.clamp(b, b); b.clamp(b); b.clamp(max=b[0, 0]); b.clip(True); b.clamp_max_(True)
+x.clamp(0, x.max()); x.clamp(x.min(), 0.5); x.clamp(0, g.max()); x.clone().clamp_(0, t.tensor(2)); x.clamp(0, x)
+F.batch_norm(x[0], None, None, training=True); F.batch_norm(x[0], x[0], x[0]); x.clone().masked_fill_(b[:, :3], 1.0)
+x.half().fill_(1e300); x.bfloat16().clamp_(1e300); i.int().fill_(2**40); i.to(t.int8).fill_(300)
 t.prod(t.tensor([1e-30, 1e-30, 2.0]))
 t.prod(t.tensor([[0.0, 3.0, 2.0], [4.0, 0.0, 0.0]]), 1)
 """

@@ -152,6 +152,15 @@ def test_correction(name: str, args: Any, kwargs: dict[str, Any]) -> None:
     check(lambda lib, x: getattr(lib, name)(x, *args, **kwargs), [SIGNED])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dim", [0, 1, (1, 2), (0, 2)], ids=str)
+def test_equal_numbers_do_not_vary(dim: Any, dtype: Any) -> None:
+    """Programs look for `std == 0`."""
+    equal = np.full((3, 7, 10), 0.1, dtype)
+    check(call("std", dim=dim), [equal], order=1)
+    assert not whygrad.from_numpy(equal).std(dim).any()
+
+
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom.*")
 @pytest.mark.parametrize("name", ["var", "std"])
 @pytest.mark.parametrize("values", [[2.0], [2.0, 2.0], [2.0, 3.0], 2.0], ids=str)

@@ -103,6 +103,24 @@ def test_any_shape(case: Case) -> None:
     check(case)
 
 
+def test_threads_that_came_later_wait_for_workspace(monkeypatch: pytest.MonkeyPatch) -> None:
+    q, k, v, _ = arguments(Case(queries=200, keys=200, depth=32))
+    forward = getattr(attention, FORWARD)(refuse)
+    expected, _ = forward(q, k, v, scale=0.3, causal=False)
+    memory = np.full(1 << 20, 7, np.float32)
+    sizes = []
+
+    def for_one_thread(plan: Any) -> Any:
+        sizes.append(int(plan[1] + plan[0]))
+        return memory[:sizes[-1]]
+
+    monkeypatch.setattr(attention, "workspace", for_one_thread)
+    pool().set_threads(4)
+    for _ in range(20):
+        np.testing.assert_array_equal(forward(q, k, v, scale=0.3, causal=False)[0], expected)
+    assert (memory[sizes[-1]:] == 7).all()
+
+
 def test_the_result_lies_as_the_query_does() -> None:
     """Then heads side by side are what the next product wants, without a copy."""
     for layout in ("htd", "thd", "packed"):

@@ -46,6 +46,16 @@ def test_loss_and_gradients(name, options, reduction, in_one_piece):
         np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss"])
+def test_what_is_no_number(name):
+    gradients = []
+    for library in (torch, whygrad):
+        x = library.tensor([math.nan, math.inf, -math.inf, 0.0, 1.0] * 2000, requires_grad=True)
+        getattr(library.nn.functional, name)(x, library.ones(10_000)).backward()
+        gradients.append(x.grad.numpy())
+    np.testing.assert_allclose(*gradients, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_reduced_loss_is_one_pass(name):
     x, y = map(whygrad.tensor, arrays())

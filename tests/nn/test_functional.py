@@ -116,6 +116,7 @@ CASES: dict[str, Any] = {
     "embedding empty": (lambda F, w, t: F.embedding(t, w), f(6, 3), i(6, 0)),
     "layer_norm": (lambda F, x: F.layer_norm(x, (5,)), f(4, 5)),
     "layer_norm affine": (lambda F, x, w, b: F.layer_norm(x, (3, 5), w, b), f(4, 3, 5), f(3, 5), f(3, 5)),
+    "layer_norm of a vector": (lambda F, x, w, b: F.layer_norm(x, (5,), w, b), f(5), f(5), f(5)),
     "layer_norm whole": (lambda F, x, w: F.layer_norm(x, (4, 5), w, eps=0.1), f(4, 5), f(4, 5)),
     "rms_norm": (lambda F, x, w: F.rms_norm(x, (5,), w), f(4, 5), f(5)),
     "batch_norm": (lambda F, x: F.batch_norm(x, None, None, training=True), f(4, 5)),

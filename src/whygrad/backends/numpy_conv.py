@@ -163,7 +163,7 @@ def correlate(x: Any, weight: Any, bias: Any, out_size: Shape, stride: Shape, pa
     weight = np.ascontiguousarray(weight).reshape(channels, math.prod(weight.shape[1:]))
     if (math.prod(kernel) == 1 and out_size == x.shape[2:] and math.prod(out_size) >= IMAGE and x.flags.c_contiguous
             and not any(map(any, pads))):
-        images = x.reshape(len(x), groups, -1, math.prod(out_size))
+        images = x.reshape(len(x), groups, x.shape[1] // groups, math.prod(out_size))
         out = np.matmul(weight.reshape(groups, -1, weight.shape[1]), images).reshape(shape)
         if bias is not None:
             out += bias.reshape(-1, *(1,) * len(out_size))

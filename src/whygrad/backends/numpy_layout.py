@@ -311,7 +311,7 @@ def triu(x: Any, *, diagonal: int) -> Any:
 
 def constant_pad(x: Any, *, pads: tuple[tuple[int, int], ...], value: Any) -> Any:
     shape = tuple([n + before + after for n, (before, after) in zip(x.shape, pads, strict=True)])
-    result = np.zeros(shape, x.dtype) if value == 0 else np.full(shape, value, x.dtype)
+    result = np.zeros(shape, x.dtype) if str(value) == "0" else np.full(shape, value, x.dtype)  # 0.0 may be negative
     inside = tuple([span(max(before, 0), n - max(after, 0)) for n, (before, after) in zip(shape, pads, strict=True)])
     kept = tuple([span(max(-before, 0), n - max(-after, 0)) for n, (before, after) in zip(x.shape, pads, strict=True)])
     result[inside] = x[kept]

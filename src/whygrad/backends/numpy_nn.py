@@ -289,7 +289,7 @@ def _summed_product(a: Any, b: Any, axis: Any) -> Any:
         shape = a.shape[:kept]
         total = np.einsum("ij,ij->i", a.reshape(math.prod(shape), -1), b.reshape(math.prod(shape), -1))
         return total.reshape(shape + (1,) * len(axis))
-    if kept == 1 and 1 not in axis and a.size and a.flags.c_contiguous and b.flags.c_contiguous:
+    if kept == 1 and axis and 1 not in axis and a.size and a.flags.c_contiguous and b.flags.c_contiguous:
         shape = (*a.shape[:2], -1)
         total = np.add.reduce(np.einsum("nci,nci->nc", a.reshape(shape), b.reshape(shape)), axis=0)
         return total.reshape((1, -1) + (1,) * (a.ndim - 2))

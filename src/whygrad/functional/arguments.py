@@ -277,7 +277,7 @@ def check_range(value: Any, dtype: dtypes.dtype) -> None:
     """A number must fit into the dtype it is stored in; an unsigned one also takes negative numbers, modulo 2**bits."""
     check_int(value)
     if not fits(value, dtype):
-        name = f"{dtype.name}_t" if dtype.category == 1 else C_NAMES[dtype.name].replace("c10", "at")
+        name = f"{dtype.name}_t" if dtype.category == 1 and dtype.name != "int32" else C_NAMES[dtype.name]
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 

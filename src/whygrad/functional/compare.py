@@ -117,6 +117,9 @@ def _bounds(caller: str, input: Any, low: Any, high: Any) -> tuple[Any, Any]:
     a = None if low is None else as_operand(low)
     b = None if high is None else as_operand(high)
     mixed = a is not None and b is not None and isinstance(a, Tensor) != isinstance(b, Tensor)
+    if mixed:  # a tensor of no dims may be the other number
+        a, b = (x._array.item() if isinstance(x, Tensor) and not x._array.ndim and not x.requires_grad else x for x in (a, b))
+        mixed = isinstance(a, Tensor) or isinstance(b, Tensor)
     if a is NotImplemented or b is NotImplemented or mixed or not isinstance(input, Tensor):
         raise invalid_combination(caller, input, *(x for x in (low, high) if x is not None))
     if a is None and b is None:
@@ -128,6 +131,10 @@ def _bounds(caller: str, input: Any, low: Any, high: Any) -> tuple[Any, Any]:
     dtype = result_dtype(input, *(x for x in (a, b) if x is not None))
     if dtype.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
+    one_side = "_min" if b is None else "_max" if a is None else ""
+    if dtype is dtypes.bool_ and not (one_side and isinstance(b if a is None else a, Tensor)):
+        kind = "" if isinstance(a, Tensor) else "_scalar"
+        raise NotImplementedError(f"\"clamp{one_side}{kind}_cpu\" not implemented for 'Bool'")
     for x in (a, b):
         if x is not None and not isinstance(x, Tensor):
             check_range(x, dtype)

@@ -358,7 +358,7 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
         check_inplace(self, (self, *args, *kwargs.values()))
         inputs, statics = arguments(self, *args, **kwargs)
         if masked:
-            shape = broadcast_shapes(inputs[0]._array.shape, self._array.shape)
+            shape = broadcast_shapes(self._array.shape, inputs[0]._array.shape)
             if shape != self._array.shape:
                 raise RuntimeError(f"output with shape {list(self._array.shape)} doesn't match the broadcast shape "
                                    f"{list(shape)}")

@@ -8,9 +8,11 @@ import numpy as np
 
 from whygrad._tensor import Tensor, wrap
 from whygrad.functional.arguments import (
+    check_range,
     invalid_combination,
     is_integer,
     read_dims,
+    read_float,
     read_int,
     read_sizes,
     read_tensor,
@@ -228,7 +230,8 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tens
     padded = len(amounts) // 2
     pairs = tuple([(amounts[2 * i], amounts[2 * i + 1]) for i in reversed(range(padded))])
     if mode == "constant":
-        return constant_pad(input, ((0, 0),) * (len(shape) - padded) + pairs, 0 if value is None else value)
+        number = 0 if value is None else read_float("pad", "value", 4, value)
+        return constant_pad(input, ((0, 0),) * (len(shape) - padded) + pairs, number)
     if mode not in PAD_MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
@@ -238,6 +241,9 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tens
             f"Padding size {len(amounts)} is not supported for {len(shape)}D input tensor.\nSupported combinations for "
             "non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: "
             "padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)")
+    if mode != "circular" and 0 in shape[len(shape) - padded - 1:]:
+        raise RuntimeError(f"Expected {padded + 1}D or {padded + 2}D (batch mode) tensor with possibly 0 batch size and other "
+                           f"non-zero dimensions for input, but got: {list(shape)}")
     sources = tuple([(axis, _padding_source(mode, axis, before, after, shape))
                      for axis, (before, after) in reversed(list(enumerate(pairs, len(shape) - padded)))])
     if mode != "circular" and input._array.dtype.kind == "b":
@@ -251,6 +257,8 @@ def constant_pad(input: Tensor, pads: tuple[tuple[int, int], ...], value: Any) -
     for n, (before, after) in zip(input._array.shape, pads, strict=True):
         if n + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
+    if value:
+        check_range(value, input.dtype)
     kind = input._array.dtype.kind
     number = value if kind in "fcV" else bool(value) if kind == "b" else int(value)
     return rows.constant_pad(input, pads=pads, value=number)

@@ -23,6 +23,8 @@ from whygrad.kernels.values import F32, I64, Value
 _whygrad_internal_ = True
 
 ALONE_BELOW = 32768
+# Of longer axes, such as sounds have, the tables would cost more than the work.
+LONGEST = 2048
 
 
 @dataclass(kw_only=True)
@@ -109,6 +111,8 @@ def _padded(x: Any, sources: dict[int, tuple[int, ...]], value: float) -> Any:
     if x.dtype is not FLOAT32 or not x.size or not sources or min(sources) < ndim - 2 or not all(sources.values()):
         return None
     own = (x.shape[-2] if ndim > 1 else 1, x.shape[-1])
+    if max(*own, *map(len, sources.values())) > LONGEST:
+        return None
     rows, columns = (sources.get(ndim - 2 + i) or tuple(range(n)) for i, n in enumerate(own))
     shape = (*x.shape[:-2], len(rows), len(columns)) if ndim > 1 else (len(columns),)
     plan = _plan(math.prod(x.shape[:-2]), own, rows, columns)
@@ -117,6 +121,8 @@ def _padded(x: Any, sources: dict[int, tuple[int, ...]], value: float) -> Any:
 
 def constant_pad(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def run(x: Any, *, pads: tuple[tuple[int, int], ...], value: Any) -> Any:
+        if max(x.shape[-2:], default=0) > LONGEST:
+            return declined(numpy, x, pads=pads, value=value)
         sources = {axis: tuple([i if 0 <= i < n else -1 for i in range(-before, n + after)])
                    for axis, (n, (before, after)) in enumerate(zip(x.shape, pads, strict=True)) if before or after}
         found = _padded(x, sources, value)
@@ -127,7 +133,8 @@ def constant_pad(numpy: Callable[..., Any]) -> Callable[..., Any]:
 
 def mirror_pad(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def run(x: Any, *, sources: tuple[tuple[int, Any], ...], mode: str) -> Any:
-        found = _padded(x, {axis: tuple(source.tolist()) for axis, source in sources}, 0.0)
+        short = max([len(source) for _, source in sources], default=0) <= LONGEST
+        found = _padded(x, {axis: tuple(source.tolist()) for axis, source in sources}, 0.0) if short else None
         return declined(numpy, x, sources=sources, mode=mode) if found is None else found
 
     return run

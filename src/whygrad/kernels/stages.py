@@ -19,7 +19,7 @@ from llvmlite import ir
 
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
-from whygrad.kernels.pool import THREADS, pool
+from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I1, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
@@ -95,7 +95,7 @@ class Task(OfPlan):
         """A part of the workspace (array `number`) for this call alone: the first that is not in use.
 
         A thread may be given several pieces of a stage one after the other, but no more calls run at a time than there are
-        threads, so there are enough parts.
+        threads, so there are enough parts; unless threads were added since the workspace was made, which wait then.
         """
         claim, claimed = self.function.append_basic_block("claim"), self.function.append_basic_block("claimed")
         place = self._in_use()
@@ -104,7 +104,7 @@ class Task(OfPlan):
         old = Value(self, self.b.load_atomic(place, "monotonic", 8))
         self._part = (old ^ -1) & (old + 1)  # the lowest bit that is not set
         taken = self.b.extract_value(self.b.cmpxchg(place, old.v, (old | self._part).v, "acquire"), 1)
-        self.b.cbranch(taken, claimed, claim)
+        self.b.cbranch(self.b.and_(taken, self._part.differs(0).v), claimed, claim)
         self.b.position_at_end(claimed)
         mine = self.call("llvm.cttz.i64", I64, self._part, ir.Constant(I1, 1))
         return self.pointer(F32, self.array(number), self.field("shared") + mine * self.field("each"))
@@ -212,7 +212,7 @@ def _write_entry(module: Any, name: str) -> None:
     slots = local(f, ARRAYS + MOST)
     plan = entry.array(entry.argument(0), "i8").data
     f.store(plan, slots, PLAN)
-    enough = f.variable(f.constant(1, I1))
+    in_use = f.variable(f.integer(0))
     with f.loop(0, count) as i:
         argument, letter = entry.argument(i + 1), entry.word(i + LETTERS)
         with f.b.if_else((letter.equals(ord("o")) & entry.same(argument, "_Py_NoneStruct")).v) as (nothing, array):
@@ -229,15 +229,16 @@ def _write_entry(module: Any, name: str) -> None:
                             entry.array(argument, "f4")
                 f.store(data_of(f, argument), slots, i + ARRAYS)
                 with f.when(letter.equals(ord("w"))):
-                    # Another thread may have changed the number of threads since the workspace was made.
-                    threads = f.load(I64, entry.object("whygrad_pool"), THREADS // 8)
-                    enough.set(threads * f.load(I64, plan, 0) + f.load(I64, plan, 1) <= Array(f, argument).size())
+                    # What does not exist is in use. There may be more parts than bits.
+                    each = f.larger(f.load(I64, plan, 0), 1)
+                    parts = f.smaller((Array(f, argument).size() - f.load(I64, plan, 1)) // each, 63)
+                    in_use.set(f.integer(-1) << parts)
     table = entry.word(TABLE, POINTER)
     with f.loop(0, f.load(I64, table)) as number:
-        f.store(f.integer(0), slots, IN_USE)
+        f.store(in_use.get(), slots, IN_USE)
         task = f.load(POINTER, table, number * 3 + 1)
         units, alone_below = (f.load(I64, plan, f.load(I64, table, number * 3 + place)) for place in (2, 3))
-        entry.run(task, slots, units, f.choose(enough.get(), alone_below, ALONE), 1)
+        entry.run(task, slots, units, alone_below, 1)
     result = entry.argument(count)
     f.call("Py_IncRef", VOID, result)
     entry.give(result)

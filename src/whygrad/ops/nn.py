@@ -128,7 +128,8 @@ def smooth_l1(xp, a, b, beta):
 
 def smooth_l1_back(xp, a, b, g, share, beta):
     difference = a - b
-    return xp.where(xp.abs(difference) < beta, difference / beta, xp.sign(difference)) * weighted(g, share)
+    # A NaN is not large, so that it stays one.
+    return xp.where(xp.abs(difference) >= beta, xp.sign(difference), difference / beta) * weighted(g, share)
 
 
 @op(node="SmoothL1LossBackward0",
@@ -145,7 +146,7 @@ def huber(xp, a, b, delta):
 
 def huber_back(xp, a, b, g, share, delta):
     difference = a - b
-    return xp.where(xp.abs(difference) <= delta, difference, xp.sign(difference) * delta) * weighted(g, share)
+    return xp.where(xp.abs(difference) > delta, xp.sign(difference) * delta, difference) * weighted(g, share)
 
 
 @op(a=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, a, b, g, share(a.shape, reduction), delta),

@@ -73,9 +73,6 @@ def _check_attention(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
         raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got "
                            f"attn_mask.dtype: {C_NAMES[attn_mask.dtype.name]} and  query.dtype: "
                            f"{C_NAMES[query.dtype.name]} instead.")
-    if attn_mask.ndim < 2:
-        raise IndexError(f"Dimension out of range (expected to be in range of [-{max(attn_mask.ndim, 1)}, "
-                         f"{max(attn_mask.ndim, 1) - 1}], but got -2)")
 
 
 def _shared_heads(query: Any, x: Any) -> Any:
@@ -100,6 +97,9 @@ def _fits_one_kernel(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p
         return True
     scores = (*q.shape[:3], k.shape[2])
     given = attn_mask._array.shape
+    if len(given) < 2 and not attn_mask.requires_grad:  # only the kernels do not broadcast it
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)" if given else
+                         "Dimension specified as -2 but tensor has no dimensions")
     return (not attn_mask.requires_grad and len(given) in (2, 4)
             and all(n in (1, m) for n, m in zip(given[::-1], scores[::-1], strict=False)))
 

@@ -12,6 +12,7 @@ from whygrad import dtypes
 from whygrad._apply import apply
 from whygrad._tensor import Size
 from whygrad.backends import raw
+from whygrad.functional.dims import normalize_dim
 from whygrad.functional.rearrange import pad
 from whygrad.functional.run import with_out
 from whygrad.ops.table import TABLE
@@ -104,11 +105,12 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
     if eps < 0.0 or (training and eps == 0.0):
         kind = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {kind}, but got {eps}")
-    channels = input._array.shape[1] if input._array.ndim > 1 else input._array.size
+    channels = input._array.shape[1] if input._array.ndim > 1 else 0
     per_channel = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     for name, given in per_channel.items():
         if given is not None and given._array.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
+    normalize_dim(1, input._array.ndim)
     _is_mixed(input, weight, bias, running_mean, running_var)
     if not input._array.size:  # as torch does it: nothing is tracked, but there is a graph
         scaled = input.clone() if weight is None else input.clone() * weight[0]
