@@ -20,7 +20,7 @@ from llvmlite import binding, ir
 
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
-from whygrad.kernels.tiles import lanes_within, load_some, smaller, store_some, transposed
+from whygrad.kernels.tiles import buffer, half_turned, lanes_within, load_some, smaller, store_some
 from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
@@ -141,8 +141,8 @@ class _Product:
         self.field = field
         self.pack = pack
         self.turn = turn
-        self.packed = _buffer(f, F32, DEPTH * CHUNK * host().lanes)
-        self.table = _buffer(f, I64, 2 * CHUNK)
+        self.packed = buffer(f, F32, DEPTH * CHUNK * host().lanes)
+        self.table = buffer(f, I64, 2 * CHUNK)
 
     def write_chunk(self, a: Value, b: Value, c: Value, rows: tuple[Value, Value], left: Value, count: Value) -> None:
         """Some rows of C, and `count` vectors of its columns from `left` on."""
@@ -205,13 +205,6 @@ def _prefetch(f: Function, base: Value, index: Value, to_write: bool = False) ->
     """What is read comes into the second level of the cache: columns far apart would push each other out of the first."""
     how = (1, 3, 1) if to_write else (0, 2, 1)
     f.call("llvm.prefetch.p0", VOID, f.pointer(F32, base, index), *[ir.Constant(I32, n) for n in how])
-
-
-def _buffer(f: Function, element: Any, count: int) -> Value:
-    with f.b.goto_entry_block():
-        place = f.b.alloca(ir.ArrayType(element, count))
-        place.align = 64
-        return Value(f, f.b.bitcast(place, POINTER))
 
 
 _TILE_ARGUMENTS = [POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, I64, I64]
@@ -311,11 +304,13 @@ def _write_turn(module: Any, name: str) -> None:
         place, width = _target(f, table, packed, v)
         columns = [f.pointer(F32, b, smaller(f, v * lanes + i, valid - 1) * b_column) for i in range(lanes)]
         with f.loop(0, steps, lanes) as first:
-            k = smaller(f, first, steps - lanes)
+            square = smaller(f, first, steps - lanes)
             for column in columns:
-                _prefetch(f, column, k + 2 * lanes)
-            for i, row in enumerate(transposed(f, [f.load(F32, column, k, lanes) for column in columns])):
-                f.store(row, place, (k + i) * width)
+                _prefetch(f, column, square + 2 * lanes)
+            with f.loop(0, lanes, lanes // 2) as skip:
+                k = square + skip
+                for i, row in enumerate(half_turned(f, [f.load(F32, column, k, lanes // 2) for column in columns])):
+                    f.store(row, place, (k + i) * width)
     f.b.ret_void()
 
 
