@@ -209,9 +209,9 @@ def _write_backward(f: Attention, product: str, product_into: str, turn: str, do
             (g_k, g_k_row), (g_v, g_v_row) = ((f.pointer(F32, start, key * row), row)
                                               for start, row in (f.place(number, sample, shared) for number in (6, 7)))
             first_query = f.choose(_causal(f), key, 0)
-            with f.when(first_query >= queries), f.loop(0, count) as row, f.loop(0, depth) as i:  # nobody sees these keys
-                f.store(f.constant(0.0, F32), g_k, row * g_k_row + i)
-                f.store(f.constant(0.0, F32), g_v, row * g_v_row + i)
+            with f.when(first_query >= queries):  # nobody sees these keys: sums of no products are zeros
+                f.do(product_into, count, 0, weights, 1, width, here, k_row, g_k, g_k_row, 0, depth)
+                f.do(product_into, count, 0, weights, 1, width, there, v_row, g_v, g_v_row, 0, depth)
             with f.loop(0, group) as member:
                 head = shared * group + member
                 q_start, q_row = f.place(0, sample, head)
