@@ -8,7 +8,8 @@ same order whoever its neighbours are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -69,51 +70,59 @@ class Vectors:
             self.f.store(value, base, place + j)
 
 
-@dataclass
 class Tiles:
-    """Sequences, as many at a time as there are sums for, times panels `width` vectors wide: a function for each height."""
+    """Products of sequences with panels `width` vectors wide: as many sequences at a time as there are registers for sums."""
 
-    width: int
-
-    def __post_init__(self) -> None:
+    def __init__(self, width: int) -> None:
+        self.width = width
         self.functions = {rows: self._multiplying(rows) for rows in heights()}
 
+    def room(self, f: Task) -> Value:
+        """Memory for the products of a tile."""
+        return buffer(f, F32, heights()[0] * self.width * host().lanes)
+
+    @contextmanager
+    def each(self, f: Task, sequences: Value) -> Iterator[tuple[Value, Value]]:
+        """(first sequence, how many) of each tile."""
+        done = f.variable(f.integer(0))
+        with f.repeat_while(lambda: done.get() < sequences):
+            first, rows = done.get(), f.integer(1)
+            for height in reversed(heights()):
+                rows = f.choose(sequences - first >= height, height, rows)
+            yield first, rows
+            done.add(rows)
+
+    def multiply(self, f: Task, rows: Value, *arguments: Value) -> None:
+        """Of a tile of so many sequences. The other arguments are those of the functions."""
+        for height, function in self.functions.items():
+            with f.when(rows.equals(height)):
+                f.call(function, VOID, f.plan, *arguments)
+
     def _multiplying(self, rows: int) -> str:
-        """The name of multiply(plan, factors, row_step, panel, count, sums): of so many sequences, whose numbers begin `row_step`
-        apart, sums[r][v] = the sum over k of factors[r][k] * (vector v of the panel for k)."""
+        """The name of multiply(plan, factors, row_step, panel, count, target, target_step, add): for each sequence r, vector v,
+        target[r][v] = the sum over k of factors[r][k] * (vector v of the panel for k), or `add` that. Steps are between rows."""
         lanes, width = host().lanes, self.width
 
         def write(f: Part) -> None:
-            factors, row_step, panel, count, sums = f.given
+            factors, row_step, panel, count, target, target_step, add = f.given
             lines = [f.pointer(F32, factors, row_step * r) for r in range(rows)]
             totals = [[f.variable(f.zeros(F32, lanes)) for _ in range(width)] for _ in range(rows)]
-            with f.loop(0, count) as k:
+            with f.loop(0, count, running=True) as k:
                 here = f.pointer(F32, panel, k * (width * lanes))
                 vectors = [f.load(F32, here, v * lanes, lanes) for v in range(width)]
                 for line, row in zip(lines, totals, strict=True):
                     factor = f.load(F32, line, k).spread(lanes)
                     for vector, total in zip(vectors, row, strict=True):
                         total.set(f.fma(factor, vector, total.get()))
-            for r, row in enumerate(totals):
-                for v, total in enumerate(row):
-                    f.store(total.get(), sums, (r * width + v) * lanes)
+            places = [(total, target_step * r + v * lanes) for r, row in enumerate(totals) for v, total in enumerate(row)]
+            with f.when(add.differs(0)):
+                for total, place in places:
+                    total.add(f.load(F32, target, place, lanes))
+            for total, place in places:
+                f.store(total.get(), target, place)
 
-        return part_for_all(f"recurrent products {rows} {width}", [POINTER, I64, POINTER, I64, POINTER], StepsPlan, write)
-
-    def write(self, f: Task, sequences: Value, factors: Value, row_step: Value, panel: Value, count: Value,
-              finish: Callable[[Value, Value, Value], object]) -> None:
-        """`finish(first, rows, sums)` for all tiles of so many sequences."""
-        sums = buffer(f, F32, heights()[0] * self.width * host().lanes)
-        done = f.variable(f.integer(0))
-        with f.repeat_while(lambda: done.get() < sequences):
-            first, rows = done.get(), f.integer(1)
-            for height in reversed(heights()):
-                rows = f.choose(sequences - first >= height, height, rows)
-            for height, function in self.functions.items():
-                with f.when(rows.equals(height)):
-                    f.call(function, VOID, f.plan, f.pointer(F32, factors, first * row_step), row_step, panel, count, sums)
-            finish(first, rows, sums)
-            done.add(rows)
+        kinds = [POINTER, I64, POINTER, I64, POINTER, I64, I64]
+        return part_for_all(f"recurrent products {rows} {width}", kinds, StepsPlan, write)
 
 
 def _each_step(f: Task, visit: Callable[[Value, Value, Value, Value], None]) -> None:
@@ -201,6 +210,7 @@ def _write_forward(f: Task, name: str, tiles: Tiles, finish: str) -> None:
     cell, lanes = CELLS[name], host().lanes
     size, batch, panels = f.fields("size batch panels")
     height = _rounded(f, size)
+    sums = tiles.room(f)
 
     def visit(first: Value, count: Value, step: Value, walked: Value) -> None:
         before = f.pointer(F32, f.array(BEFORES), (step * batch + first) * (cell.states * size))
@@ -212,8 +222,10 @@ def _write_forward(f: Task, name: str, tiles: Tiles, finish: str) -> None:
         outputs = f.pointer(F32, f.array(OUTPUTS), (step * batch + first) * size)
         with f.loop(0, panels) as number:
             panel = f.pointer(F32, f.array(WORKSPACE), number * height * (tiles.width * lanes))
-            tiles.write(f, count, before, size * cell.states, panel, size, lambda row, rows, sums: f.call(
-                finish, VOID, f.plan, row, rows, number, sums, f.array(BIAS), pre, before, after, activations, outputs))
+            with tiles.each(f, count) as (row, rows):
+                tiles.multiply(f, rows, f.pointer(F32, before, row * (cell.states * size)), size * cell.states, panel, size, sums,
+                               f.integer(tiles.width * lanes), f.integer(0))
+                f.call(finish, VOID, f.plan, row, rows, number, sums, f.array(BIAS), pre, before, after, activations, outputs)
 
     _each_step(f, visit)
 
@@ -297,15 +309,19 @@ def _write_backward(f: Task, name: str, blocks: int, ragged: bool, tiles: Tiles,
 
         f.call(cells, VOID, f.plan, count, g_outputs, g_state, activations, before, g_linear, of_step(G_PRE, gates))
         with f.loop(0, panels) as number:
-            def finish(row: Value, rows: Value, sums: Value) -> None:
-                with f.loop(0, rows) as r:
-                    carried = (row + r) * cell.states * size
-                    for block in range(blocks):
-                        j = (number * blocks + block) * lanes
-                        total = f.load(F32, sums, (r * blocks + block) * lanes, lanes)
-                        vectors.store(vectors.load(g_state, carried, j) + total, g_state, carried, j)
-
             panel = f.pointer(F32, f.array(B_WORKSPACE), number * size * (gates * blocks * lanes))
-            tiles.write(f, count, g_linear, size * gates, panel, size * gates, finish)
+            j = number * (blocks * lanes)
+            with tiles.each(f, count) as (row, rows):
+                factors = f.pointer(F32, g_linear, row * (gates * size)), size * gates, panel, size * gates
+                if ragged:
+                    sums = tiles.room(f)
+                    tiles.multiply(f, rows, *factors, sums, f.integer(blocks * lanes), f.integer(0))
+                    with f.loop(0, rows) as r, f.loop(0, blocks) as block:
+                        total = f.load(F32, sums, (r * blocks + block) * lanes, lanes)
+                        place = (row + r) * cell.states * size, j + block * lanes
+                        vectors.store(vectors.load(g_state, *place) + total, g_state, *place)
+                else:
+                    carried = f.pointer(F32, g_state, row * cell.states * size + j)
+                    tiles.multiply(f, rows, *factors, carried, size * cell.states, f.integer(1))
 
     _each_step(f, visit)
