@@ -71,15 +71,14 @@ class Vectors:
 
 
 class Tiles:
-    """Products of sequences with panels `width` vectors wide: as many sequences at a time as there are registers for sums."""
+    """Products of sequences with panels `width` vectors wide: as many sequences at a time as there are registers for sums.
 
-    def __init__(self, width: int) -> None:
-        self.width = width
+    The sums of the first `added` vectors begin with something.
+    """
+
+    def __init__(self, width: int, added: int, ragged: bool) -> None:
+        self.width, self.added, self.ragged = width, added, ragged
         self.functions = {rows: self._multiplying(rows) for rows in heights()}
-
-    def room(self, f: Task) -> Value:
-        """Memory for the products of a tile."""
-        return buffer(f, F32, heights()[0] * self.width * host().lanes)
 
     @contextmanager
     def each(self, f: Task, sequences: Value) -> Iterator[tuple[Value, Value]]:
@@ -92,37 +91,51 @@ class Tiles:
             yield first, rows
             done.add(rows)
 
-    def multiply(self, f: Task, rows: Value, *arguments: Value) -> None:
+    def multiply(self, f: Task, rows: Value, *arguments: Any) -> None:
         """Of a tile of so many sequences. The other arguments are those of the functions."""
+        values = [x if isinstance(x, Value) else f.integer(x) for x in arguments]
         for height, function in self.functions.items():
             with f.when(rows.equals(height)):
-                f.call(function, VOID, f.plan, *arguments)
+                f.call(function, VOID, f.plan, *values)
 
     def _multiplying(self, rows: int) -> str:
-        """The name of multiply(plan, factors, row_step, panel, count, target, target_step, add): for each sequence r, vector v,
-        target[r][v] = the sum over k of factors[r][k] * (vector v of the panel for k), or `add` that. Steps are between rows."""
+        """The name of multiply(plan, factors, row_step, panel, count, start, start_row, start_vector, target, target_row, j,
+        j_step).
+
+        For sequence r and vector v: target[r][v] = start[r][v] + the sum over k of factors[r][k] * (vector v of the panel for k).
+        What is called row or vector says how far apart they are. Vector v has the hidden numbers from j + v * j_step on.
+        """
         lanes, width = host().lanes, self.width
 
         def write(f: Part) -> None:
-            factors, row_step, panel, count, target, target_step, add = f.given
+            factors, row_step, panel, count, start, start_row, start_vector, target, target_row, j, j_step = f.given
             lines = [f.pointer(F32, factors, row_step * r) for r in range(rows)]
-            totals = [[f.variable(f.zeros(F32, lanes)) for _ in range(width)] for _ in range(rows)]
-            with f.loop(0, count, running=True) as k:
+            there = [lanes_within(f, j + j_step * v, f.field("size"), lanes) if self.ragged else None for v in range(width)]
+
+            def begin(r: int, v: int) -> Value:
+                place, mask = start_row * r + start_vector * v, there[v]
+                if v >= self.added:
+                    return f.zeros(F32, lanes)
+                return f.load(F32, start, place, lanes) if mask is None else load_some(f, start, place, mask)
+
+            totals = [[f.variable(begin(r, v)) for v in range(width)] for r in range(rows)]
+            with f.loop(0, count) as k:
                 here = f.pointer(F32, panel, k * (width * lanes))
                 vectors = [f.load(F32, here, v * lanes, lanes) for v in range(width)]
                 for line, row in zip(lines, totals, strict=True):
                     factor = f.load(F32, line, k).spread(lanes)
                     for vector, total in zip(vectors, row, strict=True):
                         total.set(f.fma(factor, vector, total.get()))
-            places = [(total, target_step * r + v * lanes) for r, row in enumerate(totals) for v, total in enumerate(row)]
-            with f.when(add.differs(0)):
-                for total, place in places:
-                    total.add(f.load(F32, target, place, lanes))
-            for total, place in places:
-                f.store(total.get(), target, place)
+            for r, row in enumerate(totals):
+                for v, (total, mask) in enumerate(zip(row, there, strict=True)):
+                    place = target_row * r + v * lanes
+                    if mask is None:
+                        f.store(total.get(), target, place)
+                    else:
+                        store_some(f, total.get(), target, place, mask)
 
-        kinds = [POINTER, I64, POINTER, I64, POINTER, I64, I64]
-        return part_for_all(f"recurrent products {rows} {width}", kinds, StepsPlan, write)
+        kinds = [POINTER, I64, POINTER, I64, POINTER, I64, I64, POINTER, I64, I64, I64]
+        return part_for_all(f"recurrent products {rows} {width} {self.added} {self.ragged}", kinds, StepsPlan, write)
 
 
 def _each_step(f: Task, visit: Callable[[Value, Value, Value, Value], None]) -> None:
@@ -149,11 +162,11 @@ def forward(cell: str, blocks: int, ragged: bool, biased: bool) -> Callable[...,
     gates = CELLS[cell].gates
     turn = turning()
     pack = Elsewhere(f"recurrent panels {gates} {blocks}", StepsPlan, lambda f: _write_panels(f, gates, blocks, turn))
-    functions = Tiles(gates * blocks), _finishing(cell, blocks, ragged, biased)
+    functions = Tiles(gates * blocks, CELLS[cell].added * blocks, ragged), _finishing(cell, blocks, ragged, biased)
 
     def write(module: Any, name: str) -> list[Stage]:
         steps = Task(module, f"{name}_steps", StepsPlan)
-        _write_forward(steps, cell, *functions)
+        _write_forward(steps, cell, blocks, *functions)
         return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
 
     return staged("recurrent_layer", f"recurrent {cell} {blocks} {ragged} {biased}", "ffowffff", write)
@@ -189,14 +202,11 @@ def _finishing(name: str, blocks: int, ragged: bool, biased: bool) -> str:
             row, j = first + r, (number * blocks + block) * lanes
             place = (r * blocks + block) * (cell.gates * lanes)
             totals = [f.load(F32, sums, place + gate * lanes, lanes) for gate in range(cell.gates)]
-            of_input = [vectors.load(pre, (row * cell.gates + gate) * size, j) for gate in range(cell.gates)]
-            for gate in range(cell.gates):
-                if biased:
-                    totals[gate] += vectors.load(bias, size * gate, j)
-                if gate < cell.added:
-                    totals[gate] += of_input[gate]
+            if biased:
+                totals = [total + vectors.load(bias, size * gate, j) for gate, total in enumerate(totals)]
+            of_input = vectors.load(pre, (row * cell.gates + cell.gates - 1) * size, j)
             states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
-            made = cell.forward(f, totals, of_input[-1], states)
+            made = cell.forward(f, totals, of_input, states)
             for i, value in enumerate(made.activations):
                 vectors.store(value, activations, (row * cell.activations + i) * size, j)
             for i, value in enumerate(made.state):
@@ -206,25 +216,28 @@ def _finishing(name: str, blocks: int, ragged: bool, biased: bool) -> str:
     return part_for_all(f"recurrent finish {name} {blocks} {ragged} {biased}", [I64, I64, I64, *[POINTER] * 7], StepsPlan, write)
 
 
-def _write_forward(f: Task, name: str, tiles: Tiles, finish: str) -> None:
+def _write_forward(f: Task, name: str, blocks: int, tiles: Tiles, finish: str) -> None:
     cell, lanes = CELLS[name], host().lanes
+    gates = cell.gates
     size, batch, panels = f.fields("size batch panels")
     height = _rounded(f, size)
-    sums = tiles.room(f)
+    sums = buffer(f, F32, heights()[0] * tiles.width * lanes)
 
     def visit(first: Value, count: Value, step: Value, walked: Value) -> None:
         before = f.pointer(F32, f.array(BEFORES), (step * batch + first) * (cell.states * size))
         following = f.pointer(F32, f.array(BEFORES), ((step + f.field("onward")) * batch + first) * (cell.states * size))
         is_last = walked.equals(f.field("steps") - 1)
         after = Value(f, f.b.select(is_last.v, f.pointer(F32, f.array(LAST), first * (cell.states * size)).v, following.v))
-        pre = f.pointer(F32, f.array(PRE), (step * batch + first) * (cell.gates * size))
+        pre = f.pointer(F32, f.array(PRE), (step * batch + first) * (gates * size))
         activations = f.pointer(F32, f.array(ACTIVATIONS), (step * batch + first) * (cell.activations * size))
         outputs = f.pointer(F32, f.array(OUTPUTS), (step * batch + first) * size)
         with f.loop(0, panels) as number:
             panel = f.pointer(F32, f.array(WORKSPACE), number * height * (tiles.width * lanes))
+            j = number * (blocks * lanes)
             with tiles.each(f, count) as (row, rows):
-                tiles.multiply(f, rows, f.pointer(F32, before, row * (cell.states * size)), size * cell.states, panel, size, sums,
-                               f.integer(tiles.width * lanes), f.integer(0))
+                tiles.multiply(f, rows, f.pointer(F32, before, row * (cell.states * size)), size * cell.states, panel, size,
+                               f.pointer(F32, pre, row * (gates * size) + j), size * gates, size if gates > 1 else lanes,
+                               sums, tiles.width * lanes, j, 0 if gates > 1 else lanes)
                 f.call(finish, VOID, f.plan, row, rows, number, sums, f.array(BIAS), pre, before, after, activations, outputs)
 
     _each_step(f, visit)
@@ -244,11 +257,11 @@ def backward(cell: str, blocks: int, ragged: bool) -> Callable[..., Any]:
     gates = CELLS[cell].gates
     pack = Elsewhere(f"recurrent column panels {gates} {blocks} {ragged}", StepsPlan,
                      lambda f: _write_column_panels(f, gates, blocks, ragged))
-    functions = Tiles(blocks), _cells_back(cell, ragged)
+    functions = Tiles(blocks, blocks, ragged), _cells_back(cell, ragged)
 
     def write(module: Any, name: str) -> list[Stage]:
         steps = Task(module, f"{name}_steps", StepsPlan)
-        _write_backward(steps, cell, blocks, ragged, *functions)
+        _write_backward(steps, cell, blocks, *functions)
         return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
 
     return staged("recurrent_layer_backward", f"recurrent back {cell} {blocks} {ragged}", "ffffwoff", write)
@@ -293,11 +306,10 @@ def _cells_back(name: str, ragged: bool) -> str:
     return part_for_all(f"recurrent cells back {name} {ragged}", [I64, *[POINTER] * 6], StepsPlan, write)
 
 
-def _write_backward(f: Task, name: str, blocks: int, ragged: bool, tiles: Tiles, cells: str) -> None:
+def _write_backward(f: Task, name: str, blocks: int, tiles: Tiles, cells: str) -> None:
     cell, lanes = CELLS[name], host().lanes
     gates = cell.gates
     size, batch, panels = f.fields("size batch panels")
-    vectors = Vectors(f, ragged)
 
     def visit(first: Value, count: Value, step: Value, walked: Value) -> None:
         def of_step(array: int, width: int) -> Value:
@@ -312,16 +324,8 @@ def _write_backward(f: Task, name: str, blocks: int, ragged: bool, tiles: Tiles,
             panel = f.pointer(F32, f.array(B_WORKSPACE), number * size * (gates * blocks * lanes))
             j = number * (blocks * lanes)
             with tiles.each(f, count) as (row, rows):
-                factors = f.pointer(F32, g_linear, row * (gates * size)), size * gates, panel, size * gates
-                if ragged:
-                    sums = tiles.room(f)
-                    tiles.multiply(f, rows, *factors, sums, f.integer(blocks * lanes), f.integer(0))
-                    with f.loop(0, rows) as r, f.loop(0, blocks) as block:
-                        total = f.load(F32, sums, (r * blocks + block) * lanes, lanes)
-                        place = (row + r) * cell.states * size, j + block * lanes
-                        vectors.store(vectors.load(g_state, *place) + total, g_state, *place)
-                else:
-                    carried = f.pointer(F32, g_state, row * cell.states * size + j)
-                    tiles.multiply(f, rows, *factors, carried, size * cell.states, f.integer(1))
+                carried = f.pointer(F32, g_state, row * (cell.states * size) + j)
+                tiles.multiply(f, rows, f.pointer(F32, g_linear, row * (gates * size)), size * gates, panel, size * gates,
+                               carried, size * cell.states, lanes, carried, size * cell.states, j, lanes)
 
     _each_step(f, visit)
