@@ -91,7 +91,7 @@ def direct(count: int, groups: int, channels: int, filters: int, down: Axis, acr
 @lru_cache(maxsize=64)
 def compiled(together: int, vectors: int, step: int, dense: bool) -> Any:
     panels = Elsewhere(f"panels of weights {together}", Direct, lambda f: write_panels(f, together))
-    functions = packing(step), summing(together, vectors), summing(together, 1), _finishing(dense)
+    functions = packing(step), _summing(together, vectors), _summing(together, 1), _finishing(dense)
 
     def write(module: Any, name: str) -> list[Stage]:
         units = Task(module, f"{name}_units", Direct)
@@ -157,7 +157,7 @@ def packing(step: int) -> str:
     return part_for_all(f"pack images {step}", [I64, I64, POINTER, POINTER], OfImages, write)
 
 
-def summing(together: int, vectors: int) -> str:
+def _summing(together: int, vectors: int) -> str:
     """The name of sum(plan, from, until, panel, images, results): so many filters, for `vectors` vectors of pixels at a time."""
 
     def write(f: Part) -> None:

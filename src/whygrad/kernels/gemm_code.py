@@ -117,7 +117,7 @@ def _write_task(module: Any, name: str, lay_out: str) -> None:
 
 
 class _Parts:
-    """range(n) in so many parts that are about equal: the first ones may be longer by one."""
+    """range(n) in so many parts, at least one, that are about equal: the first ones may be longer by one."""
 
     def __init__(self, n: Value, count: Value) -> None:
         self.each, self.longer = n // count, n % count

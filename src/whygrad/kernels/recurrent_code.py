@@ -99,17 +99,18 @@ class Tiles:
                 f.call(function, VOID, f.plan, *values)
 
     def _multiplying(self, rows: int) -> str:
-        """The name of multiply(plan, factors, row_step, panel, count, start, start_row, start_vector, target, target_row, j,
-        j_step).
+        """The name of multiply(plan, factors, factor_row, panel, count, start, start_row, start_vector, target, target_row, j,
+        j_step): for each sequence r and vector v,
 
-        For sequence r and vector v: target[r][v] = start[r][v] + the sum over k of factors[r][k] * (vector v of the panel for k).
-        What is called row or vector says how far apart they are. Vector v has the hidden numbers from j + v * j_step on.
+            target[r][v] = start[r][v] + the sum over k < count of factors[r][k] * (vector v of the panel for k)
+
+        `..._row` and `..._vector` are how far apart rows and vectors are. Vector v is for hidden numbers from j + v * j_step on.
         """
         lanes, width = host().lanes, self.width
 
         def write(f: Part) -> None:
-            factors, row_step, panel, count, start, start_row, start_vector, target, target_row, j, j_step = f.given
-            lines = [f.pointer(F32, factors, row_step * r) for r in range(rows)]
+            factors, factor_row, panel, count, start, start_row, start_vector, target, target_row, j, j_step = f.given
+            lines = [f.pointer(F32, factors, factor_row * r) for r in range(rows)]
             there = [lanes_within(f, j + j_step * v, f.field("size"), lanes) if self.ragged else None for v in range(width)]
 
             def begin(r: int, v: int) -> Value:
@@ -234,10 +235,12 @@ def _write_forward(f: Task, name: str, blocks: int, tiles: Tiles, finish: str) -
         with f.loop(0, panels) as number:
             panel = f.pointer(F32, f.array(WORKSPACE), number * height * (tiles.width * lanes))
             j = number * (blocks * lanes)
+            # The vectors of a panel are gates of the same numbers, or neighbours of the only gate.
+            apart, j_step = (size, 0) if gates > 1 else (lanes, lanes)
             with tiles.each(f, count) as (row, rows):
                 tiles.multiply(f, rows, f.pointer(F32, before, row * (cell.states * size)), size * cell.states, panel, size,
-                               f.pointer(F32, pre, row * (gates * size) + j), size * gates, size if gates > 1 else lanes,
-                               sums, tiles.width * lanes, j, 0 if gates > 1 else lanes)
+                               f.pointer(F32, pre, row * (gates * size) + j), size * gates, apart, sums, tiles.width * lanes,
+                               j, j_step)
                 f.call(finish, VOID, f.plan, row, rows, number, sums, f.array(BIAS), pre, before, after, activations, outputs)
 
     _each_step(f, visit)
