@@ -91,11 +91,11 @@ def direct(count: int, groups: int, channels: int, filters: int, down: Axis, acr
 @lru_cache(maxsize=64)
 def compiled(together: int, vectors: int, step: int, dense: bool) -> Any:
     panels = Elsewhere(f"panels of weights {together}", Direct, lambda f: write_panels(f, together))
-    pack, finish = packing(step), _finishing(dense)
+    functions = packing(step), _summing(together, vectors), _summing(together, 1), _finishing(dense)
 
     def write(module: Any, name: str) -> list[Stage]:
         units = Task(module, f"{name}_units", Direct)
-        _write_units(units, together, vectors, pack, finish)
+        _write_units(units, together, vectors, *functions)
         return [Stage(panels, "panels", "panels_alone"), Stage(units, "units", "units_alone")]
 
     return staged("convolution", f"direct convolution {together} {vectors} {step} {dense}", "ffowf", write)
@@ -157,13 +157,31 @@ def packing(step: int) -> str:
     return part_for_all(f"pack images {step}", [I64, I64, POINTER, POINTER], OfImages, write)
 
 
-def _write_units(f: Task, together: int, vectors: int, pack: str, finish: str) -> None:
-    lanes = host().lanes
+def _summing(together: int, vectors: int) -> str:
+    """The name of sum(plan, from, until, panel, images, results): so many filters, for `vectors` vectors of pixels at a time."""
+
+    def write(f: Part) -> None:
+        lanes = host().lanes
+        first, last, panel, images, results = f.given
+        offset_table, positions = f.table("offset_table"), f.table("position_table")
+        length = f.field("block") * f.field("image_step")
+        weights = f.pointer(F32, panel, together)
+        with f.loop(first, last, vectors) as v:
+            bases = [f.pointer(F32, images, f.load(I64, positions, v + i)) for i in range(vectors)]
+            start = [f.load(F32, panel, p).spread(lanes) for p in range(together)]
+            sums = spread_products(f, weights, bases, f.field("products"), together, start,
+                                   lambda k: f.load(I64, offset_table, k))
+            for p, row in enumerate(sums):
+                for i, total in enumerate(row):
+                    f.store(total, results, length * p + (v + i) * lanes)
+
+    return part_for_all(f"convolution sums {together} {vectors}", [I64, I64, POINTER, POINTER, POINTER], Direct, write)
+
+
+def _write_units(f: Task, together: int, vectors: int, pack: str, several: str, one: str, finish: str) -> None:
     mine = f.workspace(WORKSPACE)
     results = f.pointer(F32, mine, f.field("results"))
     groups, blocks, products = f.fields("groups blocks products")
-    offset_table, positions = f.table("offset_table"), f.table("position_table")
-    length = f.field("block") * f.field("image_step")
     with f.loop(f.low, f.high) as number:
         unit = Unit(f, number)
         with f.loop(0, groups) as group:
@@ -171,21 +189,9 @@ def _write_units(f: Task, together: int, vectors: int, pack: str, finish: str) -
             covered = unit.images * f.field("vectors")
             with f.loop(0, blocks) as block:
                 panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (products + 1) * together)
-                weights = f.pointer(F32, panel, together)
-
-                def at(v: Value, count: int) -> None:
-                    bases = [f.pointer(F32, mine, f.load(I64, positions, v + i)) for i in range(count)]
-                    start = [f.load(F32, panel, p).spread(lanes) for p in range(together)]
-                    sums = spread_products(f, weights, bases, products, together, start, lambda k: f.load(I64, offset_table, k))
-                    for p, row in enumerate(sums):
-                        for i, total in enumerate(row):
-                            f.store(total, results, length * p + (v + i) * lanes)
-
                 whole = covered // vectors * vectors
-                with f.loop(0, whole, vectors) as v:
-                    at(v, vectors)
-                with f.loop(whole, covered) as v:
-                    at(v, 1)
+                f.call(several, VOID, f.plan, f.integer(0), whole, panel, mine, results)
+                f.call(one, VOID, f.plan, whole, covered, panel, mine, results)
                 f.call(finish, VOID, f.plan, number, group, block, f.integer(together), results, f.array(RESULT))
     f.end()
 

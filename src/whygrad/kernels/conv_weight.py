@@ -87,17 +87,17 @@ def weight_gradient(count: int, groups: int, channels: int, filters: int, down: 
 @lru_cache(maxsize=64)
 def compiled(a: int, b: int, step: int) -> Any:
     sums = Elsewhere("sums of chunks", WeightGradient, _write_sums)
-    functions = packing(step), _packing_gradients()
+    functions = packing(step), _packing_gradients(), _adding_products(a, b)
 
     def write(module: Any, name: str) -> list[Stage]:
         chunks = Task(module, f"{name}_chunks", WeightGradient)
-        _write_chunks(chunks, a, b, *functions)
+        _write_chunks(chunks, *functions)
         return [Stage(chunks, "chunks", "chunks_alone"), Stage(sums, "sums", "sums_alone")]
 
     return staged("convolution_weight", f"weight gradient {a} {b} {step}", "ffowf", write)
 
 
-def _write_chunks(f: Task, a: int, b: int, pack: str, pack_gradients: str) -> None:
+def _write_chunks(f: Task, pack: str, pack_gradients: str, add_products: str) -> None:
     mine = f.workspace(WORKSPACE)
     gradients = f.pointer(F32, mine, f.field("gradients"))
     groups, channels = f.fields("groups channels")
@@ -116,9 +116,8 @@ def _write_chunks(f: Task, a: int, b: int, pack: str, pack_gradients: str) -> No
                     _clear_slack(f, unit, f.pointer(F32, mine, channel * plane_step))
                 f.call(pack, VOID, f.plan, number, group, f.array(IMAGE), mine)
                 f.call(pack_gradients, VOID, f.plan, number, group, f.array(GRADIENT), gradients)
-                of_group = f.pointer(F32, sums, group * size)
-                with f.loop(0, padded_products, b) as k, f.loop(0, padded_filters, a) as p:
-                    _add_products(f, unit, mine, gradients, of_group, p, k, a, b)
+                f.call(add_products, VOID, f.plan, unit.images * f.field("vectors"), mine, gradients,
+                       f.pointer(F32, sums, group * size))
     f.end()
 
 
@@ -157,25 +156,31 @@ def _packing_gradients() -> str:
     return part_for_all("pack gradients", [I64, I64, POINTER, POINTER], OfImages, write)
 
 
-def _add_products(f: Task, unit: Unit, images: Value, gradients: Value, sums: Value, p: Value, k: Value, a: int, b: int) -> None:
-    lanes = host().lanes
-    length = f.field("block") * f.field("image_step")
-    width = f.field("padded_products")
-    positions, table = f.table("position_table"), f.table("offset_table")
-    left = [f.pointer(F32, gradients, (p + i) * length) for i in range(a)]
-    right = [f.pointer(F32, images, f.load(I64, table, k + i)) for i in range(b)]
-    found = dot_products(f, left, right, unit.images * f.field("vectors"),
-                         lambda step: (step * lanes, f.load(I64, positions, step)))
-    for i, row in enumerate(found):
-        for first in range(0, b, lanes):
-            part = row[first:first + lanes]
-            here = f.pointer(F32, sums, (p + i) * width + k + first)
-            totals = lane_sums(f, part)
-            if totals.lanes == 1:
-                f.store(f.load(F32, here) + totals, here)
-            else:
-                mask = lanes_within(f, f.integer(0), f.integer(len(part)), totals.lanes)
-                store_some(f, load_some(f, here, 0, mask) + totals, here, 0, mask)
+def _adding_products(a: int, b: int) -> str:
+    """The name of add(plan, count, images, gradients, sums): over so many vectors of pixels, for all filters and products."""
+
+    def write(f: Part) -> None:
+        lanes = host().lanes
+        count, images, gradients, sums = f.given
+        length = f.field("block") * f.field("image_step")
+        width = f.field("padded_products")
+        positions, table = f.table("position_table"), f.table("offset_table")
+        with f.loop(0, width, b) as k, f.loop(0, f.field("padded_filters"), a) as p:
+            left = [f.pointer(F32, gradients, (p + i) * length) for i in range(a)]
+            right = [f.pointer(F32, images, f.load(I64, table, k + i)) for i in range(b)]
+            found = dot_products(f, left, right, count, lambda step: (step * lanes, f.load(I64, positions, step)))
+            for i, row in enumerate(found):
+                for first in range(0, b, lanes):
+                    part = row[first:first + lanes]
+                    here = f.pointer(F32, sums, (p + i) * width + k + first)
+                    totals = lane_sums(f, part)
+                    if totals.lanes == 1:
+                        f.store(f.load(F32, here) + totals, here)
+                    else:
+                        mask = lanes_within(f, f.integer(0), f.integer(len(part)), totals.lanes)
+                        store_some(f, load_some(f, here, 0, mask) + totals, here, 0, mask)
+
+    return part_for_all(f"weight gradient products {a} {b}", [I64, POINTER, POINTER, POINTER], WeightGradient, write)
 
 
 def _write_sums(f: Task) -> None:

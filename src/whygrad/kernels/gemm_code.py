@@ -20,7 +20,7 @@ from llvmlite import binding, ir
 
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
-from whygrad.kernels.tiles import lanes_within, load_some, smaller, store_some, transposed
+from whygrad.kernels.tiles import buffer, half_turned, lanes_within, load_some, smaller, store_some
 from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
@@ -91,32 +91,46 @@ def task() -> str:
     """What the task of all products is called."""
     tiles()
     pack, turn = function_for_all("product: pack", _write_pack), function_for_all("product: turn", _write_turn)
-    return function_for_all("product: task", lambda module, name: _write_task(module, name, pack, turn))
+    lay_out = function_for_all("product: lay out", lambda module, name: _write_lay_out(module, name, pack, turn))
+    return function_for_all("product: task", lambda module, name: _write_task(module, name, lay_out))
 
 
-def _write_task(module: Any, name: str, pack: str, turn: str) -> None:
+def _write_task(module: Any, name: str, lay_out: str) -> None:
     """void task(slots, low, high): do units `low` to `high`. A unit is a group of rows and a group of columns of a matrix."""
     f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
     field = {word: f.load(POINTER if word in "abcd" else I64, slots, i) for i, word in enumerate(FIELDS)}
-    product = _Product(f, field, pack, turn)
+    product = _Product(f, field, lay_out)
+    of_columns = _Parts(vectors_of(field["n"]), field["column_groups"])
     with f.loop(low, high) as unit:
         first_row = unit % field["row_groups"] * field["rows_each"]
         last_row = smaller(f, first_row + field["rows_each"], field["m"])
         matrix_and_columns = unit // field["row_groups"]
         a, b, c = _matrices(f, slots, field, matrix_and_columns // field["column_groups"])
-        left, count = _part(vectors_of(field["n"]), field["column_groups"], matrix_and_columns % field["column_groups"])
+        left, count = of_columns.part(matrix_and_columns % field["column_groups"])
         chunks = (count + (CHUNK - 1)) // CHUNK
+        of_chunks = _Parts(count, chunks)
         with f.loop(0, chunks) as number:
-            skip, chunk = _part(count, chunks, number)
+            skip, chunk = of_chunks.part(number)
             product.write_chunk(a, b, c, (first_row, last_row), left + skip, chunk)
     f.b.ret_void()
 
 
-def _part(n: Value, parts: Value, number: Value) -> tuple[Value, Value]:
-    """Where a part of range(n) begins, and its length, if all are about equal."""
-    first = number * n // parts
-    return first, (number + 1) * n // parts - first
+class _Parts:
+    """range(n) in so many parts, at least one, that are about equal: the first ones may be longer by one."""
+
+    def __init__(self, n: Value, count: Value) -> None:
+        self.each, self.longer = n // count, n % count
+
+    def part(self, number: Value) -> tuple[Value, Value]:
+        """Where it begins, and its length."""
+        return number * self.each + smaller(number.f, number, self.longer), self.each + (number < self.longer).to(I64)
+
+
+def _panels(vectors: Value) -> tuple[Value, _Parts]:
+    """How many panels so many vectors of columns make, and which vectors each has."""
+    count = (vectors + (VECTORS - 1)) // VECTORS
+    return count, _Parts(vectors, count)
 
 
 def _matrices(f: Function, slots: Value, field: dict[str, Value], number: Value) -> list[Value]:
@@ -136,18 +150,16 @@ def _matrices(f: Function, slots: Value, field: dict[str, Value], number: Value)
 class _Product:
     """What is known of the product while its task is written."""
 
-    def __init__(self, f: Function, field: dict[str, Value], pack: str, turn: str) -> None:
+    def __init__(self, f: Function, field: dict[str, Value], lay_out: str) -> None:
         self.f = f
         self.field = field
-        self.pack = pack
-        self.turn = turn
-        self.packed = _buffer(f, F32, DEPTH * CHUNK * host().lanes)
-        self.table = _buffer(f, I64, 2 * CHUNK)
+        self.lay_out = lay_out
+        self.packed = buffer(f, F32, DEPTH * CHUNK * host().lanes)
 
     def write_chunk(self, a: Value, b: Value, c: Value, rows: tuple[Value, Value], left: Value, count: Value) -> None:
         """Some rows of C, and `count` vectors of its columns from `left` on."""
         f, field, lanes = self.f, self.field, host().lanes
-        panels = (count + (VECTORS - 1)) // VECTORS
+        panels, of_panels = _panels(count)
         valid = smaller(f, field["n"] - left * lanes, count * lanes)
         as_it_lies = (rows[1] - rows[0] < PACK_FROM) & field["b_column"].equals(1) & valid.equals(count * lanes)
         has_d = Value(f, f.b.icmp_unsigned("!=", field["d"].v, ir.Constant(POINTER, None)))
@@ -155,14 +167,7 @@ class _Product:
             steps = smaller(f, field["depth"] - start, field["block"])
             here = f.pointer(F32, b, left * lanes * field["b_column"] + start * field["b_inner"])
             with f.when(~as_it_lies):
-                self._lay_out(count, panels, steps)
-                squares = field["b_column"].differs(1) & field["b_inner"].equals(1) & (steps >= lanes)
-                with f.b.if_else(squares.v) as (turned, straight):
-                    with turned:
-                        f.call(self.turn, VOID, here, field["b_column"], steps, count, valid, self.table, self.packed)
-                    with straight:
-                        f.call(self.pack, VOID, here, field["b_inner"], field["b_column"], steps, count, valid, self.table,
-                               self.packed)
+                f.call(self.lay_out, VOID, here, field["b_inner"], field["b_column"], steps, count, valid, self.packed)
             in_c = start > 0
             with_d = has_d & (start + field["block"] >= field["depth"])
             begin, last = f.variable(rows[0]), rows[1]
@@ -171,7 +176,7 @@ class _Product:
                 first = begin.get()
                 begin.add((last - first) & -height)
                 with f.loop(first, begin.get(), height) as row, f.loop(0, panels) as panel:
-                    v, wide = _part(count, panels, panel)
+                    v, wide = of_panels.part(panel)
                     skip, column = v * lanes, (left + v) * lanes
                     _call(f, f.load(_TILE, f.symbol("whygrad_tiles"), turn * VECTORS + wide).v,
                           f.pointer(F32, a, row * field["a_row"] + start * field["a_inner"]), field["a_row"], field["a_inner"],
@@ -181,15 +186,6 @@ class _Product:
                           smaller(f, valid - (v + wide - 1) * lanes, f.integer(lanes)),
                           f.pointer(F32, field["d"], row * field["d_row"] + column), field["d_row"],
                           in_c.to(I64) + with_d.to(I64), in_c.to(I64), f.choose(panel.equals(0), field["a_row"] * height, 0))
-
-    def _lay_out(self, count: Value, panels: Value, steps: Value) -> None:
-        """For each vector of columns: where it begins among the packed panels, and how far apart its rows are."""
-        f, lanes = self.f, host().lanes
-        with f.loop(0, panels) as panel:
-            first, wide = _part(count, panels, panel)
-            with f.loop(0, wide) as v:
-                f.store((first * steps + v) * lanes, self.table, (first + v) * 2)
-                f.store(wide * lanes, self.table, (first + v) * 2 + 1)
 
 
 def _call(f: Function, function: Any, *arguments: Value) -> None:
@@ -205,13 +201,6 @@ def _prefetch(f: Function, base: Value, index: Value, to_write: bool = False) ->
     """What is read comes into the second level of the cache: columns far apart would push each other out of the first."""
     how = (1, 3, 1) if to_write else (0, 2, 1)
     f.call("llvm.prefetch.p0", VOID, f.pointer(F32, base, index), *[ir.Constant(I32, n) for n in how])
-
-
-def _buffer(f: Function, element: Any, count: int) -> Value:
-    with f.b.goto_entry_block():
-        place = f.b.alloca(ir.ArrayType(element, count))
-        place.align = 64
-        return Value(f, f.b.bitcast(place, POINTER))
 
 
 _TILE_ARGUMENTS = [POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, I64, I64]
@@ -261,11 +250,33 @@ def _write_tile(module: Any, name: str, rows: int, vectors: int) -> None:
     f.b.ret_void()
 
 
-def _write_pack(module: Any, name: str) -> None:
-    """void pack(b, b_inner, b_column, steps, count, valid, table, packed): `steps` rows of B, `count` vectors of columns.
+def _write_lay_out(module: Any, name: str, pack: str, turn: str) -> None:
+    """void lay_out(b, b_inner, b_column, steps, count, valid, packed): `steps` rows of B, `count` vectors of columns, in panels.
 
     Columns from `valid` on do not exist; what stands there in a panel does not matter.
     """
+    lanes = host().lanes
+    f = Function(module, name, VOID, [POINTER, I64, I64, I64, I64, I64, POINTER])
+    b, b_inner, b_column, steps, count, valid, packed = f.arguments
+    # For each vector of columns: where it begins among the packed panels, and how far apart its rows are.
+    table = buffer(f, I64, 2 * CHUNK)
+    panels, of_panels = _panels(count)
+    with f.loop(0, panels) as panel:
+        first, wide = of_panels.part(panel)
+        with f.loop(0, wide) as v:
+            f.store((first * steps + v) * lanes, table, (first + v) * 2)
+            f.store(wide * lanes, table, (first + v) * 2 + 1)
+    squares = b_column.differs(1) & b_inner.equals(1) & (steps >= lanes)
+    with f.b.if_else(squares.v) as (turned, straight):
+        with turned:
+            f.call(turn, VOID, b, b_column, steps, count, valid, table, packed)
+        with straight:
+            f.call(pack, VOID, b, b_inner, b_column, steps, count, valid, table, packed)
+    f.b.ret_void()
+
+
+def _write_pack(module: Any, name: str) -> None:
+    """void pack(b, b_inner, b_column, steps, count, valid, table, packed): wherever B's numbers are."""
     lanes = host().lanes
     f = Function(module, name, VOID, [POINTER, I64, I64, I64, I64, I64, POINTER, POINTER])
     b, b_inner, b_column, steps, count, valid, table, packed = f.arguments
@@ -300,7 +311,7 @@ def _write_pack(module: Any, name: str) -> None:
 
 
 def _write_turn(module: Any, name: str) -> None:
-    """void turn(b, b_column, steps, count, valid, table, packed): the same where rows are neighbours.
+    """void turn(b, b_column, steps, count, valid, table, packed): where neighbours are of one column.
 
     Squares are transposed in registers. The last one overlaps the one before.
     """
@@ -311,11 +322,13 @@ def _write_turn(module: Any, name: str) -> None:
         place, width = _target(f, table, packed, v)
         columns = [f.pointer(F32, b, smaller(f, v * lanes + i, valid - 1) * b_column) for i in range(lanes)]
         with f.loop(0, steps, lanes) as first:
-            k = smaller(f, first, steps - lanes)
+            square = smaller(f, first, steps - lanes)
             for column in columns:
-                _prefetch(f, column, k + 2 * lanes)
-            for i, row in enumerate(transposed(f, [f.load(F32, column, k, lanes) for column in columns])):
-                f.store(row, place, (k + i) * width)
+                _prefetch(f, column, square + 2 * lanes)
+            with f.loop(0, lanes, lanes // 2) as skip:
+                k = square + skip
+                for i, row in enumerate(half_turned(f, [f.load(F32, column, k, lanes // 2) for column in columns])):
+                    f.store(row, place, (k + i) * width)
     f.b.ret_void()
 
 

@@ -19,60 +19,66 @@ def panel_width() -> int:
     return 2 * host().lanes
 
 
-def functions() -> dict[str, str]:
-    """What they are called. To be asked for before a kernel that calls them is loaded."""
-    return {"product": function_for_all("panel product", lambda module, name: _write_product(module, name, False)),
-            "partial_product": function_for_all("panel partial product", lambda module, name: _write_product(module, name, True)),
-            "turn": function_for_all("panel turn", _write_turn)}
+# What functions are called. To be asked for before a kernel that calls them is loaded.
+
+def multiplying(*, partial: bool) -> str:
+    key = "panel partial product" if partial else "panel product"
+    return function_for_all(key, lambda module, name: _write_product(module, name, partial))
+
+
+def turning() -> str:
+    return function_for_all("panel turn", _write_turn)
 
 
 def _write_product(module: Any, name: str, partial: bool) -> None:
     """product(m, k, a, a_row, a_step, b, b_row, c, c_row, keep, columns): c = a @ b, or c += a @ b if `keep`.
 
     `a` is m by k numbers, `a_row` apart down and `a_step` apart across; `b` is k rows of a panel, `c` m rows of one. If
-    `partial`, only the first `columns` of `b` and `c` are there.
+    `partial`, `b` and `c` are parts of arrays, with any number of `columns`.
     """
-    lanes = host().lanes
+    lanes, width = host().lanes, panel_width()
     f = Function(module, name, VOID, [I64, I64, POINTER, I64, I64, POINTER, I64, POINTER, I64, I64, I64])
     m, k, a, a_row, a_step, b, b_row, c, c_row, keep, columns = f.arguments
     halves = [0, lanes]
-    masks = [lanes_within(f, f.integer(half), columns, lanes) for half in halves] if partial else []
 
-    def load(base: Value, start: Value) -> list[Value]:
+    def load(base: Value, start: Value, masks: list[Value]) -> list[Value]:
         if partial:
             return [load_some(f, base, start + half, mask) for half, mask in zip(halves, masks, strict=True)]
         return [f.load(F32, base, start + half, lanes) for half in halves]
 
-    def store(values: list[Value], base: Value, start: Value) -> None:
+    def store(values: list[Value], base: Value, start: Value, masks: list[Value]) -> None:
         for i, (half, value) in enumerate(zip(halves, values, strict=True)):
             if partial:
                 store_some(f, value, base, start + half, masks[i])
             else:
                 f.store(value, base, start + half)
 
-    def tile(first: Value, rows: int) -> None:
+    def tile(b: Value, c: Value, masks: list[Value], first: Value, rows: int) -> None:
         """Rows first to first + rows of c, summed up in registers."""
         starts = [f.pointer(F32, a, (first + i) * a_row) for i in range(rows)]
         sums = [[f.variable(f.zeros(F32, lanes)) for _ in halves] for _ in range(rows)]
         with f.loop(0, k) as step:
-            across = load(b, step * b_row)
+            across = load(b, step * b_row, masks)
             for start, row in zip(starts, sums, strict=True):
                 number = f.load(F32, start, step * a_step).spread(lanes)
                 for total, vector in zip(row, across, strict=True):
                     total.set(f.fma(number, vector, total.get()))
         with f.when(keep.differs(0)):
             for i, row in enumerate(sums):
-                for total, vector in zip(row, load(c, (first + i) * c_row), strict=True):
+                for total, vector in zip(row, load(c, (first + i) * c_row, masks), strict=True):
                     total.add(vector)
         for i, row in enumerate(sums):
-            store([total.get() for total in row], c, (first + i) * c_row)
+            store([total.get() for total in row], c, (first + i) * c_row, masks)
 
     together = 8 if lanes == 16 else 4
     whole = m // together * together
-    with f.loop(0, whole, together) as first:
-        tile(first, together)
-    with f.loop(whole, m) as first:
-        tile(first, 1)
+    with f.loop(0, columns if partial else width, width) as column:
+        of_panel = (f.pointer(F32, b, column), f.pointer(F32, c, column),
+                    [lanes_within(f, column + half, columns, lanes) for half in halves] if partial else [])
+        with f.loop(0, whole, together) as first:
+            tile(*of_panel, first, together)
+        with f.loop(whole, m) as first:
+            tile(*of_panel, first, 1)
     f.b.ret_void()
 
 

@@ -8,17 +8,17 @@ same order whoever its neighbours are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from llvmlite import ir
-
 from whygrad.kernels.cells import CELLS
 from whygrad.kernels.host import host
+from whygrad.kernels.panels import turning
 from whygrad.kernels.stages import Elsewhere, OfPlan, Part, Plan, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import lanes_within, load_some, smaller, store_some, transposed
+from whygrad.kernels.tiles import buffer, lanes_within, load_some, smaller, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 _whygrad_internal_ = True
@@ -70,28 +70,73 @@ class Vectors:
             self.f.store(value, base, place + j)
 
 
-def _products(f: Task, rows: list[Value], panel: Value, count: Value, start: list[list[Value]]) -> list[list[Value]]:
-    """start + the sum over k of rows[r][k] * (vector v of the panel for k), for all r and v."""
-    lanes, width = host().lanes, len(start[0])
-    sums = [[f.variable(value) for value in row] for row in start]
-    with f.loop(0, count) as k:
-        here = f.pointer(F32, panel, k * (width * lanes))
-        vectors = [f.load(F32, here, v * lanes, lanes) for v in range(width)]
-        for row, totals in zip(rows, sums, strict=True):
-            factor = f.load(F32, row, k).spread(lanes)
-            for vector, total in zip(vectors, totals, strict=True):
-                total.set(f.fma(factor, vector, total.get()))
-    return [[total.get() for total in row] for row in sums]
+class Tiles:
+    """Products of sequences with panels `width` vectors wide: as many sequences at a time as there are registers for sums.
 
+    The sums of the first `added` vectors begin with something.
+    """
 
-def _in_tiles(f: Task, count: Value, tile: Callable[[Value, int], None]) -> None:
-    """`tile(first, height)` for all of range(count)."""
-    done = f.integer(0)
-    for height in heights():
-        until = done + (count - done) // height * height
-        with f.loop(done, until, height) as first:
-            tile(first, height)
-        done = until
+    def __init__(self, width: int, added: int, ragged: bool) -> None:
+        self.width, self.added, self.ragged = width, added, ragged
+        self.functions = {rows: self._multiplying(rows) for rows in heights()}
+
+    @contextmanager
+    def each(self, f: Task, sequences: Value) -> Iterator[tuple[Value, Value]]:
+        """(first sequence, how many) of each tile."""
+        done = f.variable(f.integer(0))
+        with f.repeat_while(lambda: done.get() < sequences):
+            first, rows = done.get(), f.integer(1)
+            for height in reversed(heights()):
+                rows = f.choose(sequences - first >= height, height, rows)
+            yield first, rows
+            done.add(rows)
+
+    def multiply(self, f: Task, rows: Value, *arguments: Any) -> None:
+        """Of a tile of so many sequences. The other arguments are those of the functions."""
+        values = [x if isinstance(x, Value) else f.integer(x) for x in arguments]
+        for height, function in self.functions.items():
+            with f.when(rows.equals(height)):
+                f.call(function, VOID, f.plan, *values)
+
+    def _multiplying(self, rows: int) -> str:
+        """The name of multiply(plan, factors, factor_row, panel, count, start, start_row, start_vector, target, target_row, j,
+        j_step): for each sequence r and vector v,
+
+            target[r][v] = start[r][v] + the sum over k < count of factors[r][k] * (vector v of the panel for k)
+
+        `..._row` and `..._vector` are how far apart rows and vectors are. Vector v is for hidden numbers from j + v * j_step on.
+        """
+        lanes, width = host().lanes, self.width
+
+        def write(f: Part) -> None:
+            factors, factor_row, panel, count, start, start_row, start_vector, target, target_row, j, j_step = f.given
+            lines = [f.pointer(F32, factors, factor_row * r) for r in range(rows)]
+            there = [lanes_within(f, j + j_step * v, f.field("size"), lanes) if self.ragged else None for v in range(width)]
+
+            def begin(r: int, v: int) -> Value:
+                place, mask = start_row * r + start_vector * v, there[v]
+                if v >= self.added:
+                    return f.zeros(F32, lanes)
+                return f.load(F32, start, place, lanes) if mask is None else load_some(f, start, place, mask)
+
+            totals = [[f.variable(begin(r, v)) for v in range(width)] for r in range(rows)]
+            with f.loop(0, count) as k:
+                here = f.pointer(F32, panel, k * (width * lanes))
+                vectors = [f.load(F32, here, v * lanes, lanes) for v in range(width)]
+                for line, row in zip(lines, totals, strict=True):
+                    factor = f.load(F32, line, k).spread(lanes)
+                    for vector, total in zip(vectors, row, strict=True):
+                        total.set(f.fma(factor, vector, total.get()))
+            for r, row in enumerate(totals):
+                for v, (total, mask) in enumerate(zip(row, there, strict=True)):
+                    place = target_row * r + v * lanes
+                    if mask is None:
+                        f.store(total.get(), target, place)
+                    else:
+                        store_some(f, total.get(), target, place, mask)
+
+        kinds = [POINTER, I64, POINTER, I64, POINTER, I64, I64, POINTER, I64, I64, I64]
+        return part_for_all(f"recurrent products {rows} {width} {self.added} {self.ragged}", kinds, StepsPlan, write)
 
 
 def _each_step(f: Task, visit: Callable[[Value, Value, Value, Value], None]) -> None:
@@ -116,12 +161,13 @@ def forward(cell: str, blocks: int, ragged: bool, biased: bool) -> Callable[...,
     """
 
     gates = CELLS[cell].gates
-    pack = Elsewhere(f"recurrent panels {gates} {blocks}", StepsPlan, lambda f: _write_panels(f, gates, blocks))
-    finish = _finishing(cell, blocks, ragged)
+    turn = turning()
+    pack = Elsewhere(f"recurrent panels {gates} {blocks}", StepsPlan, lambda f: _write_panels(f, gates, blocks, turn))
+    functions = Tiles(gates * blocks, CELLS[cell].added * blocks, ragged), _finishing(cell, blocks, ragged, biased)
 
     def write(module: Any, name: str) -> list[Stage]:
         steps = Task(module, f"{name}_steps", StepsPlan)
-        _write_forward(steps, cell, blocks, ragged, biased, finish)
+        _write_forward(steps, cell, blocks, *functions)
         return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
 
     return staged("recurrent_layer", f"recurrent {cell} {blocks} {ragged} {biased}", "ffowffff", write)
@@ -132,41 +178,33 @@ def _rounded(f: Task, n: Value) -> Value:
     return (n + (lanes - 1)) // lanes * lanes
 
 
-def _write_panels(f: Task, gates: int, blocks: int) -> None:
-    """For each k, `blocks` times the gates' vectors: the weight turned, a square of lanes x lanes at a time."""
+def _write_panels(f: Task, gates: int, blocks: int, turn: str) -> None:
+    """For each k, `blocks` times the gates' vectors: the weight turned."""
     lanes, width = host().lanes, gates * blocks
     size = f.field("size")
     height = _rounded(f, size)
     with f.loop(f.low, f.high) as number, f.loop(0, blocks) as block, f.loop(0, gates) as gate:
-        target = f.pointer(F32, f.array(WORKSPACE), number * height * (width * lanes) + (block * gates + gate) * lanes)
         j = (number * blocks + block) * lanes
-        with f.loop(0, size, lanes) as k:
-            within = lanes_within(f, k, size, lanes)
-            square = []
-            for lane in range(lanes):
-                there = j + lane < size
-                mask = within & Value(f, f.b.select(there.v, _all(f, True).v, _all(f, False).v))
-                square.append(load_some(f, f.array(HIDDEN), (gate * size + f.choose(there, j + lane, 0)) * size + k, mask))
-            for lane, row in enumerate(transposed(f, square)):
-                f.store(row, target, (k + lane) * (width * lanes))
+        source = f.pointer(F32, f.array(HIDDEN), (gate * size + j) * size)
+        target = f.pointer(F32, f.array(WORKSPACE), number * height * (width * lanes) + (block * gates + gate) * lanes)
+        f.call(turn, VOID, source, size, smaller(f, size - j, f.integer(lanes)), size, target, f.integer(width * lanes),
+               f.integer(lanes), f.constant(1.0, F32))
     f.end()
 
 
-def _all(f: Task, yes: bool) -> Value:
-    return f.constant(yes, ir.IntType(1), host().lanes)
-
-
-def _finishing(name: str, blocks: int, ragged: bool) -> str:
-    """The name of finish(plan, row, rows, panel, sums, pre, before, after, activations, outputs): some sequences' cells."""
+def _finishing(name: str, blocks: int, ragged: bool, biased: bool) -> str:
+    """The name of finish(plan, row, rows, panel, sums, bias, pre, before, after, activations, outputs): some sequences' cells."""
     cell, lanes = CELLS[name], host().lanes
 
     def write(f: Part) -> None:
-        first, rows, number, sums, pre, before, after, activations, outputs = f.given
+        first, rows, number, sums, bias, pre, before, after, activations, outputs = f.given
         size, vectors = f.field("size"), Vectors(f, ragged)
         with f.loop(0, rows) as r, f.loop(0, blocks) as block:
             row, j = first + r, (number * blocks + block) * lanes
             place = (r * blocks + block) * (cell.gates * lanes)
             totals = [f.load(F32, sums, place + gate * lanes, lanes) for gate in range(cell.gates)]
+            if biased:
+                totals = [total + vectors.load(bias, size * gate, j) for gate, total in enumerate(totals)]
             of_input = vectors.load(pre, (row * cell.gates + cell.gates - 1) * size, j)
             states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
             made = cell.forward(f, totals, of_input, states)
@@ -176,16 +214,15 @@ def _finishing(name: str, blocks: int, ragged: bool) -> str:
                 vectors.store(value, after, (row * cell.states + i) * size, j)
             vectors.store(made.state[0], outputs, row * size, j)
 
-    return part_for_all(f"recurrent finish {name} {blocks} {ragged}", [I64, I64, I64, *[POINTER] * 6], StepsPlan, write)
+    return part_for_all(f"recurrent finish {name} {blocks} {ragged} {biased}", [I64, I64, I64, *[POINTER] * 7], StepsPlan, write)
 
 
-def _write_forward(f: Task, name: str, blocks: int, ragged: bool, biased: bool, finish: str) -> None:
+def _write_forward(f: Task, name: str, blocks: int, tiles: Tiles, finish: str) -> None:
     cell, lanes = CELLS[name], host().lanes
-    gates, width = cell.gates, cell.gates * blocks
+    gates = cell.gates
     size, batch, panels = f.fields("size batch panels")
-    vectors = Vectors(f, ragged)
     height = _rounded(f, size)
-    scratch, bias = _scratch(f, heights()[0] * width * lanes), f.array(BIAS)
+    sums = buffer(f, F32, heights()[0] * tiles.width * lanes)
 
     def visit(first: Value, count: Value, step: Value, walked: Value) -> None:
         before = f.pointer(F32, f.array(BEFORES), (step * batch + first) * (cell.states * size))
@@ -196,32 +233,17 @@ def _write_forward(f: Task, name: str, blocks: int, ragged: bool, biased: bool, 
         activations = f.pointer(F32, f.array(ACTIVATIONS), (step * batch + first) * (cell.activations * size))
         outputs = f.pointer(F32, f.array(OUTPUTS), (step * batch + first) * size)
         with f.loop(0, panels) as number:
-            panel = f.pointer(F32, f.array(WORKSPACE), number * height * (width * lanes))
-
-            columns = [((number * blocks + block) * lanes, gate) for block in range(blocks) for gate in range(gates)]
-            zeros = f.zeros(F32, lanes)
-            biases = [vectors.load(bias, size * gate, j) if biased else zeros for j, gate in columns]
-
-            def tile(row: Value, rows: int) -> None:
-                inputs = [f.pointer(F32, pre, (row + r) * (gates * size)) for r in range(rows)]
-                start = [[value + vectors.load(base, size * gate, j) if gate < cell.added else value
-                          for value, (j, gate) in zip(biases, columns, strict=True)] for base in inputs]
-                states = [f.pointer(F32, before, (row + r) * (cell.states * size)) for r in range(rows)]
-                for i, totals in enumerate(_products(f, states, panel, size, start)):
-                    for v, total in enumerate(totals):
-                        f.store(total, scratch, (i * width + v) * lanes)
-                f.call(finish, VOID, f.plan, row, f.integer(rows), number, scratch, pre, before, after, activations, outputs)
-
-            _in_tiles(f, count, tile)
+            panel = f.pointer(F32, f.array(WORKSPACE), number * height * (tiles.width * lanes))
+            j = number * (blocks * lanes)
+            # The vectors of a panel are gates of the same numbers, or neighbours of the only gate.
+            apart, j_step = (size, 0) if gates > 1 else (lanes, lanes)
+            with tiles.each(f, count) as (row, rows):
+                tiles.multiply(f, rows, f.pointer(F32, before, row * (cell.states * size)), size * cell.states, panel, size,
+                               f.pointer(F32, pre, row * (gates * size) + j), size * gates, apart, sums, tiles.width * lanes,
+                               j, j_step)
+                f.call(finish, VOID, f.plan, row, rows, number, sums, f.array(BIAS), pre, before, after, activations, outputs)
 
     _each_step(f, visit)
-
-
-def _scratch(f: Task, floats: int) -> Value:
-    with f.b.goto_entry_block():
-        place = f.b.alloca(F32, floats)
-        place.align = 64
-        return Value(f, f.b.bitcast(place, POINTER))
 
 
 G_OUTPUTS, _, B_ACTIVATIONS, B_BEFORES, B_WORKSPACE, G_PRE, G_LINEAR, G_STATE = range(8)
@@ -238,11 +260,11 @@ def backward(cell: str, blocks: int, ragged: bool) -> Callable[..., Any]:
     gates = CELLS[cell].gates
     pack = Elsewhere(f"recurrent column panels {gates} {blocks} {ragged}", StepsPlan,
                      lambda f: _write_column_panels(f, gates, blocks, ragged))
-    cells = _cells_back(cell, ragged)
+    functions = Tiles(blocks, blocks, ragged), _cells_back(cell, ragged)
 
     def write(module: Any, name: str) -> list[Stage]:
         steps = Task(module, f"{name}_steps", StepsPlan)
-        _write_backward(steps, cell, blocks, ragged, cells)
+        _write_backward(steps, cell, blocks, *functions)
         return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
 
     return staged("recurrent_layer_backward", f"recurrent back {cell} {blocks} {ragged}", "ffffwoff", write)
@@ -287,11 +309,10 @@ def _cells_back(name: str, ragged: bool) -> str:
     return part_for_all(f"recurrent cells back {name} {ragged}", [I64, *[POINTER] * 6], StepsPlan, write)
 
 
-def _write_backward(f: Task, name: str, blocks: int, ragged: bool, cells: str) -> None:
+def _write_backward(f: Task, name: str, blocks: int, tiles: Tiles, cells: str) -> None:
     cell, lanes = CELLS[name], host().lanes
     gates = cell.gates
     size, batch, panels = f.fields("size batch panels")
-    vectors = Vectors(f, ragged)
 
     def visit(first: Value, count: Value, step: Value, walked: Value) -> None:
         def of_step(array: int, width: int) -> Value:
@@ -304,17 +325,10 @@ def _write_backward(f: Task, name: str, blocks: int, ragged: bool, cells: str) -
         f.call(cells, VOID, f.plan, count, g_outputs, g_state, activations, before, g_linear, of_step(G_PRE, gates))
         with f.loop(0, panels) as number:
             panel = f.pointer(F32, f.array(B_WORKSPACE), number * size * (gates * blocks * lanes))
-
-            def tile(row: Value, rows: int) -> None:
-                carried = [f.pointer(F32, g_state, (row + r) * cell.states * size) for r in range(rows)]
-                columns = [(number * blocks + block) * lanes for block in range(blocks)]
-                start = [[vectors.load(base, f.integer(0), j) for j in columns] for base in carried]
-                gradients = [f.pointer(F32, g_linear, (row + r) * (gates * size)) for r in range(rows)]
-                sums = _products(f, gradients, panel, size * gates, start)
-                for base, totals in zip(carried, sums, strict=True):
-                    for j, total in zip(columns, totals, strict=True):
-                        vectors.store(total, base, f.integer(0), j)
-
-            _in_tiles(f, count, tile)
+            j = number * (blocks * lanes)
+            with tiles.each(f, count) as (row, rows):
+                carried = f.pointer(F32, g_state, row * (cell.states * size) + j)
+                tiles.multiply(f, rows, f.pointer(F32, g_linear, row * (gates * size)), size * gates, panel, size * gates,
+                               carried, size * cell.states, lanes, carried, size * cell.states, j, lanes)
 
     _each_step(f, visit)

@@ -12,9 +12,17 @@ from typing import Any
 from llvmlite import ir
 
 from whygrad.kernels.host import host
-from whygrad.kernels.values import F32, I32, I64, VOID, Function, Value, vector
+from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value, vector
 
 _whygrad_internal_ = True
+
+
+def buffer(f: Function, element: Any, count: int) -> Value:
+    """Memory in the function's frame."""
+    with f.b.goto_entry_block():
+        place = f.b.alloca(ir.ArrayType(element, count))
+        place.align = 64
+        return Value(f, f.b.bitcast(place, POINTER))
 
 
 def lane_numbers(f: Function, lanes: int, element: Any = I32) -> Value:
@@ -64,19 +72,28 @@ def interleaved(f: Function, a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def transposed(f: Function, rows: list[Value]) -> list[Value]:
-    """A square of as many vectors as they have lanes: blocks across the diagonal change places, of 1, 2, 4 ... lanes."""
-    lanes = len(rows)
+    """Squares side by side, as high as there are vectors: blocks across the diagonals change places, of 1, 2, 4 ... lanes."""
+    lanes = rows[0].lanes
     rows = list(rows)
     apart = 1
-    while apart < lanes:
+    while apart < len(rows):
         low = [lane if not lane & apart else lanes + lane - apart for lane in range(lanes)]
         high = [lane + apart if not lane & apart else lanes + lane for lane in range(lanes)]
-        for i in range(lanes):
+        for i in range(len(rows)):
             if not i & apart:
                 a, b = rows[i], rows[i + apart]
                 rows[i], rows[i + apart] = f.shuffle(a, b, low), f.shuffle(a, b, high)
         apart *= 2
     return rows
+
+
+def half_turned(f: Function, rows: list[Value]) -> list[Value]:
+    """The transpose of half a square, whose rows are half vectors: half as many whole ones.
+
+    It takes half as long to compile as a whole square, and is no slower: halves are put together while they are loaded.
+    """
+    lanes = len(rows)
+    return transposed(f, [f.shuffle(a, b, list(range(lanes))) for a, b in zip(rows[:lanes // 2], rows[lanes // 2:], strict=True)])
 
 
 def lane_sums(f: Function, vectors: list[Value]) -> Value:

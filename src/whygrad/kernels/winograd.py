@@ -33,7 +33,7 @@ from whygrad.kernels.conv_plan import (
 )
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import ALONE, Elsewhere, Part, Stage, Task, part_for_all, staged, workspace
-from whygrad.kernels.tiles import copy_row, interleaved, smaller, spread_products
+from whygrad.kernels.tiles import buffer, copy_row, interleaved, smaller, spread_products
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 _whygrad_internal_ = True
@@ -152,7 +152,8 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
 @lru_cache(maxsize=64)
 def compiled(together: int, vectors: int) -> Any:
     panels = Elsewhere(f"winograd panels of weights {together}", Winograd, lambda f: _write_panels(f, together))
-    functions = packing(2), transforming(), _finishing()
+    functions = (packing(2), transforming(), _multiplying(together, vectors), _multiplying(together, 1),
+                 _transforming_results(), _finishing())
 
     def write(module: Any, name: str) -> list[Stage]:
         units = Task(module, f"{name}_units", Winograd)
@@ -166,36 +167,23 @@ def _write_panels(f: Task, together: int) -> None:
     """Transform the weights: for each block of filters, place and channel. Lanes are filters here."""
     blocks, filters, channels = f.fields("blocks filters channels")
     table = f.table("element_table")
+    taps = [f.load(I64, table, tap) for tap in range(9)]
+    gathered = buffer(f, F32, 9 * together)
     with f.loop(f.low, f.high) as panel:
         group, block = panel // blocks, panel % blocks
         target = f.pointer(F32, f.array(WORKSPACE), panel * (PLACES * together) * channels)
         source = f.pointer(F32, f.array(WEIGHT), group * f.field("weight_group"))
         with f.loop(0, channels) as channel:
-            numbers = [smaller(f, block * together + p, filters - 1) for p in range(together)]
-            bases = [f.pointer(F32, source, number * f.field("weight_filter") + channel * f.field("weight_channel"))
-                     for number in numbers]
-            kernel = []
-            for tap in range(9):
-                element = f.load(I64, table, tap)
-                kernel.append(_gathered(f, [f.load(F32, base, element) for base in bases]))
+            with f.loop(0, together) as p:
+                number = smaller(f, block * together + p, filters - 1)
+                base = f.pointer(F32, source, number * f.field("weight_filter") + channel * f.field("weight_channel"))
+                for tap, element in enumerate(taps):
+                    f.store(f.load(F32, base, element), gathered, p + tap * together)
+            kernel = [f.load(F32, gathered, tap * together, together) for tap in range(9)]
             transformed = both_sides(G, [kernel[0:3], kernel[3:6], kernel[6:9]])
             for place, value in enumerate(value for line in transformed for value in line):
                 f.store(value, target, (channels * place + channel) * together)
     f.end()
-
-
-def _gathered(f: Task, values: list[Value]) -> Value:
-    """Numbers as the lanes of a vector."""
-    from llvmlite import ir
-
-    from whygrad.kernels.values import I32
-
-    if len(values) == 1:
-        return values[0]
-    result = ir.Constant(ir.VectorType(F32, len(values)), ir.Undefined)
-    for i, value in enumerate(values):
-        result = f.b.insert_element(result, value.v, ir.Constant(I32, i))
-    return Value(f, result)
 
 
 def transforming() -> str:
@@ -225,12 +213,13 @@ def transforming() -> str:
     return part_for_all("winograd transform patches", [I64, POINTER, POINTER, I64, I64], OfImages, write)
 
 
-def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str, finish: str) -> None:
+def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str, several: str, one: str, transform_results: str,
+                 finish: str) -> None:
     lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     patches, products, results = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "products", "results"))
     groups, channels, blocks = f.fields("groups channels blocks")
-    length = f.field("tiles") * 2
+    filter_step = f.integer(vectors * lanes)
     with f.loop(f.low, f.high) as number:
         unit = Unit(f, number)
         with f.loop(0, groups) as group:
@@ -241,46 +230,60 @@ def _write_units(f: Task, together: int, vectors: int, pack: str, transform: str
                 count = smaller(f, covered - v, f.integer(vectors))
                 with f.loop(0, blocks) as block:
                     panel = f.pointer(F32, f.array(WORKSPACE), (group * blocks + block) * (PLACES * together) * channels)
-                    _multiply(f, panel, f.pointer(F32, patches, v * lanes), products, together, vectors, count)
-                    _transform_results(f, products, results, block, v, together, vectors, count, length)
+                    here = f.pointer(F32, patches, v * lanes)
+                    with f.b.if_else(count.equals(vectors).v) as (all_of_them, some):
+                        with all_of_them:
+                            f.call(several, VOID, f.plan, panel, here, products, filter_step)
+                        with some, f.loop(0, count) as i:
+                            f.call(one, VOID, f.plan, panel, f.pointer(F32, here, i * lanes),
+                                   f.pointer(F32, products, i * lanes), filter_step)
+                    f.call(transform_results, VOID, f.plan, products, filter_step, f.integer(together), block * together,
+                           results, v, count)
             f.call(finish, VOID, f.plan, number, group, results, f.array(BIAS), f.array(RESULT), f.array(FLAG))
     f.end()
 
 
-def _multiply(f: Task, panel: Value, patches: Value, products: Value, together: int, vectors: int, count: Value) -> None:
-    """[place][filter][vector]: sums over channels, of all vectors at once or, of the last ones, each by itself."""
-    lanes = host().lanes
-    channels = f.field("channels")
+def _multiplying(together: int, vectors: int) -> str:
+    """The name of multiply(plan, panel, patches, products, filter_step): sums over channels for each place and filter, of so many
+    vectors of tiles. Products are [place][filter][vector], filters `filter_step` apart."""
 
-    def sums(place: Value, first: Any, number: int) -> None:
-        here = f.pointer(F32, patches, channels * place * f.field("tiles") + first * lanes)
-        target = f.pointer(F32, products, place * (together * vectors * lanes) + first * lanes)
-        found = spread_products(f, f.pointer(F32, panel, channels * place * together),
-                                [f.pointer(F32, here, i * lanes) for i in range(number)], channels, together,
-                                [f.zeros(F32, lanes)] * together, lambda k: k * f.field("tiles"))
-        for p, row in enumerate(found):
-            for i, total in enumerate(row):
-                f.store(total, target, (p * vectors + i) * lanes)
+    def write(f: Part) -> None:
+        lanes = host().lanes
+        panel, patches, products, filter_step = f.given
+        channels, tiles = f.fields("channels tiles")
+        with f.loop(0, PLACES) as place:
+            here = f.pointer(F32, patches, channels * place * tiles)
+            target = f.pointer(F32, products, place * together * filter_step)
+            found = spread_products(f, f.pointer(F32, panel, channels * place * together),
+                                    [f.pointer(F32, here, i * lanes) for i in range(vectors)], channels, together,
+                                    [f.zeros(F32, lanes)] * together, lambda k: k * tiles)
+            for p, row in enumerate(found):
+                for i, total in enumerate(row):
+                    f.store(total, target, filter_step * p + i * lanes)
 
-    with f.loop(0, PLACES) as place, f.b.if_else(count.equals(vectors).v) as (all_of_them, some):
-        with all_of_them:
-            sums(place, f.integer(0), vectors)
-        with some, f.loop(0, count) as i:
-            sums(place, i, 1)
+    return part_for_all(f"winograd multiply {together} {vectors}", [POINTER, POINTER, POINTER, I64], Winograd, write)
 
 
-def _transform_results(f: Task, products: Value, results: Value, block: Value, v: Value, together: int, vectors: int,
-                       count: Value, length: Value) -> None:
-    """Tiles of some filters. Upper and lower rows of tiles are kept apart: [filter][upper or lower][pixels]."""
-    lanes = host().lanes
-    with f.loop(0, smaller(f, f.field("filters") - block * together, f.integer(together))) as p, f.loop(0, count) as i:
-        target = f.pointer(F32, results, (block * together + p) * 2 * length + (v + i) * (2 * lanes))
-        source = f.pointer(F32, products, (p * vectors + i) * lanes)
-        found = [f.load(F32, source, place * (together * vectors * lanes), lanes) for place in range(PLACES)]
-        tile = both_sides(A, [found[0:4], found[4:8], found[8:12], found[12:16]])
-        for half, (left, right) in enumerate(tile):
-            for part, value in enumerate(interleaved(f, left, right)):
-                f.store(value, target, length * half + part * lanes)
+def _transforming_results() -> str:
+    """The name of transform(plan, products, filter_step, together, first filter, results, first vector, count): tiles of pixels.
+
+    Upper and lower rows of tiles are kept apart: [filter][upper or lower][pixels].
+    """
+
+    def write(f: Part) -> None:
+        lanes = host().lanes
+        products, filter_step, together, first, results, v, count = f.given
+        length = f.field("tiles") * 2
+        with f.loop(0, smaller(f, f.field("filters") - first, together)) as p, f.loop(0, count) as i:
+            target = f.pointer(F32, results, (first + p) * 2 * length + (v + i) * (2 * lanes))
+            source = f.pointer(F32, products, p * filter_step + i * lanes)
+            found = [f.load(F32, source, together * filter_step * place, lanes) for place in range(PLACES)]
+            tile = both_sides(A, [found[0:4], found[4:8], found[8:12], found[12:16]])
+            for half, (left, right) in enumerate(tile):
+                for part, value in enumerate(interleaved(f, left, right)):
+                    f.store(value, target, length * half + part * lanes)
+
+    return part_for_all("winograd transform results", [POINTER, I64, I64, I64, POINTER, I64, I64], Winograd, write)
 
 
 def _finishing() -> str:

@@ -16,8 +16,8 @@ from whygrad.kernels.conv_plan import ALONE_WORK, Axis, ByChunks, accumulators, 
 from whygrad.kernels.conv_weight import GRADIENT, IMAGE, WORKSPACE, weight_gradient
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import ALONE, Elsewhere, Part, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import lanes_within, load_some, smaller, transposed
-from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
+from whygrad.kernels.tiles import half_turned, lanes_within, load_some, smaller
+from whygrad.kernels.values import F32, I64, POINTER, VOID
 from whygrad.kernels.winograd import (
     FLAG,
     PLACES,
@@ -95,17 +95,18 @@ def compiled(a: int, b: int, whole: bool) -> Any:
     """`whole`: the filters are whole vectors."""
 
     sums = Elsewhere("winograd sums of chunks", WinogradWeight, _write_sums)
-    functions = packing(2), transforming(), _packing_gradients(whole)
+    functions = packing(2), transforming(), _packing_gradients(whole), _transforming_gradients(), _adding_products(a, b)
 
     def write(module: Any, name: str) -> list[Stage]:
         chunks = Task(module, f"{name}_chunks", WinogradWeight)
-        _write_chunks(chunks, a, b, *functions)
+        _write_chunks(chunks, *functions)
         return [Stage(chunks, "chunks", "chunks_alone"), Stage(sums, "sums", "sums_alone")]
 
     return staged("convolution_weight", f"winograd weight gradient {a} {b} {whole}", "ffowif", write)
 
 
-def _write_chunks(f: Task, a: int, b: int, pack: str, transform: str, pack_gradients: str) -> None:
+def _write_chunks(f: Task, pack: str, transform: str, pack_gradients: str, transform_gradients: str,
+                  add_products: str) -> None:
     lanes = host().lanes
     mine = f.workspace(WORKSPACE)
     patches, gradients, tiles = (f.pointer(F32, mine, f.field(name)) for name in ("patches", "gradients", "transformed"))
@@ -123,8 +124,10 @@ def _write_chunks(f: Task, a: int, b: int, pack: str, transform: str, pack_gradi
                 f.call(transform, VOID, f.plan, number, mine, patches, f.field("tiles"),
                        f.field("padded_channels") * f.field("tiles"))
                 f.call(pack_gradients, VOID, f.plan, number, group, f.array(GRADIENT), gradients)
-                _transform_gradients(f, unit, gradients, tiles)
-                _add_products(f, unit, patches, tiles, f.pointer(F32, sums, group * size), a, b)
+                rows = unit.images * unit.rows
+                f.call(transform_gradients, VOID, f.plan, rows, gradients, tiles)
+                f.call(add_products, VOID, f.plan, rows * f.field("out_columns"), patches, tiles,
+                       f.pointer(F32, sums, group * size))
     f.end()
 
 
@@ -145,8 +148,8 @@ def _packing_gradients(whole: bool) -> str:
             source = f.pointer(F32, gradients, ((unit.first_image + i) * f.field("groups") + group) * filters * pixels
                                + f.choose(inside, y, 0) * columns)
             here = f.pointer(F32, target, (i * f.field("band_rows") * 2 + row) * across * padded)
-            with f.loop(0, padded, lanes) as first, f.loop(0, across, lanes) as x:
-                mask = lanes_within(f, x, f.choose(inside, columns, 0), lanes)
+            with f.loop(0, padded, lanes) as first, f.loop(0, across, lanes // 2) as x:
+                mask = lanes_within(f, x, f.choose(inside, columns, 0), lanes // 2)
                 lines = []
                 for lane in range(lanes):
                     number = first + lane
@@ -154,48 +157,58 @@ def _packing_gradients(whole: bool) -> str:
                         number = f.choose(number < filters, number, 0)
                     lines.append(load_some(f, source, number * pixels + x, mask))
                 # What is written beyond a row is written again with the next one.
-                for lane, line in enumerate(transposed(f, lines)):
+                for lane, line in enumerate(half_turned(f, lines)):
                     f.store(line, here, (x + lane) * padded + first)
 
     return part_for_all(f"winograd pack gradients {whole}", [I64, I64, POINTER, POINTER], WinogradWeight, write)
 
 
-def _transform_gradients(f: Task, unit: Unit, gradients: Value, tiles: Value) -> None:
-    """[place][tile][filter]"""
-    lanes = host().lanes
-    padded, across = f.fields("padded_filters out_columns")
-    line = across * padded * 2
-    spread = [list(row) for row in zip(*A, strict=True)]
-    with f.loop(0, unit.images * unit.rows) as row:
-        source = f.pointer(F32, gradients, row * 2 * line)
-        with f.loop(0, across) as column, f.loop(0, padded, lanes) as number:
-            at = column * 2 * padded + number
-            tile = [[f.load(F32, source, at + line * y + padded * x, lanes) for x in range(2)] for y in range(2)]
-            target = f.pointer(F32, tiles, (row * across + column) * padded + number)
-            for place, value in enumerate(value for part in both_sides(spread, tile) for value in part):
-                f.store(value, target, f.field("unit_tiles") * padded * place)
+def _transforming_gradients() -> str:
+    """The name of transform(plan, rows, gradients, tiles), tiles being [place][tile][filter]."""
+
+    def write(f: Part) -> None:
+        lanes = host().lanes
+        rows, gradients, tiles = f.given
+        padded, across = f.fields("padded_filters out_columns")
+        line = across * padded * 2
+        spread = [list(row) for row in zip(*A, strict=True)]
+        with f.loop(0, rows) as row:
+            source = f.pointer(F32, gradients, row * 2 * line)
+            with f.loop(0, across) as column, f.loop(0, padded, lanes) as number:
+                at = column * 2 * padded + number
+                tile = [[f.load(F32, source, at + line * y + padded * x, lanes) for x in range(2)] for y in range(2)]
+                target = f.pointer(F32, tiles, (row * across + column) * padded + number)
+                for place, value in enumerate(value for part in both_sides(spread, tile) for value in part):
+                    f.store(value, target, f.field("unit_tiles") * padded * place)
+
+    return part_for_all("winograd transform gradients", [I64, POINTER, POINTER], WinogradWeight, write)
 
 
-def _add_products(f: Task, unit: Unit, patches: Value, tiles: Value, sums: Value, a: int, b: int) -> None:
-    """For each place: sums[channel, filter] += sum over tiles of patch[channel, tile] * gradient[tile, filter]."""
-    lanes = host().lanes
-    channels, padded, width = f.fields("padded_channels padded_filters tiles")
-    count = unit.images * unit.rows * f.field("out_columns")
-    with f.loop(0, PLACES) as place, f.loop(0, channels, a) as channel:
-        rows = [f.pointer(F32, patches, (place * channels + channel + i) * width) for i in range(a)]
-        with f.loop(0, padded, b * lanes) as number:
-            gradients = f.pointer(F32, tiles, place * f.field("unit_tiles") * padded + number)
-            target = f.pointer(F32, sums, (place * channels + channel) * padded + number)
-            totals = [[f.variable(f.load(F32, target, padded * i + j * lanes, lanes)) for j in range(b)] for i in range(a)]
-            with f.loop(0, count) as tile:
-                vectors = [f.load(F32, gradients, tile * padded + j * lanes, lanes) for j in range(b)]
-                for i, row in enumerate(rows):
-                    patch = f.load(F32, row, tile).spread(lanes)
-                    for j, vector in enumerate(vectors):
-                        totals[i][j].set(f.fma(patch, vector, totals[i][j].get()))
-            for i, row_totals in enumerate(totals):
-                for j, total in enumerate(row_totals):
-                    f.store(total.get(), target, padded * i + j * lanes)
+def _adding_products(a: int, b: int) -> str:
+    """The name of add(plan, count, patches, tiles, sums): for each place, over so many tiles,
+    sums[channel, filter] += patch[channel, tile] * gradient[tile, filter]."""
+
+    def write(f: Part) -> None:
+        lanes = host().lanes
+        count, patches, tiles, sums = f.given
+        channels, padded, width = f.fields("padded_channels padded_filters tiles")
+        with f.loop(0, PLACES) as place, f.loop(0, channels, a) as channel:
+            rows = [f.pointer(F32, patches, (place * channels + channel + i) * width) for i in range(a)]
+            with f.loop(0, padded, b * lanes) as number:
+                gradients = f.pointer(F32, tiles, place * f.field("unit_tiles") * padded + number)
+                target = f.pointer(F32, sums, (place * channels + channel) * padded + number)
+                totals = [[f.variable(f.load(F32, target, padded * i + j * lanes, lanes)) for j in range(b)] for i in range(a)]
+                with f.loop(0, count) as tile:
+                    vectors = [f.load(F32, gradients, tile * padded + j * lanes, lanes) for j in range(b)]
+                    for i, row in enumerate(rows):
+                        patch = f.load(F32, row, tile).spread(lanes)
+                        for j, vector in enumerate(vectors):
+                            totals[i][j].set(f.fma(patch, vector, totals[i][j].get()))
+                for i, row_totals in enumerate(totals):
+                    for j, total in enumerate(row_totals):
+                        f.store(total.get(), target, padded * i + j * lanes)
+
+    return part_for_all(f"winograd weight gradient products {a} {b}", [I64, POINTER, POINTER, POINTER], WinogradWeight, write)
 
 
 def _write_sums(f: Task) -> None:
