@@ -17,13 +17,14 @@ from whygrad.kernels.functions import EXP, LN2_HIGH, LN2_LOW, log
 from whygrad.kernels.host import host
 from whygrad.kernels.panels import multiplying, panel_width, turning
 from whygrad.kernels.stages import OfPlan, Part, Plan, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import lane_numbers, lanes_within, load_some, smaller, store_some
+from whygrad.kernels.tiles import lane_numbers, lanes_within, load_some, prefetch, smaller, store_some
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
 
 # Keys (forward) and queries (backward) that are treated at a time: their scores stay in the nearest cache.
 KEYS, QUERIES = 128, 64
+LINE = 16  # floats of a cache line
 
 
 @dataclass(kw_only=True)
@@ -76,11 +77,11 @@ def _exp(f: Function, x: Value) -> Value:
 @cache
 def forward() -> Callable[..., Any]:
     """run(plan, query, key, value, result, logarithms of sums, workspace)"""
-    functions = multiplying(partial=False), turning(), _softening(), _sharing_out()
+    functions = multiplying(partial=False), turning(), _softening(), _sharing_out(), _fetching()
     return staged("attention", "attention", "vvvvfw", lambda module, name: _write_forward(Attention(module, name), *functions))
 
 
-def _write_forward(f: Attention, product: str, turn: str, soften: str, share_out: str) -> list[Stage]:
+def _write_forward(f: Attention, product: str, turn: str, soften: str, share_out: str, fetch: str) -> list[Stage]:
     width = panel_width()
     heads, group, queries, keys, depth, blocks = f.fields("heads group queries keys depth blocks")
     q_turned = f.workspace(5)
@@ -91,6 +92,11 @@ def _write_forward(f: Attention, product: str, turn: str, soften: str, share_out
     with f.loop(f.low, f.high) as unit:
         both, number = unit // blocks, unit % blocks
         sample, head = both // heads, both % heads
+        with f.when(number.equals(0) & (unit + blocks < f.high)):
+            coming, of_it = (both + 1) // heads, (both + 1) % heads
+            f.do(fetch, f.plan, *f.place(0, coming, of_it), queries)
+            for array in (1, 2):
+                f.do(fetch, f.plan, *f.place(array, coming, of_it // group), keys)
         # From both ends alternately: with a causal mask late blocks have more to do.
         block = f.choose((number & 1).equals(0), number >> 1, blocks - 1 - (number >> 1))
         first = block * width
@@ -181,12 +187,12 @@ def _sharing_out() -> str:
 @cache
 def backward() -> Callable[..., Any]:
     """run(plan, query, key, value, result, its gradient, gradients of query, key and value, logarithms, workspace)"""
-    functions = multiplying(partial=False), multiplying(partial=True), turning(), _dots(), _sloping()
+    functions = multiplying(partial=False), multiplying(partial=True), turning(), _dots(), _sloping(), _fetching()
     return staged("attention_backward", "attention backward", "vvvvvvvvfw",
                   lambda module, name: _write_backward(Attention(module, name), *functions))
 
 
-def _write_backward(f: Attention, product: str, product_into: str, turn: str, dots: str, slope: str) -> list[Stage]:
+def _write_backward(f: Attention, product: str, product_into: str, turn: str, dots: str, slope: str, fetch: str) -> list[Stage]:
     width = panel_width()
     heads, group, queries, keys, depth = f.fields("heads group queries keys depth")
     panel = depth * width
@@ -196,6 +202,12 @@ def _write_backward(f: Attention, product: str, product_into: str, turn: str, do
     along = f.pointer(F32, slopes, QUERIES * width)  # for each query and head of the group: its result times the gradient
     with f.loop(f.low, f.high) as unit:
         sample, shared = unit // (heads // group), unit % (heads // group)
+        with f.when(unit + 1 < f.high):
+            coming, of_it = (unit + 1) // (heads // group), (unit + 1) % (heads // group)
+            for number in (0, 3, 4):
+                f.do(fetch, f.plan, *f.place(number, coming, of_it * group), queries)
+            for number in (1, 2):
+                f.do(fetch, f.plan, *f.place(number, coming, of_it), keys)
         k, k_row = f.place(1, sample, shared)
         v, v_row = f.place(2, sample, shared)
         with f.loop(0, group) as member:
@@ -232,6 +244,17 @@ def _write_backward(f: Attention, product: str, product_into: str, turn: str, do
                     f.do(product_into, some, count, slopes, width, 1, here, k_row, g_q, g_q_row, key, depth)
     f.end()
     return [Stage(f, "units", "alone_below")]
+
+
+def _fetching() -> str:
+    """The name of fetch(plan, base, row, rows): rows of a head come into the cache. They are too short to be foreseen."""
+
+    def write(f: Part) -> None:
+        base, row, rows = f.given
+        with f.loop(0, rows) as i, f.loop(0, f.field("depth"), LINE) as j:
+            prefetch(f, base, i * row + j)
+
+    return part_for_all("attention fetch", [POINTER, I64, I64], AttentionPlan, write)
 
 
 def _dots() -> str:

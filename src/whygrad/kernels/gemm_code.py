@@ -20,8 +20,8 @@ from llvmlite import binding, ir
 
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
-from whygrad.kernels.tiles import buffer, half_turned, lanes_within, load_some, smaller, store_some
-from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value
+from whygrad.kernels.tiles import buffer, half_turned, lanes_within, load_some, prefetch, smaller, store_some
+from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
 
@@ -197,12 +197,6 @@ def _either(f: Function, condition: Value, a: Value, b: Value) -> Value:
     return Value(f, f.b.select(condition.v, a.v, b.v))
 
 
-def _prefetch(f: Function, base: Value, index: Value, to_write: bool = False) -> None:
-    """What is read comes into the second level of the cache: columns far apart would push each other out of the first."""
-    how = (1, 3, 1) if to_write else (0, 2, 1)
-    f.call("llvm.prefetch.p0", VOID, f.pointer(F32, base, index), *[ir.Constant(I32, n) for n in how])
-
-
 _TILE_ARGUMENTS = [POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, I64, I64]
 _TILE = ir.FunctionType(VOID, _TILE_ARGUMENTS).as_pointer()
 
@@ -220,11 +214,11 @@ def _write_tile(module: Any, name: str, rows: int, vectors: int) -> None:
     sums = [[f.variable(f.zeros(F32, lanes)) for _ in range(vectors)] for _ in range(rows)]
     with f.loop(0, rows) as number:
         for v in range(vectors):
-            _prefetch(f, c, c_row * number + v * lanes, to_write=True)
+            prefetch(f, c, c_row * number + v * lanes, to_write=True)
     rows_in_turn = f.choose(a_inner.equals(1), rows - 1, f.integer(0))
     with f.loop(0, steps, running=True) as k:
         row = k & rows_in_turn
-        _prefetch(f, a, ahead + row * a_row + (k - row) * a_inner)
+        prefetch(f, a, ahead + row * a_row + (k - row) * a_inner)
         panel = f.pointer(F32, b, k * b_step)
         right = [f.load(F32, panel, v * lanes, lanes) for v in range(vectors)]
         for r in range(rows):
@@ -288,7 +282,7 @@ def _write_pack(module: Any, name: str) -> None:
             source = f.pointer(F32, b, k * b_inner)
             with f.loop(0, whole) as v:
                 place, width = _target(f, table, packed, v)
-                _prefetch(f, source, b_inner * 16 + v * lanes)
+                prefetch(f, source, b_inner * 16 + v * lanes)
                 f.store(f.load(F32, source, v * lanes, lanes), place, k * width)
         with f.when(whole < count):
             place, width = _target(f, table, packed, whole)
@@ -324,7 +318,7 @@ def _write_turn(module: Any, name: str) -> None:
         with f.loop(0, steps, lanes) as first:
             square = smaller(f, first, steps - lanes)
             for column in columns:
-                _prefetch(f, column, square + 2 * lanes)
+                prefetch(f, column, square + 2 * lanes)
             with f.loop(0, lanes, lanes // 2) as skip:
                 k = square + skip
                 for i, row in enumerate(half_turned(f, [f.load(F32, column, k, lanes // 2) for column in columns])):

@@ -55,6 +55,12 @@ def store_some(f: Function, value: Value, base: Value, index: Any, mask: Value) 
     f.call(f"llvm.masked.store.{suffix}", VOID, value, place, ir.Constant(I32, 8 if element == I64 else 4), mask)
 
 
+def prefetch(f: Function, base: Value, index: Value, to_write: bool = False) -> None:
+    """What is read comes into the second level of the cache: columns far apart would push each other out of the first."""
+    how = (1, 3, 1) if to_write else (0, 2, 1)
+    f.call("llvm.prefetch.p0", VOID, f.pointer(F32, base, index), *[ir.Constant(I32, n) for n in how])
+
+
 def evens(f: Function, a: Value, b: Value) -> Value:
     """Every second of the numbers in `a`, then in `b`."""
     return f.shuffle(a, b, list(range(0, 2 * a.lanes, 2)))
