@@ -138,6 +138,15 @@ def _large(make: Callable[[Any], tuple[Any, ...]], function: Callable[..., Any])
     return workload
 
 
+def large_adam(torch: Any) -> Run:
+    """One step of Adam for 4 million numbers."""
+    torch.manual_seed(0)
+    weight = torch.nn.Parameter(torch.randn(4_000_000))
+    weight.grad = torch.randn(4_000_000)
+    optimizer = torch.optim.Adam([weight])
+    return lambda: optimizer.step()
+
+
 def _pointwise(torch: Any, x: Any) -> Any:
     return (x.sigmoid().tanh().abs().clamp(0.1, 0.6).exp()).mean()
 
@@ -161,4 +170,5 @@ TRAINING: dict[str, tuple[Callable[[Any], Run], int]] = {
     "embedding": (_large(lambda T: (T.randn(32000, 256), T.randint(0, 32000, (8192,))),
                          lambda T, x, i: T.nn.functional.embedding(i, x)), 1),
     "max_pool2d": (_large(lambda T: (T.randn(32, 64, 56, 56),), lambda T, x: T.nn.functional.max_pool2d(x, 2)), 1),
+    "Adam, 4M floats": (large_adam, 1),
 }
