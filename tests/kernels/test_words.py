@@ -144,7 +144,7 @@ CALLS = {
                            {"shape": (7, 5), "ignore_index": ignored, "reduction": reduction, "spatial": False})
                           for target, weight, ignored in NLL for reduction in ("mean", "sum", "none")],
     "mkldnn_rnn_layer": [((normal(6, 3, 4 * size), normal(3, 2 * size), normal(4 * size, size), normal(4 * size)),
-                          {"cell": "lstm", "sizes": (), "reverse": reverse, "biased": True})
+                          {"cell": "lstm", "sizes": (), "reverse": reverse, "biases": 1})
                          for size in (5, 16) for reverse in (False, True)],
     "recurrent_layer_backward": [((normal(6, 3, size), normal(3, 2 * size), normal(4 * size, size),
                                    rng.uniform(0.1, 0.9, (18, 5 * size)).astype("f4"), normal(18, 2 * size)),

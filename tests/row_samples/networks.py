@@ -159,23 +159,23 @@ SAMPLES |= {
 }
 
 
-def recurrent(cell: str, gates: int, *, sizes: Any = None, reverse: bool = False, biased: bool = True,
+def recurrent(cell: str, gates: int, *, sizes: Any = None, reverse: bool = False, biases: int = 2,
               shorter: int = 0) -> Sample:
     """A layer with two hidden numbers, over three steps of a batch of two, or over a packed sequence."""
     hidden = shorter or 2
     state = real(2, hidden + 2 if cell == "lstm" else hidden, seed=1)
-    bias, project = [real(2 * gates, seed=3)] * biased, [real(shorter, 2, seed=4)] * bool(shorter)
+    bias, project = [real(2 * gates, seed=3 + i) for i in range(biases)], [real(shorter, 2, seed=5)] * bool(shorter)
     weights = [real(2 * gates, hidden, seed=2), *bias, *project]
     return case(real(*((5,) if sizes else (3, 2)), 2 * gates), state, *weights, cell=cell, sizes=sizes, reverse=reverse,
-                biased=biased)
+                biases=biases)
 
 
-LAYERS = [recurrent("rnn_tanh", 1), recurrent("rnn_relu", 1, reverse=True), recurrent("gru", 3, sizes=(2, 2, 1)),
-          recurrent("gru", 3, biased=False), recurrent("lstm", 4, sizes=(2, 2, 1), reverse=True),
+LAYERS = [recurrent("rnn_tanh", 1), recurrent("rnn_relu", 1, reverse=True), recurrent("gru", 3, sizes=(2, 2, 1), biases=1),
+          recurrent("gru", 3, biases=0), recurrent("lstm", 4, sizes=(2, 2, 1), reverse=True),
           recurrent("lstm", 4, shorter=1)]
 SAMPLES |= {
     "recurrent_layer": LAYERS,
-    "mkldnn_rnn_layer": [recurrent("lstm", 4, reverse=r, biased=b) for r, b in ((False, True), (True, False))],
+    "mkldnn_rnn_layer": [recurrent("lstm", 4, reverse=r, biases=b) for r, b in ((False, 2), (True, 0))],
     "stack_states": [case(real(2, 3), real(2, 3, seed=1), width=1)],
     "pack_padded_sequence": [case(real(3, 2, 2), sizes=(2, 2, 1))],
     "pack_padded_sequence_backward": [case(real(5, 2), shape=(3, 2, 2), sizes=(2, 2, 1))],

@@ -13,7 +13,7 @@ _whygrad_internal_ = True
 
 @quiet
 def mkldnn_rnn_layer(pre: Any, initial: Any, hidden: Any, *bias: Any, cell: str, sizes: Any, reverse: bool,
-                     biased: bool) -> Any:
+                     biases: int) -> Any:
     """As `layer` in ops/recurrent.py for an LSTM of one batch size, without a projection."""
     steps, batch, size = pre.shape[0], pre.shape[1], pre.shape[2] // 4
     outputs = np.empty((steps, batch, size), pre.dtype)

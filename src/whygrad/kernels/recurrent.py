@@ -48,20 +48,20 @@ def _planned(cell: str, steps: int, batch: int, size: int, reverse: bool, biased
 
 
 def recurrent_layer(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def run(pre: Any, initial: Any, hidden: Any, *rest: Any, cell: str, sizes: Any, reverse: bool, biased: bool) -> Any:
-        if sizes or len(rest) != biased or not _suits(pre, initial, hidden, *rest) or pre.ndim != 3:
-            return declined(numpy, pre, initial, hidden, *rest, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
+    def run(pre: Any, initial: Any, hidden: Any, *rest: Any, cell: str, sizes: Any, reverse: bool, biases: int) -> Any:
+        if sizes or len(rest) != biases or not _suits(pre, initial, hidden, *rest) or pre.ndim != 3:
+            return declined(numpy, pre, initial, hidden, *rest, cell=cell, sizes=sizes, reverse=reverse, biases=biases)
         made = CELLS[cell]
         steps, batch, _ = pre.shape
         size, rows = hidden.shape[1], steps * batch
-        plan, kernel = _planned(cell, steps, batch, size, reverse, biased, pool().threads())
+        plan, kernel = _planned(cell, steps, batch, size, reverse, biases > 0, pool().threads())
         outputs, last = np.empty((steps, batch, size), FLOAT32), np.empty(initial.shape, FLOAT32)
         activations = np.empty((rows, made.activations * size), FLOAT32)
         befores = np.empty((rows, made.states * size), FLOAT32)
         first = rows - batch if reverse else 0
         befores[first:first + batch] = initial
-        kernel(plan, in_one_piece(pre), in_one_piece(hidden), in_one_piece(rest[0]) if biased else None, workspace(plan), outputs,
-               activations, befores, last)
+        bias = None if not biases else in_one_piece(rest[0]) if biases == 1 else rest[0] + rest[1]
+        kernel(plan, in_one_piece(pre), in_one_piece(hidden), bias, workspace(plan), outputs, activations, befores, last)
         return outputs, last, activations, befores
 
     return run

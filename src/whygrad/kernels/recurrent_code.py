@@ -18,10 +18,12 @@ from whygrad.kernels.cells import CELLS
 from whygrad.kernels.host import host
 from whygrad.kernels.panels import turning
 from whygrad.kernels.stages import Elsewhere, OfPlan, Part, Plan, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import buffer, lanes_within, load_some, smaller, store_some
+from whygrad.kernels.tiles import buffer, lanes_within, load_some, prefetch, smaller, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 _whygrad_internal_ = True
+
+LINE = 16  # floats of a cache line
 
 
 @dataclass(kw_only=True)
@@ -150,6 +152,13 @@ def _each_step(f: Task, visit: Callable[[Value, Value, Value, Value], None]) -> 
     f.end()
 
 
+def _fetch_part(f: Task, base: Value, floats: Value, number: Value, parts: Value) -> None:
+    """Have a part of what the next step will read brought near, while products are computed."""
+    each = (floats + (parts * LINE - 1)) // (parts * LINE) * LINE
+    with f.loop(number * each, smaller(f, (number + 1) * each, floats), LINE) as i:
+        prefetch(f, base, i)
+
+
 PRE, HIDDEN, BIAS, WORKSPACE, OUTPUTS, ACTIVATIONS, BEFORES, LAST = range(8)
 
 
@@ -232,7 +241,9 @@ def _write_forward(f: Task, name: str, blocks: int, tiles: Tiles, finish: str) -
         pre = f.pointer(F32, f.array(PRE), (step * batch + first) * (gates * size))
         activations = f.pointer(F32, f.array(ACTIVATIONS), (step * batch + first) * (cell.activations * size))
         outputs = f.pointer(F32, f.array(OUTPUTS), (step * batch + first) * size)
+        coming = f.pointer(F32, pre, f.field("onward") * batch * (gates * size))
         with f.loop(0, panels) as number:
+            _fetch_part(f, coming, count * (gates * size), number, panels)
             panel = f.pointer(F32, f.array(WORKSPACE), number * height * (tiles.width * lanes))
             j = number * (blocks * lanes)
             # The vectors of a panel are gates of the same numbers, or neighbours of the only gate.
@@ -324,6 +335,9 @@ def _write_backward(f: Task, name: str, blocks: int, tiles: Tiles, cells: str) -
 
         f.call(cells, VOID, f.plan, count, g_outputs, g_state, activations, before, g_linear, of_step(G_PRE, gates))
         with f.loop(0, panels) as number:
+            for here, width in ((activations, cell.activations), (before, cell.states), (g_outputs, 1)):
+                coming = f.pointer(F32, here, f.field("onward") * batch * (size * width))
+                _fetch_part(f, coming, count * (size * width), number, panels)
             panel = f.pointer(F32, f.array(B_WORKSPACE), number * size * (gates * blocks * lanes))
             j = number * (blocks * lanes)
             with tiles.each(f, count) as (row, rows):

@@ -2,7 +2,8 @@
 
 The products are (steps, batch, numbers); or, of a packed sequence, a matrix with the rows of all steps below each other,
 step t having `sizes[t]` of them, the sequences that are long enough, the longest first. A state is a matrix: the hidden
-numbers `h`, and behind them, in an LSTM, the cell's memory `c`.
+numbers `h`, and behind them, in an LSTM, the cell's memory `c`. Behind the hidden weight come so many `biases` as there are to be
+added: to products with it (in a GRU), or also those of the products with the input.
 """
 
 from itertools import accumulate, pairwise
@@ -148,8 +149,9 @@ def steps_of(sizes, reverse):
     return steps[::-1] if reverse else steps
 
 
-def weights_of(hidden, *rest, biased):
-    return Weights(hidden, rest[0] if biased else None, rest[-1] if len(rest) > biased else None)
+def weights_of(hidden, *rest, biases):
+    bias = None if not biases else rest[0] if biases == 1 else rest[0] + rest[1]
+    return Weights(hidden, bias, rest[biases] if len(rest) > biases else None)
 
 
 def batches(x):
@@ -179,9 +181,9 @@ def with_aside(xp, state, aside):
     return xp.cat(state, *aside[::-1], axis=0) if aside else state
 
 
-def layer(xp, pre, initial, *arrays, cell, sizes, reverse, biased):
+def layer(xp, pre, initial, *arrays, cell, sizes, reverse, biases):
     """(h of every step, last state, and kept for the way back: activations, states before each step)."""
-    weights = weights_of(*arrays, biased=biased)
+    weights = weights_of(*arrays, biases=biases)
     step, width = CELLS[cell].step, weights.hidden.shape[1]
     outputs, activations, befores = [], [], []
     ended: list[Any] = []
@@ -199,17 +201,17 @@ def layer(xp, pre, initial, *arrays, cell, sizes, reverse, biased):
     return xp.reshape(outputs, shape=(*leading, width)), with_aside(xp, state, ended), activations, befores
 
 
-def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased):
-    weights = weights_of(*xs[2:], biased=biased)
+def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases):
+    weights = weights_of(*xs[2:], biases=biases)
     in_one_piece = None if sizes or weights.project is not None else getattr(xp, "recurrent_layer_backward", None)
     walked = in_one_piece and in_one_piece(g[0], g[1], weights.hidden, out2, out3, cell=cell, reverse=reverse)
     if walked:
         g_pre, g_linear, g_initial = walked
         h = columns(xp, out3, weights.hidden.shape[1])[0]
         gradients = [xp.reshape(g_pre, shape=xs[0].shape), g_initial, xp.mm(xp.t(g_linear), h)]
-        return [*gradients, xp.sum(g_linear, axis=(0,))] if biased else gradients
+        return [*gradients, *[xp.sum(g_linear, axis=(0,))] * biases] if biases else gradients
     acts, before = xp.kept((out2, out3), lambda: layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse,
-                                                       biased=biased)[2:])
+                                                       biases=biases)[2:])
     _, slopes_of, step_back, finish = CELLS[cell]
     slopes = slopes_of(xp, acts, before, weights)
     g_outputs, g_last = as_matrix(xp, g[0]), g[1]
@@ -228,8 +230,8 @@ def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased):
     g_h, h = [x if x.shape[1] == width else columns(xp, x, width)[0] for x in (g_states, before)]
     g_pre, projected = finish(xp, g_h, g_linear, slopes)
     gradients = [xp.reshape(g_pre, shape=xs[0].shape), with_aside(xp, g_state, g_begun), xp.mm(xp.t(g_linear), h)]
-    if biased:
-        gradients.append(xp.sum(g_linear, axis=(0,)))
+    if biases:
+        gradients += [xp.sum(g_linear, axis=(0,))] * biases
     if projected is not None:
         gradients.append(xp.mm(xp.t(g_h), projected))
     return gradients
@@ -249,18 +251,18 @@ KEPT = NoGrad("what a layer keeps for its backward pass is not a result")
 
 @op(node=lambda kinds, statics: "CatBackward0" if statics["sizes"] else "StackBackward0",
     outputs=("h", "last", KEPT, KEPT),
-    xs=lambda xp, g, xs, out2, out3, cell, sizes, reverse, biased:
-    layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased))
-def recurrent_layer(xp, *xs, cell, sizes, reverse, biased):
-    return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
+    xs=lambda xp, g, xs, out2, out3, cell, sizes, reverse, biases:
+    layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases))
+def recurrent_layer(xp, *xs, cell, sizes, reverse, biases):
+    return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biases=biases)
 
 
 # What torch runs for an LSTM of float32. Its backward looks at the output again: nobody may write into it until then.
 @op(outputs=("h", "last", KEPT, KEPT),
-    xs=lambda xp, g, xs, out0, out2, out3, cell, sizes, reverse, biased:
-    layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biased))
-def mkldnn_rnn_layer(xp, *xs, cell, sizes, reverse, biased):
-    return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biased=biased)
+    xs=lambda xp, g, xs, out0, out2, out3, cell, sizes, reverse, biases:
+    layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases))
+def mkldnn_rnn_layer(xp, *xs, cell, sizes, reverse, biases):
+    return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biases=biases)
 
 
 @op(node="StackBackward0", outputs=("h", "c"), linear="xs",

@@ -212,7 +212,7 @@ RULES = {
     **dict.fromkeys(("mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "binary_cross_entropy",
                      "binary_cross_entropy_with_logits", "group_norm", "weight_norm_interface", "pdist",
                      "both_triangles", "scaled_dot_product_flash_attention_for_cpu",
-                     "scaled_dot_product_flash_attention_for_cpu_backward", "recurrent_layer", "mkldnn_rnn_layer",
+                     "scaled_dot_product_flash_attention_for_cpu_backward", "recurrent_layer", "mkldnn_rnn_layer", "stack_states",
                      "pad_sequence", "cross", "diagonal_copy", "dist", "lu_solve", "ormqr"), defined),
     "block_diag": by(_block_diag), "solve_ex": solve, "qr": qr, "lstsq": lstsq,
     "sum_all": by(lambda xp, x: xp.sum(x, axis=None, keepdims=False)),

@@ -70,8 +70,12 @@ def run_layer(row: Any, cell: str, input: Any, initial: Any, params: Sequence[An
               reverse: bool, has_biases: bool) -> tuple[Any, Any]:
     """One layer in one direction: its output, and its last state."""
     weight, hidden, *rest = params
-    products = linear(input, weight, rest.pop(0) if has_biases else None)
-    output, last, _, _ = apply(row, products, initial, hidden, *rest, cell=cell, sizes=sizes, reverse=reverse, biased=has_biases)
+    biases = 2 if has_biases else 0
+    if biases and cell == "gru":  # where the reset gate comes between the two
+        products, biases = linear(input, weight, rest.pop(0)), 1
+    else:
+        products = linear(input, weight)
+    output, last, _, _ = apply(row, products, initial, hidden, *rest, cell=cell, sizes=sizes, reverse=reverse, biases=biases)
     return output, last
 
 
