@@ -109,6 +109,12 @@ LINEAR = {
     "vector": [(3,), (4, 3), (4,)],
     "one bias for all": [(5, 3), (4, 3), (1,)],
     "bias matrix": [(5, 3), (4, 3), (5, 4)],
+    "batch, a row of biases": [(2, 5, 3), (4, 3), (1, 4)],
+    "batch, a column of biases": [(2, 5, 3), (4, 3), (10, 1)],
+    "batch, bias matrix": [(2, 5, 3), (4, 3), (5, 4)],
+    "batch, bias for each": [(2, 5, 3), (4, 3), (2, 5, 4)],
+    "batch, bias of no dims": [(2, 5, 3), (4, 3), ()],
+    "vector, a row of biases": [(3,), (4, 3), (1, 4)],
     "matrix, no bias": [(5, 3), (4, 3)],
     "batch, no bias": [(2, 5, 3), (4, 3)],
     "vector, no bias": [(3,), (4, 3)],
@@ -128,6 +134,21 @@ def linear(lib: Any, *args: Any) -> Any:
 def test_linear(name: str) -> None:
     check(linear, [normal(*shape) for shape in LINEAR[name]])
     check(linear, [normal(*shape).astype(np.float32) for shape in LINEAR[name]], order=1)
+
+
+@pytest.mark.parametrize("changed", ["x", "w"])
+@pytest.mark.parametrize("shapes", [[(5, 3), (4, 3), (4,)], [(5, 3), (4, 3)], [(2, 5, 3), (4, 3), (4,)], [(2, 5, 3), (4, 3)],
+                                    [(3,), (4, 3), (4,)], [(3,), (4, 3)]], ids=str)
+def test_what_was_changed_is_named_as_torch_saved_it(shapes: Any, changed: str) -> None:
+    said = []
+    for lib in (torch, whygrad):
+        x, w, *bias = [lib.ones(shape, requires_grad=True) for shape in shapes]
+        out = linear(lib, x, w, *bias)
+        with lib.no_grad():
+            {"x": x, "w": w}[changed].add_(1)
+        said.append(outcome(out.sum().backward))
+    assert said[0][0] == "error"
+    assert said[0] == said[1]
 
 
 def test_linear_gives_only_what_is_wanted() -> None:

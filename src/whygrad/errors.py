@@ -7,6 +7,7 @@ The first line is torch's; what whygrad knows beyond it (which line saved, overw
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -114,6 +115,18 @@ def graph_freed(node: Node) -> Any:
     return noted(RuntimeError(BACKWARD_TWICE), "graph_freed", node, getattr(node, "freed", None))
 
 
+def _below_each_other(x: Any) -> Any:
+    return x.reshape(-1, x.shape[-1])
+
+
+# What torch saves a view of where a row saves it as it was given.
+SAVED_AS_VIEWS: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("linear", "weight"): lambda x: x.T, ("linear_folded", "weight"): lambda x: x.T,
+    **dict.fromkeys((("linear_folded", "x"), ("matmul_folded", "a"), ("vm", "a")), _below_each_other),
+    **dict.fromkeys((("matmul", "a"), ("matmul", "b")), lambda x: x.reshape(-1, *x.shape[-2:])),
+}
+
+
 def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: int, position: int | None = None) -> RuntimeError:
     """A value that a row saved was changed in place since."""
     from whygrad.autograd.node import Node as NodeClass
@@ -122,6 +135,8 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
     row = type(node).layout.row
     if name in row.output_names:
         return stale_value(node, value, counter, version, node, row.output_names.index(name))
+    if (row.name, name) in SAVED_AS_VIEWS:
+        return stale_value(node, SAVED_AS_VIEWS[row.name, name](value), counter, version, "AsStrided", 0)
     i = row.inputs.index(name) if position is None else position
     producer, number = row_node(node.edges[i])
     rewritten = counter[2]() if len(counter) > 2 and counter[2] is not None else None

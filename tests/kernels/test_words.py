@@ -187,6 +187,30 @@ def test_same_as_numpy(name, number):
             np.testing.assert_array_equal(x, copy, err_msg="an argument was changed")
 
 
+def unaligned(x):
+    memory = np.empty(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+    memory[...] = x
+    return memory
+
+
+ROWS_OF_A_TABLE = rng.integers(0, 100, 300)
+UNALIGNED = {**CALLS, "gather": [((normal(100, 30), rng.integers(0, 100, (300, 30))), {"axis": 0})],
+             "index_select": [((normal(100, 30), ROWS_OF_A_TABLE), {"axis": 0})],
+             "embedding": [((normal(100, 30), ROWS_OF_A_TABLE), {"padding_idx": -1, "by_frequency": False})]}
+
+
+@pytest.mark.parametrize("name", UNALIGNED)
+def test_unaligned_arrays(name):
+    numpy = numpy_function(name)
+    kernel = make(name, numpy)
+    for args, statics in UNALIGNED[name]:
+        odd = [unaligned(x) if isinstance(x, np.ndarray) else x for x in args]
+        with np.errstate(all="ignore"):
+            expected = parts(numpy(*args, **statics))
+        for one, other in zip(parts(kernel(*odd, **statics)), expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-5)
+
+
 @pytest.mark.parametrize("name", ["softmax", "sum"])
 def test_float64_is_left_to_numpy(name):
     x = rng.standard_normal((100, 100))

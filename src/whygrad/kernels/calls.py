@@ -226,9 +226,14 @@ def data_of(f: Function, array: Value) -> Value:
     return f.load(POINTER, array, host.DATA // 8)
 
 
+def is_in_one_piece(x: Any) -> bool:
+    """For code that does not look at strides."""
+    flags = x.flags
+    return bool(flags.c_contiguous and flags.aligned)
+
+
 def in_one_piece(x: Any) -> Any:
-    """As code wants it that does not look at strides."""
-    return x if x.flags.c_contiguous and x.flags.aligned else x.copy("C")
+    return x if is_in_one_piece(x) else x.copy("C")
 
 
 def declined(numpy: Callable[..., Any], *arrays: Any, **statics: Any) -> Any:
@@ -237,4 +242,4 @@ def declined(numpy: Callable[..., Any], *arrays: Any, **statics: Any) -> Any:
     return numpy(*arrays, **statics)
 
 
-__all__ = ["ELEMENT", "Array", "Entry", "data_of", "declined", "in_one_piece", "python_function"]
+__all__ = ["ELEMENT", "Array", "Entry", "data_of", "declined", "in_one_piece", "is_in_one_piece", "python_function"]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import declined, in_one_piece
+from whygrad.kernels.calls import declined, in_one_piece, is_in_one_piece
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.values import F32, I64, Value
@@ -129,7 +129,7 @@ def _sizes(x: Any, index: Any, axis: int) -> tuple[int, int, int, int] | None:
 
 def gather(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def gather(x: Any, index: Any, *, axis: int) -> Any:
-        if index.size >= WORTH_IT and x.dtype is FLOAT32 and index.dtype is INT64 and x.flags.c_contiguous:
+        if index.size >= WORTH_IT and x.dtype is FLOAT32 and index.dtype is INT64 and is_in_one_piece(x):
             sizes = _sizes(x, index, axis)
             if sizes is not None:
                 result, missing = np.empty(index.shape, FLOAT32), np.zeros(1, INT64)
@@ -143,7 +143,7 @@ def gather(numpy: Callable[..., Any]) -> Callable[..., Any]:
 
 def put(x: Any, index: Any, source: Any, axis: int, how: str) -> bool:
     """Write elements of `source`, or a number, into `x`; False if this is not for a kernel."""
-    if x.dtype is not FLOAT32 or index.dtype is not INT64 or index.size < WORTH_IT or not x.flags.c_contiguous:
+    if x.dtype is not FLOAT32 or index.dtype is not INT64 or index.size < WORTH_IT or not x.flags.carray:
         return False
     sizes = _sizes(x, index, axis)
     if sizes is None:

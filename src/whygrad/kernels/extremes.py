@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import declined
+from whygrad.kernels.calls import declined, is_in_one_piece
 from whygrad.kernels.host import FLOAT32
 from whygrad.kernels.rowwise import Row, row_kernel
 
@@ -47,7 +47,7 @@ def _maker(word: str) -> Callable[..., Any]:
                 return np.float32(total if whole == len(flat) else ufunc(total, ufunc.reduce(flat[whole:])))
 
         def run(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-            if x.dtype is FLOAT32 and x.size >= WORTH_IT and x.flags.c_contiguous and axis != ():
+            if x.dtype is FLOAT32 and x.size >= WORTH_IT and is_in_one_piece(x) and axis != ():
                 count = x.ndim if axis is None else len(axis)
                 if count == x.ndim:
                     total = of_all(x.reshape(-1))

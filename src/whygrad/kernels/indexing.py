@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import declined, in_one_piece
+from whygrad.kernels.calls import declined, in_one_piece, is_in_one_piece
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import copy_row, lanes_within, load_some, store_some
@@ -137,12 +137,12 @@ def _each_vector(f: Task, width: Value, body: Callable[[Value, Any, Any], None])
 
 
 def _numbers(index: Any) -> Any:
-    return np.ascontiguousarray(index, np.int64)
+    return in_one_piece(np.asarray(index, np.int64))
 
 
 def take_rows(table: Any, index: Any) -> Any:
     """`table[index]`, or None if that is not for this kernel, or not there."""
-    if type(table) is not np.ndarray or table.dtype is not FLOAT32 or table.ndim < 1 or not table.flags.c_contiguous or \
+    if type(table) is not np.ndarray or table.dtype is not FLOAT32 or table.ndim < 1 or not is_in_one_piece(table) or \
             not table.size:
         return None
     rows, width = len(table), table.size // len(table)
@@ -157,7 +157,7 @@ def add_rows(x: Any, index: Any, shape: tuple[int, ...], into: Any = None) -> An
     """Zeros of `shape`, or `into`, with the rows of `x` added where `index` says; or None."""
     if type(x) is not np.ndarray or x.dtype is not FLOAT32 or not x.size or not shape or not shape[0]:
         return None
-    if into is not None and not (into.dtype is FLOAT32 and into.flags.c_contiguous and not np.may_share_memory(x, into)):
+    if into is not None and not (into.dtype is FLOAT32 and into.flags.carray and not np.may_share_memory(x, into)):
         return None
     rows, width = shape[0], x.size // index.size
     if width < SHORTEST:
