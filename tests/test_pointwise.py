@@ -428,6 +428,9 @@ def test_options_of_unary_functions() -> None:
     special = np.array([NAN, INF, -INF, 1.0], F32)
     check(lambda ns, x: ns.nan_to_num(x, 1.0, posinf=2.0), [special])
     check(lambda ns, x: (x * 1).nan_to_num_(neginf=-5.0), [special], order=1)
+    for dtype in ("float16", "bfloat16"):
+        check(lambda ns, x, d=dtype: x.to(getattr(ns, d)).nan_to_num(0.5, neginf=-1e300).float(), [special], order=1)
+    check(lambda ns, x: x.nan_to_num(posinf=1e300), [np.resize(special, 10000)], order=1)
 
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, errors
+from whygrad import dtypes, errors, kernels
 from whygrad._apply import FLOAT32, Layout, layout_of, make_node, tracked_nodes
 from whygrad._tensor import InferenceCounter, Tensor, grad_fn, source, wrap
 from whygrad.autograd.modes import modes, special
@@ -41,11 +41,26 @@ def run_inplace(row_name: str, target: Tensor, *inputs: Any, computes_in: Comput
     """
     row = TABLE[row_name]
     layout = layout_of(row, kinds_of(inputs))
-    if row.broadcasts and computes_in is None:
+    if not row.broadcasts:
+        if has_no_history(target) and _none_has_history(inputs) and _recorded() is not None:
+            layout.compute([x._array if isinstance(x, Tensor) else x for x in inputs], target._array,
+                           {**row.static_defaults, **statics}, next(i for i, x in enumerate(inputs) if x is target))
+            bump(target)
+            _take_causes(target, inputs)
+            return target
+    elif computes_in is None:
         recorded = _recorded()
         if recorded is not None and layout.plain_write(recorded, *inputs, **statics):
             return target
     return _promote_and_perform(layout, target, inputs, computes_in, statics)
+
+
+def _none_has_history(inputs: tuple[Any, ...]) -> bool:
+    """Whether a node could not be recorded for them: plain tensors, integers, masks."""
+    for x in inputs:
+        if isinstance(x, Tensor) and (x._node is not None or x._lookup) and x._array.dtype.kind not in "biu":
+            return False
+    return True
 
 
 def writer(row_name: str, kinds: str) -> Callable[..., Tensor]:
@@ -303,7 +318,13 @@ def _is_dense(array: np.ndarray) -> bool:
 
 
 def same_memory(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.shape == b.shape and a.strides == b.strides and a.__array_interface__["data"] == b.__array_interface__["data"]
+    return a.shape == b.shape and a.strides == b.strides and kernels.address(a) == kernels.address(b)
+
+
+def has_no_history(target: Tensor) -> bool:
+    """Whether a write needs no check and no node: no leaf that requires grad, no result, no view of one, nothing unusual."""
+    return (type(target._counter) is list and target._node is None and not target._lookup
+            and (type(target) is Tensor or type(target) not in TURNED))
 
 
 def write_values(target: Tensor, values: Any, name: str, *, constant: bool = False) -> Tensor:
@@ -311,9 +332,14 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
 
     A `constant` may be written into expanded memory: every element gets the same.
     """
-    plain = type(target._counter) is list and target._node is None and not target._lookup and type(target) not in TURNED
-    if constant and plain and _recorded() is not None:
-        target._array.fill(values)
+    if has_no_history(target) and (constant or 0 not in target._array.strides) and _recorded() is not None:
+        array = target._array
+        if not constant:
+            array[...] = values
+        elif array.nbytes < kernels.FILLED_TOGETHER:
+            array.fill(values)
+        else:
+            kernels.fill(array, values)
         bump(target)
         return target
     check_inplace(target, (target,))

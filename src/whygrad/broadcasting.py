@@ -10,6 +10,8 @@ _whygrad_internal_ = True
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     result: tuple[int, ...] = shapes[0]
     for shape in shapes[1:]:
+        if shape == result:
+            continue
         a = (1,) * (len(shape) - len(result)) + result
         b = (1,) * (len(result) - len(shape)) + shape
         for axis in reversed(range(len(a))):

@@ -17,6 +17,11 @@ _whygrad_internal_ = True
 
 def result_dtype(*inputs: Any) -> dtypes.dtype:
     """The dtype torch computes in for these tensors and Python numbers."""
+    if len(inputs) == 2 and type(inputs[0]) is Tensor:
+        a, b = inputs
+        whole = type(b) is int and -2**31 < b < 2**31
+        if (whole or type(b) is float) and a._array.ndim and a._array.dtype.kind in ("iuf" if whole else "f"):
+            return a.dtype  # a number of no higher category changes nothing
     return dtypes.result_dtype([(x.dtype, x._array.ndim) if isinstance(x, Tensor) else x for x in inputs
                                 if x is not None])
 
@@ -63,6 +68,8 @@ def as_number(value: Any, dtype: dtypes.dtype, name: str) -> Any:
         return value
     if dtype.category == 0:
         return bool(value)
+    if type(value) is int and 0 <= value <= 127:
+        return value  # one of every integer dtype
     info = np.iinfo(dtype.numpy)
     value = int(value)
     if not info.min <= value <= info.max:

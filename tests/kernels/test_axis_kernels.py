@@ -77,10 +77,14 @@ def test_running(shape, axis):
 
 @pytest.mark.parametrize(("shape", "axis"), ALONG)
 @pytest.mark.parametrize("count", [1, 6, 50])
-def test_elements(shape, axis, count):
+@pytest.mark.parametrize("fewer", [False, True])
+def test_elements(shape, axis, count, fewer):
     x = numbers(shape, odd=True)
-    wanted = (*shape[:axis], count, *shape[axis + 1:])
-    index = rng.integers(0, shape[axis], wanted)
+    wanted = [*shape[:axis], count, *shape[axis + 1:]]
+    if fewer:  # on the first axis and after the one of the numbers
+        for other in {0, axis + 1} - {axis, len(shape)}:
+            wanted[other] = -(-wanted[other] // 2)
+    index = rng.integers(0, shape[axis], tuple(wanted))
     compare("gather", x, index, axis=axis, rtol=0, atol=0)
     compare("gather", x, np.asfortranarray(index), axis=axis, rtol=0, atol=0)
     sources = numbers(wanted), np.broadcast_to(np.float32(2), wanted), 3.0
@@ -88,7 +92,8 @@ def test_elements(shape, axis, count):
         target = numbers(shape)
         expected = target.copy()
         if how == "set":
-            np.put_along_axis(expected, index, source, axis)
+            np.put_along_axis(expected[tuple([slice(None) if i == axis else slice(n) for i, n in enumerate(wanted)])], index,
+                              source, axis)
         else:
             places = list(np.indices(wanted))
             places[axis] = index
@@ -100,7 +105,8 @@ def test_elements(shape, axis, count):
 def test_what_elements_leave_to_numpy():
     x, index = numbers((6, 8)), rng.integers(0, 6, (4, 8))
     told = make("gather", lambda *args, **statics: "numpy")
-    assert told(x, index[:, :5], axis=0) == "numpy"  # fewer columns than there are
+    assert told(numbers((2, 6, 8)), rng.integers(0, 8, (2, 4, 8)), axis=2) == "numpy"  # fewer in the middle
+    assert told(x, rng.integers(0, 6, (4, 9)), axis=0) == "numpy"  # more columns than there are
     assert told(x.astype("f8"), index, axis=0) == told(x.T, index.T, axis=1) == told(x, index + 6, axis=0) == "numpy"
     assert not elements.put(x[:, ::2], index[:, ::2], 1.0, 0, "set")
     assert not elements.put(x, index[:4], x[:4], 0, "add")  # one array
@@ -113,10 +119,10 @@ def test_what_elements_leave_to_numpy():
 def test_within(low, high, size, kind):
     index = rng.integers(low, high, 77).astype(kind)
     index[40], index[76] = low, high - 1
-    assert elements.within(index, size) == (low >= 0 and high <= size)
+    assert elements.within()(index, size) == (low >= 0 and high <= size)
     index[:] = 0
     index[63] = 2 ** 62 if kind == "i8" else 2 ** 30
-    assert not elements.within(index, size)
+    assert not elements.within()(index, size)
 
 
 def test_errors_of_large_indices_are_torchs():

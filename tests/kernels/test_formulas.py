@@ -42,7 +42,9 @@ def units_in_the_last_place(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("name", "exact", "low", "high"), [
     ("exp", np.exp, -87.0, 88.7), ("log", np.log, 1e-38, 1e38), ("tanh", np.tanh, -10.0, 10.0),
-    ("erf", np.vectorize(math.erf), -5.0, 5.0), ("sigmoid", lambda x: 1 / (1 + np.exp(-x)), -80.0, 80.0),
+    ("erf", np.vectorize(math.erf), -5.0, 5.0), ("erfc", np.vectorize(math.erfc), -5.0, 9.0),
+    ("erfinv", raw.erfinv, -1.0, 1.0),
+    ("sigmoid", lambda x: 1 / (1 + np.exp(-x)), -80.0, 80.0),
 ])
 def test_functions_are_good_to_two_units(name, exact, low, high):
     rng = np.random.default_rng(0)
@@ -66,8 +68,8 @@ def test_the_gamma_functions_are_good_to_one_unit(name, statics):
     np.testing.assert_array_equal(got[~finite], exact[~finite].astype("f4"))
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "tanh", "erf", "sigmoid", "sqrt", "abs", "neg", "sign", "relu", "floor", "round",
-                                  "reciprocal", "rsqrt", "isnan"])
+@pytest.mark.parametrize("name", ["exp", "log", "tanh", "erf", "erfc", "erfinv", "sigmoid", "sqrt", "abs", "neg", "sign", "relu",
+                                  "floor", "round", "reciprocal", "rsqrt", "isnan"])
 def test_special_values(name):
     x = np.array(SPECIAL * 3, "f4")
     ours, theirs = compiled(name, "a")(x), np.asarray(getattr(raw, name)(x))

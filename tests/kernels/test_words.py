@@ -92,6 +92,13 @@ CALLS = {
               for axis in (None, (0,), (1,), (0, 1))]
        + [((normal(40, 30, 20),), {"axis": axis}) for axis in ((0, 2), (1, 2), (0, 1))]
        for name in ("prod", "amax", "amin", "max", "min")},
+    **{name: [((x,), {"axis": axis, "keepdims": keep}) for keep in (False, True) for axis in (0, 1) for x in (
+        normal(200, 90), odd_rows(100, 90), np.round(normal(3000, 3)), normal(7, 20, 33), normal(20, 7, 33).swapaxes(0, 1),
+        normal(100, 90).astype("f8"), normal(4, 5), normal(50, 1, 60))]
+       for name in ("max_along", "min_along", "argmax", "argmin")},
+    **{name: [((x,), {"diagonal": diagonal}) for diagonal in (0, 1, -3, 50, -50) for x in (
+        normal(40, 33), normal(33, 40).T, normal(3, 5, 17, 30), normal(300, 200), normal(0, 5), normal(4, 5),
+        normal(40, 30).astype("f8"))] for name in ("tril", "triu")},
     "cat": [((normal(4, a, 5), normal(4, b, 5), normal(4, a, 5)), {"axis": 1}) for a, b in ((1, 3), (0, 2), (700, 900))]
     + [(tuple(normal(300, 80).astype(dtype) for _ in range(count)), {"axis": axis})
        for dtype, count, axis in (("f4", 2, 0), ("f4", 3, 1), ("f8", 2, 1), ("i8", 2, 0), ("?", 2, 0), ("f4", 70, 1),

@@ -84,3 +84,34 @@ def test_other_dtypes(dtype):
         x, y = [(a.nan_to_num(0.0, 1.0, 1.0) * 4).to(getattr(library, dtype)) for a in (x, y)]
         results.append(x.add_(y).mul_(2).sub_(1).add_(y, alpha=2).to(library.complex128).numpy())
     np.testing.assert_allclose(*results, rtol=1e-6)
+
+
+SIZES = [1, 63, 65536, 70001]  # the last two by a kernel
+DTYPES = ["float32", "float64", "int64", "int8", "bool", "float16", "bfloat16", "complex64"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", SIZES)
+def test_one_number_everywhere(dtype, size):
+    """8 * size elements, so that more bytes than FILLED_TOGETHER are also there in the short dtypes."""
+    made = []
+    for library in (torch, whygrad):
+        kind = getattr(library, dtype)
+        ones = library.ones(8, size, dtype=kind)
+        whole = library.ones(size, 8, dtype=kind)
+        part = library.ones(size, 16, dtype=kind)
+        part[:, 4:12].fill_(0)
+        full = library.full((8, size), 1.5 if ones.is_floating_point() else 1, dtype=kind)
+        filled = library.ones(8, size, dtype=kind).fill_(full[0, 0].item())
+        zeros = library.zeros(8, size, dtype=kind)
+        made.append([x.to(library.complex64) for x in (ones, whole.zero_(), part, full, filled, zeros)])
+    for theirs, ours in zip(*made, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_what_cannot_be_written_is_not():
+    array = np.zeros((600, 600), "f4")
+    array.setflags(write=False)
+    with pytest.raises(ValueError):
+        kernels.fill(array, 1)
+    assert not array.any()

@@ -15,6 +15,7 @@ from whygrad._rng.box_muller import box_muller_double, box_muller_single
 from whygrad._rng.ranges import check_uniform
 from whygrad._rng.words import Words
 
+FLOAT32 = np.dtype(np.float32)
 LARGE = 16  # normals come in blocks of this many, in tensors that hold at least one block
 _CHUNK = 1 << 16  # elements per pass of a long formula, so that its temporaries stay in the cache
 
@@ -27,6 +28,10 @@ class Continuous(Words):
     ) -> Array:
         """One unit per element: double for float64, single for all others. Complex: real, imaginary, ..."""
         dtype, shape = np.dtype(dtype), as_shape(shape)
+        if dtype is FLOAT32 and low == 0 and high == 1:
+            drawn = self._drawn("singles", shape, FLOAT32, 0, 1, 0)
+            if drawn is not None:
+                return drawn
         if dtype.kind == "c":
             return as_complex(self.uniform((*shape, 2), part_of(dtype), low, high))
         if (low, high) != (0, 1):
@@ -36,9 +41,9 @@ class Continuous(Words):
         start, stop = work(low), work(high)
         count = math.prod(shape)
         if dtype.type is work:
-            drawn = self._drawn("doubles" if double else "singles", count, work, float(start), float(stop), 0)
+            drawn = self._drawn("doubles" if double else "singles", shape, work, float(start), float(stop), 0)
             if drawn is not None:
-                return drawn.reshape(shape)
+                return drawn
         unit: Array = self.doubles(count) if double else self.singles(count)
         out = fma(unit, stop - start, start).astype(dtype, copy=False)
         if out.dtype.itemsize == 2 or (low, high) != (0, 1):
@@ -65,7 +70,8 @@ class Continuous(Words):
         count = math.prod(shape)
         if count < LARGE or not contiguous:
             values = self._few_normals(count) if count < LARGE // 2 else self._normal_pairs(count)
-            return narrow(fma(values, std, mean), dtype).reshape(shape)
+            moved = values if std == 1 and mean == 0 else fma(values, std, mean)
+            return narrow(moved, dtype).reshape(shape)
         return self._normal_blocks(count, dtype, mean, std).reshape(shape)
 
     def normal_around(self, mean: Array | float, std: Array | float) -> Array:
@@ -118,10 +124,10 @@ class Continuous(Words):
     def _normal_blocks(self, count: int, dtype: np.dtype[Any], mean: float, std: float) -> Array:
         """Blocks of 16 units, eight radii and then eight angles. A rest redraws the last 16 elements."""
         rest = count % LARGE
-        turn = kernels.drawing("normals", count) if dtype == np.float32 else None
+        turn = kernels.drawing("normals", count) if dtype is FLOAT32 else None
         if turn is not None:
             out = self.singles(count)
-            turn(out[: count - rest], mean, std)
+            turn(out, mean, std)  # whole blocks
             if rest:
                 out[-LARGE:] = self.singles(LARGE)
                 turn(out[-LARGE:], mean, std)

@@ -21,25 +21,24 @@ class Discrete(Continuous):
     def integers(self, low: int, high: int | None, shape: Shape, dtype: DTypeLike = np.int64) -> Array:
         """From low up to and without high, or (None) to the dtype's largest: one word each, two if wide."""
         dtype, shape = np.dtype(dtype), as_shape(shape)
-        count = math.prod(shape)
         if high is None and low == -(2**63):
             if dtype.name not in ("int64", "float64", "float32", "bfloat16"):
                 raise RuntimeError(
                     "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16"
                 )
-            return narrow(self.double_words(count).view(np.int64), dtype).reshape(shape)
+            return narrow(self.double_words(math.prod(shape)).view(np.int64), dtype).reshape(shape)
         low, high = integer_bounds(dtype, low, high)
         span = high - low
         if span < _WIDE_RANGE:
-            drawn = self._drawn("integers", count, np.int64, low, span, 1 / span)
+            drawn = self._drawn("integers", shape, np.int64, low, span, 1 / span)
             if drawn is not None:
-                return narrow(drawn, dtype).reshape(shape)
+                return drawn if dtype is drawn.dtype else narrow(drawn, dtype)
             # NumPy divides uint32 by a scalar with vector instructions, and has none for remainders.
-            words = self.words(count).astype(np.uint32)
+            words = self.words(math.prod(shape)).astype(np.uint32)
             words -= words // np.uint32(span) * np.uint32(span)
             values = words.astype(np.int64)
         else:
-            values = (self.double_words(count) % np.uint64(span)).view(np.int64)
+            values = (self.double_words(math.prod(shape)) % np.uint64(span)).view(np.int64)
         values += low
         return narrow(values, dtype).reshape(shape)
 

@@ -93,14 +93,14 @@ class Words:
         pairs = self.words(2 * count)
         return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
 
-    def _drawn(self, name: str, count: int, dtype: DTypeLike, *numbers: float) -> Array | None:
+    def _drawn(self, name: str, shape: int | tuple[int, ...], dtype: DTypeLike, *numbers: float) -> Array | None:
         """By a kernel, if there is one for it (see kernels/random.py)."""
-        draw = kernels.drawing(name, count)
+        out = np.empty(shape, dtype)
+        draw = kernels.drawing(name, out.size)
         if draw is None:
             return None
         if not self._address:
             self._address = self._bits.ctypes.state_address
-        out = np.empty(count, dtype)
         draw(self._address, out, *numbers)
         return out
 

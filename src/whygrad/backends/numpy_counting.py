@@ -7,13 +7,28 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.numpy_sorting import order
+
 _whygrad_internal_ = True
 
 
 def unique(x: Any) -> Any:
     """Each NaN is a value of its own."""
-    values, inverse, counts = np.unique(x.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
-    return values, inverse.reshape(x.shape), counts
+    flat = x.reshape(-1)
+    if x.dtype.kind in "iu" and x.dtype.char not in "LQ" and x.size:
+        lowest = int(flat.min())
+        span = int(flat.max()) - lowest + 1
+        if span <= 2 * x.size:  # few different ones: counted instead of sorted
+            places = flat.astype(np.int64) - lowest
+            counts = np.bincount(places, minlength=span)
+            found = counts.nonzero()[0]
+            return (found + lowest).astype(x.dtype), (np.cumsum(counts > 0) - 1)[places].reshape(x.shape), counts[found]
+    index = order(flat, 0, False)
+    ordered = flat[index]
+    values, groups, counts = _merge_equal(ordered.reshape(-1, 1))
+    inverse = np.empty(x.size, np.int64)
+    inverse[index] = groups
+    return values[:, 0], inverse.reshape(x.shape), counts
 
 
 def unique_dim(x: Any, *, axis: int) -> Any:

@@ -148,6 +148,10 @@ def slice_backward(x: Any, *, shape: Shape, axis: int, start: int, stop: int, st
 
 
 def diagonal(x: Any, *, offset: int, axis1: int, axis2: int) -> Any:
+    if x.size and x.flags.writeable and -x.shape[axis1] < offset < x.shape[axis2]:
+        found = x.diagonal(offset, axis1, axis2)
+        found.flags.writeable = True
+        return found
     rows, columns = x.shape[axis1], x.shape[axis2]
     length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
     kept = [a for a in range(x.ndim) if a not in (axis1, axis2)]

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+import operator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from whygrad import kernels
 from whygrad.backends.numpy_reduction import FLOAT32, FLOAT64, is_half, sum_to
 from whygrad.backends.quiet import quiet
 
 _whygrad_internal_ = True
+
+# Of factors that broadcast; a kernel when it is hot.
+times: Any = np.multiply
+if kernels.enabled:
+    kernels.warm("times", np.multiply, operator.mul, takes_vocabulary=False).put(globals(), "times")
 
 
 @quiet
@@ -19,7 +26,7 @@ def _product(a: Any, b: Any) -> Any:
     """`a @ b` in any dtype: NumPy has no fast product of half-precision numbers, and torch sums them in float32."""
     if a.ndim == b.ndim == 3 and len(a) == len(b) > 1:
         if a.shape[2] == 1:
-            return np.multiply(a, b, order="C")
+            return np.ascontiguousarray(times(a, b))
         if not b.strides[0] and a.size and a.dtype == b.dtype and not is_half(a.dtype):
             # The same second factor for all: one product, with all rows below each other.
             return np.matmul(a.reshape(-1, a.shape[2]), b[0]).reshape(*a.shape[:2], b.shape[2])
@@ -32,7 +39,7 @@ def mm(a: Any, b: Any) -> Any:
     dtype = a.dtype
     if len(b) == 1 and a.ndim == b.ndim == 2:
         # An outer product: quicker without BLAS, which would also turn -0.0 into 0.0.
-        return a * b
+        return times(a, b)
     # `dot` does the same as `matmul` here and costs half as much on small matrices.
     return a.dot(b) if dtype is FLOAT32 or dtype is FLOAT64 else _product(a, b)
 
@@ -42,7 +49,7 @@ bmm = matmul = _product
 
 
 def outer(a: Any, b: Any) -> Any:
-    return np.multiply(a[:, None], b)
+    return times(a[:, None], b)
 
 
 def matmul_folded(a: Any, b: Any) -> Any:
@@ -116,5 +123,5 @@ def contract(a: Any, b: Any, *, a_labels: Any, b_labels: Any, out_labels: Any, p
         out = product(a.reshape(*batch, math.prod(rows), inner), b.reshape(*batch, inner, math.prod(columns)))
         out = out.reshape(batch + rows + columns)
     else:
-        out = np.multiply(a.reshape(a.shape + (1,) * len(columns)), b.reshape(batch + (1,) * len(rows) + columns))
+        out = times(a.reshape(a.shape + (1,) * len(columns)), b.reshape(batch + (1,) * len(rows) + columns))
     return out.transpose(plan.out_axes)

@@ -140,6 +140,7 @@ def round_decimals(x: Any, *, decimals: int) -> Any:
     return np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
 
 
+@quiet
 def nan_to_num(x: Any, *, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
     return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
@@ -148,6 +149,11 @@ def _check_divisor(b: Any, dtype: Any) -> None:
     """An integer has nothing to give when divided by zero; torch raises."""
     if dtype.kind in "iu" and not np.all(b):
         raise RuntimeError("ZeroDivisionError")
+
+
+def _are_plain(a: Any, b: Any) -> bool:
+    """Integers, and one number to divide them by."""
+    return type(b) is int and b != 0 and type(a) is np.ndarray and a.dtype.kind in "iu"
 
 
 def _whole_quotient(a: Any, b: Any, rounding: Any, limit: int = 2**28) -> Any:
@@ -168,6 +174,8 @@ def _whole_quotient(a: Any, b: Any, rounding: Any, limit: int = 2**28) -> Any:
 
 @quiet
 def div_rounded(a: Any, b: Any, *, mode: str) -> Any:
+    if mode == "floor" and _are_plain(a, b):
+        return np.floor_divide(a, b)
     dtype = np.result_type(a, b)
     _check_divisor(b, dtype)
     if mode == "floor":
@@ -180,6 +188,8 @@ def div_rounded(a: Any, b: Any, *, mode: str) -> Any:
 
 @quiet
 def remainder(a: Any, b: Any) -> Any:
+    if _are_plain(a, b):
+        return np.remainder(a, b)
     _check_divisor(b, np.result_type(a, b))
     wide = _whole_quotient(a, b, np.floor)
     return np.remainder(a, b) if wide is None else np.copysign(wide[0] - wide[2] * wide[1], wide[1]).astype(np.float32)

@@ -23,8 +23,13 @@ MANY = 1024
 
 def order(x: Any, axis: int, descending: bool) -> Any:
     """Where the elements come from, in order; equal ones one after the other."""
-    if x.dtype.char in "fi" and x.size >= MANY and x.shape[axis] > 8:
-        return _order_of_pairs(x, axis, descending)
+    if x.size >= MANY and x.shape[axis] > 8:
+        if x.dtype.char in "fi":
+            return _order_of_pairs(x, axis, descending)
+        if x.dtype.kind == "i":
+            lowest = int(x.min())
+            if int(x.max()) - lowest < 1 << 31:
+                return _order_of_pairs((x.astype(np.int64) - lowest).astype(np.int32), axis, descending)
     if not descending:
         return np.argsort(x, axis, "stable")
     flip = (slice(None),) * axis + (slice(None, None, -1),)

@@ -134,6 +134,12 @@ def read_size(function: str, given: tuple[Any, ...], size: Any = None, position:
 
 def read_sizes(function: str, sizes: Any, argument: str = "size", position: int = 1) -> tuple[int, ...]:
     """The sizes where torch wants a tuple, and one number is not enough."""
+    if type(sizes) is tuple:
+        for n in sizes:
+            if type(n) is not int or not -INT64_LIMIT <= n < INT64_LIMIT:
+                break
+        else:
+            return sizes
     if not isinstance(sizes, (tuple, list)):
         raise wrong_type(function, argument, position, "tuple of ints", sizes)
     return _integers(function, sizes, argument, position)
@@ -275,6 +281,8 @@ def check_flag(function: str, argument: str, value: Any) -> None:
 
 def check_range(value: Any, dtype: dtypes.dtype) -> None:
     """A number must fit into the dtype it is stored in; an unsigned one also takes negative numbers, modulo 2**bits."""
+    if (type(value) is float or type(value) is int) and -127 <= value <= 127:
+        return  # into every dtype
     check_int(value)
     if not fits(value, dtype):
         name = f"{dtype.name}_t" if dtype.category == 1 and dtype.name != "int32" else C_NAMES[dtype.name]

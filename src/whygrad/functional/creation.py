@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, layouts
+from whygrad import dtypes, kernels, layouts
 from whygrad._tensor import Tensor
 from whygrad.backends.memory_order import empty_like
 from whygrad.functional import from_data, ranges
@@ -33,7 +34,24 @@ _whygrad_internal_ = True
 
 __all__ = ["from_data", "ranges"]
 
+# From so many elements on, zeros are written by a kernel.
+MANY = 1 << 16
 CHANNELS_LAST = {layouts.channels_last: 4, layouts.channels_last_3d: 5}
+
+
+def zeros(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """Many by all threads, unless memory is fresh from the system, where it is zeros already."""
+    if math.prod(sizes) < MANY or kernels.unavailable() != "":
+        return np.zeros(sizes, dtype)
+    array = np.empty(sizes, dtype)
+    kernels.fill(array, 0)
+    return array
+
+
+def ones(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    array = np.empty(sizes, dtype)
+    kernels.fill(array, 1)
+    return array
 
 
 def channels_last(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.dtype[Any],
@@ -56,11 +74,8 @@ def _define_by_size(name: str, make: Callable[..., np.ndarray], what: str) -> No
             wanted = read_dtype(name, dtype_for(out, dtype, wanted), dtypes.float32)
         if layout is not None or device is not None or pin_memory:
             check_place(name, layout, device, pin_memory)
-        for n in sizes:
-            if n < 0:
-                if name == "zeros":
-                    raise RuntimeError("zeros: Dimension size must be non-negative.")
-                check_sizes(sizes)
+        if name == "zeros" and sizes and min(sizes) < 0:
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
         if memory_format is not None and memory_format in CHANNELS_LAST:
             array = channels_last(make, sizes, wanted.numpy, memory_format)
         else:
@@ -106,17 +121,19 @@ def like_array(make: Callable[..., np.ndarray], name: str, input: Any, dtype: An
         return allocate(make, model.shape, wanted)
     array = empty_like(model, wanted)
     if make is not np.empty:
-        array[...] = 1 if make is np.ones else 0
+        array[...] = 1 if make is ones else 0
     return array
 
 
-for _filled, _make, _what in (("zeros", np.zeros, "filled with 0"), ("ones", np.ones, "filled with 1"),
+for _filled, _make, _what in (("zeros", zeros, "filled with 0"), ("ones", ones, "filled with 1"),
                               ("empty", np.empty, "not initialised")):
     _define_by_size(_filled, _make, _what)
 
 
 def _number_dtype(value: Any) -> dtypes.dtype:
     """The dtype torch.full gives to a number."""
+    if type(value) is float:
+        return dtypes.get_default_dtype()
     if isinstance(value, bool):
         return dtypes.bool_
     if isinstance(value, int):
@@ -126,7 +143,7 @@ def _number_dtype(value: Any) -> dtypes.dtype:
 
 def _filled_with(name: str, array: np.ndarray, fill_value: Any, dtype: dtypes.dtype) -> np.ndarray:
     check_range(fill_value, dtype)
-    array[...] = as_number(fill_value, dtype, name) if dtype.category < 2 else fill_value
+    kernels.fill(array, as_number(fill_value, dtype, name) if dtype.category < 2 else fill_value)
     return array
 
 
@@ -141,12 +158,14 @@ def _full(name: str, size: Any, fill_value: Any, position: int, out: Any, dtype:
           pin_memory: bool, requires_grad: bool) -> Tensor:
     """`position` is where among its arguments the function `name` takes the size."""
     sizes = read_sizes(name, size, "size", position)
-    number = read_number(name, "fill_value", position + 1, fill_value)
-    wanted = read_dtype(name, dtype_for(out, dtype, _number_dtype(number)), dtypes.float32)
-    check_place(name, layout, device, pin_memory)
-    check_sizes(sizes)
+    number = fill_value if type(fill_value) is float else read_number(name, "fill_value", position + 1, fill_value)
+    wanted = _number_dtype(number)
+    if dtype is not None or out is not None:
+        wanted = read_dtype(name, dtype_for(out, dtype, wanted), dtypes.float32)
+    if layout is not None or device is not None or pin_memory:
+        check_place(name, layout, device, pin_memory)
     array = _filled_with(name, allocate(np.empty, sizes, wanted.numpy), number, wanted)
-    return deliver(name, array, out, requires_grad)
+    return fresh(array, requires_grad, function=name) if out is None else deliver(name, array, out, requires_grad)
 
 
 @public(method=False)
@@ -189,7 +208,7 @@ def eye(n: int, m: Any = ..., *, out: Any = None, dtype: Any = None, layout: Any
             raise RuntimeError(f"{name} must be greater or equal to 0, got {count}")
     wanted = read_dtype("eye", dtype_for(out, dtype, dtypes.get_default_dtype()), dtypes.float32)
     check_place("eye", layout, device, pin_memory)
-    array = allocate(np.zeros, (rows, columns), wanted.numpy)
+    array = allocate(zeros, (rows, columns), wanted.numpy)
     np.fill_diagonal(array, 1)
     return deliver("eye", array, out, requires_grad)
 

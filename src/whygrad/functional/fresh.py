@@ -12,7 +12,7 @@ from whygrad import dtypes, errors
 from whygrad._inplace import bump
 from whygrad._tensor import InferenceCounter, Tensor, set_requires_grad, wrap
 from whygrad.autograd.modes import modes, special
-from whygrad.functional.arguments import check_flag, wrong_type
+from whygrad.functional.arguments import check_flag, check_sizes, wrong_type
 from whygrad.why import record as why
 
 _whygrad_internal_ = True
@@ -23,7 +23,7 @@ _warned: set[str] = set()
 
 
 def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """`make(sizes, dtype)`, where make is np.empty or the like; torch's words if there is not enough memory."""
+    """`make(sizes, dtype)`, where make is np.empty or the like; torch's words if a size is negative, or memory not enough."""
     try:
         return make(sizes, dtype)
     except MemoryError:
@@ -33,6 +33,7 @@ def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.
         raise RuntimeError(f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
                            f"you tried to allocate {count} bytes. Error code 12 (Cannot allocate memory)") from None
     except ValueError:
+        check_sizes(sizes)
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}") from None
 
 
@@ -41,7 +42,7 @@ def fresh(array: np.ndarray, requires_grad: bool = False, causes: why.Causes = (
     result = wrap(array)
     if special.on and modes.inference:
         result._counter = InferenceCounter()
-    result._cause = causes or (why.Cause("created", why.site()),)
+    result._cause = causes or why.created()
     if requires_grad is not False:
         check_flag(function, "requires_grad", requires_grad)
         if array.dtype.kind not in "fcV":

@@ -44,12 +44,13 @@ from whygrad.promotion import cast
 
 _whygrad_internal_ = True
 
-INDEX_DTYPES = (np.dtype(np.int64), np.dtype(np.int32))
+INT64 = np.dtype(np.int64)
+INDEX_DTYPES = (INT64, np.dtype(np.int32))
 
 
 def positions(index: Tensor) -> Tensor:
     """An index in the dtype the rows want; its version is still watched."""
-    return index if index._array.dtype == np.int64 else cast(index, np.dtype(np.int64))
+    return index if index._array.dtype is INT64 or index._array.dtype == INT64 else cast(index, INT64)
 
 
 def check_bounds(index: Tensor, n: int, error: Callable[[int], Exception], lowest: int = 0) -> None:
@@ -68,16 +69,16 @@ def counted_from_front(index: Tensor, n: int) -> Tensor:
 def _element_index(function: str, input: Tensor, dim: Any, index: Any, src: Any = None) -> tuple[Tensor, int]:
     """The checked index of gather and scatter: one position for each element."""
     axis = dim_of(function, input, dim)
-    read_tensor(function, index, "index", 3)
-    if index._array.dtype not in INDEX_DTYPES and index._array.size:
+    places = read_tensor(function, index, "index", 3)._array
+    if places.dtype is not INT64 and places.dtype not in INDEX_DTYPES and places.size:
         raise RuntimeError(f"{function.removesuffix('_add')}(): Expected dtype int32/int64 for index")
-    own, wanted = input._array.shape or (1,), index._array.shape or (1,)
-    if index._array.size:
+    own, wanted = input._array.shape or (1,), places.shape or (1,)
+    if places.size:
         if src is None and len(own) != len(wanted):
             raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
         if src is not None:
-            _check_scatter_shapes(index._array.shape, input._array.shape, src, axis)
-        elif function == "gather":
+            _check_scatter_shapes(places.shape, input._array.shape, src, axis)
+        elif function == "gather" and own != wanted:
             for d, (m, n) in enumerate(zip(wanted, own, strict=True)):
                 if d != axis and m > n:
                     raise RuntimeError(f"Size does not match at dimension {d} expected index {list(wanted)} to be no "
@@ -89,6 +90,8 @@ def _element_index(function: str, input: Tensor, dim: Any, index: Any, src: Any 
 
 def _check_scatter_shapes(index: tuple[int, ...], own: tuple[int, ...], src: Any, axis: int) -> None:
     given = src._array.shape if isinstance(src, Tensor) else None
+    if index == own and (given is None or given == own):
+        return
     wanted, room = index or (1,), own or (1,)
     if len(wanted) != len(room):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
@@ -357,7 +360,7 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
     def inplace(self: Any, *args: Any, **kwargs: Any) -> Tensor:
         check_inplace(self, (self, *args, *kwargs.values()))
         inputs, statics = arguments(self, *args, **kwargs)
-        if masked:
+        if masked and inputs[0]._array.shape != self._array.shape:
             shape = broadcast_shapes(self._array.shape, inputs[0]._array.shape)
             if shape != self._array.shape:
                 raise RuntimeError(f"output with shape {list(self._array.shape)} doesn't match the broadcast shape "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad import dtypes
 from whygrad._apply import apply
 from whygrad._tensor import Tensor
 from whygrad.functional.arguments import read_float, read_tensor, wrong_type
@@ -120,9 +121,13 @@ def logit_(self: Any, eps: float | None = None) -> Any:
                        eps=_eps(eps))
 
 
-def _replacements(*values: Any) -> dict[str, Any]:
+def _replacements(dtype: dtypes.dtype, *values: Any) -> dict[str, Any]:
     names = ("nan", "posinf", "neginf")
-    return {name: v if v is None else read_float("nan_to_num", name, i, v)
+    usual: tuple[Any, ...] = (None, None, None)
+    if dtype.is_floating_point:
+        largest = dtypes.finfo(dtype).max
+        usual = (0.0, largest, -largest)
+    return {name: usual[i - 2] if v is None else read_float("nan_to_num", name, i, v)
             for i, (name, v) in enumerate(zip(names, values, strict=True), 2)}
 
 
@@ -131,7 +136,7 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
                out: Any = None) -> Any:
     """NaN replaced by `nan` (0), infinities by the largest finite numbers or as given."""
     read_tensor("nan_to_num", input)
-    result = apply(TABLE["nan_to_num"], input, **_replacements(nan, posinf, neginf))
+    result = apply(TABLE["nan_to_num"], input, **_replacements(input.dtype, nan, posinf, neginf))
     return with_out("nan_to_num", result, out, input)
 
 
@@ -139,7 +144,7 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
 def nan_to_num_(self: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
     """In-place version of `nan_to_num`."""
     read_tensor("nan_to_num_", self)
-    return run_inplace("nan_to_num", self, self, **_replacements(nan, posinf, neginf))
+    return run_inplace("nan_to_num", self, self, **_replacements(self.dtype, nan, posinf, neginf))
 
 
 @public()

@@ -25,6 +25,8 @@ OUT_RESIZED = ("The number of elements in the out tensor of shape {} is {} which
                "elements {}. Note that this may occur as a result of rounding error. The out tensor will be resized to "
                "a tensor of shape ({},).")
 
+FLOAT32 = np.dtype(np.float32)
+
 # torch computes these in vectors of 32 bytes, and each vector starts from a rounded value.
 _VECTOR_BYTES = 32
 _WIDER: dict[str, Any] = {"float64": np.longdouble, "complex64": np.complex128, "complex128": np.clongdouble}
@@ -106,6 +108,10 @@ def _spaced(start: Any, step: Any, count: int, dtype: dtypes.dtype) -> np.ndarra
     if dtype.category == 1:
         index = allocate(lambda sizes, dtype: np.arange(*sizes, dtype=dtype), (count,), np.dtype(np.int64))
         return cast_values(int(start) + int(step) * index, kind)
+    if kind is FLOAT32 and start == int(start) and step == int(step) and abs(start) + abs(step) * count < 2**24:
+        # Whole numbers that are exact, whatever is rounded when.
+        found = np.arange(count, dtype=FLOAT32)
+        return found if step == 1 and start == 0 else found * np.float32(step) + np.float32(start)
     # A fused multiply-add: computed wider, rounded once. The last elements, which fill no two vectors, have no start
     # of their own.
     wide = _WIDER.get(kind.name, np.float64)
@@ -176,6 +182,8 @@ def _bounds(name: str, start: Any, end: Any, steps: Any, out: Any, dtype: Any) -
 @quiet
 def _between(start: Any, end: Any, steps: int, kind: np.dtype[Any]) -> np.ndarray:
     """Counted from the start in the first half and from the end in the second; each number is rounded once."""
+    if kind is FLOAT32 and steps > 1 and abs(start) < 2.0**100 and abs(end) < 2.0**100:
+        return _singles_between(np.float32(start), np.float32(end), steps)
     work = np.dtype(np.float64) if kind.kind in "iu" else kind
     if kind.kind in "iu":
         start, end = int(start), int(end)
@@ -189,4 +197,13 @@ def _between(start: Any, end: Any, steps: int, kind: np.dtype[Any]) -> np.ndarra
     result = np.empty(steps, kind)
     result[:half] = cast_values((first.astype(wide) + step * index[:half]).astype(work), kind)
     result[half:] = cast_values((last.astype(wide) - step * (steps - 1 - index[half:])).astype(work), kind)
+    return result
+
+
+def _singles_between(first: np.float32, last: np.float32, steps: int) -> np.ndarray:
+    """The same in the usual dtype, in less time."""
+    step, half = float((last - first) / np.float32(steps - 1)), steps // 2
+    result = np.empty(steps, FLOAT32)
+    result[:half] = np.arange(half) * step + float(first)
+    result[half:] = float(last) - np.arange(steps - 1 - half, -1, -1) * step
     return result

@@ -19,7 +19,7 @@ from whygrad.ops.table import Row
 
 _whygrad_internal_ = True
 
-__all__ = ["Standing", "add_rows", "address", "drawing", "empty_cache", "enabled", "is_hot", "make_step", "memory_stats",
+__all__ = ["Standing", "add_rows", "address", "drawing", "empty_cache", "enabled", "fill", "is_hot", "make_step", "memory_stats",
            "put_elements", "stats", "tell_references", "warm", "warm_into", "warm_write", "within", "word"]
 
 MEMORY = ("kept_bytes", "most_bytes", "reused", "fresh")  # what memory_stats tells
@@ -117,11 +117,31 @@ def put_elements(target: Any, index: Any, source: Any, axis: int, how: str) -> b
 
 def within(index: Any, size: int) -> bool:
     """Are all numbers at least 0, and below `size`?"""
-    if not enabled or not is_hot(index.size):
-        return bool(index.min() >= 0 and index.max() < size)
-    from whygrad.kernels.elements import within
+    global _within
+    if _within is None:
+        if not enabled or not is_hot(index.size):
+            return bool(index.min() >= 0 and index.max() < size)
+        from whygrad.kernels import elements
 
-    return within(index, size)
+        _within = elements.within()
+    return _within(index, size)
+
+
+_within: Callable[..., bool] | None = None
+
+
+# Bytes from which on an array is filled by all threads.
+FILLED_TOGETHER = 1 << 18
+
+
+def fill(x: Any, value: Any) -> None:
+    """`x.fill(value)`, by a kernel if it is much."""
+    if x.nbytes < FILLED_TOGETHER or not enabled or not x.flags.carray or not warm_module.usable():
+        x.fill(value)
+        return
+    from whygrad.kernels.fills import fill
+
+    fill(x, value)
 
 
 def address(x: Any) -> int:

@@ -1,4 +1,4 @@
-"""Sums over the rows of an array, column by column.
+"""Sums, products and extremes over the rows of an array, column by column.
 
 A part of the rows is added up at a time, and of long rows a part of the columns; then the parts. What a part is follows from
 the shape, so the order of adding never changes; and a part's memory lies together.
@@ -7,7 +7,7 @@ the shape, so the order of adding never changes; and a part's memory lies togeth
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of, function_for_all
@@ -25,19 +25,32 @@ HEIGHT, WIDTH = 128, 1024
 Term = Callable[[Function, list[Value], Value, Value, int], Value]
 
 
-def column_kernel(name: str, kinds: str, term: Term, fallback: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the arguments and the number of columns that sums `term` over all rows.
+class Fold(NamedTuple):
+    """How elements become one: in kernels its name, what it starts with, and how two are combined."""
+
+    name: str
+    start: float
+    combine: Callable[[Function, Value, Value], Value]
+
+
+SUM = Fold("", 0.0, lambda f, total, new: total + new)
+
+
+def column_kernel(name: str, kinds: str, term: Term, fallback: Callable[..., Any], fold: Fold = SUM) -> Callable[..., Any]:
+    """A function of the arguments and the number of columns that sums `term` over all rows, or makes one of it by another
+    `fold`.
 
     Arguments are "x" arrays of rows, "r" with one number for each row. `term(f, arguments, row, place, width)`: for an "x" the
     argument is its start and `place` counts from there.
     """
     pool()
     def task(name: str, count: int, term: Term) -> str:
-        return function_for_all(f"parts of columns {name}", lambda module, symbol: _write_task(module, symbol, count, term))
+        return function_for_all(f"parts of columns {name}{fold.name}",
+                                lambda module, symbol: _write_task(module, symbol, count, term, fold))
 
     join = task("themselves", 1, themselves)
     parts = join if term is themselves else task(f"{name} {kinds}", len(kinds), term)
-    address = address_of(f"columns {name} {kinds}", lambda module, symbol: _write(module, symbol, kinds, parts, join))
+    address = address_of(f"columns {name} {kinds}{fold.name}", lambda module, symbol: _write(module, symbol, kinds, parts, join))
     return python_function(name, address, (fallback, fallback))
 
 
@@ -82,7 +95,7 @@ def _write(module: Any, name: str, kinds: str, task: str, join: str) -> None:
     entry.give(made)
 
 
-def _write_task(module: Any, name: str, count: int, term: Term) -> None:
+def _write_task(module: Any, name: str, count: int, term: Term, fold: Fold) -> None:
     """task(slots, low, high): those parts. There are `across` beside each other, of `height` rows; each line of them is a row
     of the result."""
     f = Function(module, name, VOID, [POINTER, I64, I64])
@@ -99,11 +112,11 @@ def _write_task(module: Any, name: str, count: int, term: Term) -> None:
         def strip(j: Value, width: int, count: int) -> None:
             """So many vectors of each row, from column j on. Of a single vector the sums of every fourth row are kept."""
             together = 4 if count == 1 else 1
-            sums = [[f.variable(f.zeros(F32, int(width))) for _ in range(count)] for _ in range(together)]
+            sums = [[f.variable(f.constant(fold.start, F32, int(width))) for _ in range(count)] for _ in range(together)]
 
             def add(row: Value, sums: list[Variable]) -> None:
                 for i, total in enumerate(sums):
-                    total.add(term(f, arguments, row, row * columns + j + i * width, width))
+                    total.set(fold.combine(f, total.get(), term(f, arguments, row, row * columns + j + i * width, width)))
 
             whole = start + (stop - start) // together * together
             with f.loop(start, whole, together) as row:
@@ -114,7 +127,7 @@ def _write_task(module: Any, name: str, count: int, term: Term) -> None:
             for i, several in enumerate(zip(*sums, strict=True)):
                 total = several[0].get()
                 for other in several[1:]:
-                    total = total + other.get()
+                    total = fold.combine(f, total, other.get())
                 f.store(total, out, line * columns + j + i * width, width)
 
         for count in (most, 4, 1):

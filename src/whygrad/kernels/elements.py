@@ -14,17 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import declined, in_one_piece, is_in_one_piece
+from whygrad.kernels.calls import Entry, declined, in_one_piece, is_in_one_piece, python_function
+from whygrad.kernels.code import address_of
 from whygrad.kernels.host import FLOAT32, host
+from whygrad.kernels.pool import pool
 from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
-from whygrad.kernels.values import F32, I64, Value
+from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
 
 INT64 = np.dtype(np.int64)
 ALONE_BELOW = 16384
 # Fewer elements are NumPy's.
-WORTH_IT = 16
+WORTH_IT = 1
 # A unit is about so many elements.
 UNIT = 4096
 
@@ -40,11 +42,12 @@ class ElementsPlan(Plan):
     count: int  # of numbers along the axis, in the index
     size: int  # of the axis itself
     inner: int
+    pitch: int  # from one number of the axis to the next, in the array: it may have more inner ones than the index
     apart: int  # from one element of the source to the next: 0 if they are all the same
 
 
 @lru_cache(maxsize=256)
-def _plan(outer: int, count: int, size: int, inner: int, apart: int, ordered: bool) -> Any:
+def _plan(outer: int, count: int, size: int, inner: int, pitch: int, apart: int, ordered: bool) -> Any:
     """If they are `ordered`, the axis is not cut."""
     block = inner if ordered and inner * count <= UNIT else min(inner, max(16, UNIT // max(count, 1) if ordered else UNIT))
     step = count if ordered else max(1, min(count, UNIT // block))
@@ -52,24 +55,24 @@ def _plan(outer: int, count: int, size: int, inner: int, apart: int, ordered: bo
     units = outer * steps * blocks
     alone = ALONE if outer * count * inner < ALONE_BELOW else 0
     return ElementsPlan(units=units, units_alone=alone, steps=steps, step=step, blocks=blocks, block=block,
-                        count=count, size=size, inner=inner, apart=apart).array()
+                        count=count, size=size, inner=inner, pitch=pitch, apart=apart).array()
 
 
 def _each_element(f: Task, index: Value, missing: Value, body: Callable[[Value, Value], None]) -> None:
     """`body(place in the index, place in the array)`; `missing` becomes 1 if there is a number that the axis does not have."""
-    steps, step, blocks, block, count, size, inner = f.fields("steps step blocks block count size inner")
+    steps, step, blocks, block, count, size, inner, pitch = f.fields("steps step blocks block count size inner pitch")
     with f.loop(f.low, f.high) as unit:
         outer = unit // (steps * blocks)
         rest = unit % (steps * blocks)
         first, begin = rest // blocks * step, rest % blocks * block
         stop, end = f.smaller(first + step, count), f.smaller(begin + block, inner)
-        base = outer * size * inner
+        base = outer * size * pitch
         def element(place: Value, base: Value) -> None:
             number = f.load(I64, index, place)
             there = Value(f, f.b.icmp_unsigned("<", number.v, size.v))
             with f.b.if_else(there.v, likely=True) as (found, lost):
                 with found:
-                    body(place, base + number * inner)
+                    body(place, base + number * pitch)
                 with lost:
                     f.store(f.integer(1), missing)
 
@@ -119,12 +122,19 @@ def _put(how: str) -> Callable[..., Any]:
     return staged("put_elements", f"put elements {how}", "fiif", write)
 
 
-def _sizes(x: Any, index: Any, axis: int) -> tuple[int, int, int, int] | None:
-    """(outer, numbers along the axis, size of the axis, inner); None if the other axes differ."""
+def _sizes(x: Any, index: Any, axis: int) -> tuple[int, int, int, int, int] | None:
+    """(outer, numbers along the axis, size of the axis, inner, pitch); None if the other axes differ.
+
+    On the first axis, and on the first one after the axis of the numbers, the index may be shorter: what it leaves out lies
+    at the end.
+    """
     own, wanted = x.shape, index.shape
-    if len(own) != len(wanted) or own[:axis] != wanted[:axis] or own[axis + 1:] != wanted[axis + 1:]:
-        return None
-    return math.prod(own[:axis]), wanted[axis], own[axis], math.prod(own[axis + 1:])
+    if own[:axis] != wanted[:axis] or own[axis + 1:] != wanted[axis + 1:]:
+        if len(own) != len(wanted) or own[1:axis] != wanted[1:axis] or own[axis + 2:] != wanted[axis + 2:]:
+            return None
+        if any(m > n for i, (m, n) in enumerate(zip(wanted, own, strict=True)) if i != axis):
+            return None
+    return math.prod(wanted[:axis]), wanted[axis], own[axis], math.prod(wanted[axis + 1:]), math.prod(own[axis + 1:])
 
 
 def gather(numpy: Callable[..., Any]) -> Callable[..., Any]:
@@ -163,36 +173,36 @@ def put(x: Any, index: Any, source: Any, axis: int, how: str) -> bool:
 
 
 @cache
-def _outside() -> Callable[..., Any]:
-    """run(plan, index, missing): `missing` becomes 1 if a number is not below the size."""
+def within() -> Callable[..., bool]:
+    """within(index, size): are all numbers of an array at least 0, and below `size`?"""
 
-    def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_task", ElementsPlan)
-        index, missing = f.array(0), f.array(1)
-        count, step, size = f.fields("count step size")
-        lanes = host().lanes
-        with f.loop(f.low, f.high) as unit:
-            first = unit * step
-            stop = f.smaller(first + step, count)
-            whole = first + (stop - first) // lanes * lanes
-            # The sign of either tells: the number is below zero, or too large.
-            several, single = f.variable(f.zeros(I64, lanes)), f.variable(f.zeros(I64))
-            for variable, low, high, width in ((several, first, whole, lanes), (single, whole, stop, 1)):
-                with f.loop(low, high, width) as i:
-                    number = f.load(I64, index, i, width)
-                    variable.set(variable.get() | number | ((size - 1).spread(width) - number))
-            with f.when(f.any(several.get() < 0) | (single.get() < 0)):
-                f.store(f.integer(1), missing)
-        f.end()
-        return [Stage(f, "units", "units_alone")]
+    def numpy(index: Any, size: int) -> bool:
+        return bool(not index.size or (index.min() >= 0 and index.max() < size))
 
-    return staged("numbers_outside", "numbers outside", "ii", write)
+    pool()
+    return python_function("within", address_of("numbers within", _write_within), (numpy, numpy))
 
 
-def within(index: Any, size: int) -> bool:
-    """Are all numbers at least 0, and below `size`?"""
-    if index.dtype is not INT64:
-        return bool(index.min() >= 0 and index.max() < size)
-    missing = np.zeros(1, INT64)
-    _outside()(_plan(1, index.size, size, 1, 1, False), in_one_piece(index), missing)
-    return not missing[0]
+def _write_within(module: Any, name: str) -> None:
+    f = Function(module, f"{name}_task", VOID, [POINTER, I64, I64], internal=True)
+    slots, low, high = f.arguments
+    index, size = f.load(POINTER, slots, 0), f.load(I64, slots, 1)
+    lanes = host().lanes
+    whole = low + (high - low) // lanes * lanes
+    # The sign of either tells: the number is below zero, or too large.
+    several, single = f.variable(f.zeros(I64, lanes)), f.variable(f.zeros(I64))
+    for variable, first, stop, width in ((several, low, whole, lanes), (single, whole, high, 1)):
+        with f.loop(first, stop, width) as i:
+            number = f.load(I64, index, i, width)
+            variable.set(variable.get() | number | ((size - 1).spread(width) - number))
+    with f.when(f.any(several.get() < 0) | (single.get() < 0)):
+        f.store(f.integer(1), slots, 2)
+    f.b.ret_void()
+    entry = Entry(module, name, 2)
+    given = entry.array(entry.argument(0), "i8")
+    words = entry.slots([given.data, entry.number(entry.argument(1)).to(I64), entry.f.integer(0)])
+    entry.run(f.function, words, given.size(), ALONE_BELOW, UNIT)
+    inside = entry.f.load(I64, words, 2).equals(0)
+    answer = Value(entry.f, entry.f.b.select(inside.v, *[entry.object(f"_Py_{word}Struct").v for word in ("True", "False")]))
+    entry.f.call("Py_IncRef", VOID, answer)
+    entry.give(answer)

@@ -1,4 +1,4 @@
-"""Products and extremes of large arrays: of all elements, or over the last axes."""
+"""Products and extremes of large arrays: of all elements, over the last axes, or over the first ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.kernels.calls import declined, is_in_one_piece
+from whygrad.kernels.columns import Fold, column_kernel, themselves
 from whygrad.kernels.host import FLOAT32
 from whygrad.kernels.rowwise import Row, row_kernel
 
@@ -19,26 +20,27 @@ PIECE = 4096
 # Smaller arrays are left to NumPy, which has less to ask first.
 WORTH_IT = 8192
 
-# What each word combines elements with, beginning with what, and how NumPy calls it.
-FOLDS: dict[str, tuple[Callable[..., Any], float, Any]] = {
-    "prod": (lambda f, total, new: total * new, 1.0, np.multiply),
-    "amax": (lambda f, total, new: f.maximum(total, new), -math.inf, np.maximum),
-    "amin": (lambda f, total, new: f.minimum(total, new), math.inf, np.minimum),
+# How each word makes one of many elements, and how NumPy calls it.
+FOLDS: dict[str, tuple[Fold, Any]] = {
+    "prod": (Fold(" prod", 1.0, lambda f, total, new: total * new), np.multiply),
+    "amax": (Fold(" amax", -math.inf, lambda f, total, new: f.maximum(total, new)), np.maximum),
+    "amin": (Fold(" amin", math.inf, lambda f, total, new: f.minimum(total, new)), np.minimum),
 }
 
 
 def _maker(word: str) -> Callable[..., Any]:
-    combine, start, ufunc = FOLDS[word]
+    fold, ufunc = FOLDS[word]
 
     def body(row: Row) -> None:
         (x,), (place,) = row.arguments, row.results
         f = row.f
-        total = row.fold(lambda j, w: row.load(x, j, w), start, lambda new, total: combine(f, total, new),
-                         lambda total: f._fold(total, lambda a, b: combine(f, a, b)), unroll=2)
+        total = row.fold(lambda j, w: row.load(x, j, w), fold.start, lambda new, total: fold.combine(f, total, new),
+                         lambda total: f._fold(total, lambda a, b: fold.combine(f, a, b)), unroll=2)
         f.store(total, place)
 
     def make(numpy: Callable[..., Any]) -> Callable[..., Any]:
         of_rows = row_kernel(word, "x", "r", body, lambda *args: None)
+        of_columns = column_kernel(word, "x", themselves, lambda *args: None, fold)
 
         def of_all(flat: Any) -> Any:
             whole = len(flat) // PIECE * PIECE
@@ -54,6 +56,8 @@ def _maker(word: str) -> Callable[..., Any]:
                     return np.full((1,) * x.ndim, total) if keepdims else total
                 if axis == tuple(range(x.ndim - count, x.ndim)):
                     return of_rows(x, math.prod(x.shape[-count:])).reshape(*x.shape[:-count], *(1,) * (count * keepdims))
+                if axis == tuple(range(count)):
+                    return of_columns(x, math.prod(x.shape[count:])).reshape(*(1,) * (count * keepdims), *x.shape[count:])
             return declined(numpy, x, axis=axis, keepdims=keepdims)
 
         return run

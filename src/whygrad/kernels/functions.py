@@ -33,6 +33,15 @@ ERF_SPLIT = 0.9277
 NORMAL = [0.022870939225, -0.083941020072, 0.071355558932, 0.01860470511, 0.055100049824, 0.091174602509, 0.101190820336,
           0.111954495311, 0.111689850688]
 NORMAL_STEP = 0.28
+# erfc(x) * exp(x**2) / u for 0 <= x <= 11, in powers of u = 1 / (1 + ERFC_STEP * x)
+ERFC = [-0.12955590791, 0.48573645852, -0.51266795363, 0.54821051116, -0.095027461966, 0.21510667765, 0.14828646937,
+        0.17072377028, 0.16918741689]
+ERFC_STEP = 0.3
+# erfinv(x) / x for w = -log(1 - x**2): in powers of w - 2.5 for w <= 5, and of sqrt(w) - 3 beyond
+ERFINV_NEAR = [-8.79105648067e-09, 2.32326442904e-08, 4.66170664096e-07, -3.4627047588e-06, -4.96334785524e-06, 0.000218344439429,
+               -0.00125274187845, -0.00417738678109, 0.246640286153, 1.50140935928]
+ERFINV_FAR = [-0.0001654313899, 8.611053593e-05, 0.001300228837, -0.003660139997, 0.005761797498, -0.007625303739,
+              0.009435622682, 1.001674183, 2.83297699]
 # (sin(r) / r - 1) / r**2 and (cos(r) - 1 + r**2 / 2) / r**4 in powers of r**2 for |r| <= pi/4
 SIN = [2.716603057e-06, -0.0001983915051, 0.008333328794, -0.1666666664]
 COS = [-2.719141851e-07, 2.479928248e-05, -0.001388888281, 0.04166666661]
@@ -124,6 +133,28 @@ def erf(f: Function, x: Value) -> Value:
     bounded = f.choose(size > 4.0, 4.0, size)
     far = f.intrinsic("copysign", 1.0 - exp(f, f.fma(f.polynomial(bounded, ERF_FAR), bounded, -bounded)), x)
     return f.choose(size > ERF_SPLIT, far, near)
+
+
+def erfc(f: Function, x: Value) -> Value:
+    """Accurate also where it is tiny: what the square's rounding lost is put back."""
+    size = f.intrinsic("fabs", x)
+    bounded = f.choose(size > 11.0, 11.0, size)
+    square = bounded * bounded
+    lost = f.fma(bounded, bounded, -square)
+    bell = exp(f, -square)
+    u = 1.0 / f.fma(bounded.to(F64), ERFC_STEP, 1.0)
+    tail = f.polynomial(u, ERFC) * u * bell.to(F64) * (1.0 - lost.to(F64))
+    return f.choose(x < 0.0, 2.0 - tail, tail).to(F32)
+
+
+def erfinv(f: Function, x: Value) -> Value:
+    w = -log(f, (1.0 - x) * (x + 1.0))
+    factor = f.variable(f.polynomial((w - 2.5).to(F64), ERFINV_NEAR))
+    with f.when(f.any(w > 5.0)):
+        far = f.polynomial((f.intrinsic("sqrt", w) - 3.0).to(F64), ERFINV_FAR)
+        factor.set(f.choose(w > 5.0, far, factor.get()))
+    result = (factor.get() * x.to(F64)).to(F32)
+    return f.choose(f.intrinsic("fabs", x).equals(1.0), x * math.inf, result)
 
 
 def normal_cdf(f: Function, x: Value) -> Value:

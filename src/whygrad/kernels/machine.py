@@ -10,8 +10,8 @@ _whygrad_internal_ = True
 
 GAMMA = ("lgamma", "digamma", "trigamma")
 # Written for float32 alone; in float64 NumPy's own are used.
-SINGLE_ONLY = frozenset({"exp", "log", "tanh", "sigmoid", "erf", "expm1", "log1p", "sin", "cos", "normal_cdf", "gelu_slope",
-                         "hypot", *GAMMA})
+SINGLE_ONLY = frozenset({"exp", "log", "tanh", "sigmoid", "erf", "erfc", "erfinv", "expm1", "log1p", "sin", "cos", "normal_cdf",
+                         "gelu_slope", "hypot", *GAMMA})
 # Those of many instructions.
 HEAVY = SINGLE_ONLY
 

@@ -7,6 +7,7 @@ along an axis, questions about values) cannot be traced, and stays with NumPy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -163,6 +164,10 @@ class SymbolVocabulary:
             raise Untraceable("a derivative of the gamma function beyond the second")
         return apply("trigamma" if n else "digamma", x)
 
+    def nan_to_num(self, x: Symbol, *, nan: float, posinf: float, neginf: float) -> Symbol:
+        finite = apply("where", apply("eq", x, math.inf), posinf, apply("where", apply("eq", x, -math.inf), neginf, x))
+        return apply("where", apply("isnan", x), nan, finite)
+
     def clamp(self, x: Symbol, low: Any, high: Any) -> Symbol:
         """As NumPy's clip: the lower bound first, and NaN goes through."""
         if low is not None:
@@ -181,7 +186,7 @@ def as_traced(forward: Callable[..., Any]) -> Callable[..., Any]:
     return forward
 
 
-SHORTER = ("gelu", "gelu_backward", "clamp", "polygamma")
+SHORTER = ("gelu", "gelu_backward", "clamp", "nan_to_num", "polygamma")
 
 
 def trace(function: Callable[..., Any], *arguments: Any, rounds: str | None = None, **statics: Any) -> Symbol:

@@ -427,11 +427,14 @@ class Function:
     def maximum(self, a: Value, b: Any) -> Value:
         """NaN if either is; of two equal ones the first, which tells 0 from -0."""
         b = a.like(b)
-        return self.choose((a >= b) | a.differs(a), a, b)
+        return self._unless_missing(b, self.choose(b > a, b, a))  # one instruction, which gives `a` beside a NaN
 
     def minimum(self, a: Value, b: Any) -> Value:
         b = a.like(b)
-        return self.choose((a <= b) | a.differs(a), a, b)
+        return self._unless_missing(b, self.choose(b < a, b, a))
+
+    def _unless_missing(self, b: Value, extreme: Value) -> Value:
+        return self.choose(b.differs(b), b, extreme)
 
     def _fold(self, x: Value, combine: Any) -> Value:
         lanes = x.lanes

@@ -105,7 +105,7 @@ class Warm(Standing):
         if statics:
             return self._beside(statics)(*args)
         self.calls += 1
-        if self.calls <= HOT and np.size(args[0]) < LARGE and (len(args) == 1 or np.size(args[1]) < LARGE):
+        if self.calls <= HOT and not _is_large(args[:2]):
             return self.numpy(*args)
         return self._compiled_for(args, None)
 
@@ -193,6 +193,19 @@ class Warm(Standing):
         if hopeless and not gives_back and not self.made and len(whole.beside) == (self.whole is not None):
             whole.replace(whole.numpy)  # what has no formula for the first statics has none for others
         return compiled or numpy
+
+
+def _is_large(args: tuple[Any, ...]) -> bool:
+    """Whether one of them is, or what they broadcast to."""
+    sizes = [np.size(x) for x in args]
+    if max(sizes) >= LARGE:
+        return True
+    if len(args) == 1 or sizes[0] * sizes[1] < LARGE or np.shape(args[0]) == np.shape(args[1]):
+        return False
+    try:
+        return np.broadcast(*args).size >= LARGE
+    except ValueError:  # NumPy will say so
+        return False
 
 
 def _given(function: Callable[..., Any], kinds: str, constants: tuple[Any, ...]) -> Callable[..., Any]:

@@ -91,6 +91,21 @@ class Cause:
         return f"<cause {self.kind} {self.detail}>"
 
 
+class Created(Cause):
+    """That a tensor was made here, of nothing that has a history: every new tensor has one of these."""
+
+    __slots__ = ()
+    kind, detail, behind, origin = "created", "", (), None  # type: ignore[misc]
+
+
+def created() -> Causes:
+    """Here, as the only cause."""
+    frame = user_frame(1)
+    cause = object.__new__(Created)
+    cause.site = frame.f_code, frame.f_lasti
+    return (cause,)
+
+
 def alive_behind(causes: Causes) -> tuple[Any, ...]:
     """What was cut off by these causes, as far as it still exists."""
     found = {id(x): x for x in [reference() for cause in causes for reference in cause.behind] if x is not None}
