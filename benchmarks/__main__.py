@@ -1,4 +1,7 @@
-"""`python -m benchmarks`: run everything on both libraries, in turns, and print the ratios."""
+"""`python -m benchmarks`: run everything on both libraries, in turns, and print the ratios.
+
+First of the shortest times, which are those of an undisturbed machine; then of the medians of the calmest round.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,18 @@ from benchmarks.workloads import WORKLOADS
 
 ROOT = Path(__file__).resolve().parent.parent
 
+Times = dict[str, list[float]]  # by name: the shortest, and perhaps the median
 
-def run_module(module: str, library: str, *arguments: str) -> dict[str, float]:
-    """Seconds by name, measured by a module of ours in a process of its own."""
+
+def run_module(module: str, library: str, *arguments: str) -> dict[str, list[float]]:
+    """What a module of ours has measured in a process of its own, by name."""
     command = [sys.executable, "-m", module, library, *arguments]
     # As installed packages are: with their bytecode cached.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{library} failed:\n{done.stderr}")
-    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    result: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
@@ -35,23 +40,25 @@ def readable(seconds: float) -> str:
     return f"{seconds * 1e9:.0f} ns"
 
 
-def alternate(rounds: int, measure: Callable[[str], dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Measure both libraries in turns, and keep the best time of each name."""
-    best: dict[str, dict[str, float]] = {"torch": {}, "whygrad": {}}
+def alternate(rounds: int, measure: Callable[[str], Times]) -> dict[str, Times]:
+    """Measure both libraries in turns, and keep the best times of each name."""
+    best: dict[str, Times] = {"torch": {}, "whygrad": {}}
     for number in range(rounds):
         for library in ("torch", "whygrad") if number % 2 == 0 else ("whygrad", "torch"):
             print(f"round {number + 1} of {rounds}: {library}", file=sys.stderr)
-            for name, seconds in measure(library).items():
-                best[library][name] = min(seconds, best[library].get(name, seconds))
+            for name, times in measure(library).items():
+                best[library][name] = list(map(min, times, best[library].get(name, times)))
     return best
 
 
-def print_ratios(what: str, names: list[str], best: dict[str, dict[str, float]]) -> None:
+def print_ratios(what: str, names: list[str], best: dict[str, Times]) -> None:
     print(f"{platform.machine()}, Python {platform.python_version()}; {what}\n")
-    print(f"{'':<32}{'torch':>12}{'whygrad':>12}{'ratio':>8}")
+    print(f"{'':<32}{'torch':>12}{'whygrad':>12}{'ratio':>8}{'medians':>10}")
     for name in names:
         theirs, ours = best["torch"][name], best["whygrad"][name]
-        print(f"{name:<32}{readable(theirs):>12}{readable(ours):>12}{ours / theirs:>8.2f}")
+        ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
+        print(f"{name:<32}{readable(theirs[0]):>12}{readable(ours[0]):>12}{ratios[0]:>8.2f}"
+              f"{''.join(f'{ratio:>10.2f}' for ratio in ratios[1:])}")
 
 
 def main() -> None:

@@ -20,7 +20,8 @@ NAMES = [name for name in WORKLOADS if "step" in name or "Adam" in name or name 
 WARM_UP, SECONDS = 20, 1.0
 
 
-def measure(library: str) -> dict[str, float]:
+def measure(library: str) -> dict[str, list[float]]:
+    """By name: fresh pages of a step, and the share of the system in its time."""
     module = importlib.import_module(library)
     importlib.import_module(f"{library}.optim")
     results = {}
@@ -35,8 +36,7 @@ def measure(library: str) -> dict[str, float]:
             steps += 1
         after = resource.getrusage(resource.RUSAGE_SELF)
         system, own = after.ru_stime - before.ru_stime, after.ru_utime - before.ru_utime
-        results[f"{name}: pages"] = (after.ru_minflt - before.ru_minflt) / steps / operations
-        results[f"{name}: share"] = system / (system + own)
+        results[name] = [(after.ru_minflt - before.ru_minflt) / steps / operations, system / (system + own)]
     return results
 
 
@@ -48,8 +48,8 @@ def main() -> None:
     print(f"{'':<28}{'fresh pages per step':>26}{'share of the system':>26}")
     print(f"{'':<28}{'torch':>13}{'whygrad':>13}{'torch':>13}{'whygrad':>13}")
     for name in NAMES:
-        pages = [f"{both[library][f'{name}: pages']:>13.1f}" for library in both]
-        shares = [f"{both[library][f'{name}: share']:>13.1%}" for library in both]
+        pages = [f"{found[name][0]:>13.1f}" for found in both.values()]
+        shares = [f"{found[name][1]:>13.1%}" for found in both.values()]
         print(f"{name:<28}{''.join((*pages, *shares))}")
 
 

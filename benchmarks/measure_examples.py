@@ -37,7 +37,7 @@ def main() -> None:
     results = {}
     for program in programs:
         run(program, 2, torch)  # what is loaded or prepared at the first use is not part of a step
-        results[program] = run(program, int(steps), torch)
+        results[program] = [run(program, int(steps), torch)]
     print(json.dumps(results))
 
 
