@@ -17,14 +17,13 @@ from whygrad.kernels.functions import EXP, LN2_HIGH, LN2_LOW, log
 from whygrad.kernels.host import host
 from whygrad.kernels.panels import multiplying, panel_width, turning
 from whygrad.kernels.stages import OfPlan, Part, Plan, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import lane_numbers, lanes_within, load_some, prefetch, smaller, store_some
+from whygrad.kernels.tiles import LINE, lane_numbers, lanes_within, load_some, prefetch, smaller, store_some
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
 
 # Keys (forward) and queries (backward) that are treated at a time: their scores stay in the nearest cache.
 KEYS, QUERIES = 128, 64
-LINE = 16  # floats of a cache line
 
 
 @dataclass(kw_only=True)

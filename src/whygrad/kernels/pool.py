@@ -289,7 +289,7 @@ class Pool:
 def pool() -> Pool:
     made = Pool()
     made.set_threads(number_of_threads())
-    # OpenBLAS's jobs wait for one another. Until its use of this pool has been tried for longer, it has to be asked for.
+    # It has to be asked for: OpenBLAS hangs if several Python threads call its LAPACK at once while its jobs run elsewhere.
     if os.environ.get("WHYGRAD_BLAS_POOL") == "1":
         made.serve_blas()
     memory.install()

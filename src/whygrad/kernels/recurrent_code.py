@@ -18,12 +18,10 @@ from whygrad.kernels.cells import CELLS
 from whygrad.kernels.host import host
 from whygrad.kernels.panels import turning
 from whygrad.kernels.stages import Elsewhere, OfPlan, Part, Plan, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import buffer, lanes_within, load_some, prefetch, smaller, store_some
+from whygrad.kernels.tiles import LINE, buffer, lanes_within, load_some, prefetch, smaller, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 _whygrad_internal_ = True
-
-LINE = 16  # floats of a cache line
 
 
 @dataclass(kw_only=True)

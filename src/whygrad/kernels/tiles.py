@@ -16,6 +16,8 @@ from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value
 
 _whygrad_internal_ = True
 
+LINE = 16  # floats of a cache line
+
 
 def buffer(f: Function, element: Any, count: int) -> Value:
     """Memory in the function's frame."""
