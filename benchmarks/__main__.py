@@ -64,8 +64,8 @@ def print_ratios(what: str, names: list[str], best: dict[str, Times]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("workloads", nargs="*", help=f"which to run (default: all of {', '.join(WORKLOADS)})")
-    parser.add_argument("--rounds", type=int, default=3, help="alternating rounds; the best of each is kept (default 3)")
-    parser.add_argument("--budget", type=float, default=0.6, help="seconds for each workload and round (default 0.6)")
+    parser.add_argument("--rounds", type=int, default=4, help="alternating rounds; the best of each is kept (default 4)")
+    parser.add_argument("--budget", type=float, default=1.0, help="seconds for each workload and round (default 1)")
     args = parser.parse_args()
     unknown = set(args.workloads) - set(WORKLOADS)
     if unknown:
