@@ -28,7 +28,8 @@ def run_module(module: str, library: str, *arguments: str) -> dict[str, list[flo
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"{library} failed:\n{done.stderr}")
+        missing = "No module named 'torch'" in done.stderr
+        sys.exit("This compares with PyTorch: pip install '.[test]'" if missing else f"{library} failed:\n{done.stderr}")
     result: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
     return result
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import resource
-import sys
 import time
 
 from benchmarks.__main__ import run_module
@@ -41,8 +41,11 @@ def measure(library: str) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    if len(sys.argv) > 1:
-        print(json.dumps(measure(sys.argv[1])))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description=__doc__)
+    parser.add_argument("library", nargs="?", choices=("torch", "whygrad"), help="measure one, and print JSON")
+    library = parser.parse_args().library
+    if library is not None:
+        print(json.dumps(measure(library)))
         return
     both = {library: run_module("benchmarks.faults", library) for library in ("torch", "whygrad")}
     print(f"{'':<28}{'fresh pages per step':>26}{'share of the system':>26}")

@@ -91,9 +91,10 @@ def test_dtype_of_an_op(text: str, dtype: str) -> None:
 
 
 LAYERS = ["LSTM(4, 3)", "LSTM(4, 3, 2, bidirectional=True)", "GRU(4, 3)", "GRU(4, 3, bidirectional=True)", "RNN(4, 3)",
-          "RNN(4, 3, nonlinearity='relu')"]
+          "RNN(4, 3, nonlinearity='relu')", "LSTM(4, 3, proj_size=2)", "LSTM(4, 3, 2, bias=False, proj_size=2)"]
 
 
+@pytest.mark.filterwarnings("ignore:LSTM with projections is not supported with oneDNN")
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("given", ["b", "b.bfloat16()", "packed"])
 def test_recurrent_layers(layer: str, given: str) -> None:

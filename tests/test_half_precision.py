@@ -120,3 +120,33 @@ def test_results_are_rounded_once(call: str, dtype: str) -> None:
     assert str(theirs.dtype) == str(ours.dtype)
     different = to_numpy(ours).astype(np.float32) != to_numpy(theirs).astype(np.float32)
     assert different.mean() < 0.003
+
+
+# Sums of many numbers, forward or in the gradient.
+LONG_SUMS: dict[str, Callable[..., Any]] = {
+    "softmax": lambda lib, x, i: lib.softmax(x, 1), "log_softmax": lambda lib, x, i: lib.log_softmax(x, 1),
+    "softmin": lambda lib, x, i: lib.nn.functional.softmin(x, 0),
+    "index_select": lambda lib, x, i: x.index_select(0, i[0]), "gather": lambda lib, x, i: x.gather(1, i),
+    "index_add": lambda lib, x, i: lib.zeros_like(x).index_add(1, i[0], x),
+    "scatter_add": lambda lib, x, i: lib.zeros_like(x).scatter_add(1, i, x),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("call", LONG_SUMS)
+def test_long_sums_are_as_good_as_torchs(call: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    values, weights = rng.standard_normal((2, 64, 1024)).astype(np.float32)
+    index = np.zeros((64, 1024), np.int64)
+    worst = []
+    for lib in (torch, whygrad):
+        found = []
+        for kind in (getattr(lib, dtype), lib.float64):
+            x = lib.tensor(values).to(getattr(lib, dtype)).to(kind).requires_grad_()
+            result = LONG_SUMS[call](lib, x, lib.tensor(index))
+            factor = lib.tensor(weights[:1] + 3).to(getattr(lib, dtype)).to(kind)
+            result.backward(factor.expand(result.shape).contiguous())
+            found.append([to_numpy(t.detach().double()) for t in (result, x.grad)])
+        worst.append([float(np.abs(a - b).mean() / np.abs(b).mean()) for a, b in zip(*found, strict=True)])
+    for theirs, ours in zip(*worst, strict=True):
+        assert ours <= 1.5 * theirs + 1e-4

@@ -1,7 +1,6 @@
 """Switches of the whole process that programs set: threads, determinism, precision of matrix products.
 
-Results do not depend on them: everything is deterministic and of full precision, whatever the number of threads. So all but
-that number is only remembered and reported.
+Everything is deterministic and of full precision anyway. The number of threads is used; the others are remembered and reported.
 """
 
 from __future__ import annotations

@@ -175,6 +175,14 @@ def test_forks_while_other_threads_compute():
     """) == str([0] * 8)
 
 
+def test_a_process_ends_well_whatever_is_freed_first():
+    """Freed memory is overwritten: functions that outlive what they point at would be noticed."""
+    assert run("""
+        import whygrad as torch
+        print(torch.randn(300, 300).tanh().shape)
+    """, PYTHONMALLOC="malloc", MALLOC_PERTURB_="170", WHYGRAD_KERNELS="always") == "torch.Size([300, 300])"
+
+
 def test_threads_compute_at_once():
     """Whoever finds the pool busy computes alone: the same numbers in any case."""
     rng = np.random.default_rng(0)

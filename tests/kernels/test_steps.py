@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from kernel_checks import with_threads
 import whygrad
 from whygrad import kernels
 from whygrad.kernels import host, steps
+from whygrad.kernels.options import Options
 
 OPTIMIZERS: list[tuple[str, dict[str, Any]]] = [
     ("Adam", {}), ("Adam", {"amsgrad": True, "weight_decay": 0.1}), ("AdamW", {"maximize": True}), ("Adamax", {}), ("NAdam", {}),
@@ -43,11 +46,12 @@ def test_like_numpy(name: str, options: dict[str, Any], monkeypatch: pytest.Monk
     np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-7)
 
 
-def test_other_numbers_are_the_same_kernel() -> None:
+@pytest.mark.parametrize("pure", [False, True])
+def test_other_numbers_are_the_same_kernel(pure: bool) -> None:
     def update(xp: Any, numbers: Any, p: Any, g: Any) -> None:
         p -= numbers["lr"] * g
 
-    first, second = (steps.make_step(update, {"lr": lr}, 2) for lr in (0.5, 0.25))
+    first, second = (steps.make_step(update, {"lr": lr}, 2, pure=pure) for lr in (0.5, 0.25))
     assert first is not None
     assert second is not None
     assert first.function is second.function
@@ -70,7 +74,7 @@ def test_other_options_lead_another_way() -> None:
         p += -numbers["rates"][-1] * g if numbers["rates"][0] > 0.5 else g
 
     def values(**options: Any) -> tuple[list[float], Any]:
-        step = steps.make_step(update, options, 2)
+        step = steps.make_step(update, options, 2, pure=True)
         assert step is not None
         return step.values, step.function
 
@@ -82,12 +86,44 @@ def test_other_options_lead_another_way() -> None:
     assert values(rates=(0.5, 4), plain=True)[0] == []
 
 
-def test_numbers_from_elsewhere_are_computed_at_every_step() -> None:
+def test_numbers_that_lose_their_origin_are_not_remembered() -> None:
     def update(xp: Any, numbers: Any, p: Any, g: Any) -> None:
         p -= math.sqrt(numbers["lr"]) * g
 
-    made = [steps.make_step(update, {"lr": lr}, 2) for lr in (4.0, 9.0)]
+    assert steps.make_step(update, {"lr": 4.0}, 2, pure=True) is None
+    made = [steps.make_step(update, {"lr": lr}, 2, pure=False) for lr in (4.0, 9.0)]
     assert [step and step.values for step in made] == [[2.0], [3.0]]
+
+
+@pytest.mark.parametrize("compute", [
+    lambda o: (-2) ** o["step"], lambda o: -o["step"] ** 2, lambda o: 3 - (1 - o["step"]), lambda o: -(2 - o["step"]) / -4,
+    lambda o: 2.0 ** -o["step"], lambda o: (o["step"] - math.inf) * -1])
+def test_recipes_compute_the_same(compute: Any) -> None:
+    reading = Options({"step": 3.0})
+    recipe = reading.recipe([compute(reading)])
+    for step in (3.0, 2.0, 0.5 + 1.5):
+        assert recipe({"step": step}) == [compute({"step": step})]
+
+
+def test_an_update_of_ones_own_may_use_what_it_likes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "is_hot", lambda size: True)
+
+    class Scaled(whygrad.optim.Adam):
+        scale = 1.0
+
+        def update(self, xp: Any, p: Any, g: Any, numbers: Any, *buffers: Any) -> None:  # type: ignore[override]
+            p -= numbers["lr"] * self.scale * g
+
+    p = whygrad.zeros(64, 64, requires_grad=True)
+    optimizer = Scaled([p], lr=1.0)
+    for Scaled.scale in (1.0, 2.0, 4.0):
+        p.grad = whygrad.ones(64, 64)
+        optimizer.step()
+    assert whygrad.equal(p.detach(), whygrad.full((64, 64), -7.0))
+    gone = weakref.ref(optimizer)
+    del optimizer
+    gc.collect()
+    assert gone() is None
 
 
 @pytest.mark.parametrize("update", [
@@ -95,7 +131,7 @@ def test_numbers_from_elsewhere_are_computed_at_every_step() -> None:
     lambda xp, numbers, p, g: p if p > 0 else g, lambda xp, numbers, p, g: p.__iadd__(np.ones(3)),
 ], ids=["a part", "a sum", "a branch", "another array"])
 def test_what_cannot_be_written_down(update: Any) -> None:
-    assert steps.make_step(update, {}, 2) is None
+    assert steps.make_step(update, {}, 2, pure=True) is None
 
 
 def add_scaled(xp: Any, numbers: Any, p: Any, g: Any) -> None:
@@ -103,7 +139,7 @@ def add_scaled(xp: Any, numbers: Any, p: Any, g: Any) -> None:
 
 
 def made_step() -> Any:
-    step = steps.make_step(add_scaled, {"lr": 0.5}, 2)
+    step = steps.make_step(add_scaled, {"lr": 0.5}, 2, pure=True)
     assert step is not None
     return step
 
@@ -146,7 +182,7 @@ def test_parameters_that_share_memory_take_turns() -> None:
         p += g
 
     memory, ones = np.zeros(30_000, "f4"), np.ones(20_000, "f4")
-    step = steps.make_step(double_and_add, {}, 2)
+    step = steps.make_step(double_and_add, {}, 2, pure=True)
     assert step is not None
     assert step([memory[:20_000], ones, memory[10_000:], ones]) == 2
     assert [float(memory[i]) for i in (0, 10_000, 19_999, 20_000)] == [1, 3, 3, 1]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from oracle import assert_same, node_name, same_error
+from oracle import assert_same, node_name, same_error, to_numpy
 
 import whygrad
 import whygrad.nn
@@ -355,3 +355,50 @@ def test_kernel_and_definition_agree(reverse: bool, biases: int) -> None:
     definition = TABLE["mkldnn_rnn_layer"].forward(raw, *arrays, **statics)
     for a, b in zip(kernel, definition, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+# Parameters and states that do not fit: what is called, of (lib, input, h, the layer's parameters).
+WRONG_SIZES = {
+    "a narrow state": ("rnn_tanh", lambda lib, p: (lib.zeros(1, 3, 1), p)),
+    "a state of another layer": ("gru", lambda lib, p: (lib.zeros(2, 3, 8), p)),
+    "a short bias": ("gru", lambda lib, p: (lib.zeros(1, 3, 8), [*p[:3], p[3][:3]])),
+    "few rows": ("gru", lambda lib, p: (lib.zeros(1, 3, 8), [p[0], p[1][:5], *p[2:]])),
+    "another input": ("gru", lambda lib, p: (lib.zeros(1, 3, 8), [p[0][:, :2], *p[1:]])),
+    "a wide hidden weight": ("rnn_relu", lambda lib, p: (lib.zeros(1, 3, 8), [p[0], lib.ones(8, 9), *p[2:]])),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_SIZES)
+@pytest.mark.parametrize("calls", [1, 60], ids=["first", "hot"])
+def test_sizes_that_do_not_fit_are_refused(case: str, calls: int) -> None:
+    function, make = WRONG_SIZES[case]
+    for lib in (torch, whygrad):
+        layer = lib.nn.GRU(4, 8) if function == "gru" else lib.nn.RNN(4, 8)
+        for _ in range(calls):
+            layer(lib.ones(5, 3, 4))
+        state, params = make(lib, [p.detach() for p in layer.parameters()])
+        with pytest.raises(RuntimeError):
+            getattr(lib, function)(lib.ones(5, 3, 4), state, params, True, 1, 0.0, False, False, False)
+
+
+@pytest.mark.parametrize("layer", ["LSTM", "RNN", "GRU"])
+def test_a_hook_on_one_bias_leaves_the_other_alone(layer: str) -> None:
+    found = []
+    for lib in (torch, whygrad):
+        lib.manual_seed(0)
+        network = getattr(lib.nn, layer)(3, 4)
+        network.bias_ih_l0.register_hook(lambda g: g.mul_(0))
+        network(lib.ones(2, 2, 3))[0].sum().backward()
+        found.append([to_numpy(p.grad) for p in network.parameters()])
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+def test_checks_of_ones_own_see_the_zeros() -> None:
+    for lib in (torch, whygrad):
+        class Wary(lib.nn.GRU):  # type: ignore[name-defined,misc]
+            def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+                raise ValueError(f"{tuple(hidden.shape)}")
+
+        with pytest.raises(ValueError, match=r"\(1, 2, 4\)"):
+            Wary(3, 4)(lib.ones(5, 2, 3))

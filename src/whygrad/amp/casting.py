@@ -164,13 +164,13 @@ def _casting_layer(original: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a layer of a recurrent network: torch's kernel for a whole one is a product, others are composed."""
 
     def casting(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        from whygrad.amp.recurrent import run_layer
+        from whygrad.amp.recurrent import has_projection, run_layer
 
         current = state.current
         if current is None:
             return original(*args, **kwargs)
         cell, *given = args[1:]
-        if cell != "lstm" or given[3] is not None:
+        if cell != "lstm" or given[3] is not None or has_projection(given[2]):
             return run_layer(cell, *given)
         state.current = None
         try:

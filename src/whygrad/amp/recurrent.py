@@ -15,8 +15,9 @@ _whygrad_internal_ = True
 def run_layer(cell: str, input: Any, initial: Any, params: Sequence[Any], sizes: tuple[int, ...] | None, reverse: bool,
               has_biases: bool) -> tuple[Any, Any]:
     """`nn.functional.recurrent.run_layer`, composed of ops that know of autocast."""
-    weight, hidden, *biases = params
-    b_ih, b_hh = biases if has_biases else (None, None)
+    weight, hidden, *rest = params
+    b_ih, b_hh = rest[:2] if has_biases else (None, None)
+    project = rest[-1] if has_projection(params) else None
     width = hidden.shape[1]
     state = [initial[:, :width], initial[:, width:]] if cell == "lstm" else [initial]
     products: Any = linear(input, weight, b_ih)
@@ -34,9 +35,15 @@ def run_layer(cell: str, input: Any, initial: Any, params: Sequence[Any], sizes:
             finished.append([n[length:] for n in now])
             now = [n[:length] for n in now]
         now = _next(cell, steps[t], now, hidden, b_hh)
+        if project is not None:
+            now[0] = linear(now[0], project)
         outputs[t] = now[0]
     last = [torch.cat([part[i] for part in (now, *reversed(finished))]) if finished else now[i] for i in range(len(now))]
     return torch.cat(outputs) if sizes else torch.stack(outputs), torch.cat(last, 1) if len(last) > 1 else last[0]
+
+
+def has_projection(params: Sequence[Any]) -> bool:
+    return len(params) in (3, 5)
 
 
 def _next(cell: str, products: Any, state: list[Any], hidden: Any, bias: Any) -> list[Any]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from whygrad import kernels
 from whygrad.backends.memory_order import copy_of, empty_in_order
+from whygrad.backends.short import is_short
 
 _whygrad_internal_ = True
 
@@ -35,8 +36,18 @@ def changed_copy(write: Callable[..., None]) -> Callable[..., Any]:
 
 def add_at(target: np.ndarray, places: np.ndarray, values: Any) -> np.ndarray:
     """Add values to a flat array, also where places repeat."""
-    np.add.at(target, places, values)
+    _apply_at(np.add, target, places, values)
     return target
+
+
+def _apply_at(ufunc: np.ufunc, target: np.ndarray, places: Any, values: Any) -> None:
+    """Sums of many numbers of half precision are computed in float32, and rounded once."""
+    if is_short(target) and np.size(values) > 1:
+        wide = target.astype(np.float32)
+        ufunc.at(wide, places, np.asarray(values).astype(np.float32))
+        target[...] = wide.astype(target.dtype)
+    else:
+        ufunc.at(target, places, values)
 
 
 def flat_places(shape: Shape, subscript: list[Any]) -> np.ndarray:
@@ -54,9 +65,9 @@ def combine_at(x: np.ndarray, subscript: list[Any], values: Any, ufunc: np.ufunc
     if x.flags.c_contiguous and x.ndim:
         places = flat_places(x.shape, subscript)
         values = np.broadcast_to(values, places.shape).ravel() if np.ndim(values) else values
-        ufunc.at(x.reshape(-1), places.ravel(), values)
+        _apply_at(ufunc, x.reshape(-1), places.ravel(), values)
     else:
-        ufunc.at(x, tuple(subscript), values)
+        _apply_at(ufunc, x, tuple(subscript), values)
 
 
 def is_flat(index: np.ndarray, axes: tuple[int, ...]) -> bool:

@@ -75,11 +75,12 @@ sum_all, mean_all = sum, mean
 @in_float32
 @quiet
 def var(x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
+    distance = None
     if axis is not None and x.size:
         # As torch's running means, those of equal numbers are exact if they begin with one of these.
         distance = x - x[tuple([slice(1) if i in axis else slice(None) for i in range(x.ndim)])]
         distance -= mean(distance, axis=axis, keepdims=True)
-    else:
+    if distance is None or not np.isfinite(distance).all():  # the way there may be too long for the dtype
         distance = x - mean(x, axis=axis, keepdims=True)
     if x.dtype.kind == "c":
         distance = np.abs(distance)

@@ -19,14 +19,14 @@ IN_FLOAT32 = frozenset({
     "clamp_max", "clamp_min", "copysign", "div_number", "div_rounded", "elu", "elu_backward", "elu_backward_of_result",
     "elu_inplace", "embedding_bag_weights_backward", "erf", "floor_divide", "fmod", "gelu", "gelu_backward", "hardshrink",
     "hardsigmoid", "hardsigmoid_backward", "hardswish", "hardswish_backward", "hardtanh", "hardtanh_backward",
-    "hermite_polynomial_h", "hermite_polynomial_he", "huber_loss", "laguerre_polynomial_l", "leaky_relu",
-    "leaky_relu_backward", "leaky_relu_inplace", "legendre_polynomial_p", "lerp", "log_sigmoid", "log_softmax", "logit",
+    "hermite_polynomial_h", "hermite_polynomial_he", "huber_loss", "laguerre_polynomial_l", "leaky_relu", "leaky_relu_backward",
+    "leaky_relu_inplace", "legendre_polynomial_p", "lerp", "log_sigmoid", "log_softmax", "log_softmax_backward", "logit",
     "logsumexp", "mish", "mul_number", "multi_margin_loss", "mvlgamma", "nan_to_num", "ndtr", "nll_loss", "nll_loss_backward",
     "pow_number", "remainder", "remainder_of_number", "renorm", "round_decimals", "rsqrt", "safe_softmax",
     "scaled_dot_product_flash_attention_for_cpu", "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u",
-    "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "sigmoid", "silu", "smooth_l1_loss", "softplus",
-    "softplus_backward", "softshrink", "sub_number", "sub_scaled", "threshold", "threshold_backward", "threshold_inplace",
-    "trilinear", "xlogy"})
+    "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "sigmoid", "silu", "smooth_l1_loss", "softmax_backward",
+    "softplus", "softplus_backward", "softshrink", "sub_number", "sub_scaled", "threshold", "threshold_backward",
+    "threshold_inplace", "trilinear", "xlogy"})
 
 
 def is_bfloat16(x: Any) -> bool:

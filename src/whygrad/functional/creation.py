@@ -40,7 +40,7 @@ CHANNELS_LAST = {layouts.channels_last: 4, layouts.channels_last_3d: 5}
 
 
 def zeros(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """Many by all threads, unless memory is fresh from the system, where it is zeros already."""
+    """Many are written by all threads, once kernels are in use."""
     if math.prod(sizes) < MANY or kernels.unavailable() != "":
         return np.zeros(sizes, dtype)
     array = np.empty(sizes, dtype)

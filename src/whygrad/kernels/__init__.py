@@ -25,7 +25,7 @@ __all__ = ["Standing", "add_rows", "address", "drawing", "empty_cache", "enabled
 MEMORY = ("kept_bytes", "most_bytes", "reused", "fresh")  # what memory_stats tells
 
 DATA = 16  # bytes from the start of an array to the address of its elements (see host.py)
-enabled = os.environ.get("WHYGRAD_KERNELS", "1") != "0"
+enabled = os.environ.get("WHYGRAD_KERNELS", "1").lower() not in ("0", "off", "false", "no")
 
 
 def word(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any:
@@ -90,11 +90,11 @@ def is_hot(size: int) -> bool:
     return (size >= warm_module.LARGE or _asked > warm_module.HOT) and warm_module.usable()
 
 
-def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int) -> Any:
+def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int, *, pure: bool) -> Any:
     """The step of an optimizer as a kernel (see steps.py), or None."""
     from whygrad.kernels.steps import make_step as make
 
-    return make(update, numbers, count)
+    return make(update, numbers, count, pure=pure)
 
 
 def add_rows(target: Any, index: Any, rows: Any) -> bool:

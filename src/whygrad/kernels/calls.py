@@ -27,8 +27,6 @@ class _MethodDefinition(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
-_kept: list[Any] = []  # Python keeps pointers to definitions for ever
-
 _new_function = ctypes.pythonapi.PyCFunction_NewEx
 _new_function.restype, _new_function.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
 
@@ -44,8 +42,9 @@ def python_function(name: str, address: int, fallback: tuple[Callable[..., Any],
     counter = counters.get(name)
     if counter is None:
         counter = counters[name] = (ctypes.c_int64 * 2)()
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(counter))  # also after this module is gone
-    _kept.append(definition)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(counter))
+    # Functions look at their definition and their counter as long as they live, which may be longer than this module.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     known = struct.pack(f"{1 + len(words)}q", ctypes.addressof(counter), *words)
     function: Callable[..., Any] = _new_function(ctypes.addressof(definition), (*fallback, known), None)
     return function

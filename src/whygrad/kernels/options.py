@@ -39,7 +39,7 @@ class Options:
         if type(value) is tuple:
             self.conditions.append(f"len({text}) == {len(value)}")
             return tuple([self._known(x, f"{text}[{i}]") for i, x in enumerate(value)])
-        if type(value) not in (int, float):
+        if not isinstance(value, (int, float)):
             raise Untraceable(f"an option that is a {type(value).__name__}")
         return Known(value, text, self.conditions)
 
@@ -77,7 +77,7 @@ def _operator(sign: str, function: Callable[[Any, Any], Any], swapped: bool) -> 
     def combine(self: Known, other: Any) -> Any:
         if not isinstance(other, (Known, int, float)):
             return NotImplemented
-        value, text = (other.value, other.text) if isinstance(other, Known) else (other, repr(other))
+        value, text = (other.value, other.text) if isinstance(other, Known) else (other, f"({other!r})")
         if swapped:
             return Known(function(value, self.value), f"({text} {sign} {self.text})", self.conditions)
         return Known(function(self.value, value), f"({self.text} {sign} {text})", self.conditions)

@@ -32,7 +32,7 @@ _whygrad_internal_ = True
 MOST = 64
 LINE = 64
 # The memory that all share, in bytes: what is written by different threads lies in different cache lines.
-BUSY, THREADS, WORD, DONE, JOB, TICKET, SLEEPERS = 0, 8, LINE, 2 * LINE, 3 * LINE, 4 * LINE, 4 * LINE + 4
+BUSY, THREADS, PARKED, WORD, DONE, JOB, TICKET, SLEEPERS = 0, 8, 16, LINE, 2 * LINE, 3 * LINE, 4 * LINE, 4 * LINE + 4
 SIZE = 5 * LINE
 PIECE_BITS = 20
 PIECES_PER_THREAD = 2
@@ -51,6 +51,7 @@ class Shared:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._memory))  # workers look at it until the process ends
         self.address = -(-ctypes.addressof(self._memory) // LINE) * LINE
         self.threads = ctypes.c_int64.from_address(self.address + THREADS)
+        self.parked = ctypes.c_int32.from_address(self.address + PARKED)  # how often the number of threads has changed
 
     def clear(self) -> None:
         ctypes.memset(self.address, 0, SIZE)
@@ -127,14 +128,26 @@ def _spin_until(f: Function, condition: Any, spins: int | None) -> Any:
 
 
 def _write_worker(module: Any, name: str) -> None:
-    """void *worker(number): wait for a job, do pieces of it; for ever."""
+    """void *worker(number): wait for a job, do pieces of it; for ever. Those that are not wanted now are parked."""
     f = Function(module, name, POINTER, [I64])
     (number,) = f.arguments
     last = f.variable(f.integer(0))
     null = ir.Constant(POINTER, None)
-    top = f.function.append_basic_block("top")
+    top, park, wanted = (f.function.append_basic_block(name) for name in ("top", "park", "wanted"))
+
+    def sleep_until_changed(place: int, seen: Any) -> None:
+        f.call("syscall", I64, f.integer(FUTEX or 0), f.b.bitcast(_at(f, place, I32), POINTER), f.integer(FUTEX_WAIT),
+               Value(f, seen).to(I64), null, null, f.integer(0))
+
     f.b.branch(top)
     f.b.position_at_end(top)
+    changes = f.b.load_atomic(_at(f, PARKED, I32), "seq_cst", 4)
+    surplus = number >= Value(f, f.b.load_atomic(_at(f, THREADS, I64), "seq_cst", 8))
+    f.b.cbranch(surplus.v, park, wanted)
+    f.b.position_at_end(park)
+    sleep_until_changed(PARKED, changes)
+    f.b.branch(top)
+    f.b.position_at_end(wanted)
 
     def is_new() -> Any:
         word = Value(f, f.b.load_atomic(_at(f, WORD, I64), "seq_cst", 8))
@@ -150,8 +163,7 @@ def _write_worker(module: Any, name: str) -> None:
             f.b.atomic_rmw("add", _at(f, SLEEPERS, I32), ir.Constant(I32, 1), "seq_cst")
             ticket = f.b.load_atomic(_at(f, TICKET, I32), "seq_cst", 4)
             with f.b.if_then(f.b.not_(is_new())):
-                f.call("syscall", I64, f.integer(FUTEX or 0), f.b.bitcast(_at(f, TICKET, I32), POINTER), f.integer(FUTEX_WAIT),
-                       Value(f, ticket).to(I64), null, null, f.integer(0))
+                sleep_until_changed(TICKET, ticket)
             f.b.atomic_rmw("sub", _at(f, SLEEPERS, I32), ir.Constant(I32, 1), "seq_cst")
     f.b.branch(top)
 
@@ -257,8 +269,15 @@ class Pool:
                 self._libc.pthread_detach(handle)
                 self._started += 1
             shared.threads.value = count
+            self._unpark()
             if self._blas is not None:
                 self._blas.scipy_openblas_set_num_threads64_(count)  # as many jobs as there are threads to run them
+
+    def _unpark(self) -> None:
+        """Have parked workers look again whether they are wanted."""
+        shared.parked.value += 1
+        if self._can_thread:
+            self._libc.syscall(FUTEX, ctypes.c_void_p(shared.address + PARKED), FUTEX_WAKE, MOST, None, None, 0)
 
     def threads(self) -> int:
         return int(shared.threads.value)

@@ -28,9 +28,9 @@ def _suits(*arrays: Any) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _planned(cell: str, steps: int, batch: int, size: int, reverse: bool, biased: bool | None, threads: int) -> tuple[Any, Any]:
-    """(plan, kernel) of the way forward, or back if it is not said whether there is a bias."""
-    back = biased is None
+def _planned(cell: str, steps: int, batch: int, size: int, reverse: bool, back: bool, biased: bool,
+             threads: int) -> tuple[Any, Any]:
+    """(plan, kernel) of the way forward or back."""
     gates, lanes = CELLS[cell].gates, host().lanes
     vectors, ragged = -(-size // lanes), size % lanes != 0
     blocks = code.panel_blocks(vectors, 1 if back else gates)
@@ -43,18 +43,21 @@ def _planned(cell: str, steps: int, batch: int, size: int, reverse: bool, biased
         each=0, shared=(vectors * lanes) ** 2 * gates, panels=vectors // blocks,
         panels_alone=alone or (ALONE if size < 64 else 0), units=-(-batch // together), units_alone=alone, steps=steps,
         batch=batch, size=size, together=together, first=steps - 1 if from_the_end else 0, onward=-1 if from_the_end else 1)
-    kernel = code.backward(cell, blocks, ragged) if biased is None else code.forward(cell, blocks, ragged, biased)
+    kernel = code.backward(cell, blocks, ragged) if back else code.forward(cell, blocks, ragged, biased)
     return plan.array(), kernel
 
 
 def recurrent_layer(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def run(pre: Any, initial: Any, hidden: Any, *rest: Any, cell: str, sizes: Any, reverse: bool, biases: int) -> Any:
-        if sizes or len(rest) != biases or not _suits(pre, initial, hidden, *rest) or pre.ndim != 3:
+        made, size = CELLS[cell], hidden.shape[-1]
+        numbers = made.gates * size
+        if (sizes or len(rest) != biases or not _suits(pre, initial, hidden, *rest) or pre.ndim != 3 or pre.shape[2] != numbers
+                or hidden.shape != (numbers, size) or initial.shape != (pre.shape[1], made.states * size)
+                or any(bias.shape != (numbers,) for bias in rest)):
             return declined(numpy, pre, initial, hidden, *rest, cell=cell, sizes=sizes, reverse=reverse, biases=biases)
-        made = CELLS[cell]
         steps, batch, _ = pre.shape
-        size, rows = hidden.shape[1], steps * batch
-        plan, kernel = _planned(cell, steps, batch, size, reverse, biases > 0, pool().threads())
+        rows = steps * batch
+        plan, kernel = _planned(cell, steps, batch, size, reverse, False, biases > 0, pool().threads())
         outputs, last = np.empty((steps, batch, size), FLOAT32), np.empty(initial.shape, FLOAT32)
         activations = np.empty((rows, made.activations * size), FLOAT32)
         befores = np.empty((rows, made.states * size), FLOAT32)
@@ -76,7 +79,7 @@ def recurrent_layer_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
             return declined(numpy, g_outputs, g_last, hidden, activations, befores, cell=cell, reverse=reverse)
         made = CELLS[cell]
         steps, batch, size = g_outputs.shape
-        plan, kernel = _planned(cell, steps, batch, size, reverse, None, pool().threads())
+        plan, kernel = _planned(cell, steps, batch, size, reverse, True, False, pool().threads())
         g_linear = np.empty((steps * batch, made.gates * size), FLOAT32)
         g_pre = np.empty_like(g_linear) if made.added < made.gates else None
         g_state = np.array(g_last, order="C")

@@ -120,6 +120,7 @@ VOCABULARY = SimpleNamespace(**{name: _function(name) for name in ("sqrt", "abs"
                              clip=lambda x, low, high: _minimum(_maximum(x, low), high),
                              detach=lambda x: Mark(x.tape, x.place))
 
+
 class Step:
     """A kernel, and the numbers of one step."""
 
@@ -136,35 +137,35 @@ class Step:
         return done
 
 
-def make_step(update: Callable[..., None], options: dict[str, Any], count: int) -> Step | None:
-    """The step by `update(xp, options, p, g, *buffers)`, for `count` arrays in all. None if it cannot be traced."""
-    known = _known_steps(update, count)
+def make_step(update: Callable[..., None], options: dict[str, Any], count: int, *, pure: bool) -> Step | None:
+    """The step by `update(xp, options, p, g, *buffers)`, for `count` arrays in all. None if it cannot be traced.
+
+    If it is `pure`, it computes its numbers from the options and from nothing else. Then how it does is remembered.
+    """
+    known = _known_steps(update, count) if pure else []
+    for recipe, function in known:
+        values = recipe(options)
+        if values is not None:
+            return Step(function, values)
     try:
-        for recipe, function in known:
-            values = recipe(options)
-            if values is not None:
-                return Step(function, values)
+        if not pure:
+            tape, function = _traced(update, options, count)
+            return Step(function, [float(number) for number in tape.numbers])
         reading = Options(options)
         tape, function = _traced(update, reading, count)
-        recipe = reading.recipe(tape.numbers)
-        step = Step(function, recipe(options))  # type: ignore[arg-type]  # which are those it was made of
-        known.append((recipe, function))
-        if len(known) > MOST_RECIPES:
-            known.pop(0)
-        return step
-    except Exception:  # what numbers can do that are not `Known`
-        pass
-    try:
-        tape, function = _traced(update, options, count)
-    except Exception:  # Untraceable, or what arrays can do and marks cannot
+    except Exception:  # Untraceable, or what arrays and numbers can do that marks cannot
         return None
-    return Step(function, [float(number) for number in tape.numbers])
+    recipe = reading.recipe(tape.numbers)
+    known.append((recipe, function))
+    if len(known) > MOST_RECIPES:
+        known.pop(0)
+    return Step(function, recipe(options))  # type: ignore[arg-type]  # which are those it was made of
 
 
 MOST_RECIPES = 16
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _known_steps(update: Callable[..., None], count: int) -> list[tuple[Callable[..., Any], Callable[..., Any]]]:
     """What was traced so far: what computes the numbers if the options are as they were then, and the kernel."""
     return []

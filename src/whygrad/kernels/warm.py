@@ -255,7 +255,7 @@ def usable() -> bool:
             _unavailable = ""
         except Unavailable as reason:
             _unavailable = str(reason)
-            warnings.warn(f"whygrad runs on NumPy alone: {reason}. WHYGRAD_KERNELS=0 is to want it so.", RuntimeWarning,
+            warnings.warn(f"whygrad runs on NumPy alone: {reason}. Set WHYGRAD_KERNELS=0 if that is wanted.", RuntimeWarning,
                           stacklevel=2)
         except Exception as error:
             _unavailable = f"{type(error).__name__}: {error}"

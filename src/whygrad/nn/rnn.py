@@ -143,10 +143,16 @@ class RNNBase(Module):
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def _check(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
-        if hidden is None:
-            self.check_input(input, batch_sizes)
-        else:
+        if hidden is not None:
             self.check_forward_args(input, hidden, batch_sizes)
+        elif type(self).check_forward_args in (RNNBase.check_forward_args, LSTM.check_forward_args):
+            self.check_input(input, batch_sizes)  # zeros have the right size
+        else:
+            self.check_forward_args(input, self._zeros(input, batch_sizes), batch_sizes)
+
+    def _zeros(self, input: Any, batch_sizes: Any) -> Any:
+        """What a layer begins with if no state is given."""
+        return torch.zeros(self.get_expected_hidden_size(input, batch_sizes), dtype=input.dtype)
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         return hx if permutation is None else hx.index_select(1, permutation)
@@ -254,6 +260,9 @@ class LSTM(RNNBase):
         self.check_input(input, batch_sizes)
         for i, size in enumerate((self.get_expected_hidden_size, self.get_expected_cell_size)):
             self.check_hidden_size(hidden[i], size(input, batch_sizes), f"Expected hidden[{i}] size {{}}, got {{}}")
+
+    def _zeros(self, input: Any, batch_sizes: Any) -> Any:
+        return super()._zeros(input, batch_sizes), torch.zeros(self.get_expected_cell_size(input, batch_sizes), dtype=input.dtype)
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         return hx if permutation is None else tuple([super(LSTM, self).permute_hidden(t, permutation) for t in hx])

@@ -209,7 +209,7 @@ def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases):
         g_pre, g_linear, g_initial = walked
         h = columns(xp, out3, weights.hidden.shape[1])[0]
         gradients = [xp.reshape(g_pre, shape=xs[0].shape), g_initial, xp.mm(xp.t(g_linear), h)]
-        return [*gradients, *[xp.sum(g_linear, axis=(0,))] * biases] if biases else gradients
+        return [*gradients, *of_biases(xp, g_linear, biases)]
     acts, before = xp.kept((out2, out3), lambda: layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse,
                                                        biases=biases)[2:])
     _, slopes_of, step_back, finish = CELLS[cell]
@@ -230,11 +230,18 @@ def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases):
     g_h, h = [x if x.shape[1] == width else columns(xp, x, width)[0] for x in (g_states, before)]
     g_pre, projected = finish(xp, g_h, g_linear, slopes)
     gradients = [xp.reshape(g_pre, shape=xs[0].shape), with_aside(xp, g_state, g_begun), xp.mm(xp.t(g_linear), h)]
-    if biases:
-        gradients += [xp.sum(g_linear, axis=(0,))] * biases
+    gradients += of_biases(xp, g_linear, biases)
     if projected is not None:
         gradients.append(xp.mm(xp.t(g_h), projected))
     return gradients
+
+
+def of_biases(xp, g_linear, biases):
+    """They are the same, but each must have its own: a hook may change it."""
+    if not biases:
+        return []
+    total = xp.sum(g_linear, axis=(0,))
+    return [total, *[xp.clone(total) for _ in range(biases - 1)]]
 
 
 def plus_output(xp, g_state, g_output):

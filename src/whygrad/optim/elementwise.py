@@ -8,7 +8,7 @@ pass through the cache once. With `differentiable=True` it runs on Tensors, and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, partial
 from itertools import chain
 from operator import attrgetter, itemgetter
 from types import SimpleNamespace
@@ -155,10 +155,11 @@ class Elementwise(Stepping):
                 if not state:
                     self.initialize(p, state, group)
                 numbers_now = self.advance(p, state, numbers)
+                buffers = [state[name] for name in names]
                 if type(grad._array) is np.ndarray:
-                    run(p, grad, numbers_now, [state[name] for name in names])
+                    run(p, grad, numbers_now, buffers)
                 else:
-                    self.step_sparse(p, grad, numbers_now, [state[name] for name in names])
+                    self.step_sparse(p, grad, numbers_now, buffers)
         finally:
             together.finish()
 
@@ -174,12 +175,12 @@ class Elementwise(Stepping):
         steps = list(map(array_of, map(itemgetter("step"), states)))
         if len(set(map(float, steps))) != 1:
             return False
+        buffers = [list(map(array_of, map(itemgetter(name), states))) for name in names]
         count = float(steps[0]) + 1
         for step in steps:
             step.fill(count)
         together.numbers = {**numbers, "step": float(steps[0])}
         together.params = params
-        buffers = [map(array_of, map(itemgetter(name), states)) for name in names]
         together.arrays = list(chain.from_iterable(zip(arrays, gradients, *buffers, strict=True)))
         return True
 
@@ -247,7 +248,10 @@ class Together:
         each = len(arrays) // len(params)
         step = None
         if kernels.is_hot(sum([p.size for p in arrays[::each]])):
-            step = kernels.make_step(_with_decay(self.update), self.numbers, each)
+            # Ours depend on nothing but their options. One of the user's may, and must not be kept alive.
+            ours = self.update.__module__.startswith("whygrad.optim.")
+            update = _with_decay(self.update) if ours else partial(_decay_and_update, self.update)
+            step = kernels.make_step(update, self.numbers, each, pure=ours)
         site = why.site()
         done = 0
         while done < len(params):
@@ -340,7 +344,7 @@ def _decay_and_update(update: Callable[..., None], xp: Any, numbers: Numbers, p:
     update(xp, p, g, numbers, *buffers)
 
 
-@lru_cache(maxsize=256)
+@cache
 def _with_decay(update: Callable[..., None]) -> Callable[..., None]:
     return partial(_decay_and_update, update)
 

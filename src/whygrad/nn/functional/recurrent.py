@@ -28,15 +28,16 @@ def run_stack(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any] | N
     batch = sizes[0] if sizes else input._array.shape[1]
     numbers, width = params[1]._array.shape
     memory = numbers // 4 if cell == "lstm" else 0
+    directions = 2 if bidirectional else 1
     if states is None:
         zeros = wrap(np.zeros((batch, width + memory), input._array.dtype))
     else:
-        _check_states(cell, states, batch)
-    directions = 2 if bidirectional else 1
+        _check_states(cell, states, num_layers * directions, batch, width, memory)
     each = len(params) // (num_layers * directions)
-    row = TABLE["mkldnn_rnn_layer" if _is_mkldnn(cell, input, sizes) and width == memory else "recurrent_layer"]
+    row = TABLE["mkldnn_rnn_layer" if _is_mkldnn(cell, input, sizes, width == memory) else "recurrent_layer"]
     lasts = []
     for layer in range(num_layers):
+        _check_layer(cell, input, params[layer * directions * each:(layer + 1) * directions * each], each, has_biases)
         outputs = []
         for direction in range(directions):
             index = layer * directions + direction
@@ -50,20 +51,45 @@ def run_stack(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any] | N
             input = drop(input, dropout, train)
     if not memory:
         return input.transpose_(0, 1) if batch_first else input, torch.stack(lasts)
-    return (input.transpose(0, 1) if batch_first else input, *apply(TABLE["stack_states"], *lasts, width=width))
+    h, c = apply(TABLE["stack_states"], *lasts, width=width)
+    # Under autocast outputs may be shorter numbers than c, and were widened when both were joined.
+    h = h if h._array.dtype == input._array.dtype else h.to(input.dtype)
+    return input.transpose(0, 1) if batch_first else input, h, c
 
 
 def _joined(state: list[Any]) -> Any:
     return torch.cat(state, 1) if len(state) > 1 else state[0]
 
 
-def _check_states(cell: str, states: Sequence[Any], batch: int) -> None:
+def _check_states(cell: str, states: Sequence[Any], layers: int, batch: int, width: int, memory: int) -> None:
     if cell == "lstm" and len(states) != 2:
         raise RuntimeError("lstm expects two hidden states")
-    for state in states:
-        if state._array.shape[1] != batch:
-            raise RuntimeError(f"The size of tensor a ({state._array.shape[1]}) must match the size of tensor b ({batch}) "
+    for state, size in zip(states, (width, memory), strict=False):
+        shape = state._array.shape
+        if len(shape) > 1 and shape[1] != batch:
+            raise RuntimeError(f"The size of tensor a ({shape[1]}) must match the size of tensor b ({batch}) "
                                "at non-singleton dimension 0")
+        if shape != (layers, batch, size):
+            raise RuntimeError(f"{cell}: expected a state of shape {[layers, batch, size]}, got {list(shape)}")
+
+
+GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+
+
+def _check_layer(cell: str, input: Any, params: Sequence[Any], each: int, has_biases: bool) -> None:
+    """Whether the parameters of a layer, in all directions, fit to its input and to each other."""
+    for start in range(0, len(params), each):
+        weight, hidden, *rest = [p._array.shape for p in params[start:start + each]]
+        numbers = hidden[0]
+        fit = weight == (numbers, input._array.shape[-1]) and numbers % GATES[cell] == 0
+        if has_biases:
+            fit = fit and rest[:2] == [(numbers,), (numbers,)]
+            rest = rest[2:]
+        state = (hidden[1], numbers // GATES[cell])
+        if not fit or (rest != [state] if rest else state[0] != state[1]):
+            shapes = [list(p._array.shape) for p in params[start:start + each]]
+            raise RuntimeError(f"{cell}: weights and biases of shapes {shapes} do not fit to each other, or to an input of "
+                               f"{input._array.shape[-1]} numbers")
 
 
 def run_layer(row: Any, cell: str, input: Any, initial: Any, params: Sequence[Any], sizes: tuple[int, ...] | None,
@@ -79,9 +105,9 @@ def run_layer(row: Any, cell: str, input: Any, initial: Any, params: Sequence[An
     return output, last
 
 
-def _is_mkldnn(cell: str, input: Any, sizes: Any) -> bool:
-    """Whether torch has a kernel for a whole layer, unless it has a projection."""
-    return cell == "lstm" and sizes is None and input._array.dtype == np.float32 and input._array.size > 0
+def _is_mkldnn(cell: str, input: Any, sizes: Any, is_plain: bool) -> bool:
+    """Whether torch has a kernel for a whole layer. It has none for projections."""
+    return cell == "lstm" and is_plain and sizes is None and input._array.dtype == np.float32 and input._array.size > 0
 
 
 def _define_stack(cell: str, doc: str) -> Callable[..., tuple[Any, ...]]:
