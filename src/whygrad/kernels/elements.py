@@ -123,12 +123,14 @@ def _put(how: str) -> Callable[..., Any]:
 
 
 def _sizes(x: Any, index: Any, axis: int) -> tuple[int, int, int, int, int] | None:
-    """(outer, numbers along the axis, size of the axis, inner, pitch); None if the other axes differ.
+    """(outer, numbers along the axis, size of the axis, inner, pitch); None if there are no axes, or the others differ.
 
     On the first axis, and on the first one after the axis of the numbers, the index may be shorter: what it leaves out lies
     at the end.
     """
     own, wanted = x.shape, index.shape
+    if not own or not wanted:
+        return None
     if own[:axis] != wanted[:axis] or own[axis + 1:] != wanted[axis + 1:]:
         if len(own) != len(wanted) or own[1:axis] != wanted[1:axis] or own[axis + 2:] != wanted[axis + 2:]:
             return None
