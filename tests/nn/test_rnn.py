@@ -402,3 +402,11 @@ def test_checks_of_ones_own_see_the_zeros() -> None:
 
         with pytest.raises(ValueError, match=r"\(1, 2, 4\)"):
             Wary(3, 4)(lib.ones(5, 2, 3))
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU"])
+def test_the_function_wants_a_state(name: str) -> None:
+    for lib in (torch, whygrad):
+        params = list(getattr(lib.nn, name)(3, 4).parameters())
+        with pytest.raises(TypeError):
+            getattr(lib, name.lower())(lib.ones(2, 2, 3), None, params, True, 1, 0.0, False, False, False)

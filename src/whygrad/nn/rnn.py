@@ -18,7 +18,7 @@ from whygrad.parameter import Parameter
 _whygrad_internal_ = True
 
 # How many gates there are.
-MODES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+MODES = {cell.upper(): gates for cell, gates in recurrent.GATES.items()}
 
 
 def _autocast_is_on() -> bool:

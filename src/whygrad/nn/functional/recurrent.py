@@ -16,6 +16,8 @@ from whygrad.ops.table import TABLE
 
 _whygrad_internal_ = True
 
+GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+
 
 def run_stack(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any] | None, params: Sequence[Any], has_biases: bool,
               num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool = False) -> tuple[Any, ...]:
@@ -27,7 +29,7 @@ def run_stack(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any] | N
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     batch = sizes[0] if sizes else input._array.shape[1]
     numbers, width = params[1]._array.shape
-    memory = numbers // 4 if cell == "lstm" else 0
+    memory = numbers // GATES[cell] if cell == "lstm" else 0
     directions = 2 if bidirectional else 1
     if states is None:
         zeros = wrap(np.zeros((batch, width + memory), input._array.dtype))
@@ -73,9 +75,6 @@ def _check_states(cell: str, states: Sequence[Any], layers: int, batch: int, wid
             raise RuntimeError(f"{cell}: expected a state of shape {[layers, batch, size]}, got {list(shape)}")
 
 
-GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
-
-
 def _check_layer(cell: str, input: Any, params: Sequence[Any], each: int, has_biases: bool) -> None:
     """Whether the parameters of a layer, in all directions, fit to its input and to each other."""
     for start in range(0, len(params), each):
@@ -116,6 +115,8 @@ def _define_stack(cell: str, doc: str) -> Callable[..., tuple[Any, ...]]:
     def stack(input: Any, *args: Any) -> tuple[Any, ...]:
         packed = isinstance(args[0 if count == 2 else 1], Tensor)
         batch_sizes, hx, *options = args if packed else (None, *args)
+        if hx is None:  # which is for modules to leave out
+            raise TypeError(f"{cell}(): argument 'hx' must be {'tuple of Tensors' if count == 2 else 'Tensor'}, not NoneType")
         return run_stack(cell, input, batch_sizes, hx if count == 2 else (hx,), *options)
 
     stack.__name__ = stack.__qualname__ = cell
