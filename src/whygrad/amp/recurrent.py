@@ -9,8 +9,6 @@ from whygrad.functional.linalg import linear
 from whygrad.nn.functional.recurrent import gru_step, lstm_step
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 
 def run_layer(cell: str, input: Any, initial: Any, params: Sequence[Any], sizes: tuple[int, ...] | None, reverse: bool,
               has_biases: bool) -> tuple[Any, Any]:

@@ -11,8 +11,6 @@ from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.utils import _Number, broadcast_all
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["Beta"]
 
 

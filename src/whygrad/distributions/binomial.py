@@ -10,8 +10,6 @@ from whygrad.distributions.distribution import Distribution, Real, Shape, valida
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["Binomial"]
 
 

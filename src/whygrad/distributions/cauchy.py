@@ -10,8 +10,6 @@ from whygrad.distributions.distribution import Distribution, Real, Shape, valida
 from whygrad.distributions.utils import empty_like_parameter
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["Cauchy"]
 
 

@@ -12,8 +12,6 @@ from whygrad.functional.special import sample_dirichlet
 from whygrad.nn.functional import one_hot
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["Dirichlet"]
 
 

@@ -11,8 +11,6 @@ from whygrad.distributions.transformed_distribution import TransformedDistributi
 from whygrad.distributions.transforms import AbsTransform
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 
 class Folded(TransformedDistribution):
     """|x|: twice the density of x, on one half."""

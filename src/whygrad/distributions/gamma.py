@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad import dtypes
+from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.functional.special import SPECIAL
 from whygrad.nn.torch_functions import torch
-
-_whygrad_internal_ = True
 
 __all__ = ["Gamma"]
 

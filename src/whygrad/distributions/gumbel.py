@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from whygrad import dtypes
+from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, validated
 from whygrad.distributions.transformed_distribution import TransformedDistribution
@@ -13,8 +13,6 @@ from whygrad.distributions.transforms import AffineTransform, ExpTransform
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import euler_constant
 from whygrad.nn.torch_functions import torch
-
-_whygrad_internal_ = True
 
 __all__ = ["Gumbel"]
 

@@ -9,8 +9,6 @@ from whygrad.distributions.distribution import Real
 from whygrad.distributions.folded import Folded
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["HalfCauchy"]
 
 

@@ -12,8 +12,6 @@ from whygrad.distributions.transformed_distribution import TransformedDistributi
 from whygrad.distributions.transforms import PowerTransform
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["InverseGamma"]
 
 

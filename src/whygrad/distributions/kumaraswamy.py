@@ -13,8 +13,6 @@ from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import euler_constant
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["Kumaraswamy"]
 
 

@@ -12,8 +12,6 @@ from whygrad.distributions.multivariate_normal import _batch_mahalanobis, _batch
 from whygrad.distributions.utils import Values, _standard_normal, lazy_property
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["LowRankMultivariateNormal"]
 
 

@@ -13,8 +13,6 @@ from whygrad.distributions.utils import lazy_property
 from whygrad.nn.functional import logsigmoid
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["NegativeBinomial"]
 
 

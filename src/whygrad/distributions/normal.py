@@ -12,8 +12,6 @@ from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.utils import _standard_normal
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["Normal"]
 
 

@@ -12,8 +12,6 @@ from whygrad.distributions.utils import Values
 from whygrad.nn.functional import one_hot
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 

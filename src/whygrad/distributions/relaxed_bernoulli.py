@@ -12,8 +12,6 @@ from whygrad.distributions.transforms import SigmoidTransform
 from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 

@@ -11,8 +11,6 @@ from whygrad.distributions.distribution import Distribution, Real, Shape, valida
 from whygrad.distributions.utils import _standard_normal
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["StudentT"]
 
 

@@ -9,8 +9,6 @@ from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["Uniform"]
 
 

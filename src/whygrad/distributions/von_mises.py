@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from whygrad import dtypes
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.utils import Values
 from whygrad.functional.special import SPECIAL
 from whygrad.nn.torch_functions import torch
-
-_whygrad_internal_ = True
 
 __all__ = ["VonMises"]
 

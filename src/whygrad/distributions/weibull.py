@@ -12,8 +12,6 @@ from whygrad.distributions.transforms import AffineTransform, PowerTransform
 from whygrad.distributions.utils import euler_constant
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
-
 __all__ = ["Weibull"]
 
 

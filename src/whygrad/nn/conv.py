@@ -7,14 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedParameter
 from whygrad.nn.module import Module
 from whygrad.nn.torch_functions import torch
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 PADDINGS = ("same", "valid")
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")

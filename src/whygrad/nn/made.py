@@ -6,10 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.nn.module import Module
-
-_whygrad_internal_ = True
 
 REQUIRED = inspect.Parameter.empty
 
@@ -54,7 +52,7 @@ def module_of(name: str, module: str, function: Callable[..., Any], parameters: 
 def _forward(function: Callable[..., Any], inputs: tuple[str, ...], names: tuple[str, ...]) -> Callable[..., Any]:
     """`def forward(self, input, target): return function(input, target, weight=self.weight)`, for these names."""
     given = ", ".join([*inputs, *[f"{key}=self.{key}" for key in names]])
-    scope: dict[str, Any] = {"__name__": __name__, "_whygrad_internal_": True, "function": function}
+    scope: dict[str, Any] = {"__name__": __name__, "function": function}
     exec(f"def forward(self, {', '.join(inputs)}):\n    return function({given})\n", scope)
     forward: Callable[..., Any] = scope["forward"]
     return forward

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad.functional.parameter import Parameter
 from whygrad.nn import init
 from whygrad.nn.functional import attention
 from whygrad.nn.linear import NonDynamicallyQuantizableLinear
 from whygrad.nn.module import Module
 from whygrad.nn.torch_functions import torch
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 
 class MultiheadAttention(Module):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.autograd.grad_mode import is_grad_enabled
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.activation import GELU, ReLU
@@ -20,8 +20,6 @@ from whygrad.nn.module import Module
 from whygrad.nn.multihead_attention import MultiheadAttention
 from whygrad.nn.normalization import LayerNorm
 from whygrad.nn.torch_functions import torch
-
-_whygrad_internal_ = True
 
 Activation = str | Callable[[Any], Any]
 

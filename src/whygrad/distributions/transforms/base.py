@@ -7,12 +7,10 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from whygrad._tensor import Size
+from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.utils import Values, _sum_rightmost, lazy_property
 from whygrad.nn.torch_functions import torch
-
-_whygrad_internal_ = True
 
 TOO_FEW = "Too few dimensions on input"
 

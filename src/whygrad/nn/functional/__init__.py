@@ -1,6 +1,6 @@
 """torch.nn.functional: layers and losses as functions."""
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.functional.activation import (
     celu,
     celu_,
@@ -134,7 +134,6 @@ from whygrad.nn.functional.softmax import gumbel_softmax, log_softmax, softmax, 
 from whygrad.nn.modules.utils import _pair, _single, _triple
 from whygrad.nn.torch_functions import torch
 
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.nn.functional")
 
 sigmoid = torch.sigmoid

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, wrap
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import C_NAMES, read_tensor
 from whygrad.functional.linalg import linear
 from whygrad.functional.rearrange import pad
@@ -18,8 +18,6 @@ from whygrad.nn.functional.regularization import dropout
 from whygrad.nn.functional.softmax import softmax
 from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 
 class Kernels(NamedTuple):

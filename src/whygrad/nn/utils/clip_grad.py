@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from whygrad import kernels
-from whygrad._inplace import bump
-from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.backends import raw
-from whygrad.backends.quiet import quiet
-from whygrad.errors import user_stacklevel
+from whygrad.backends.fp_warnings import quiet
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.tensor import Tensor, wrap
+from whygrad.core.write import bump
 from whygrad.nn.torch_functions import torch
-
-_whygrad_internal_ = True
 
 Tensors = Tensor | Iterable[Tensor]
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.nn.module import typename
 from whygrad.nn.torch_functions import torch
-
-_whygrad_internal_ = True
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:

@@ -11,12 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from whygrad.layouts import contiguous_format
+from whygrad.base.layouts import contiguous_format
 from whygrad.nn.module import Module
 from whygrad.nn.torch_functions import torch
 from whygrad.nn.utils.convert_parameters import parameters_to_vector
-
-_whygrad_internal_ = True
 
 
 class BasePruningMethod(ABC):

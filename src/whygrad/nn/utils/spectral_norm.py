@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn.lazy import UninitializedParameter
 from whygrad.nn.module import Module
 from whygrad.nn.torch_functions import torch
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 
 def default_dim(module: Module) -> int:
