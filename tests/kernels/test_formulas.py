@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from whygrad import kernels
 from whygrad.backends import raw
+from whygrad.base.expression import Untraceable
 from whygrad.kernels.functions import ERF_SPLIT
 from whygrad.kernels.jit import JitElementwise, kinds_of
-from whygrad.kernels.pointwise import compile_formula, inputs
-from whygrad.kernels.trace import Untraceable, trace, vocabulary
+from whygrad.kernels.pointwise import compile_formula
+from whygrad.kernels.trace import inputs, trace, vocabulary
 from whygrad.ops import TABLE
 from whygrad.ops.table import Rule
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from whygrad.backends.memory_order import empty_following
 from whygrad.kernels import pointwise
-from whygrad.kernels.pointwise import compile_formula, inputs
+from whygrad.kernels.pointwise import compile_formula
 from whygrad.kernels.pool import pool
-from whygrad.kernels.trace import apply
+from whygrad.kernels.trace import inputs, vocabulary
 
 SPECIAL = [0.0, -0.0, 1.0, -2.5, math.inf, -math.inf, math.nan, 1e-40, -1e-45, 3.4e38]
 
@@ -31,9 +31,9 @@ def formula(kinds: str, code: str = "f4", into: bool = False) -> Any:
     """where(mask, a * b, a), or a * b."""
     symbols = inputs(kinds)
     if kinds == "aam":
-        made = apply("where", symbols[2], apply("mul", symbols[0], symbols[1]), symbols[0])
+        made = vocabulary.apply("where", symbols[2], vocabulary.apply("mul", symbols[0], symbols[1]), symbols[0])
     else:
-        made = apply("mul", *symbols)
+        made = vocabulary.apply("mul", *symbols)
     return compile_formula("tried", made, kinds, (refuse, refuse), code, into)
 
 
@@ -122,7 +122,7 @@ def test_a_number_stands_for_an_array(number: float) -> None:
 
 
 def test_none_beside_any_layout() -> None:
-    clamp = compile_formula("clamp", apply("maximum", *inputs("aan")[:2]), "aan", (refuse, refuse))
+    clamp = compile_formula("clamp", vocabulary.apply("maximum", *inputs("aan")[:2]), "aan", (refuse, refuse))
     a = np.arange(12, dtype="f4").reshape(3, 4).T
     np.testing.assert_array_equal(clamp(a, 5.0, None), np.maximum(a, 5))
     with pytest.raises(Declined):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from kernel_checks import refuse, with_threads
 
-from whygrad.kernels.pointwise import compile_formula, inputs
+from whygrad.kernels.pointwise import compile_formula
 from whygrad.kernels.totals import PIECE
-from whygrad.kernels.trace import trace, vocabulary
+from whygrad.kernels.trace import inputs, trace, vocabulary
 
 # Those of a part of a vector, of a thread alone, and of several pieces and threads.
 SIZES = (0, 1, 15, 17, 64, 65, 1000, PIECE - 1, PIECE, PIECE + 1, 10 * PIECE + 77)

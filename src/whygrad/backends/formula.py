@@ -1,8 +1,8 @@
-"""The pen: a reader of rows that computes nothing and writes the formula down, `d mul / d a = g * b`.
+"""The formula reader: computes nothing and writes a rule down, `d mul / d a = g * b`.
 
-A rule is run on `Ink`, values that note what is done to them. Statics that nobody knows are ink as well, and taken to be
-nothing special (`exponent == 0` is false of an exponent of which nothing is known). Where a rule branches on more than
-that, or the line gets too long, its own source is shown instead.
+A rule is run on expressions. Statics that nobody knows are expressions as well, and taken to be nothing special (`exponent == 0`
+is false of an exponent of which nothing is known). Where a rule branches on more than that, or the line gets too long, its own
+source is shown instead.
 """
 
 from __future__ import annotations
@@ -10,129 +10,44 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
-from functools import cache, partialmethod
+from functools import cache
 from typing import Any
 
+from whygrad.base.expression import Expr, Tracer, Untraceable
 from whygrad.ops import TABLE
 from whygrad.ops.table import NoGrad, Row, Rule
 
 # A formula that is longer than this is not read any more.
 LONGEST = 240
 
-# How strongly an operator holds its operands together; a name or a call is strongest.
+# Binding strength of operators; a name or a call binds strongest.
 TEST, SUM, PRODUCT, SIGN, POWER, NAME = 0, 1, 2, 3, 4, 9
+SIGNS = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT), "matmul": ("@", PRODUCT),
+         "remainder": ("%", PRODUCT), "floor_divide": ("//", PRODUCT), "pow": ("**", POWER), "logical_and": ("&", TEST),
+         "logical_or": ("|", TEST), "lt": ("<", TEST), "le": ("<=", TEST), "gt": (">", TEST), "ge": (">=", TEST),
+         "eq": ("==", TEST), "ne": ("!=", TEST)}
+PREFIXES = {"neg": "-", "logical_not": "~"}
 
 
-class Illegible(Exception):
-    """The rule asks for something that only a real value can tell."""
-
-
-class Ink:
-    """A value that is only written down. `shape` is known or None; `static` marks an option rather than an array."""
-
-    __slots__ = ("known_shape", "static", "strength", "text")
-
-    def __init__(self, text: str, strength: int = NAME, shape: Any = None, static: bool = False) -> None:
-        self.text = text
-        self.strength = strength
-        self.known_shape = shape
-        self.static = static
-
-    def __str__(self) -> str:
-        return self.text
-
-    __repr__ = __str__
-
-    @property
-    def shape(self) -> Any:
-        return Ink(f"{within(self, NAME)}.shape", static=True) if self.known_shape is None else self.known_shape
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def dtype(self) -> Ink:
-        return Ink(f"{within(self, NAME)}.dtype", static=True)
-
-    def __getitem__(self, index: Any) -> Ink:
-        return Ink(f"{within(self, NAME)}[{written(index)}]", static=self.static)
-
-    def __neg__(self) -> Ink:
-        return Ink(f"-{within(self, SIGN)}", SIGN, self.known_shape, self.static)
-
-    def __invert__(self) -> Ink:
-        return Ink(f"~{within(self, SIGN)}", SIGN, self.known_shape, self.static)
-
-    def _operator(self, other: Any, sign: str, strength: int, swapped: bool = False) -> Ink:
-        left, right = (other, self) if swapped else (self, other)
-        # a - (b - c), a / (b / c), (a ** b) ** c and (a > b) & c need their brackets.
-        text = f"{within(left, strength + (sign in ('**', '&', '|')))} {sign} {within(right, strength + (sign in '-/@%&|'))}"
-        return Ink(text, strength, static=self.static and not (isinstance(other, Ink) and not other.static))
-
-    def _compare(self, other: Any, sign: str) -> Any:
-        if self.static and sign in ("==", "!="):
-            return sign == "!="  # of an option about which nothing is known
-        return self._operator(other, sign, TEST)
-
-    __add__, __radd__ = partialmethod(_operator, sign="+", strength=SUM), partialmethod(
-        _operator, sign="+", strength=SUM, swapped=True)
-    __sub__, __rsub__ = partialmethod(_operator, sign="-", strength=SUM), partialmethod(
-        _operator, sign="-", strength=SUM, swapped=True)
-    __mul__, __rmul__ = partialmethod(_operator, sign="*", strength=PRODUCT), partialmethod(
-        _operator, sign="*", strength=PRODUCT, swapped=True)
-    __truediv__, __rtruediv__ = partialmethod(_operator, sign="/", strength=PRODUCT), partialmethod(
-        _operator, sign="/", strength=PRODUCT, swapped=True)
-    __matmul__ = partialmethod(_operator, sign="@", strength=PRODUCT)
-    __mod__ = partialmethod(_operator, sign="%", strength=PRODUCT)
-    __floordiv__ = partialmethod(_operator, sign="//", strength=PRODUCT)
-    __pow__, __rpow__ = partialmethod(_operator, sign="**", strength=POWER), partialmethod(
-        _operator, sign="**", strength=POWER, swapped=True)
-    __and__, __or__ = partialmethod(_operator, sign="&", strength=TEST), partialmethod(_operator, sign="|", strength=TEST)
-    __eq__ = partialmethod(_compare, sign="==")  # type: ignore[assignment]
-    __ne__ = partialmethod(_compare, sign="!=")  # type: ignore[assignment]
-    __lt__, __le__ = partialmethod(_compare, sign="<"), partialmethod(_compare, sign="<=")
-    __gt__, __ge__ = partialmethod(_compare, sign=">"), partialmethod(_compare, sign=">=")
-    __hash__ = object.__hash__
-
-    def _illegible(self, *_: Any) -> Any:
-        raise Illegible(f"the value of {self.text}")
-
-    __bool__ = __len__ = __iter__ = __index__ = __int__ = __float__ = __contains__ = _illegible
-
-
-def within(value: Any, strength: int) -> str:
-    """The text of an operand, in brackets if it holds together less than `strength`."""
-    text = written(value)
-    own = value.strength if isinstance(value, Ink) else SIGN if text.startswith("-") else NAME
-    return text if own >= strength else f"({text})"
-
-
-def written(value: Any) -> str:
-    if isinstance(value, Ink):
-        return value.text
-    if isinstance(value, slice):
-        return ":".join("" if x is None else written(x) for x in (value.start, value.stop))
-    if isinstance(value, (tuple, list)):
-        inner = ", ".join(written(x) for x in value)
-        return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if len(value) == 1 else f"({inner})"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return f"{value:.6g}" if isinstance(value, float) else repr(value) if isinstance(value, str) else str(value)
-
-
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
-    "pow": lambda a, b: a ** b, "neg": lambda a: -a, "mm": lambda a, b: a @ b, "matmul": lambda a, b: a @ b,
-}
-
-
-class Pen:
-    """The vocabulary: a row's name becomes a word."""
+class FormulaTracer(Tracer):
+    """Writes rules down: an array is a "name", an option of which nothing is known a "static", a row's name a "call"."""
 
     def __init__(self, expanding: str = "") -> None:
+        super().__init__()
         # The row whose definition is being written instead of its name.
         self.expanding = expanding
+
+    def apply(self, op: str, *args: Any) -> Any:
+        if op in ("eq", "ne") and is_static(args[0]):
+            return op == "ne"  # an option about which nothing is known is taken to be nothing special
+        return self.make(op, *args)
+
+    def attribute(self, expr: Expr, name: str) -> Any:
+        known = shape_of(expr) if name == "shape" else None
+        return self.make("attribute", expr, name) if known is None else known
+
+    def text(self, expr: Expr) -> str:
+        return text_of(expr)
 
     def kept(self, values: Any, again: Any) -> Any:
         return values
@@ -148,34 +63,99 @@ class Pen:
             raise AttributeError(f"no row is called '{name}'")
         outputs = TABLE[name].outputs
 
-        def word(*inputs: Any, **statics: Any) -> Any:
+        def call(*inputs: Any, **statics: Any) -> Any:
             if name.endswith("_backward") and not self.expanding:
                 try:
                     return _expanded(name, inputs, statics)
-                except Illegible:
+                except Untraceable:
                     pass  # a primitive: its name has to do
             if name == self.expanding:
-                raise Illegible("a row that is made of nothing else")
-            if name in OPERATORS and not statics and isinstance(inputs[0], Ink):
-                return OPERATORS[name](*inputs)
-            options = [f"{key}={written(value)}" for key, value in statics.items()]
-            text = f"{name}({', '.join([*map(written, inputs), *options])})"
-            shape = statics.get("shape")
+                raise Untraceable("a row that is made of nothing else")
+            if name in OPERATORS and not statics and isinstance(inputs[0], Expr):
+                return self.make(OPERATORS[name], *inputs)
+            result = self.make(name, *inputs, **statics)
             if isinstance(outputs, str) or len(outputs) == 1:
-                return Ink(text, shape=shape if isinstance(shape, tuple) else None)
-            return tuple([Ink(f"{text}[{i}]") for i in range(len(outputs))])
+                return result
+            return tuple([self.make("item", result, i) for i in range(len(outputs))])
 
-        return word
+        return call
 
 
-pen = Pen()
+# Rows that are written as an operator.
+OPERATORS = {name: name for name in ("add", "sub", "mul", "div", "pow", "neg")} | {"mm": "matmul", "matmul": "matmul"}
+
+
+def is_static(expr: Any) -> bool:
+    """Whether an expression is made of options and shapes alone."""
+    if not isinstance(expr, Expr):
+        return True
+    if expr.op in ("name", "static", "attribute"):
+        return expr.op != "name"
+    return expr.op in {*SIGNS, *PREFIXES, "item"} and all(map(is_static, expr.args))
+
+
+def shape_of(expr: Expr) -> Any:
+    """The shape, if it is known: that of an array whose node has kept it, or one that a row was given."""
+    if expr.op in PREFIXES:
+        return shape_of(expr.args[0])
+    shape = expr.options.get("shape")
+    return shape if isinstance(shape, tuple) else None
+
+
+def text_of(value: Any, strength: int = TEST) -> str:
+    """The formula as text, in brackets if it binds less than `strength`."""
+    text, own = _text_and_strength(value)
+    return text if own >= strength else f"({text})"
+
+
+def _text_and_strength(value: Any) -> tuple[str, int]:
+    if not isinstance(value, Expr):
+        text = _text_of_constant(value)
+        return text, SIGN if text.startswith("-") else NAME
+    op, args = value.op, value.args
+    if op in ("name", "static"):
+        return args[0], NAME
+    if op == "item":
+        return f"{text_of(args[0], NAME)}[{text_of(args[1])}]", NAME
+    if op == "attribute":
+        return f"{text_of(args[0], NAME)}.{args[1]}", NAME
+    if op in PREFIXES:
+        return f"{PREFIXES[op]}{text_of(args[0], SIGN)}", SIGN
+    if op in SIGNS:
+        sign, strength = SIGNS[op]
+        # a - (b - c), a / (b / c), (a ** b) ** c and (a > b) & c need their brackets.
+        left, right = strength + (sign in ("**", "&", "|")), strength + (sign in "-/@%&|")
+        return _short(f"{text_of(args[0], left)} {sign} {text_of(args[1], right)}"), strength
+    options = [f"{name}={text_of(x)}" for name, x in value.options.items()]
+    return _short(f"{op}({', '.join([*map(text_of, args), *options])})"), NAME
+
+
+def _short(text: str) -> str:
+    """Refuses a text that is too long already: shared parts are written at each use."""
+    if len(text) > 4 * LONGEST:
+        raise Untraceable("too long")
+    return text
+
+
+def _text_of_constant(value: Any) -> str:
+    if isinstance(value, slice):
+        return ":".join("" if x is None else text_of(x) for x in (value.start, value.stop))
+    if isinstance(value, (tuple, list)):
+        inner = ", ".join(map(text_of, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return f"{value:.6g}" if isinstance(value, float) else repr(value) if isinstance(value, str) else str(value)
+
+
+tracer = FormulaTracer()
 
 
 def _expanded(name: str, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     """What a derivative that is a row of its own (tanh_backward) is made of, if that is short."""
-    result = TABLE[name].forward(Pen(name), *inputs, **statics)
-    if not isinstance(result, Ink) or len(result.text) > LONGEST / 3:
-        raise Illegible("too long")
+    result = TABLE[name].forward(FormulaTracer(name), *inputs, **statics)
+    if not isinstance(result, Expr) or len(text_of(result)) > LONGEST / 3:
+        raise Untraceable("too long")
     return result
 
 
@@ -187,7 +167,7 @@ def write(row: Row, argument: str, known: dict[str, Any] | None = None) -> str:
     if known:
         try:
             return _traced(row, rule, known)
-        except Exception:  # what was known does not suit a pen: write the rule in general
+        except Exception:  # what is known does not suit a formula: write the rule in general
             pass
     return _in_general(row, argument)
 
@@ -232,29 +212,29 @@ def _in_general(row: Row, argument: str) -> str:
     assert isinstance(rule, Rule)
     try:
         return _traced(row, rule, {})
-    except Exception as error:  # any rule may want more of a value than ink has
+    except Exception as error:  # any rule may want more of a value than an expression has
         return f"none: {error}" if "is not implemented" in str(error) else source_of_rule(rule)
 
 
 def _traced(row: Row, rule: Rule, known: dict[str, Any]) -> str:
-    result = rule.function(*[_ink_for(row, name, known) for name in rule.names])
-    text = "0" if result is None else written(result)
+    result = rule.function(*[_argument_for(row, name, known) for name in rule.names])
+    text = "0" if result is None else text_of(result)
     if len(text) > LONGEST or " object at 0x" in text:
-        raise Illegible("too long")
+        raise Untraceable("too long")
     return text
 
 
-def _ink_for(row: Row, name: str, known: dict[str, Any]) -> Any:
+def _argument_for(row: Row, name: str, known: dict[str, Any]) -> Any:
     if name == "xp":
-        return pen
+        return tracer
     if name == "g" and row.outputs != "list":
         differentiable = [i for i, out in enumerate(row.outputs) if not isinstance(out, NoGrad)]
         if len(differentiable) > 1:
-            return [Ink(f"g{i}") for i in range(len(row.outputs))]
+            return [tracer.make("name", f"g{i}") for i in range(len(row.outputs))]
     if name in row.statics or (name.endswith("_shape") and name not in row.inputs):
-        default = row.static_defaults.get(name, Ink(name, static=True))
-        return known.get(name, default)
-    return Ink(name, shape=known.get(f"{name}_shape"))
+        return known.get(name, row.static_defaults.get(name, tracer.make("static", name)))
+    shape = known.get(f"{name}_shape")
+    return tracer.make("name", name) if shape is None else tracer.make("name", name, shape=shape)
 
 
 class _WithoutNamespace(ast.NodeTransformer):

@@ -71,9 +71,9 @@ def warm_into(word: str, numpy: Callable[..., Any]) -> JitElementwise:
     """Stands for a ufunc that writes into its last argument."""
 
     def traced(*symbols: Any) -> Any:
-        from whygrad.kernels.trace import apply
+        from whygrad.kernels.trace import vocabulary
 
-        return apply(word, *symbols)
+        return vocabulary.apply(word, *symbols)
 
     return JitElementwise(f"{word}_into", numpy, traced, into=True)
 

@@ -168,15 +168,16 @@ class JitElementwise(JitSlot):
         # Those that make up a pass do not.
         known = "?" not in kinds and ("s" not in kinds or code not in ("f2", "b2") or self.is_pass)
         if known and not hopeless:
-            from whygrad.kernels.pointwise import SHORT, compile_formula, inputs
-            from whygrad.kernels.trace import Untraceable, trace
+            from whygrad.base.expression import Untraceable
+            from whygrad.kernels.pointwise import SHORT, compile_formula
+            from whygrad.kernels.trace import inputs, trace
 
             variable = kinds.replace("c", "")
             hopeless = True
             with contextlib.suppress(Untraceable):
-                rounds = SHORT.get(code) if self.is_rule or self.is_pass else None
-                formula = trace(_given(self.trace, kinds, constants), *inputs(variable), rounds=rounds)
-                gives_back = formula.word == "input" and not self.into
+                rounding = SHORT.get(code) if self.is_rule or self.is_pass else None
+                formula = trace(_given(self.trace, kinds, constants), *inputs(variable), rounding=rounding)
+                gives_back = formula.op in ("input", "mask") and not self.into
                 if gives_back:
                     raise Untraceable("it gives its argument back, which costs nothing")
                 hopeless = False

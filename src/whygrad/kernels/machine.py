@@ -1,10 +1,12 @@
-"""The primitives of elementwise rows as machine code: what symbols are written with."""
+"""The primitives of elementwise rows as machine code, and the printer of expressions that is made of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from typing import Any
+
+from whygrad.base.expression import Expr, walk
 
 GAMMA = ("lgamma", "digamma", "trigamma")
 # Written for float32 alone; in float64 NumPy's own are used.
@@ -69,31 +71,30 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
 
 
 class Writer:
-    """Writes a formula for some lanes at once. Parts that occur twice are computed once."""
+    """Writes expressions for `lanes` elements at once. Each is computed once, however often it is used."""
 
     def __init__(self, f: Any, inputs: list[Any], element: Any, lanes: int) -> None:
         self.f = f
         self.inputs = inputs
         self.element = element
         self.lanes = lanes
-        self.done: dict[str, Any] = {}
+        self.done: dict[Expr, Any] = {}
 
-    def write(self, symbol: Any) -> Any:
-        formula = repr(symbol)
-        found = self.done.get(formula)
-        if found is None:
-            found = self.done[formula] = self._write(symbol)
-        return found
+    def write(self, root: Expr) -> Any:
+        for expr in walk(root):
+            if expr not in self.done:
+                self.done[expr] = self._write(expr)
+        return self.done[root]
 
-    def _write(self, symbol: Any) -> Any:
-        if symbol.word == "input":
-            return self.inputs[symbol.arguments[0]]
-        if symbol.word == "constant":
-            return self.number(symbol.arguments[0])
-        values = [self.number(a) if isinstance(a, (bool, int, float)) else self.write(a) for a in symbol.arguments]
-        wants_mask = (0,) if symbol.word == "where" else range(3) if symbol.word.startswith("logical_") else ()
+    def _write(self, expr: Expr) -> Any:
+        if expr.op in ("input", "mask"):
+            return self.inputs[expr.args[0]]
+        if expr.op == "constant":
+            return self.number(expr.args[0])
+        values = [self.done[arg] if isinstance(arg, Expr) else self.number(arg) for arg in expr.args]
+        wants_mask = (0,) if expr.op == "where" else range(3) if expr.op.startswith("logical_") else ()
         values = [v if i in wants_mask else self.as_number(v) for i, v in enumerate(values)]
-        return PRIMITIVES[symbol.word](self.f, *values)
+        return PRIMITIVES[expr.op](self.f, *values)
 
     def number(self, number: float) -> Any:
         return self.f.constant(number, self.element, self.lanes)

@@ -5,31 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.base.expression import Expr, Untraceable, text_of, walk
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import DTYPES, host
 from whygrad.kernels.machine import HEAVY, SINGLE_ONLY, Writer
-from whygrad.kernels.trace import TOTALS, Symbol, Untraceable
+from whygrad.kernels.trace import TOTALS, is_mask
 
 # The codes of float16 and bfloat16, computed in float32, and the words that round to them.
 SHORT = {"f2": "as_float16", "b2": "as_bfloat16"}
 # Below so many elements one thread is quicker than two.
 ALONE_BELOW = 16384
+# Operations from which on a loop is not unrolled.
+LONG = 14
 
 
-def inputs(kinds: str) -> list[Symbol | None]:
-    """Symbols for arguments: "a" an array, "m" a boolean one, "s" a number; "n" is None."""
-    return [None if kind == "n" else Symbol("input", (i,), kind == "m") for i, kind in enumerate(kinds)]
-
-
-def compile_formula(name: str, formula: Symbol, kinds: str, fallback: Any,
+def compile_formula(name: str, formula: Expr, kinds: str, fallback: Any,
                     code: str = "f4", into: bool = False, references: int = 0) -> Callable[..., Any]:
     """A function of arrays (and numbers) that computes `formula`, and calls one of `fallback` where it cannot.
 
     With `into` it has one argument more: the array to write to, which may be one of the others. `references`: see
     `elementwise_function`.
     """
-    text = repr(formula)
-    if code == "f8" and any(f"{word}(" in text for word in SINGLE_ONLY):
+    if code == "f8" and any(expr.op in SINGLE_ONLY for expr in walk(formula)):
         raise Untraceable("in float64")
     if "a" not in kinds:
         raise Untraceable("of masks and numbers alone: the dtype of the result is another matter")
@@ -37,36 +34,36 @@ def compile_formula(name: str, formula: Symbol, kinds: str, fallback: Any,
 
     if len(kinds) > way.MOST:
         raise Untraceable("too many arguments")
-    if formula.word in TOTALS:
+    if formula.op in TOTALS:
         return _compile_total(name, formula, kinds, fallback, code)
     result = way.GIVEN if into else way.NEW
-    if formula.word == SHORT.get(code):
-        formula = formula.arguments[0]  # what is stored is rounded anyhow
-    out = DTYPES["?"] if formula.is_mask else dtype_of(code)
+    if formula.op == SHORT.get(code):
+        formula = formula.args[0]  # what is stored is rounded in any case
+    out = DTYPES["?"] if is_mask(formula) else dtype_of(code)
     return way.elementwise_function(name, _address([(way.OUT, formula)], kinds, code), _arguments(kinds, code), out, fallback,
                                     result=result, alone_below=ALONE_BELOW, references=references)
 
 
-def _compile_total(name: str, formula: Symbol, kinds: str, fallback: Any, code: str) -> Callable[..., Any]:
+def _compile_total(name: str, formula: Expr, kinds: str, fallback: Any, code: str) -> Callable[..., Any]:
     from whygrad.kernels.totals import total_function
 
     if code in SHORT:
         raise Untraceable("in float16 or bfloat16: each element is rounded before it is added, by NumPy's way")
-    (term,) = formula.arguments
+    (term,) = formula.args
     kinds = kinds.replace("s", "a")
-    address = address_of(f"total {code} {kinds}: {term!r}",
+    address = address_of(f"total {code} {kinds}: {text_of(term)}",
                          lambda module, symbol: _write_total(module, symbol, term, kinds, code))
-    return total_function(name, address, _arguments(kinds, code), dtype_of(code), fallback, mean=formula.word == "mean",
+    return total_function(name, address, _arguments(kinds, code), dtype_of(code), fallback, mean=formula.op == "mean",
                           alone_below=ALONE_BELOW)
 
 
-def compile_update(written: list[tuple[int, Symbol]], arrays: int, numbers: int) -> Callable[..., Any]:
+def compile_update(written: list[tuple[int, Expr]], arrays: int, numbers: int) -> Callable[..., Any]:
     """A function of many sets of so many arrays, and of numbers: each formula is written into the array of that number, in
     one pass over all sets (see updates.py)."""
     from whygrad.kernels.elementwise import MOST
     from whygrad.kernels.updates import update_function
 
-    text = f"{arrays} {numbers} {written!r}"
+    text = f"{arrays} {numbers} {_text(written)}"
     found = _updates.get(text)
     if found is None:
         if arrays + numbers > MOST:
@@ -77,6 +74,11 @@ def compile_update(written: list[tuple[int, Symbol]], arrays: int, numbers: int)
 
 
 _updates: dict[str, Callable[..., Any]] = {}
+
+
+def _text(written: list[tuple[int, Expr]]) -> str:
+    targets, formulas = zip(*written, strict=True)
+    return f"{targets} = {text_of(*formulas)}"
 
 
 def _arguments(kinds: str, code: str) -> list[tuple[int, Any]]:
@@ -100,15 +102,15 @@ def dtype_of(code: str) -> Any:
     return DTYPES[code]
 
 
-def _address(written: list[tuple[int, Symbol]], kinds: str, code: str) -> int:
+def _address(written: list[tuple[int, Expr]], kinds: str, code: str) -> int:
     """The code of a loop. Where a number stands an array may stand as well, so they share it."""
     if code not in SHORT:
         kinds = kinds.replace("s", "a")
-    text = "; ".join(f"{target} = {formula!r}" for target, formula in written)
-    return address_of(f"formula {code} {kinds}: {text}", lambda module, symbol: _write(module, symbol, written, kinds, code))
+    return address_of(f"formula {code} {kinds}: {_text(written)}",
+                      lambda module, symbol: _write(module, symbol, written, kinds, code))
 
 
-def _write(module: Any, name: str, written: list[tuple[int, Symbol]], kinds: str, code: str) -> None:
+def _write(module: Any, name: str, written: list[tuple[int, Expr]], kinds: str, code: str) -> None:
     """formula(slots, low, high); `written` says which slot gets which formula."""
     from whygrad.kernels import functions
     from whygrad.kernels.values import I8, I64, POINTER, VOID, Function, Value
@@ -123,22 +125,22 @@ def _write(module: Any, name: str, written: list[tuple[int, Symbol]], kinds: str
         writer = read(i, part, width)
         results = [writer.write(formula) for _, formula in written]
         for target, result, (_, formula) in zip(targets, results, written, strict=True):
-            result = result.to(I8) if formula.is_mask else writer.as_number(result)
-            if code in SHORT and not formula.is_mask:
+            result = result.to(I8) if is_mask(formula) else writer.as_number(result)
+            if code in SHORT and not is_mask(formula):
                 result = functions.as_float16_bits(f, result) if code == "f2" else functions.as_bfloat16_bits(f, result)
             f.store(result, target, i + part * lanes, width)
 
-    _walk(f, low, high, lanes, 1 if _is_long(repr(written)) else 2, at)
+    _walk(f, low, high, lanes, 1 if _is_long(*[formula for _, formula in written]) else 2, at)
     f.b.ret_void()
 
 
-def _write_total(module: Any, name: str, term: Symbol, kinds: str, code: str) -> None:
+def _write_total(module: Any, name: str, term: Expr, kinds: str, code: str) -> None:
     """total(slots, low, high): the sums of pieces (see totals.py), of which the first begins at low."""
     from whygrad.kernels.elementwise import OUT
     from whygrad.kernels.totals import PIECE
     from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Some, Value
 
-    element, lanes, unroll = F64 if code == "f8" else F32, _lanes(code), 1 if _is_long(repr(term)) else 4
+    element, lanes, unroll = F64 if code == "f8" else F32, _lanes(code), 1 if _is_long(term) else 4
     f = Function(module, name, VOID, [POINTER, I64, I64])
     slots, low, high = f.arguments
     read = _reader(f, slots, kinds, code)
@@ -165,9 +167,10 @@ def _lanes(code: str) -> int:
     return host().lanes // 2 if code == "f8" else host().lanes
 
 
-def _is_long(text: str) -> bool:
+def _is_long(*formulas: Expr) -> bool:
     """Long formulas keep the processor busy by themselves, and unrolled they take long to compile."""
-    return any(f"{word}(" in text for word in HEAVY) or len(text) > 400
+    ops = [expr.op for expr in walk(*formulas)]
+    return not HEAVY.isdisjoint(ops) or len(ops) - ops.count("input") > LONG
 
 
 def _reader(f: Any, slots: Any, kinds: str, code: str) -> Callable[[Any, int, int], Writer]:

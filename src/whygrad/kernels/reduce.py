@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.base.expression import Expr
 from whygrad.kernels.channels import Channel, channel_kernel
 from whygrad.kernels.columns import column_kernel, themselves
-from whygrad.kernels.pointwise import compile_formula, inputs
+from whygrad.kernels.pointwise import compile_formula
 from whygrad.kernels.rowwise import Row, row_kernel
-from whygrad.kernels.trace import Symbol, vocabulary
+from whygrad.kernels.trace import inputs, vocabulary
 
 FLOAT32 = np.dtype(np.float32)
 
 
-def total(name: str, formula: Callable[[Any], Symbol], fallback: Callable[..., Any]) -> Callable[..., Any]:
+def total(name: str, formula: Callable[[Any], Expr], fallback: Callable[..., Any]) -> Callable[..., Any]:
     """A function of a float32 array that gives the sum, or mean, of a formula over all elements."""
     return compile_formula(name, formula(*inputs("a")), "a", (fallback, fallback))
 

@@ -1,8 +1,8 @@
 """The kernel reader of optimizers: their `update`, written with `+=` for arrays, as one pass over parameters and buffers.
 
-The numbers of a step (learning rate, bias corrections ...) change, its formula does not. So `update` runs on marks that do no
-more than write down what is done. What they wrote, without the numbers, says which kernel it is; the numbers become its
-arguments. How they are computed is written down as well (see options.py): mostly `update` runs once.
+`update` runs once on expressions. Those of arrays become the formulas of a kernel, and the scalars among them (learning rate,
+bias corrections ...), which change from step to step, its arguments. How they follow from the options is remembered (see
+options.py).
 """
 
 from __future__ import annotations
@@ -12,122 +12,112 @@ from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, Self
 
-from whygrad.kernels.options import Known, Options
+from whygrad.base.expression import Expr, Tracer, Untraceable, give_operators, text_of, walk
+from whygrad.kernels.options import Scalars, TracedOptions, compile_guarded
 from whygrad.kernels.pointwise import compile_update
-from whygrad.kernels.trace import Number, Symbol, Untraceable, apply
+from whygrad.kernels.trace import Number, vocabulary
 
 
-class Tape:
-    """What was done: words, each with the places of its arguments. Places below 0 are numbers, in order from -1 down."""
+class StepTracer(Tracer):
+    """Traces one `update`. Leaves are arrays ("input"), options, and plain numbers, each of which is a scalar of its own."""
 
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self.done: list[Any] = []
-        self.numbers: list[Any] = []
+    def __init__(self, options: dict[str, Any], *, pure: bool) -> None:
+        super().__init__()
+        self.options: Any = TracedOptions(options, lambda value, text: self.make("option", value, text)) if pure else options
+        self.numbers = 0
 
-    def add(self, word: str, *arguments: Any) -> int:
-        """Write down an operation; gives the place of its result."""
-        places = []
-        for argument in arguments:
-            if isinstance(argument, Mark):
-                places.append(argument.place)
-            elif isinstance(argument, (Known, *Number)):
-                self.numbers.append(argument)
-                places.append(-len(self.numbers))
-            else:
-                raise Untraceable(f"{word} of a {type(argument).__name__}")
-        self.done.append((word, *places))
-        return self.count + len(self.done) - 1
+    def apply(self, op: str, *args: Any) -> Expr:
+        args = tuple([arg.expr if isinstance(arg, MutableArray) else arg for arg in args])
+        if not all(isinstance(arg, (Expr, *Number)) for arg in args):
+            raise Untraceable(f"{op} of {', '.join(type(arg).__name__ for arg in args)}")
+        if not any(isinstance(arg, Expr) and not is_scalar(arg) for arg in args):
+            return self.make(op, *args)
+        if op == "pow":
+            if args[1] != 2:
+                raise Untraceable(f"the power {args[1]}")
+            return self.make("mul", args[0], args[0])
+        return self.make(op, *[arg if isinstance(arg, Expr) else self._number(arg) for arg in args])
 
-    def symbols(self) -> list[Symbol]:
-        """The results, as formulas."""
-        found = [Symbol("input", (i,)) for i in range(self.count)]
-        for word, *places in self.done:
-            found.append(apply(word, *[found[i] if i >= 0 else Symbol("input", (self.count - i - 1,)) for i in places]))
-        return found
+    def _number(self, value: Any) -> Expr:
+        """A number may be another one in the next step, so it is told from an equal one."""
+        self.numbers += 1
+        return self.make("number", value, self.numbers)
+
+    def filled(self, value: Any) -> Expr:
+        """An array as it is; a number in every element."""
+        if isinstance(value, Expr):
+            return self.make("filled", value) if is_scalar(value) else value
+        return self.make("filled", self._number(value))
+
+    def truth(self, expr: Expr) -> bool:
+        if not is_scalar(expr):
+            raise Untraceable("a branch on a value")
+        return bool(self.options.branch(expr))
 
 
-class Mark:
-    """A result."""
+def is_scalar(expr: Expr) -> bool:
+    return all(part.op not in ("input", "filled") for part in walk(expr))
 
-    __slots__ = ("place", "tape")
 
-    def __init__(self, tape: Tape, place: int) -> None:
-        self.tape = tape
-        self.place = place
+class MutableArray:
+    """An array that `update` writes to: the expression it holds now."""
+
+    def __init__(self, tracer: StepTracer, expr: Expr) -> None:
+        self.tracer = tracer
+        self.expr = expr
 
     def __bool__(self) -> bool:
         raise Untraceable("a branch on a value")
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def __neg__(self) -> Mark:
-        return Mark(self.tape, self.tape.add("neg", self))
-
-    def __pow__(self, exponent: Any) -> Mark:
-        if exponent != 2:
-            raise Untraceable(f"the power {exponent}")
-        return Mark(self.tape, self.tape.add("mul", self, self))
-
-
-class Cell(Mark):
-    """An array that may be written to."""
-
-    __slots__ = ()
-
     def __setitem__(self, key: Any, value: Any) -> None:
         if key is not ...:
             raise Untraceable("a part of an array is written")
-        self.place = value.place if isinstance(value, Mark) else self.tape.add("add", value, 0.0)
+        self.expr = self.tracer.filled(_current(value))
+
+    __hash__ = None  # type: ignore[assignment]
 
 
-def _operator(word: str, swapped: bool) -> Callable[[Any, Any], Mark]:
-    def operator(self: Mark, other: Any) -> Mark:
-        return Mark(self.tape, self.tape.add(word, other, self) if swapped else self.tape.add(word, self, other))
-
-    return operator
+def _current(value: Any) -> Any:
+    return value.expr if isinstance(value, MutableArray) else value
 
 
-def _in_place(word: str) -> Callable[[Any, Any], Any]:
-    def operator(self: Cell, other: Any) -> Self:  # type: ignore[misc]
-        self.place = self.tape.add(word, self, other)
+def _in_place(op: str) -> Callable[[Any, Any], Any]:
+    def operator(self: MutableArray, other: Any) -> Self:  # type: ignore[misc]
+        self.expr = self.tracer.apply(op, self, other)
         return self
 
     return operator
 
 
-for _sign, _word in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div"}.items():
-    setattr(Mark, f"__{_sign}__", _operator(_word, swapped=False))
-    setattr(Mark, f"__r{_sign}__", _operator(_word, swapped=True))
-    setattr(Cell, f"__i{_sign}__", _in_place(_word))
-for _word in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Mark, f"__{_word}__", _operator(_word, swapped=False))
+give_operators(MutableArray)
+for _name, _op in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div"}.items():
+    setattr(MutableArray, f"__i{_name}__", _in_place(_op))
 
 
-def _function(name: str) -> Callable[..., Mark]:
-    def function(*arguments: Any) -> Mark:
-        tape = next(x for x in arguments if isinstance(x, Mark)).tape
-        return Mark(tape, tape.add(name, *arguments))
+def _function(name: str) -> Callable[..., Expr]:
+    def function(*args: Any) -> Expr:
+        tracer = next(x for x in args if isinstance(x, (Expr, MutableArray))).tracer
+        return tracer.apply(name, *args)  # type: ignore[no-any-return]
 
     return function
 
 
 _maximum, _minimum = _function("maximum"), _function("minimum")
 
+# `xp` of an update.
 VOCABULARY = SimpleNamespace(**{name: _function(name) for name in ("sqrt", "abs", "sign", "maximum", "where")},
-                             clip=lambda x, low, high: _minimum(_maximum(x, low), high),
-                             detach=lambda x: Mark(x.tape, x.place))
+                             clip=lambda x, low, high: _minimum(_maximum(x, low), high), detach=_current)
 
 
 class Step:
-    """A kernel, and the numbers of one step."""
+    """A kernel, and the scalars of one step."""
 
     def __init__(self, function: Callable[..., Any], values: list[float]) -> None:
         self.function = function
         self.values = values
 
     def __call__(self, arrays: list[Any]) -> int:
-        """Change as many parameters as suit kernels, up to the first that does not; gives how many.
+        """Change as many parameters as suit kernels, up to the first that does not; gives their number.
 
         `arrays` are those of one parameter after the other.
         """
@@ -138,49 +128,67 @@ class Step:
 def make_step(update: Callable[..., None], options: dict[str, Any], count: int, *, pure: bool) -> Step | None:
     """The step by `update(xp, options, p, g, *buffers)`, for `count` arrays in all. None if it cannot be traced.
 
-    If it is `pure`, it computes its numbers from the options and from nothing else. Then how it does is remembered.
+    A `pure` update computes its scalars from the options alone: then how it does is remembered.
     """
     known = _known_steps(update, count) if pure else []
-    for recipe, function in known:
-        values = recipe(options)
+    for compute_scalars, function in known:
+        values = compute_scalars(options)
         if values is not None:
             return Step(function, values)
     try:
+        tracer, scalars, function = _traced(update, options, count, pure=pure)
         if not pure:
-            tape, function = _traced(update, options, count)
-            return Step(function, [float(number) for number in tape.numbers])
-        reading = Options(options)
-        tape, function = _traced(update, reading, count)
-    except Exception:  # Untraceable, or what arrays and numbers can do that marks cannot
+            return Step(function, [float(scalar.args[0]) for scalar in scalars])
+        compute_scalars = compile_guarded([s.args[0] if s.op == "number" else s for s in scalars], tracer.options.guards)
+    except Exception:  # Untraceable, or something that arrays and numbers can do and expressions cannot
         return None
-    recipe = reading.recipe(tape.numbers)
-    known.append((recipe, function))
-    if len(known) > MOST_RECIPES:
+    known.append((compute_scalars, function))
+    if len(known) > MAX_KNOWN_STEPS:
         known.pop(0)
-    return Step(function, recipe(options))  # type: ignore[arg-type]  # which are those it was made of
+    return Step(function, compute_scalars(options))  # type: ignore[arg-type]  # the guards hold for the options traced
 
 
-MOST_RECIPES = 16
+MAX_KNOWN_STEPS = 16
 
 
 @lru_cache(maxsize=64)
-def _known_steps(update: Callable[..., None], count: int) -> list[tuple[Callable[..., Any], Callable[..., Any]]]:
-    """What was traced so far: what computes the numbers if the options are as they were then, and the kernel."""
+def _known_steps(update: Callable[..., None], count: int) -> list[tuple[Scalars, Callable[..., Any]]]:
+    """For each trace so far: what computes its scalars from options of the same kind, and its kernel."""
     return []
 
 
-_functions: dict[Any, Callable[..., Any]] = {}
+_kernels: dict[Any, Callable[..., Any]] = {}
 
 
-def _traced(update: Callable[..., None], options: Any, count: int) -> tuple[Tape, Callable[..., Any]]:
-    tape = Tape(count)
-    cells = [Cell(tape, i) for i in range(count)]
-    update(VOCABULARY, options, *cells)
-    places = [cell.place for cell in cells]
-    key = count, tuple(tape.done), tuple(places)
-    found = _functions.get(key)
+def _traced(update: Callable[..., None], options: dict[str, Any], count: int, *,
+            pure: bool) -> tuple[StepTracer, list[Expr], Callable[..., Any]]:
+    """What was asked of the options, the scalars that the kernel takes, and the kernel."""
+    tracer = StepTracer(options, pure=pure)
+    arrays = [MutableArray(tracer, tracer.make("input", i)) for i in range(count)]
+    update(VOCABULARY, tracer.options, *arrays)
+    written = [(i, array.expr) for i, array in enumerate(arrays) if array.expr is not tracer.make("input", i)]
+    scalars, formulas = _lowered(count, [expr for _, expr in written])
+    targets = [i for i, _ in written]
+    key = count, len(scalars), tuple(targets), text_of(*formulas)
+    found = _kernels.get(key)
     if found is None:
-        symbols = tape.symbols()
-        written = [(i, symbols[place]) for i, place in enumerate(places) if place != i]
-        found = _functions[key] = compile_update(written, count, len(tape.numbers))
-    return tape, found
+        found = _kernels[key] = compile_update(list(zip(targets, formulas, strict=True)), count, len(scalars))
+    return tracer, scalars, found
+
+
+def _lowered(count: int, roots: list[Expr]) -> tuple[list[Expr], list[Expr]]:
+    """Formulas of a kernel whose inputs are the arrays, and after them the scalars."""
+    formulas: dict[Expr, Expr] = {}
+    scalars: list[Expr] = []
+    for expr in walk(*roots):
+        if expr.op == "input":
+            formulas[expr] = vocabulary.make("input", expr.args[0])
+        elif not is_scalar(expr):
+            args: list[Expr] = []
+            for arg in expr.args:
+                if arg not in formulas:
+                    formulas[arg] = vocabulary.make("input", count + len(scalars))
+                    scalars.append(arg)
+                args.append(formulas[arg])
+            formulas[expr] = args[0] if expr.op == "filled" else vocabulary.apply(expr.op, *args)
+    return scalars, [formulas[root] for root in roots]

@@ -1,8 +1,8 @@
-"""The kernel reader: runs a row's forward or rule on symbols, and keeps what it would compute.
+"""The kernel reader: runs a row's forward or rule on expressions, and keeps what it would compute for each element.
 
-Symbols know the operators; the vocabulary knows the words of elementwise rows, down to the primitives that can be
-written as machine code (see machine.py). In the end all elements may be added up. Whatever else a row does (shapes, sums
-along an axis, questions about values) cannot be traced, and stays with NumPy.
+The vocabulary knows elementwise rows, down to the primitives that can be written as machine code (see machine.py). In the end all
+elements may be added up. Anything else a row does (shapes, sums along an axis, questions about values) cannot be traced, and
+stays with NumPy.
 """
 
 from __future__ import annotations
@@ -11,193 +11,159 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.base.expression import Expr, Tracer, Untraceable
 from whygrad.kernels.machine import PRIMITIVES
 from whygrad.ops import TABLE
 from whygrad.ops.table import Row
 
 Number = (bool, int, float)
 
-
-class Untraceable(Exception):
-    """This cannot be written as one pass over the elements."""
-
-
-class Symbol:
-    """An element of a result: an input, or a primitive applied to symbols and numbers."""
-
-    __slots__ = ("arguments", "is_mask", "word")
-
-    def __init__(self, word: str, arguments: tuple[Any, ...], is_mask: bool = False) -> None:
-        self.word = word
-        self.arguments = arguments
-        self.is_mask = is_mask
-
-    def __repr__(self) -> str:
-        """The formula: equal formulas share their code."""
-        return f"{self.word}({', '.join(map(repr, self.arguments))})"
-
-    def __bool__(self) -> bool:
-        raise Untraceable("a branch on a value")
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __pow__(self, exponent: Any) -> Symbol:
-        if isinstance(exponent, Number):
-            if exponent in (1, 2, 3):
-                result = self
-                for _ in range(int(exponent) - 1):
-                    result = apply("mul", result, self)
-                return result
-            if exponent == 0.5:
-                return apply("sqrt", self)
-            if exponent == -1:
-                return apply("reciprocal", self)
-        raise Untraceable(f"the power {exponent}")
-
-    def __neg__(self) -> Symbol:
-        return apply("neg", self)
-
-    def __invert__(self) -> Symbol:
-        return apply("logical_not", self)
-
-
-def _operator(word: str, swapped: bool = False) -> Callable[[Any, Any], Symbol]:
-    def operator(self: Symbol, other: Any) -> Symbol:
-        return apply(word, other, self) if swapped else apply(word, self, other)
-
-    return operator
-
-
-for _sign, _word in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
-                     "eq": "eq", "ne": "ne", "and": "logical_and", "or": "logical_or"}.items():
-    setattr(Symbol, f"__{_sign}__", _operator(_word))
-    if _sign in ("add", "sub", "mul", "truediv"):
-        setattr(Symbol, f"__r{_sign}__", _operator(_word, swapped=True))
-
-MASKS = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not", "isnan", "isfinite"})
-
-
-# Words for all elements together: with them a formula ends.
+LOGICAL = ("logical_and", "logical_or", "logical_not")
+MASKS = frozenset({"mask", "lt", "le", "gt", "ge", "eq", "ne", *LOGICAL, "isnan", "isfinite"})
+# Reductions of all elements: they end a formula.
 TOTALS = ("sum", "mean")
-
-
-def apply(word: str, *arguments: Any) -> Symbol:
-    for argument in arguments:
-        if not isinstance(argument, (Symbol, *Number)):
-            raise Untraceable(f"{word} of a {type(argument).__name__}")
-        if isinstance(argument, Symbol) and argument.word in TOTALS:
-            raise Untraceable(f"{word} of a {argument.word}: a second pass")
-    if word in ("logical_and", "logical_or", "logical_not") and not all(isinstance(a, Symbol) and a.is_mask for a in arguments):
-        raise Untraceable(f"{word} of numbers")
-    if word == "where" and not (isinstance(arguments[0], Symbol) and arguments[0].is_mask):
-        raise Untraceable("where of numbers")
-    return vocabulary.rounded(Symbol(word, arguments, word in MASKS))
-
-
-# Words whose results need no rounding: they are one of the arguments, or have their digits.
+# Their results need no rounding: they are one of the arguments, or have its digits.
 EXACT = frozenset({"neg", "abs", "where", "maximum", "minimum", "sign", "sgn", "constant", "as_float16", "as_bfloat16", *TOTALS})
 
 
-class SymbolVocabulary:
-    """`xp` for symbols."""
+def is_mask(expr: Any) -> bool:
+    return isinstance(expr, Expr) and expr.op in MASKS
+
+
+class KernelTracer(Tracer):
+    """Builds formulas of elements, and is `xp` for the rows it reads."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._inside: list[str] = []  # the rows whose definitions are being read
-        self.rounds: str | None = None  # the word for what happens to each result of a rule
+        self.rounding: str | None = None  # the primitive that rounds each result of a rule
 
-    def rounded(self, symbol: Symbol) -> Symbol:
+    def apply(self, op: str, *args: Any) -> Expr:
+        if op == "pow":
+            return self._power(*args)
+        for arg in args:
+            if not isinstance(arg, (Expr, *Number)):
+                raise Untraceable(f"{op} of a {type(arg).__name__}")
+            if isinstance(arg, Expr) and arg.op in TOTALS:
+                raise Untraceable(f"{op} of a {arg.op}: a second pass")
+        if op in LOGICAL and not all(map(is_mask, args)):
+            raise Untraceable(f"{op} of numbers")
+        if op == "where" and not is_mask(args[0]):
+            raise Untraceable("where of numbers")
+        if op not in PRIMITIVES and op not in (*TOTALS, "constant"):
+            raise Untraceable(op)
+        return self.rounded(self.make(op, *args))
+
+    def _power(self, base: Any, exponent: Any) -> Expr:
+        if isinstance(exponent, Number):
+            if exponent in (1, 2, 3):
+                result = base
+                for _ in range(int(exponent) - 1):
+                    result = self.apply("mul", result, base)
+                return result  # type: ignore[no-any-return]
+            if exponent == 0.5:
+                return self.apply("sqrt", base)
+            if exponent == -1:
+                return self.apply("reciprocal", base)
+        raise Untraceable(f"the power {exponent}")
+
+    def rounded(self, expr: Expr) -> Expr:
         """float16 and bfloat16 are computed in float32. torch rounds what each of its kernels gives, and a rule is several.
 
         A row that is read inside a rule is one kernel, and is rounded at its end.
         """
-        if self.rounds is None or self._inside or symbol.is_mask or symbol.word in EXACT:
-            return symbol
-        return Symbol(self.rounds, (symbol,))
+        if self.rounding is None or self._inside or is_mask(expr) or expr.op in EXACT:
+            return expr
+        return self.make(self.rounding, expr)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in PRIMITIVES:
-            def primitive(*arguments: Any) -> Symbol:
-                return apply(name, *arguments)
-            return primitive
+            return lambda *args: self.apply(name, *args)
         row = TABLE.get(name)
         if row is None or not row.broadcasts or row.variadic or name in self._inside:
-            raise Untraceable(name)  # no row, no elementwise one, or one that is NumPy's own
-        return lambda *arguments, **statics: self._define(row, arguments, statics)
+            raise Untraceable(name)  # no row, not an elementwise one, or one that is NumPy's own
+        return lambda *args, **statics: self._define(row, args, statics)
 
-    def _define(self, row: Row, arguments: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+    def _define(self, row: Row, args: tuple[Any, ...], statics: dict[str, Any]) -> Any:
         self._inside.append(row.name)
         try:
-            result = row.forward(self, *arguments, **statics)
+            result = row.forward(self, *args, **statics)
         finally:
             self._inside.pop()
-        return self.rounded(result) if isinstance(result, Symbol) and result.word != "input" else result
+        return self.rounded(result) if isinstance(result, Expr) and result.op not in ("input", "mask") else result
 
-    def in_one_pass(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return function(self, *arguments)
+    def in_one_pass(self, function: Callable[..., Any], *args: Any) -> Any:
+        return function(self, *args)
 
-    def sum(self, x: Symbol) -> Symbol:
-        return apply("sum", x)
+    def sum(self, x: Expr) -> Expr:
+        return self.apply("sum", x)
 
-    def mean(self, x: Symbol) -> Symbol:
-        return apply("mean", x)
+    def mean(self, x: Expr) -> Expr:
+        return self.apply("mean", x)
 
-    def zeros_like(self, x: Symbol) -> Symbol:
-        return apply("constant", 0.0)
+    def zeros_like(self, x: Expr) -> Expr:
+        return self.apply("constant", 0.0)
 
-    def gelu(self, x: Symbol, *, approximate: str) -> Symbol:
+    def gelu(self, x: Expr, *, approximate: str) -> Expr:
         return self._gelu("gelu", (x,), approximate)
 
-    def gelu_backward(self, grad: Symbol, x: Symbol, *, approximate: str) -> Symbol:
+    def gelu_backward(self, grad: Expr, x: Expr, *, approximate: str) -> Expr:
         return self._gelu("gelu_backward", (grad, x), approximate)
 
-    def _gelu(self, name: str, arguments: tuple[Any, ...], approximate: str) -> Any:
+    def _gelu(self, name: str, args: tuple[Any, ...], approximate: str) -> Any:
         """With the normal distribution itself, not through erf: fewer steps, and accurate where it is small."""
         if approximate != "none":
-            return self._define(TABLE[name], arguments, {"approximate": approximate})
-        factor = Symbol("normal_cdf" if name == "gelu" else "gelu_slope", arguments[-1:])
-        return self.rounded(Symbol("mul", (arguments[0], factor)))
+            return self._define(TABLE[name], args, {"approximate": approximate})
+        factor = self.make("normal_cdf" if name == "gelu" else "gelu_slope", args[-1])
+        return self.rounded(self.make("mul", args[0], factor))
 
-    def polygamma(self, x: Symbol, *, n: int) -> Symbol:
+    def polygamma(self, x: Expr, *, n: int) -> Expr:
         if n > 1:
             raise Untraceable("a derivative of the gamma function beyond the second")
-        return apply("trigamma" if n else "digamma", x)
+        return self.apply("trigamma" if n else "digamma", x)
 
-    def nan_to_num(self, x: Symbol, *, nan: float, posinf: float, neginf: float) -> Symbol:
-        finite = apply("where", apply("eq", x, math.inf), posinf, apply("where", apply("eq", x, -math.inf), neginf, x))
-        return apply("where", apply("isnan", x), nan, finite)
+    def nan_to_num(self, x: Expr, *, nan: float, posinf: float, neginf: float) -> Expr:
+        finite = self.apply("where", self.apply("eq", x, math.inf), posinf,
+                            self.apply("where", self.apply("eq", x, -math.inf), neginf, x))
+        return self.apply("where", self.apply("isnan", x), nan, finite)
 
-    def clamp(self, x: Symbol, low: Any, high: Any) -> Symbol:
+    def clamp(self, x: Expr, low: Any, high: Any) -> Expr:
         """As NumPy's clip: the lower bound first, and NaN goes through."""
         if low is not None:
-            x = apply("maximum", x, low)
-        return x if high is None else apply("minimum", x, high)
+            x = self.apply("maximum", x, low)
+        return x if high is None else self.apply("minimum", x, high)
 
 
-vocabulary = SymbolVocabulary()
+vocabulary = KernelTracer()
+
+
+def inputs(kinds: str) -> list[Expr | None]:
+    """Expressions for arguments: "a" an array, "m" a boolean one, "s" a number; "n" is None."""
+    return [None if kind == "n" else vocabulary.make("mask" if kind == "m" else "input", i) for i, kind in enumerate(kinds)]
 
 
 def as_traced(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """A row's forward, or the word that this vocabulary has instead of it."""
-    for name in SHORTER:
+    """A row's forward, or the method with which the tracer replaces it."""
+    for name in REPLACED:
         if TABLE[name].forward is forward:
-            return lambda xp, *arguments, **statics: getattr(xp, name)(*arguments, **statics)
+            return lambda xp, *args, **statics: getattr(xp, name)(*args, **statics)
     return forward
 
 
-SHORTER = ("gelu", "gelu_backward", "clamp", "nan_to_num", "polygamma")
+REPLACED = ("gelu", "gelu_backward", "clamp", "nan_to_num", "polygamma")
 
 
-def trace(function: Callable[..., Any], *arguments: Any, rounds: str | None = None, **statics: Any) -> Symbol:
-    """What `function` computes of each element, `rounds` after each step. Raises Untraceable."""
-    vocabulary.rounds = rounds
+def trace(function: Callable[..., Any], *args: Any, rounding: str | None = None, **statics: Any) -> Expr:
+    """What `function` computes of each element, `rounding` after each step. Raises Untraceable."""
+    vocabulary.rounding = rounding
     try:
-        result = function(*arguments, **statics)
+        result = function(*args, **statics)
     except Untraceable:
         raise
-    except Exception as error:  # a word that symbols do not know: .shape, a reduction, a table of numbers
+    except Exception as error:  # something that only an array can do: a table of numbers, an unknown method
         raise Untraceable(str(error)) from error
     finally:
-        vocabulary.rounds = None
-    if not isinstance(result, Symbol):
+        vocabulary.rounding = None
+    if not isinstance(result, Expr):
         raise Untraceable("a result that is no array")
     return result
