@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import whygrad
+from whygrad.compat import modules
 
 SOURCE = str(Path(whygrad.__file__).parents[1])
 
@@ -348,3 +349,15 @@ def test_arguments_of_to() -> None:
         "(device(type='cpu'), None, False, None)", "(None, torch.float64, False, None)",
         "(device(type='cpu'), torch.float32, False, None)", "(device(type='cpu'), torch.float16, True, None)",
         "(device(type='cpu'), None, False, None) (None, None, False, torch.channels_last) tensor([0.])"]
+
+
+@pytest.mark.parametrize("name", ["hub", "jit", "cuda.amp", "version", "types", "_C._nn", "utils._pytree", "optim.adamw"])
+def test_a_program_in_which_torch_was_replaced_by_whygrad(name: str) -> None:
+    """Modules that live in compat/ can be imported under the names torch has for them, and exist once."""
+    found = run(f"""
+        import whygrad.{name} as named
+        from whygrad.compat.modules import load_module
+        assert load_module("torch.{name}") is named
+        print(named.__name__)
+    """)
+    assert found.strip() in (modules.HOMES.get(f"torch.{name}"), f"whygrad.compat.{name}")

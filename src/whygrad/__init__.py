@@ -17,7 +17,7 @@ from whygrad.base import dtypes, layouts
 from whygrad.base.devices import device
 from whygrad.base.dtypes import dtype, finfo, iinfo
 from whygrad.base.layouts import layout, memory_format
-from whygrad.compat import legacy
+from whygrad.compat import legacy, removed
 from whygrad.compat.lazy import attribute as __getattr__
 from whygrad.core.tensor import Size, Tensor
 from whygrad.functional import protocol as _protocol
@@ -36,3 +36,6 @@ _protocol.install()
 legacy.install()
 globals().update({**dtypes.BY_NAME, **layouts.BY_NAME, **legacy.TYPES})
 globals().update(FUNCTIONS)
+
+# torch.backends and torch.ops are others (see compat/modules.py) than the packages of these names.
+del backends, ops  # type: ignore[name-defined]  # noqa: F821

@@ -6,12 +6,10 @@ used, unless the import stands in a `try` block: then it fails there, and the pr
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import multiprocessing.spawn
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -19,10 +17,9 @@ from typing import Any
 
 import whygrad
 from whygrad.base.frames import is_internal
-from whygrad.compat import backends_flags as _backends_flags
-from whygrad.compat.absent import absent_from
-from whygrad.compat.missing import MissingModule, is_missing_module, is_prepared
-from whygrad.compat.modules import home_of
+from whygrad.base.unsupported import MissingModule, absent_from, is_missing_module, is_prepared
+from whygrad.compat import torch_backends
+from whygrad.compat.modules import SecondName, resolve
 
 # The version that programs see, and whose behaviour is followed.
 TORCH_VERSION = "2.13.0"
@@ -31,61 +28,23 @@ TORCH_VERSION = "2.13.0"
 _SHIM = str(Path(__file__).parent / "_shim")
 
 
-def resolve(name: str) -> str:
-    """The name of the module of ours that stands for a module of torch; ModuleNotFoundError if there is none."""
-    found = home_of(name)
-    if name.startswith("torch.nn.modules."):
-        importlib.import_module("whygrad.nn.modules")  # it makes the modules below it
-        found = name.replace("torch", "whygrad")
-    if found is None or not _exists(found):
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-    return found
-
-
-def _exists(name: str) -> bool:
-    if name in sys.modules:
-        return True
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ModuleNotFoundError, ValueError):
-        return False
-
-
-def load_module(name: str) -> ModuleType:
-    """What `import <name>` gives, for a name that begins with torch."""
-    flags = _backends_flags.MODULES.get(name)
-    if flags is not None:
-        return flags
-    try:
-        return importlib.import_module(resolve(name))
-    except ModuleNotFoundError:
-        if not is_missing_module(name):
-            raise
-        return _missing_modules.setdefault(name, MissingModule(name))
-
-
-_missing_modules: dict[str, ModuleType] = {}
 _given_a_getter: set[str] = set()
 
 
-class _Loader(Loader):
+class _Loader(SecondName):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = load_module(spec.name)
-        self.spec = module.__spec__
+        module = super().create_module(spec)
         if "__getattr__" not in vars(module) and not isinstance(module, MissingModule):
             module.__getattr__ = absent_from(spec.name)  # type: ignore[method-assign]
             _given_a_getter.add(spec.name)
         return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self.spec  # the import system has put torch's in its place
 
 
 class _Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
-        if fullname not in _backends_flags.MODULES:
+        if fullname not in torch_backends.MODULES:
             try:
                 resolve(fullname)
             except ModuleNotFoundError:

@@ -1,6 +1,6 @@
 """torch.fft."""
 
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.functional import fourier
 from whygrad.functional.fourier import fftfreq, fftshift, ifftshift, rfftfreq
 

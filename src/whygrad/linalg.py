@@ -1,6 +1,6 @@
 """torch.linalg."""
 
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.functional.factor import (
     LinAlgError,
     cholesky_ex,

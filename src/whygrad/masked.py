@@ -11,7 +11,7 @@ from typing import Any
 
 from whygrad import linalg
 from whygrad.base import dtypes
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.dims import normalize_dims

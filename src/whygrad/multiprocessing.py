@@ -10,7 +10,7 @@ from multiprocessing import *  # noqa: F403
 from multiprocessing import get_context
 from typing import Any
 
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 
 __getattr__ = absent_from("torch.multiprocessing")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
 
 __getattr__ = absent_from("torch.overrides")
@@ -82,7 +82,7 @@ class DisableTorchFunctionSubclass:
 
 def refuse_overrides(kind: type) -> None:
     """For a subclass of Tensor whose own `__torch_function__` or `__torch_dispatch__` would never be called."""
-    from whygrad.compat.missing import Missing
+    from whygrad.base.unsupported import Missing
 
     for name in ("__torch_function__", "__torch_dispatch__"):
         if name in vars(kind) and not isinstance(vars(kind)[name], Missing):

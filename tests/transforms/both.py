@@ -13,7 +13,7 @@ import torch.utils._pytree as their_pytree
 
 import whygrad
 import whygrad.func
-from whygrad.utils import _pytree as our_pytree
+from whygrad.base import pytree as our_pytree
 
 torch.set_num_threads(1)
 

@@ -13,7 +13,7 @@ import torch.utils._pytree as their_pytree
 
 import whygrad
 import whygrad.func
-from whygrad.utils._pytree import tree_flatten, tree_unflatten
+from whygrad.base.pytree import tree_flatten, tree_unflatten
 
 SAMPLES_EACH = 2
 LETTERS = ["_abc", "defg", "hijklm", "n", "opqrs", "tuvwxyzTH"]

@@ -2,7 +2,7 @@
 
 from whygrad.amp.autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
 from whygrad.amp.grad_scaler import GradScaler
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 
 __getattr__ = absent_from("torch.amp")
 

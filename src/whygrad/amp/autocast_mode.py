@@ -12,7 +12,7 @@ from whygrad.amp import casting
 from whygrad.amp.casting import state
 from whygrad.base import dtypes
 from whygrad.base.devices import device as make_device
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import warn
 

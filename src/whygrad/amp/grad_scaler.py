@@ -11,7 +11,7 @@ import numpy as np
 
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.dtypes import float16, float32, int32
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import warn
 from whygrad.nn.torch_functions import torch

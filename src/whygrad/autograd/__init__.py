@@ -26,7 +26,7 @@ from whygrad.autograd.grad_mode import (
 )
 from whygrad.autograd.saved_hooks import SavedTensor
 from whygrad.autograd.variable import Variable
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.core.calls import backward, grad
 
 __all__ = [

@@ -140,10 +140,3 @@ class TensorVocabulary:
 
 raw = RawVocabulary()
 tensor = TensorVocabulary()
-
-
-def __getattr__(name: str) -> Any:
-    """torch.backends.cudnn and its like: flags that programs set."""
-    from whygrad.compat.backends_flags import flags_module
-
-    return flags_module(name)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.compat.absent import absent_from
-from whygrad.compat.missing import answer
-from whygrad.compat.missing import unchanged as _unchanged
+from whygrad.base.unsupported import absent_from, answer
+from whygrad.base.unsupported import unchanged as _unchanged
 
 __getattr__ = absent_from("torch.compiler")
 

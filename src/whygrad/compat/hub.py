@@ -14,7 +14,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from whygrad.compat.missing import missing
+from whygrad.base.unsupported import missing
 from whygrad.io import load as _load_file
 from whygrad.io.atomic import replacing
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 from typing import Final as Final
 
+from whygrad.base.unsupported import answer, missing
 from whygrad.compat.compiler import _unchanged
-from whygrad.compat.missing import answer, missing
 
 
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:

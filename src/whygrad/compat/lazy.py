@@ -57,9 +57,9 @@ _NAMES = {
 }
 
 _MODULES = frozenset({
-    "__config__", "_C", "amp", "autograd", "compiler", "cpu", "cuda", "distributions", "fft", "func", "hub", "jit", "library",
-    "masked", "multiprocessing", "nested", "nn", "optim", "overrides", "profiler", "serialization", "signal", "sparse", "special",
-    "testing", "types", "utils", "version"})
+    "__config__", "_C", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func", "hub",
+    "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler", "serialization",
+    "signal", "sparse", "special", "testing", "types", "utils", "version"})
 _OUR_MODULES = frozenset({"alias", "io"})
 # Classes that programs name in `isinstance` and annotations, and of which nothing here is an instance.
 _NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
@@ -73,7 +73,7 @@ def attribute(name: str) -> Any:
         vars(sys.modules["whygrad"]).update(found := functions())
         value: Any = found.get(name)
         if value is None:
-            from whygrad.compat.missing import absent
+            from whygrad.base.unsupported import absent
 
             return absent("torch", name, sys._getframe(1))
     elif name == "torch":  # torch.torch is torch
@@ -89,11 +89,11 @@ def attribute(name: str) -> Any:
     elif name.startswith("__"):
         raise AttributeError(f"module 'whygrad' has no attribute {name!r}")
     elif name in _NAMEABLE:
-        from whygrad.compat.missing import missing
+        from whygrad.base.unsupported import missing
 
         value = missing(f"torch.{name}")
     else:
-        from whygrad.compat.missing import absent
+        from whygrad.base.unsupported import absent
 
         return absent("torch", name, sys._getframe(1))
     setattr(sys.modules["whygrad"], name, value)

@@ -10,8 +10,9 @@ from whygrad.base import dtypes, layouts
 from whygrad.core.record import apply
 from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.arguments import C_NAMES, check_place, check_sizes, is_integer, type_name
-from whygrad.functional.fresh import allocate, fresh
+from whygrad.functional.fresh import allocate, fresh, warn_once
 from whygrad.functional.from_data import copy_data
+from whygrad.functional.run import public
 from whygrad.ops.table import TABLE
 
 
@@ -86,6 +87,29 @@ TYPES: dict[str, tensortype] = {
     f"{dtype.scalar_name}Tensor": tensortype(f"{dtype.scalar_name}Tensor", (), {"dtype": dtype, "__module__": "torch"})
     for dtype in (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.int32,
                   dtypes.int16, dtypes.int8, dtypes.uint8, dtypes.bool_)}
+
+
+@public(function=False)
+def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """A tensor of this one's dtype: uninitialised from sizes, or from data."""
+    check_place("new", None, device, False)
+    return construct(args, self.dtype, typed=True)
+
+
+@public(method=False)
+def set_default_tensor_type(t: Any) -> None:
+    """The default dtype by the name of its tensor type: "torch.DoubleTensor", or the type itself."""
+    warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+              "torch.set_default_device() as alternatives.")
+    kind = TYPES.get(t.removeprefix("torch.")) if isinstance(t, str) else t
+    if kind is None and not str(t).startswith("torch."):
+        raise ModuleNotFoundError(f"No module named {t!r}")
+    if not isinstance(kind, type) or kind not in TYPES.values():
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    if not kind.dtype.is_floating_point:  # type: ignore[attr-defined]
+        raise TypeError("only floating-point types are supported as the default type")
+    dtypes.set_default_dtype(kind.dtype)  # type: ignore[attr-defined]
+
 
 
 def install() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.autograd.function import Function
-from whygrad.compat.missing import missing, unchanged
+from whygrad.base.unsupported import missing, unchanged
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump
 

@@ -1,6 +1,19 @@
-"""Which module of ours answers for which module of torch."""
+"""Which module of ours answers for which module of torch, and how it is loaded."""
 
 from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from whygrad.base import unsupported
+from whygrad.base.unsupported import MissingModule, is_missing_module
+from whygrad.compat import torch_backends
 
 # Modules that have another place or name here. What lies below one of them lies below its place here.
 HOMES = {
@@ -12,6 +25,7 @@ HOMES = {
     "torch._C._nn": "whygrad.compat._C._nn",
     "torch._tensor": "whygrad.core.tensor",
     "torch._vmap_internals": "whygrad.func.legacy",
+    "torch.backends": "whygrad.compat.torch_backends",
     "torch.autograd._functions": "whygrad.autograd._functions",
     "torch.compiler": "whygrad.compat.compiler",
     "torch.cpu": "whygrad.compat.cpu",
@@ -25,12 +39,13 @@ HOMES = {
     "torch.jit.annotations": "whygrad.compat.jit",
     "torch.library": "whygrad.compat.library",
     "torch.nested": "whygrad.compat.nested",
+    "torch.ops": "whygrad.compat.torch_ops",
     "torch.optim.adamw": "whygrad.optim.adam",
     "torch.optim.sparse_adam": "whygrad.optim.adam",
     "torch.return_types": "whygrad.functional.return_types",
     "torch.serialization": "whygrad.io",
     "torch.types": "whygrad.compat.types",
-    "torch.utils._pytree": "whygrad.utils._pytree",
+    "torch.utils._pytree": "whygrad.base.pytree",
     "torch.utils.data._utils": "whygrad.utils.data",
     "torch.utils.data._utils.collate": "whygrad.utils.data.collate",
     "torch.utils.data._utils.fetch": "whygrad.utils.data.fetch",
@@ -51,3 +66,70 @@ def home_of(name: str) -> str | None:
     parent, _, last = name.rpartition(".")
     above = home_of(parent)
     return None if above is None else f"{above}.{last}"
+
+
+def resolve(name: str) -> str:
+    """The name of the module of ours that stands for a module of torch; ModuleNotFoundError if there is none."""
+    found = home_of(name)
+    if name.startswith("torch.nn.modules."):
+        importlib.import_module("whygrad.nn.modules")  # it makes the modules below it
+        found = name.replace("torch", "whygrad")
+    if found is None or not _exists(found):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    return found
+
+
+def _exists(name: str) -> bool:
+    if name in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ModuleNotFoundError, ValueError):
+        return False
+
+
+def load_module(name: str) -> ModuleType:
+    """What `import <name>` gives, for a name that begins with torch."""
+    flags = torch_backends.MODULES.get(name)
+    if flags is not None:
+        return flags
+    try:
+        return importlib.import_module(resolve(name))
+    except ModuleNotFoundError:
+        if not is_missing_module(name):
+            raise
+        return _missing_modules.setdefault(name, MissingModule(name))
+
+
+_missing_modules: dict[str, ModuleType] = {}
+unsupported.module_loader = load_module
+
+
+class SecondName(Loader):
+    """Loads a module that exists under another name: the same object under both."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = load_module(spec.name.replace("whygrad", "torch", 1))
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec  # the import system has put that of the second name in its place
+
+
+# Packages whose names torch uses for something else.
+_PACKAGES = ("whygrad.backends", "whygrad.ops")
+
+
+class _Finder(MetaPathFinder):
+    """`import whygrad.hub` and the like, for programs in which "torch" was replaced by "whygrad"."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
+        if not fullname.startswith("whygrad.") or fullname.startswith(_PACKAGES):
+            return None
+        if home_of(f"torch{fullname[7:]}") in (None, fullname):
+            return None
+        return ModuleSpec(fullname, SecondName(), is_package=True)
+
+
+sys.meta_path.insert(0, _Finder())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.base import dtypes, layouts
-from whygrad.compat.absent import absent_from
-from whygrad.compat.refusing import RefusingArray
+from whygrad.base.refusing import RefusingArray
+from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
 from whygrad.functional.run import FUNCTIONS
 

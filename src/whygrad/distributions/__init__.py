@@ -1,6 +1,6 @@
 """torch.distributions."""
 
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.distributions import constraints, kl_mixed, kl_vectors, transforms
 from whygrad.distributions.bernoulli import Bernoulli
 from whygrad.distributions.beta import Beta

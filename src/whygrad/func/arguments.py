@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from whygrad.base.pytree import tree_flatten
 from whygrad.core.tensor import Tensor
-from whygrad.utils._pytree import tree_flatten
 
 Argnums = int | tuple[int, ...]
 

@@ -12,6 +12,7 @@ from whygrad.autograd.dual import DualLevel
 from whygrad.autograd.forward_ad import _set_fwd_grad_enabled, attach_tangent
 from whygrad.autograd.grad_mode import enable_grad
 from whygrad.backends import tensor as xp
+from whygrad.base.pytree import tree_flatten, tree_unflatten
 from whygrad.core.levels import entered
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.arguments import (
@@ -28,7 +29,6 @@ from whygrad.func.pull_back import pull_back, variable
 from whygrad.func.reverse import _run_for_vjp, bases, jacrev
 from whygrad.func.transforming import Derivative, transforming
 from whygrad.func.vmap import moved, vmap
-from whygrad.utils._pytree import tree_flatten, tree_unflatten
 
 CALL = "jvp(f, primals, tangents)"
 

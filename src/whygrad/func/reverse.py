@@ -14,6 +14,7 @@ from whygrad.autograd.grad_mode import enable_grad
 from whygrad.autograd.saved_hooks import disable_saved_tensors_hooks
 from whygrad.backends import tensor as xp
 from whygrad.base import errors
+from whygrad.base.pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 from whygrad.core.modes import modes
 from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor, source, wrap
@@ -30,7 +31,6 @@ from whygrad.func.batched import BatchedTensor, batched
 from whygrad.func.pull_back import pull_back, variable
 from whygrad.func.transforming import Derivative, transforming
 from whygrad.func.vmap import vmap
-from whygrad.utils._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:

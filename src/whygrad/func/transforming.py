@@ -9,10 +9,10 @@ from types import FrameType
 from typing import Any
 
 from whygrad.base.frames import is_internal
+from whygrad.base.pytree import tree_flatten
 from whygrad.core.modes import modes, special
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
-from whygrad.utils._pytree import tree_flatten
 
 
 class Derivative:

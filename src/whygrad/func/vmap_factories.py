@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.backends import tensor as xp
+from whygrad.base.pytree import tree_flatten, tree_unflatten
 from whygrad.core.levels import concerned, with_levels
 from whygrad.core.modes import modes
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchedTensor, BatchLevel, spread, with_batches_of
 from whygrad.functional.fresh import warn
 from whygrad.functional.run import FUNCTIONS
-from whygrad.utils._pytree import tree_flatten, tree_unflatten
 
 Arguments = tuple[Any, ...]
 Options = dict[str, Any]

@@ -1,6 +1,5 @@
 """torch-named functions, by family. Each registers itself with `public` (see run.py)."""
 
-from whygrad.compat import removed
 from whygrad.functional import (
     activation,
     added_products,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.compat.missing import TENSOR_NAMES, missing_from_tensor
+from whygrad.base.unsupported import TENSOR_NAMES, missing_from_tensor
 from whygrad.core.promotion import cast, promote, result_dtype
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap

@@ -11,7 +11,7 @@ import numpy as np
 
 from whygrad.backends.numpy_layout import storage
 from whygrad.base import dtypes, errors, layouts
-from whygrad.compat.missing import TENSOR_NAMES
+from whygrad.base.unsupported import TENSOR_NAMES
 from whygrad.core.modes import modes, special
 from whygrad.core.node import row_node
 from whygrad.core.tensor import Tensor, grad_fn

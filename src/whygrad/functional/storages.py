@@ -12,7 +12,7 @@ from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.core.tensor import source as source_of
 from whygrad.core.write import bump, check_inplace
-from whygrad.functional.arguments import check_place, invalid_combination
+from whygrad.functional.arguments import invalid_combination
 from whygrad.functional.c_names import c_name
 from whygrad.functional.convert import UntypedStorage
 from whygrad.functional.fresh import warn_once
@@ -100,29 +100,3 @@ def _no_derivative_of_set(edges: tuple[Any, ...]) -> Any:
 
     kind = type("NotImplemented", (Error,), {"__slots__": (), "__module__": "torch.autograd", "raw": raw, "graph": raw})
     return kind("derivative for set_ is not implemented", edges, None)
-
-
-@public(function=False)
-def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
-    """A tensor of this one's dtype: uninitialised from sizes, or from data."""
-    from whygrad.compat.legacy import construct
-
-    check_place("new", None, device, False)
-    return construct(args, self.dtype, typed=True)
-
-
-@public(method=False)
-def set_default_tensor_type(t: Any) -> None:
-    """The default dtype by the name of its tensor type: "torch.DoubleTensor", or the type itself."""
-    from whygrad.compat.legacy import TYPES
-
-    warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
-              "torch.set_default_device() as alternatives.")
-    kind = TYPES.get(t.removeprefix("torch.")) if isinstance(t, str) else t
-    if kind is None and not str(t).startswith("torch."):
-        raise ModuleNotFoundError(f"No module named {t!r}")
-    if not isinstance(kind, type) or kind not in TYPES.values():
-        raise TypeError("invalid type object: only floating-point types are supported as the default type")
-    if not kind.dtype.is_floating_point:  # type: ignore[attr-defined]
-        raise TypeError("only floating-point types are supported as the default type")
-    dtypes.set_default_dtype(kind.dtype)  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
 """torch.nn: modules, containers, layers and losses."""
 
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.functional.parameter import Buffer, Parameter
 from whygrad.nn import functional, init, modules, parallel, parameter, utils
 from whygrad.nn.activation import (

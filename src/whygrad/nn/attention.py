@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.nn.functional import attention
 
 __getattr__ = absent_from("torch.nn.attention")

@@ -12,7 +12,7 @@ import numpy as np
 
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.errors import user_stacklevel
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.core.write import bump
 from whygrad.nn.torch_functions import torch
 

@@ -11,7 +11,7 @@ from whygrad.autograd.grad_mode import no_grad
 from whygrad.autograd.hooks import RemovableHandle
 from whygrad.base import dtypes
 from whygrad.base.errors import user_stacklevel
-from whygrad.compat.torch_homes import torch_home
+from whygrad.base.torch_homes import torch_home
 from whygrad.core.tensor import Tensor
 from whygrad.functional.parameter import Buffer, Parameter
 from whygrad.nn.hooks import HookedCall, add_hook, everywhere, on_registration

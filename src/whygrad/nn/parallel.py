@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.compat.missing import missing
+from whygrad.base.unsupported import missing
 from whygrad.nn.module import Module
 
 DistributedDataParallel = missing("torch.nn.parallel.DistributedDataParallel")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.autograd.grad_mode import no_grad
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.nn.module import Module
 from whygrad.optim.optimizer import Optimizer

@@ -1,6 +1,6 @@
 """torch.signal.windows."""
 
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.functional.windows import (
     bartlett,
     blackman,

@@ -11,8 +11,8 @@ from typing import Any
 
 import whygrad
 from whygrad.base import layouts
+from whygrad.base.unsupported import absent_from
 from whygrad.compat import legacy
-from whygrad.compat.absent import absent_from
 from whygrad.core.tensor import Size
 from whygrad.sparse import dispatch
 from whygrad.sparse.creation import Invariants as check_sparse_tensor_invariants

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.compat.refusing import RefusingArray
+from whygrad.base.refusing import RefusingArray
 
 Shape = tuple[int, ...]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.from_data import from_numpy
 from whygrad.testing.random_tensors import make_tensor

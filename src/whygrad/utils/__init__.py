@@ -1,6 +1,7 @@
 """torch.utils: data loading, checkpoints of activations, DLPack, two tensors that change places."""
 
-from whygrad.compat.absent import absent_from
+from whygrad.base import pytree as _pytree
+from whygrad.base.unsupported import absent_from
 from whygrad.utils import checkpoint, data, dlpack
 from whygrad.utils.swapping import swap_tensors
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.compat.refusing import RefusingArray
+from whygrad.base.refusing import RefusingArray
 from whygrad.core.node import Node, row_node
 from whygrad.core.tensor import Tensor
 

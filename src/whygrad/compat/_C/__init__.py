@@ -7,8 +7,8 @@ from typing import Any
 
 from whygrad.autograd import inspection
 from whygrad.autograd.grad_mode import _set_grad, is_grad_enabled, is_inference_mode_enabled
+from whygrad.base.unsupported import missing
 from whygrad.compat._C import _autograd, _functions
-from whygrad.compat.missing import missing
 from whygrad.core.modes import modes
 from whygrad.core.node import NodeInterface
 from whygrad.core.tensor import Tensor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 
 __getattr__ = absent_from("torch.cpu")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from whygrad.compat.missing import answer, missing
+from whygrad.base.unsupported import answer, missing
 
 NOT_COMPILED = "Torch not compiled with CUDA enabled"
 

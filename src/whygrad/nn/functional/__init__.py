@@ -1,6 +1,6 @@
 """torch.nn.functional: layers and losses as functions."""
 
-from whygrad.compat.absent import absent_from
+from whygrad.base.unsupported import absent_from
 from whygrad.functional.activation import (
     celu,
     celu_,

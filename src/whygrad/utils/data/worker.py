@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.compat.switches import set_num_threads
+from whygrad.base.threads import choose_number_of_threads
 from whygrad.random import manual_seed
 from whygrad.utils.data.fetch import Fetcher
 
@@ -169,7 +169,7 @@ def work(make_fetcher: Any, dataset: Any, tasks: Any, send: Any, base_seed: int,
     global _info
     parent = os.getppid()
     try:
-        set_num_threads(1)  # there are workers enough
+        choose_number_of_threads(1)  # there are workers enough
         _seed(base_seed, worker)
         _info = WorkerInfo(worker, count, base_seed + worker, dataset)
         failure: Failure | None = None

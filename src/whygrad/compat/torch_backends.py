@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from whygrad.compat.missing import answer
+from whygrad.base.unsupported import answer
+from whygrad.base.unsupported_reasons import told
 
 
 class FlagsModule(ModuleType):
@@ -69,11 +70,8 @@ MODULES: dict[str, ModuleType] = {f"torch.backends.{name}": FlagsModule(f"torch.
 MODULES["torch.backends.cuda"] = _Switches("torch.backends.cuda")
 
 
-def flags_module(name: str) -> ModuleType:
-    """The `__getattr__` of torch.backends."""
+def __getattr__(name: str) -> ModuleType:
     found = MODULES.get(f"torch.backends.{name}")
     if found is None:
-        from whygrad.compat.reasons import told
-
         raise AttributeError(told(f"module 'torch.backends' has no attribute {name!r}", f"backends.{name}"))
     return found

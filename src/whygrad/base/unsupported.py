@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
+from whygrad.base.unsupported_reasons import told
+
 
 class Missing(type):
     """The class of every stand-in. A stand-in is a class, so that `isinstance` and `class X(...)` work with it."""
@@ -15,8 +17,6 @@ class Missing(type):
     _full_name: str
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        from whygrad.compat.reasons import told
-
         raise NotImplementedError(told(f"{cls._full_name} is not available in whygrad", cls._full_name))
 
     def __getattr__(cls, name: str) -> Any:
@@ -153,26 +153,39 @@ TENSOR_NAMES = frozenset((
 
 def missing_from_tensor(kind: str, name: str) -> AttributeError:
     """What is raised for an attribute that a tensor does not have."""
-    from whygrad.compat.reasons import told
-
     return AttributeError(told(f"{kind!r} object has no attribute {name!r}", f"Tensor.{name}"))
 
 
 def absent(module: str, name: str, frame: FrameType | None) -> Any:
     """The attribute `name`, which `module` (of torch) lacks, for `frame`: a module of that name that was not loaded yet; a
     stand-in, for a module that is not here or an import that nobody is prepared to see fail; or an error that says why."""
-    from whygrad.compat.reasons import told
-
     full_name = f"{module}.{name}"
     if name.startswith("_") and not is_missing_module(full_name) and not is_import_from(frame):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     if module != "torch" or is_missing_module(full_name):
-        from whygrad.alias import load_module
-
         try:
-            return load_module(full_name)
+            return module_loader(full_name)
         except ModuleNotFoundError:
             pass
     if is_import_from(frame) and not is_prepared(frame):
         return missing(full_name)
     raise AttributeError(told(f"module {module!r} has no attribute {name!r}", full_name))
+
+
+def _no_module(full_name: str) -> ModuleType:
+    raise ModuleNotFoundError(full_name)
+
+
+# Gives the module of ours for a module of torch; set by compat/modules.py, which knows them.
+module_loader: Callable[[str], ModuleType] = _no_module
+
+
+def absent_from(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of the module that answers for `module` of torch: a name it lacks is answered with a reason."""
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return absent(module, name, sys._getframe(1))
+
+    return __getattr__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 # Our file -> torch's. Files that are not here have the same place.
@@ -45,9 +46,7 @@ def torch_home(named: Any) -> str | None:
     if ours != "whygrad" and not ours.startswith("whygrad."):
         return None
     if ours.startswith("whygrad.functional."):
-        import whygrad.nn.functional
-
-        is_there = getattr(whygrad.nn.functional, named.__name__, None) is named
+        is_there = getattr(sys.modules.get("whygrad.nn.functional"), named.__name__, None) is named
         return "torch.nn.functional" if is_there else "torch"
     for word, home in _SPLIT.get(ours, {}).items():
         if word in named.__name__:
