@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import whygrad
-from whygrad.compat import modules
+from whygrad.base import torch_modules
 
 SOURCE = str(Path(whygrad.__file__).parents[1])
 
@@ -356,8 +356,8 @@ def test_a_program_in_which_torch_was_replaced_by_whygrad(name: str) -> None:
     """Modules that live in compat/ can be imported under the names torch has for them, and exist once."""
     found = run(f"""
         import whygrad.{name} as named
-        from whygrad.compat.modules import load_module
+        from whygrad.base.torch_modules import load_module
         assert load_module("torch.{name}") is named
         print(named.__name__)
     """)
-    assert found.strip() in (modules.HOMES.get(f"torch.{name}"), f"whygrad.compat.{name}")
+    assert found.strip() in (torch_modules.HOMES.get(f"torch.{name}"), f"whygrad.compat.{name}")

@@ -37,5 +37,5 @@ legacy.install()
 globals().update({**dtypes.BY_NAME, **layouts.BY_NAME, **legacy.TYPES})
 globals().update(FUNCTIONS)
 
-# torch.backends and torch.ops are others (see compat/modules.py) than the packages of these names.
+# torch.backends and torch.ops are others (see base/torch_modules.py) than the packages of these names.
 del backends, ops  # type: ignore[name-defined]  # noqa: F821

@@ -17,12 +17,9 @@ from typing import Any
 
 import whygrad
 from whygrad.base.frames import is_internal
+from whygrad.base.torch_modules import SecondName, resolve
 from whygrad.base.unsupported import MissingModule, absent_from, is_missing_module, is_prepared
-from whygrad.compat import torch_backends
-from whygrad.compat.modules import SecondName, resolve
-
-# The version that programs see, and whose behaviour is followed.
-TORCH_VERSION = "2.13.0"
+from whygrad.compat import torch_backends, version
 
 # A folder that holds a package `torch`, for processes that begin with an empty interpreter.
 _SHIM = str(Path(__file__).parent / "_shim")
@@ -74,7 +71,7 @@ def install() -> None:
         raise RuntimeError("whygrad.alias.install() comes too late: torch has been imported already")
     _before["version"] = vars(whygrad).get("__version__")
     _before["preparation"] = multiprocessing.spawn.get_preparation_data
-    whygrad.__version__ = f"{TORCH_VERSION}+whygrad"  # type: ignore[attr-defined]
+    whygrad.__version__ = version.__version__  # type: ignore[attr-defined]
     multiprocessing.spawn.get_preparation_data = _preparation_data
     sys.meta_path.insert(0, _finder)
 

@@ -45,7 +45,7 @@ def torch_home(named: Any) -> str | None:
     ours: str = named.__module__ or ""
     if ours != "whygrad" and not ours.startswith("whygrad."):
         return None
-    if ours.startswith("whygrad.functional."):
+    if ours.startswith("whygrad.functional.") and ours not in _FILES:
         is_there = getattr(sys.modules.get("whygrad.nn.functional"), named.__name__, None) is named
         return "torch.nn.functional" if is_there else "torch"
     for word, home in _SPLIT.get(ours, {}).items():

@@ -176,7 +176,7 @@ def _no_module(full_name: str) -> ModuleType:
     raise ModuleNotFoundError(full_name)
 
 
-# Gives the module of ours for a module of torch; set by compat/modules.py, which knows them.
+# Gives the module of ours for a module of torch; set by base/torch_modules.py, which knows them.
 module_loader: Callable[[str], ModuleType] = _no_module
 
 

@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.compat.modules import home_of
+from whygrad.base.torch_modules import home_of
+from whygrad.base.unsupported import absent, missing
 
 _NAMES = {
     **dict.fromkeys(("save", "load"), "io"),
@@ -73,8 +74,6 @@ def attribute(name: str) -> Any:
         vars(sys.modules["whygrad"]).update(found := functions())
         value: Any = found.get(name)
         if value is None:
-            from whygrad.base.unsupported import absent
-
             return absent("torch", name, sys._getframe(1))
     elif name == "torch":  # torch.torch is torch
         value = sys.modules["whygrad"]
@@ -89,12 +88,8 @@ def attribute(name: str) -> Any:
     elif name.startswith("__"):
         raise AttributeError(f"module 'whygrad' has no attribute {name!r}")
     elif name in _NAMEABLE:
-        from whygrad.base.unsupported import missing
-
         value = missing(f"torch.{name}")
     else:
-        from whygrad.base.unsupported import absent
-
         return absent("torch", name, sys._getframe(1))
     setattr(sys.modules["whygrad"], name, value)
     return value

@@ -1,6 +1,8 @@
 """torch.version: the version of torch whose behaviour whygrad follows."""
 
-__version__ = "2.13.0+whygrad"
+# The version whose behaviour is followed, and what programs see while whygrad answers for torch.
+TORCH_VERSION = "2.13.0"
+__version__ = f"{TORCH_VERSION}+whygrad"
 debug = False
 cuda = None
 git_version = "unknown"

@@ -15,6 +15,7 @@ import numpy as np
 
 from whygrad.base import dtypes
 from whygrad.base.devices import device
+from whygrad.base.torch_modules import resolve
 from whygrad.io import options
 from whygrad.io.archive import PICKLE, Archive, broken
 from whygrad.io.rebuilding import GLOBALS, UNTYPED, Storage, StorageKind, refuse_unless
@@ -186,8 +187,6 @@ def _trusting_unpickler(pickle_module: Any, described: bytes, storages: Storages
             if known is not None:
                 return known
             if module == "torch" or module.startswith("torch."):
-                from whygrad.alias import resolve
-
                 return getattr(import_module(resolve(module)), name)
             return super().find_class(module, name)
 

@@ -6,7 +6,8 @@ import weakref
 from typing import Any
 
 from whygrad.autograd import inspection
-from whygrad.autograd.grad_mode import _set_grad, is_grad_enabled, is_inference_mode_enabled
+from whygrad.autograd.grad_mode import _set_grad, is_grad_enabled, is_inference_mode_enabled, is_multithreading_enabled
+from whygrad.autograd.graph import increment_version
 from whygrad.base.unsupported import missing
 from whygrad.compat._C import _autograd, _functions
 from whygrad.core.modes import modes
@@ -46,14 +47,10 @@ def _set_grad_enabled(enabled: bool) -> None:
 
 
 def _increment_version(tensors: Any) -> None:
-    from whygrad.autograd.graph import increment_version
-
     increment_version(tensors)
 
 
 def _is_multithreading_enabled() -> bool:
-    from whygrad.autograd.grad_mode import is_multithreading_enabled
-
     return is_multithreading_enabled()
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from whygrad.base import unsupported
 from whygrad.base.unsupported import MissingModule, is_missing_module
-from whygrad.compat import torch_backends
 
 # Modules that have another place or name here. What lies below one of them lies below its place here.
 HOMES = {
@@ -90,9 +89,11 @@ def _exists(name: str) -> bool:
 
 def load_module(name: str) -> ModuleType:
     """What `import <name>` gives, for a name that begins with torch."""
-    flags = torch_backends.MODULES.get(name)
-    if flags is not None:
-        return flags
+    if name.startswith("torch.backends."):
+        try:
+            return getattr(importlib.import_module(HOMES["torch.backends"]), name.rpartition(".")[2])  # type: ignore[no-any-return]
+        except AttributeError:
+            pass
     try:
         return importlib.import_module(resolve(name))
     except ModuleNotFoundError:
