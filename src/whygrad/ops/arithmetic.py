@@ -15,53 +15,58 @@ def underivable(name):
     return rule
 
 
-@elementwise(a=lambda g: g,
+@elementwise(quiet=False, curve="analytic",
+             a=lambda g: g,
              b=lambda g: g)
 def add(xp, a, b):
     return xp.add(a, b)
 
 
-@elementwise(node="AddBackward0",
+@elementwise(curve="analytic", node="AddBackward0",
              a=lambda g: g,
              b=lambda g, alpha: g * alpha)
 def add_scaled(xp, a, b, *, alpha):
     return xp.add(a, xp.mul(b, alpha))
 
 
-@elementwise(a=lambda g: g,
+@elementwise(quiet=False, curve="comparing analytic",
+             a=lambda g: g,
              b=lambda g: -g)
 def sub(xp, a, b):
     return xp.sub(a, b)
 
 
-@elementwise(node="SubBackward0",
+@elementwise(curve="analytic", node="SubBackward0",
              a=lambda g: g,
              b=lambda g, alpha: -g * alpha)
 def sub_scaled(xp, a, b, *, alpha):
     return xp.sub(a, xp.mul(b, alpha))
 
 
-@elementwise(node=lambda kinds, statics: "RsubBackward0" if kinds == "tt" else "RsubBackward1",
+@elementwise(half="native", quiet=False, curve="analytic", called="sub",
+             node=lambda kinds, statics: "RsubBackward0" if kinds == "tt" else "RsubBackward1",
              a=lambda g, alpha: -g if alpha == 1 else -g * alpha,
              b=lambda g: g)
 def rsub(xp, a, b, *, alpha=1):
     return xp.sub(b, a if alpha == 1 else xp.mul(a, alpha))
 
 
-@elementwise(a=lambda g, b: g * b,
+@elementwise(quiet=False, curve="analytic",
+             a=lambda g, b: g * b,
              b=lambda g, a: g * a)
 def mul(xp, a, b):
     return xp.mul(a, b)
 
 
-@elementwise(a=lambda g, b: g / b,
+@elementwise(curve="analytic",
+             a=lambda g, b: g / b,
              b=lambda g, a, b: -g * ((a / b) / b))
 def div(xp, a, b):
     return xp.div(a, b)
 
 
 # Torch saves both arguments although the gradients are zero, so a later in-place change of them is an error here too.
-@elementwise(node="DivBackward2",
+@elementwise(curve="stepwise", node="DivBackward2",
              a=lambda xp, g, b: xp.zeros_like(g),
              b=lambda xp, g, a, b: xp.zeros_like(g))
 def div_rounded(xp, a, b, *, mode):
@@ -117,7 +122,7 @@ def pow_number(xp, a, *, exponent):
 
 
 # Torch keeps the result even if only the gradient of `a` is wanted.
-@elementwise(node="PowBackward1",
+@elementwise(saved={"b": "exponent"}, node="PowBackward1",
              a=lambda xp, g, a, b, out: xp.where(b == 0, 0.0, g * (b * a ** (b - 1))),
              b=lambda xp, g, a, b, out: g * xp.where(xp.power_of_zero(a, b), 0.0, out * xp.log(a)))
 def pow(xp, a, b):
@@ -135,7 +140,7 @@ def log_of_number(base):
     return math.log(base) if base > 0 else -math.inf if base == 0 else math.nan
 
 
-@elementwise(node="PowBackward2", b=pow_of_number_rule)
+@elementwise(called="pow", node="PowBackward2", b=pow_of_number_rule)
 def pow_of_number(xp, b, *, base):
     return xp.pow_of_number(b, base=base)
 
@@ -193,14 +198,16 @@ def lerp(xp, start, end, weight):
     return xp.where(xp.abs(weight) < 0.5, start + step * weight, end - step * (1 - weight))
 
 
-@elementwise(x=lambda g: g,
+@elementwise(saved={"a": "tensor1", "b": "tensor2"},
+             x=lambda g: g,
              a=lambda g, b, value: g * (b * value),
              b=lambda g, a, value: g * (a * value))
 def addcmul(xp, x, a, b, *, value):
     return xp.add(x, xp.mul(xp.mul(a, b), value))
 
 
-@elementwise(x=lambda g: g,
+@elementwise(saved={"a": "tensor1", "b": "tensor2"},
+             x=lambda g: g,
              a=lambda g, b, value: g * (value / b),
              b=lambda g, a, b, value: -g * (value * a / (b * b)))
 def addcdiv(xp, x, a, b, *, value):
