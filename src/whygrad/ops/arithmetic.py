@@ -15,7 +15,7 @@ def underivable(name):
     return rule
 
 
-@elementwise(quiet=False, curve="analytic",
+@elementwise(public="foreach", quiet=False, curve="analytic",
              a=lambda g: g,
              b=lambda g: g)
 def add(xp, a, b):
@@ -29,7 +29,7 @@ def add_scaled(xp, a, b, *, alpha):
     return xp.add(a, xp.mul(b, alpha))
 
 
-@elementwise(quiet=False, curve="comparing analytic",
+@elementwise(public="foreach", quiet=False, curve="comparing analytic",
              a=lambda g: g,
              b=lambda g: -g)
 def sub(xp, a, b):
@@ -51,14 +51,14 @@ def rsub(xp, a, b, *, alpha=1):
     return xp.sub(b, a if alpha == 1 else xp.mul(a, alpha))
 
 
-@elementwise(quiet=False, curve="analytic",
+@elementwise(public="foreach", quiet=False, curve="analytic",
              a=lambda g, b: g * b,
              b=lambda g, a: g * a)
 def mul(xp, a, b):
     return xp.mul(a, b)
 
 
-@elementwise(curve="analytic",
+@elementwise(public="foreach", curve="analytic",
              a=lambda g, b: g / b,
              b=lambda g, a, b: -g * ((a / b) / b))
 def div(xp, a, b):
@@ -122,7 +122,7 @@ def pow_number(xp, a, *, exponent):
 
 
 # Torch keeps the result even if only the gradient of `a` is wanted.
-@elementwise(saved={"b": "exponent"}, node="PowBackward1",
+@elementwise(public="foreach", saved={"b": "exponent"}, node="PowBackward1",
              a=lambda xp, g, a, b, out: xp.where(b == 0, 0.0, g * (b * a ** (b - 1))),
              b=lambda xp, g, a, b, out: g * xp.where(xp.power_of_zero(a, b), 0.0, out * xp.log(a)))
 def pow(xp, a, b):
@@ -169,7 +169,8 @@ def copysign(xp, a, b):
     return xp.copysign(a, b)
 
 
-@elementwise(node=lambda kinds, statics: f"XlogyBackward{('tt', 'st', 'ts').index(kinds)}",
+@elementwise(public="special",
+             node=lambda kinds, statics: f"XlogyBackward{('tt', 'st', 'ts').index(kinds)}",
              a=lambda xp, g, a, b: xp.where((a == 0) & (b <= 0), 0.0, xp.xlogy(g, b)),
              b=lambda g, a, b: g * a / b)
 def xlogy(xp, a, b):
@@ -188,7 +189,8 @@ def logaddexp2(xp, a, b):
     return xp.logaddexp2(a, b)
 
 
-@elementwise(node=lambda kinds, statics: "LerpBackward1" if kinds[2] == "t" else "LerpBackward0",
+@elementwise(public="foreach",
+             node=lambda kinds, statics: "LerpBackward1" if kinds[2] == "t" else "LerpBackward0",
              start=lambda g, weight: g * (1 - weight),
              end=lambda g, weight: g * weight,
              weight=lambda g, start, end: g * (end - start))

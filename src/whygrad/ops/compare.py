@@ -108,7 +108,7 @@ def clamp(xp, x, low, high):
     return xp.clamp(x, low, high)
 
 
-@elementwise(curve="bounded", called="clamp",
+@elementwise(public="foreach", curve="bounded", called="clamp",
              node=lambda kinds, statics: "ClampMinBackward1" if kinds == "tt" else "ClampMinBackward0",
              x=lambda xp, g, x, low: xp.where(x >= low, g, 0.0),
              low=lambda xp, g, x, low: xp.where(x < low, g, 0.0))
@@ -116,7 +116,7 @@ def clamp_min(xp, x, low):
     return xp.maximum(x, low)
 
 
-@elementwise(curve="bounded", called="clamp",
+@elementwise(public="foreach", curve="bounded", called="clamp",
              node=lambda kinds, statics: "ClampMaxBackward1" if kinds == "tt" else "ClampMaxBackward0",
              x=lambda xp, g, x, high: xp.where(x <= high, g, 0.0),
              high=lambda xp, g, x, high: xp.where(x > high, g, 0.0))

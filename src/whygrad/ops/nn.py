@@ -51,7 +51,7 @@ def along(xp, x, axis):
     return xp.sum(x, axis=axis, keepdims=True)
 
 
-@along_axes(kernel="softmax", curve="saturating", symmetric=True,
+@along_axes(kernel="softmax", curve="saturating", public="special", symmetric=True,
             x=lambda xp, g, out, axis: xp.softmax_backward(g, out, axis=axis))
 def softmax(xp, x, *, axis):
     powers = xp.exp(x - xp.amax(x, axis=axis, keepdims=True))
@@ -65,7 +65,7 @@ def softmax_backward(xp, grad, y, *, axis):
     return (grad - along(xp, grad * y, axis)) * y
 
 
-@along_axes(half="float32", kernel="softmax", curve="saturating",
+@along_axes(half="float32", kernel="softmax", curve="saturating", public="special",
             x=lambda xp, g, out, axis: xp.log_softmax_backward(g, out, axis=axis))
 def log_softmax(xp, x, *, axis):
     return x - xp.logsumexp(x, axis=axis, keepdims=True)

@@ -24,12 +24,12 @@ primitive("reciprocal", lambda g, out: -g * (out * out), public="float foreach")
 primitive("sqrt", lambda g, out: g / (2 * out), public="float foreach sparse")
 primitive("rsqrt", lambda g, out: -0.5 * g * (out * out * out), public="float foreach")
 primitive("exp", lambda g, out: g * out, public="float foreach", curve="saturating analytic")
-primitive("exp2", lambda g, out: g * out * LN2, public="float")
-primitive("expm1", lambda g, out: g * (out + 1), public="float foreach sparse")
+primitive("exp2", lambda g, out: g * out * LN2, public="special float")
+primitive("expm1", lambda g, out: g * (out + 1), public="special float foreach sparse")
 primitive("log", lambda g, x: g / x, public="float foreach")
 primitive("log2", lambda g, x: g / (x * LN2), public="float foreach")
 primitive("log10", lambda g, x: g / (x * LN10), public="float foreach")
-primitive("log1p", lambda g, x: g / (x + 1), node="Log1PBackward0", public="float foreach sparse")
+primitive("log1p", lambda g, x: g / (x + 1), node="Log1PBackward0", public="special float foreach sparse")
 primitive("sin", lambda xp, g, x: g * xp.cos(x), public="float foreach sparse", curve="analytic")
 primitive("cos", lambda xp, g, x: g * -xp.sin(x), public="float foreach", curve="analytic")
 primitive("tan", lambda g, out: g * (1 + out ** 2), public="float foreach sparse")
@@ -42,25 +42,25 @@ primitive("tanh", lambda xp, g, out: xp.tanh_backward(g, out), public="float for
 primitive("asinh", lambda xp, g, x: g * xp.rsqrt(x ** 2 + 1), public="sparse")
 primitive("acosh", lambda xp, g, x: g * xp.rsqrt(x * x - 1))
 primitive("atanh", lambda g, x: g / (1 - x ** 2), public="sparse")
-primitive("erf", lambda xp, g, x: TWO_OVER_SQRT_PI * xp.exp(-(x ** 2)) * g, public="foreach sparse", curve="saturating")
-primitive("erfc", lambda xp, g, x: -TWO_OVER_SQRT_PI * xp.exp(-(x ** 2)) * g, public="foreach", curve="saturating")
+primitive("erf", lambda xp, g, x: TWO_OVER_SQRT_PI * xp.exp(-(x ** 2)) * g, public="special foreach sparse", curve="saturating")
+primitive("erfc", lambda xp, g, x: -TWO_OVER_SQRT_PI * xp.exp(-(x ** 2)) * g, public="special foreach", curve="saturating")
 primitive("sigmoid", lambda xp, g, out: xp.sigmoid_backward(g, out), public="float foreach", curve="saturating")
 primitive("abs", lambda xp, g, x: g * xp.sgn(x), public="foreach sparse")
 primitive("frac", lambda g: g, public="foreach sparse")
 primitive("deg2rad", lambda g: g * RADIAN, node="Deg2RadBackward0", public="sparse")
 primitive("rad2deg", lambda g: g * DEGREE, node="Rad2DegBackward0", public="sparse")
 
-for _name in ("sign", "floor", "ceil", "round", "trunc"):
+for _name in ("sign", "floor", "ceil", "trunc"):
     primitive(_name, lambda xp, g: xp.zeros_like(g), half="native", public="foreach sparse", curve="stepwise")
+primitive("round", lambda xp, g: xp.zeros_like(g), half="native", public="special foreach sparse", curve="stepwise")
 
 # Its gradient is zero as well, but torch saves both the argument and the result.
 primitive("sgn", lambda xp, g, x, out: xp.zeros_like(g), half="native", public="sparse", curve="stepwise", called="sign")
 
 TEST = NoGrad("a test gives a boolean, which has no derivative")
-for _name in ("isnan", "isinf", "isposinf", "isneginf", "signbit"):
-    primitive(_name, TEST, half="native", public="sparse")
-for _name in ("isfinite", "isreal"):
-    primitive(_name, TEST, half="native")
+for _name, _public in (("isnan", "test sparse"), ("isinf", "test sparse"), ("isfinite", "test"), ("isreal", "test"),
+                       ("isposinf", "sparse"), ("isneginf", "sparse"), ("signbit", "sparse")):
+    primitive(_name, TEST, half="native", public=_public)
 
 
 @elementwise(grad=lambda xp, g, y: xp.tanh_backward(g, y),
@@ -92,7 +92,7 @@ def logit_rule(xp, g, x, eps):
     return xp.where((x >= low) & (x <= 1 - low), g / (x * (1 - x)), outside)
 
 
-@elementwise(x=logit_rule)
+@elementwise(public="special", x=logit_rule)
 def logit(xp, x, *, eps):
     if eps is not None:
         x = xp.clamp(x, eps, 1 - eps)
@@ -105,7 +105,7 @@ def sinc_rule(xp, g, x):
     return xp.where(scale == 0, 0.0, g * ((angle * xp.cos(angle) - xp.sin(angle)) / scale))
 
 
-@elementwise(public="float", x=sinc_rule)
+@elementwise(public="special float", x=sinc_rule)
 def sinc(xp, x):
     return xp.sinc(x)
 

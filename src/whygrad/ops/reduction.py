@@ -217,7 +217,7 @@ for _name in ("all", "any"):
 declare_constant("count_nonzero", "a count is an integer")
 
 
-@along_axes(half="float32",
+@along_axes(half="float32", public="special",
             x=lambda xp, g, x, out, axis, keepdims: (restore(xp, g, x.shape, axis, keepdims) *
                                                      xp.exp(x - restore(xp, out, x.shape, axis, keepdims))))
 def logsumexp(xp, x, *, axis, keepdims):

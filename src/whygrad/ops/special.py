@@ -30,26 +30,27 @@ def i1e_rule(xp, g, x, out):
 
 
 primitive("lgamma", lambda xp, g, x: g * xp.digamma(x), public="foreach")
-primitive("digamma", lambda xp, g, x: g * xp.polygamma(x, n=1))
-primitive("erfinv", lambda xp, g, out: HALF_SQRT_PI * xp.exp(out * out) * g, public="sparse")
-primitive("i0", lambda xp, g, x: g * xp.i1(x))
-primitive("i0e", lambda xp, g, x, out: g * (xp.i1e(x) - xp.sgn(x) * out), node="SpecialI0EBackward0")
-primitive("i1", i1_rule, node="SpecialI1Backward0")
-primitive("i1e", i1e_rule, node="SpecialI1EBackward0")
-primitive("ndtri", lambda xp, g, out: g * SQRT_TWO_PI * xp.exp(out * out / 2), node="SpecialNdtriBackward0")
-primitive("log_ndtr", lambda xp, g, x, out: g / SQRT_TWO_PI * xp.exp(-(out + x * x / 2)), node="SpecialLogNdtrBackward0")
-primitive("erfcx", lambda g, x, out: g * (2 * x * out - 1 / HALF_SQRT_PI), node="SpecialErfcxBackward0")
-primitive("entr", lambda xp, g, x: g * (-1 - xp.log(x)), node="SpecialEntrBackward0")
+primitive("digamma", lambda xp, g, x: g * xp.polygamma(x, n=1), public="special")
+primitive("erfinv", lambda xp, g, out: HALF_SQRT_PI * xp.exp(out * out) * g, public="special sparse")
+primitive("i0", lambda xp, g, x: g * xp.i1(x), public="special")
+primitive("i0e", lambda xp, g, x, out: g * (xp.i1e(x) - xp.sgn(x) * out), node="SpecialI0EBackward0", public="special")
+primitive("i1", i1_rule, node="SpecialI1Backward0", public="special")
+primitive("i1e", i1e_rule, node="SpecialI1EBackward0", public="special")
+primitive("ndtri", lambda xp, g, out: g * SQRT_TWO_PI * xp.exp(out * out / 2), node="SpecialNdtriBackward0", public="special")
+primitive("log_ndtr", lambda xp, g, x, out: g / SQRT_TWO_PI * xp.exp(-(out + x * x / 2)),
+          node="SpecialLogNdtrBackward0", public="special")
+primitive("erfcx", lambda g, x, out: g * (2 * x * out - 1 / HALF_SQRT_PI), node="SpecialErfcxBackward0", public="special")
+primitive("entr", lambda xp, g, x: g * (-1 - xp.log(x)), node="SpecialEntrBackward0", public="special")
 
 
-@elementwise(node="MulBackward1",
+@elementwise(public="special", node="MulBackward1",
              x=lambda xp, g, x: g / SQRT_TWO_PI * xp.exp(-x * x / 2))
 def ndtr(xp, x):
     """The probability that a standard normal number is below x."""
     return 0.5 * xp.erfc(-x / math.sqrt(2))
 
 
-@elementwise(x=lambda xp, g, x, n: g * xp.polygamma(x, n=n + 1))
+@elementwise(public="special", x=lambda xp, g, x, n: g * xp.polygamma(x, n=n + 1))
 def polygamma(xp, x, *, n):
     return xp.polygamma(x, n=n)
 

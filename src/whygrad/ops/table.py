@@ -47,7 +47,7 @@ class Traits(NamedTuple):
     kernel: str = ""
     # The names torch's nodes have for what the row saves, where saved_names.py does not know them: {"out1": "indices"}.
     saved: Mapping[str, str] = MappingProxyType({})
-    # What torch makes of a row of one tensor, see PUBLIC.
+    # What of torch's surface is made from the row, see PUBLIC.
     public: str = ""
     # How the function looks to somebody who follows a gradient, see CURVES.
     curve: str = ""
@@ -78,6 +78,8 @@ CURVES = {
 # The words of `public`.
 PUBLIC = {
     "float": "a torch function of the row's name; integers become floating first",
+    "test": "a torch function of the row's name that gives booleans, without out=",
+    "special": "torch.special.<name>",
     "foreach": "torch._foreach_<name>",
     "sparse": "zero of zero: on a sparse tensor the stored values are changed",
 }

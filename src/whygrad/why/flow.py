@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -12,17 +11,19 @@ import numpy as np
 from whygrad.compat.refusing import RefusingArray
 from whygrad.core.node import Node, row_node
 from whygrad.core.tensor import Tensor
+from whygrad.ops import TABLE
 
-SATURATED = {"sigmoid", "tanh", "erf", "erfc", "softmax", "log_softmax", "logsigmoid", "softplus", "gelu", "silu", "mish", "elu",
-             "binary_cross_entropy_with_logits", "exp", "safe_softmax"}
-STEPWISE = {"round", "round_decimals", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "div_rounded",
-            "bernoulli", "poisson", "binomial"}
-BOUNDED = {"clamp", "clamp_min", "clamp_max", "hardtanh", "hardshrink", "softshrink", "hardsigmoid", "hardswish"}
-RECTIFIED = {"relu", "leaky_relu", "threshold", "rrelu", "prelu"}
-SELECTING = {"maximum", "minimum", "max", "min", "amax", "amin", "where", "fmax", "fmin", "median"}
+
+def _called(curve: str) -> set[str]:
+    """The rows of which this is true, by the names that users know, and by their own."""
+    return {name for row in TABLE.values() if curve in row.traits.curve for name in (row.name, row.traits.called)}
+
+
+SATURATED, BOUNDED, RECTIFIED, SELECTING = map(_called, ("saturating", "bounded", "rectified", "selecting"))
+STEPWISE = _called("stepwise") | {"bernoulli", "poisson", "binomial"}
 
 # Rows that compare a prediction with a target.
-COMPARING = {"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "soft_margin_loss"}
+COMPARING = _called("comparing") | {"l1_loss"}
 
 # Rows whose derivative can be exactly zero at some values.
 FLAT = SATURATED | STEPWISE | BOUNDED | RECTIFIED | SELECTING
@@ -128,13 +129,6 @@ def leaves_from(nodes: Iterable[Any]) -> set[Any]:
     return leaves
 
 
-# Rows that are variants of one op: `x * 2` is mul_number, a matrix product of stacks matmul_folded.
-_VARIANT = re.compile("_(number|scaled|all|along|folded|inplace|vector)$")
-_PLAIN_NAMES = {"log_sigmoid": "logsigmoid", "vector_norm": "norm", "norm_along": "norm", "rsub": "sub", "pow_of_number": "pow",
-                "clamp_min": "clamp", "clamp_max": "clamp", "sgn": "sign", "mv": "matmul", "mm": "matmul", "bmm": "matmul",
-                "constant_pad": "pad", "safe_softmax": "softmax"}
-
-
 def row_name(node: Node) -> str:
     """The op's name as a user knows it."""
     return str(_name_of_class(type(node)))  # type: ignore[arg-type]
@@ -147,8 +141,7 @@ def _name_of_class(kind: Any) -> str:
         return kind.__name__.partition("Backward")[0]
     if layout.row.name.startswith("sampled"):
         return kind.__name__.partition("Backward")[0].lower()
-    name = _VARIANT.sub("", layout.row.name)
-    return _PLAIN_NAMES.get(name, name)
+    return str(layout.row.traits.called)
 
 
 def op_words(node: Node) -> str:
