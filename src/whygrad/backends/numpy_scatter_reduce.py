@@ -10,7 +10,7 @@ from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_index import add_at, along, changed_copy, combine_at
 from whygrad.backends.numpy_layout import select, slice
 
-UFUNCS: dict[str, np.ufunc] = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+UFUNCS: dict[str, np.ufunc] = {"sum": np.add, "prod": np.multiply, "mean": np.add, "amax": np.maximum, "amin": np.minimum}
 
 
 def identity(reduce: str, dtype: Any) -> Any:

@@ -15,28 +15,28 @@ def underivable(name):
     return rule
 
 
-@elementwise(public="foreach", quiet=False, curve="analytic",
+@elementwise(quiet=False, curve="arithmetic analytic", public="overloaded foreach",
              a=lambda g: g,
              b=lambda g: g)
 def add(xp, a, b):
     return xp.add(a, b)
 
 
-@elementwise(curve="analytic", node="AddBackward0",
+@elementwise(curve="analytic", public="overloaded", node="AddBackward0",
              a=lambda g: g,
              b=lambda g, alpha: g * alpha)
 def add_scaled(xp, a, b, *, alpha):
     return xp.add(a, xp.mul(b, alpha))
 
 
-@elementwise(public="foreach", quiet=False, curve="comparing analytic",
+@elementwise(quiet=False, curve="arithmetic comparing analytic", public="overloaded foreach",
              a=lambda g: g,
              b=lambda g: -g)
 def sub(xp, a, b):
     return xp.sub(a, b)
 
 
-@elementwise(curve="analytic", node="SubBackward0",
+@elementwise(curve="analytic", public="overloaded", node="SubBackward0",
              a=lambda g: g,
              b=lambda g, alpha: -g * alpha)
 def sub_scaled(xp, a, b, *, alpha):
@@ -51,14 +51,14 @@ def rsub(xp, a, b, *, alpha=1):
     return xp.sub(b, a if alpha == 1 else xp.mul(a, alpha))
 
 
-@elementwise(public="foreach", quiet=False, curve="analytic",
+@elementwise(quiet=False, curve="arithmetic product analytic", public="overloaded foreach",
              a=lambda g, b: g * b,
              b=lambda g, a: g * a)
 def mul(xp, a, b):
     return xp.mul(a, b)
 
 
-@elementwise(public="foreach", curve="analytic",
+@elementwise(curve="arithmetic analytic", public="overloaded foreach",
              a=lambda g, b: g / b,
              b=lambda g, a, b: -g * ((a / b) / b))
 def div(xp, a, b):
@@ -87,7 +87,8 @@ def floor_divide_inplace(xp, a, b):
     return xp.div_rounded(a, b, mode="floor")
 
 
-@elementwise(node=lambda kinds, statics: "RemainderBackward1" if kinds == "tt" else "RemainderBackward0",
+@elementwise(public="overloaded",
+             node=lambda kinds, statics: "RemainderBackward1" if kinds == "tt" else "RemainderBackward0",
              a=lambda g: g,
              b=lambda xp, g, a, b: -g * xp.div_rounded(a, b, mode="floor"))
 def remainder(xp, a, b):
@@ -101,7 +102,8 @@ def remainder_of_number(xp, a, b):
     return xp.remainder(a, b)
 
 
-@elementwise(node=lambda kinds, statics: "FmodBackward1" if kinds == "tt" else "FmodBackward0",
+@elementwise(public="overloaded",
+             node=lambda kinds, statics: "FmodBackward1" if kinds == "tt" else "FmodBackward0",
              a=lambda g: g,
              b=lambda xp, g, a, b: -g * xp.div_rounded(a, b, mode="trunc"))
 def fmod(xp, a, b):
@@ -122,7 +124,7 @@ def pow_number(xp, a, *, exponent):
 
 
 # Torch keeps the result even if only the gradient of `a` is wanted.
-@elementwise(public="foreach", saved={"b": "exponent"}, node="PowBackward1",
+@elementwise(curve="distance", public="overloaded foreach", saved={"b": "exponent"}, node="PowBackward1",
              a=lambda xp, g, a, b, out: xp.where(b == 0, 0.0, g * (b * a ** (b - 1))),
              b=lambda xp, g, a, b, out: g * xp.where(xp.power_of_zero(a, b), 0.0, out * xp.log(a)))
 def pow(xp, a, b):

@@ -52,7 +52,7 @@ def bitwise_not(xp, x):
     return xp.bitwise_not(x)
 
 
-@elementwise(half="native", curve="selecting", condition=NoGrad("a boolean mask has no derivative"),
+@elementwise(half="native", curve="masking selecting", condition=NoGrad("a boolean mask has no derivative"),
              a=lambda xp, g, condition: xp.where(condition, g, 0.0),
              b=lambda xp, g, condition: xp.where(condition, 0.0, g))
 def where(xp, condition, a, b):
@@ -108,7 +108,7 @@ def clamp(xp, x, low, high):
     return xp.clamp(x, low, high)
 
 
-@elementwise(public="foreach", curve="bounded", called="clamp",
+@elementwise(curve="bounded", public="foreach", called="clamp",
              node=lambda kinds, statics: "ClampMinBackward1" if kinds == "tt" else "ClampMinBackward0",
              x=lambda xp, g, x, low: xp.where(x >= low, g, 0.0),
              low=lambda xp, g, x, low: xp.where(x < low, g, 0.0))
@@ -116,7 +116,7 @@ def clamp_min(xp, x, low):
     return xp.maximum(x, low)
 
 
-@elementwise(public="foreach", curve="bounded", called="clamp",
+@elementwise(curve="bounded", public="foreach", called="clamp",
              node=lambda kinds, statics: "ClampMaxBackward1" if kinds == "tt" else "ClampMaxBackward0",
              x=lambda xp, g, x, high: xp.where(x <= high, g, 0.0),
              high=lambda xp, g, x, high: xp.where(x > high, g, 0.0))

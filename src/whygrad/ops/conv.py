@@ -22,7 +22,7 @@ def per_channel_sum(xp, g):
     return xp.sum(g, axis=(0, *range(2, len(g.shape))), keepdims=False)
 
 
-@op(batch="convolve", kernel="conv", curve="layer", saved={"x": "input"}, linear="x weight",
+@op(batch="convolve", kernel="conv", curve="product layer", saved={"x": "input"}, linear="x weight",
     memory="own",
     x=lambda xp, g, weight, x_shape, window: xp.convolution_input(g, weight, size=x_shape[2:], window=window),
     weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(g, x, size=weight_shape[2:], window=window),

@@ -10,7 +10,7 @@ POSITIONS = NoGrad("positions are integers and have no derivative")
 MASK = NoGrad("a boolean mask has no derivative")
 
 
-@op(batch="own", kernel="indexing", linear="x",
+@op(batch="own", kernel="indexing", curve="masking picking", linear="x",
     memory="own",
     x=lambda xp, g, x_shape, index, axes: xp.index_backward(g, index, shape=x_shape, axes=axes),
     index=POSITIONS)
@@ -34,7 +34,7 @@ def index_put(xp, x, values, index, *, axes, accumulate):
     return xp.index_put(x, values, index, axes=axes, accumulate=accumulate)
 
 
-@along_axes(kernel="gather_scatter", linear="x",
+@along_axes(kernel="gather_scatter", curve="picking", linear="x",
             x=lambda xp, g, x_shape, index, axis: xp.gather_backward(g, index, shape=x_shape, axis=axis),
             index=POSITIONS)
 def gather(xp, x, index, *, axis):
@@ -131,7 +131,7 @@ def index_fill(xp, x, index, value, *, axis):
     return xp.index_fill(x, index, value, axis=axis)
 
 
-@op(batch="own",
+@op(batch="own", curve="masking",
     node=lambda kinds, statics: "MaskedFillBackward1" if kinds[2] == "t" else "MaskedFillBackward0",
     x=lambda xp, g, mask: xp.masked_fill(g, mask, 0),
     mask=MASK,
@@ -141,7 +141,7 @@ def masked_fill(xp, x, mask, value):
     return xp.masked_fill(x, mask, value)
 
 
-@op(batch="own", linear="x",
+@op(batch="own", curve="masking", linear="x",
     x=lambda xp, g, x_shape, mask: xp.masked_select_backward(g, mask, shape=x_shape),
     mask=MASK)
 def masked_select(xp, x, mask):

@@ -73,7 +73,7 @@ def outer(xp, a, b):
     return xp.outer(a, b)
 
 
-@op(batch="own", kernel="gemm", linear="a b",
+@op(batch="own", kernel="gemm", curve="product", linear="a b",
     node="UnsafeViewBackward0",
     a=lambda xp, g, b, a_shape: sum_to(xp, xp.matmul(g, transposed(xp, b)), a_shape),
     b=lambda xp, g, a, b_shape: sum_to(xp, xp.matmul(transposed(xp, a), g), b_shape))
@@ -104,7 +104,7 @@ def has_bias(with_bias, without):
     return lambda kinds, statics: with_bias if kinds[2] == "t" else without
 
 
-@op(batch="own", quiet=False, kernel="gemm", curve="layer", saved={"x": "mat1", "weight": "mat2"},
+@op(batch="own", quiet=False, kernel="gemm", curve="product layer", saved={"x": "mat1", "weight": "mat2"},
     linear="x weight",
     node=has_bias("AddmmBackward0", "MmBackward0"),
     x=lambda xp, g, weight: xp.mm(g, weight),
@@ -149,7 +149,7 @@ def declare_sum_with_product(name, product, a_rule, b_rule, **traits):
 BATCHES = {"c": "self", "a": "batch1", "b": "batch2"}
 declare_sum_with_product(
     "addmm", lambda xp, a, b: xp.mm(a, b), lambda xp, g, b: xp.mm(g, xp.t(b)), lambda xp, g, a: xp.mm(xp.t(a), g),
-    kernel="gemm", curve="layer", saved={"c": "self", "a": "mat1", "b": "mat2"})
+    kernel="gemm", curve="product layer", saved={"c": "self", "a": "mat1", "b": "mat2"})
 declare_sum_with_product(
     "addmv", lambda xp, a, b: xp.mv(a, b), lambda xp, g, b: xp.outer(g, b), lambda xp, g, a: xp.mv(xp.t(a), g),
     saved={"c": "self", "a": "mat", "b": "vec"})

@@ -40,7 +40,7 @@ _with_number("div", lambda g, value: g / value, _div)
 
 
 # The norm behind pairwise_distance, which torch gives another node than the public one.
-@along_axes(curve="kinked", node="NormBackward1",
+@along_axes(curve="distance kinked", node="NormBackward1",
             x=lambda xp, g, x, out, ord, axis, keepdims: norm_rule(xp, g, x, out, ord, axis, keepdims))
 def norm_along(xp, x, *, ord, axis, keepdims):
     return xp.vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
@@ -115,7 +115,7 @@ def scaled_difference(xp, a, b, g, share):
     return (a - b) * weighted(g, share)
 
 
-@op(batch="defined", curve="comparing", saved={"b": "target"}, memory="follow",
+@op(batch="defined", curve="distance comparing", saved={"b": "target"}, memory="follow",
     a=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, a, b, g, share(a.shape, reduction, 2)),
     b=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, b, a, g, share(a.shape, reduction, 2)))
 def mse_loss(xp, a, b, *, reduction):
@@ -133,7 +133,7 @@ def smooth_l1_back(xp, a, b, g, share, beta):
     return xp.where(xp.abs(difference) >= beta, xp.sign(difference), difference / beta) * weighted(g, share)
 
 
-@op(batch="defined", half="float32", curve="comparing", saved={"b": "target"}, node="SmoothL1LossBackward0",
+@op(batch="defined", half="float32", curve="distance comparing", saved={"b": "target"}, node="SmoothL1LossBackward0",
     a=lambda xp, g, a, b, reduction, beta: xp.in_one_pass(smooth_l1_back, a, b, g, share(a.shape, reduction), beta),
     b=lambda xp, g, a, b, reduction, beta: xp.in_one_pass(smooth_l1_back, b, a, g, share(a.shape, reduction), beta))
 def smooth_l1_loss(xp, a, b, *, reduction, beta):
@@ -150,7 +150,7 @@ def huber_back(xp, a, b, g, share, delta):
     return xp.where(xp.abs(difference) > delta, xp.sign(difference) * delta, difference) * weighted(g, share)
 
 
-@op(batch="defined", half="float32", curve="comparing", saved={"b": "target"},
+@op(batch="defined", half="float32", curve="distance comparing", saved={"b": "target"},
     a=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, a, b, g, share(a.shape, reduction), delta),
     b=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, b, a, g, share(a.shape, reduction), delta))
 def huber_loss(xp, a, b, *, reduction, delta):

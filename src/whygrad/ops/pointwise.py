@@ -19,7 +19,7 @@ TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 LN2, LN10 = math.log(2), math.log(10)
 RADIAN, DEGREE = math.pi / 180, 180 / math.pi
 
-primitive("neg", lambda g: -g, public="foreach", curve="analytic")
+primitive("neg", lambda g: -g, public="foreach", curve="arithmetic analytic")
 primitive("reciprocal", lambda g, out: -g * (out * out), public="float foreach")
 primitive("sqrt", lambda g, out: g / (2 * out), public="float foreach sparse")
 primitive("rsqrt", lambda g, out: -0.5 * g * (out * out * out), public="float foreach")
@@ -45,7 +45,7 @@ primitive("atanh", lambda g, x: g / (1 - x ** 2), public="sparse")
 primitive("erf", lambda xp, g, x: TWO_OVER_SQRT_PI * xp.exp(-(x ** 2)) * g, public="special foreach sparse", curve="saturating")
 primitive("erfc", lambda xp, g, x: -TWO_OVER_SQRT_PI * xp.exp(-(x ** 2)) * g, public="special foreach", curve="saturating")
 primitive("sigmoid", lambda xp, g, out: xp.sigmoid_backward(g, out), public="float foreach", curve="saturating")
-primitive("abs", lambda xp, g, x: g * xp.sgn(x), public="foreach sparse")
+primitive("abs", lambda xp, g, x: g * xp.sgn(x), public="foreach sparse", curve="distance")
 primitive("frac", lambda g: g, public="foreach sparse")
 primitive("deg2rad", lambda g: g * RADIAN, node="Deg2RadBackward0", public="sparse")
 primitive("rad2deg", lambda g: g * DEGREE, node="Rad2DegBackward0", public="sparse")
@@ -81,7 +81,7 @@ def round_decimals(xp, x, *, decimals):
     return xp.round_decimals(x, decimals=decimals)
 
 
-@elementwise(public="sparse",
+@elementwise(curve="masking", public="sparse",
              x=lambda xp, g, x: g * xp.isfinite(x))
 def nan_to_num(xp, x, *, nan, posinf, neginf):
     return xp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)

@@ -32,7 +32,7 @@ def sum_all(xp, x):
     return xp.sum(x)
 
 
-@along_axes(quiet=False, kernel="reduce", linear="x",
+@along_axes(quiet=False, kernel="reduce", curve="total", public="overloaded", linear="x",
             node="SumBackward1",
             x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g, x_shape, axis, keepdims))
 def sum(xp, x, *, axis=None, keepdims=False):
@@ -49,7 +49,8 @@ def sum_to(xp, x, *, shape):
     return xp.reshape(total, shape=shape) if extra else total
 
 
-@along_axes(x=lambda xp, g, x, axis, keepdims: xp.where(x == x, restore(xp, g, x.shape, axis, keepdims), 0))
+@along_axes(curve="masking",
+            x=lambda xp, g, x, axis, keepdims: xp.where(x == x, restore(xp, g, x.shape, axis, keepdims), 0))
 def nansum(xp, x, *, axis=None, keepdims=False):
     return xp.sum(xp.where(x == x, x, 0), axis=axis, keepdims=keepdims)
 
@@ -61,7 +62,7 @@ def mean_all(xp, x):
     return xp.mean(x)
 
 
-@along_axes(quiet=False, kernel="reduce", linear="x",
+@along_axes(quiet=False, kernel="reduce", curve="total", public="overloaded", linear="x",
             node="MeanBackward1",
             x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g / (count(x_shape, axis) or 1), x_shape, axis, keepdims))
 def mean(xp, x, *, axis=None, keepdims=False):
@@ -81,7 +82,7 @@ def std_rule(xp, g, x, out, axis, keepdims, correction):
     return var_rule(xp, xp.where(out == 0, 0, g / (2 * out)), x, axis, keepdims, correction)
 
 
-@along_axes(x=var_rule)
+@along_axes(public="overloaded", x=var_rule)
 def var(xp, x, *, axis, keepdims, correction):
     distance = x - xp.mean(x, axis=axis, keepdims=True)
     total = xp.sum(distance * distance, axis=axis, keepdims=keepdims)
@@ -95,7 +96,7 @@ def var_complex(xp, x, *, axis, keepdims, correction):
     return xp.var_complex(x, axis=axis, keepdims=keepdims, correction=correction)
 
 
-@along_axes(curve="kinked", x=std_rule)
+@along_axes(curve="kinked", public="overloaded", x=std_rule)
 def std(xp, x, *, axis, keepdims, correction):
     return xp.sqrt(xp.var(x, axis=axis, keepdims=keepdims, correction=correction))
 
@@ -104,14 +105,14 @@ def mean_rule(xp, g, x, axis, keepdims):
     return restore(xp, g / (count(x.shape, axis) or 1), x.shape, axis, keepdims)
 
 
-@along_axes(outputs=("var", "mean"),
+@along_axes(public="overloaded", outputs=("var", "mean"),
             x=lambda xp, g, x, axis, keepdims, correction: (var_rule(xp, g[0], x, axis, keepdims, correction) +
                                                             mean_rule(xp, g[1], x, axis, keepdims)))
 def var_mean(xp, x, *, axis, keepdims, correction):
     return (xp.var(x, axis=axis, keepdims=keepdims, correction=correction), xp.mean(x, axis=axis, keepdims=keepdims))
 
 
-@along_axes(curve="kinked", outputs=("std", "mean"),
+@along_axes(curve="kinked", public="overloaded", outputs=("std", "mean"),
             x=lambda xp, g, x, out0, axis, keepdims, correction: (std_rule(xp, g[0], x, out0, axis, keepdims, correction) +
                                                                   mean_rule(xp, g[1], x, axis, keepdims)))
 def std_mean(xp, x, *, axis, keepdims, correction):
@@ -213,8 +214,8 @@ def declare_constant(name, reason, **traits):
 for _name in ("argmax", "argmin"):
     declare_constant(_name, "indices are integers", batch="over_all", kernel="argminmax")
 for _name in ("all", "any"):
-    declare_constant(_name, "a test gives a boolean, which has no derivative")
-declare_constant("count_nonzero", "a count is an integer")
+    declare_constant(_name, "a test gives a boolean, which has no derivative", public="overloaded")
+declare_constant("count_nonzero", "a count is an integer", public="overloaded")
 
 
 @along_axes(half="float32", public="special",
@@ -241,7 +242,7 @@ def norm_rule(xp, g, x, out, ord, axis, keepdims):
     return power * xp.where(out == 0, 0, g / out ** (ord - 1))
 
 
-@along_axes(kernel="norms", curve="kinked", called="norm", node="LinalgVectorNormBackward0", x=norm_rule)
+@along_axes(kernel="norms", curve="distance kinked", called="norm", node="LinalgVectorNormBackward0", x=norm_rule)
 def vector_norm(xp, x, *, ord, axis=None, keepdims=False):
     return xp.vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
@@ -253,7 +254,7 @@ def dist_rule(sign):
     return rule
 
 
-@elementwise(batch="defined", symmetric=False, a=dist_rule(1), b=dist_rule(-1))
+@elementwise(batch="defined", curve="distance", symmetric=False, a=dist_rule(1), b=dist_rule(-1))
 def dist(xp, a, b, *, ord):
     return xp.vector_norm(a - b, ord=ord)
 

@@ -70,6 +70,12 @@ CURVES = {
     "rectified": "constant, or nearly so, on one side",
     "selecting": "passes on some of its elements",
     "comparing": "compares a prediction with a target",
+    "distance": "a norm or loss, whose derivative is 0 where it is 0",
+    "picking": "gives elements at positions that are data",
+    "masking": "leaves elements out: their gradient is 0",
+    "product": "the gradient of one argument is multiplied by another one",
+    "arithmetic": "adds up terms of a loss, or scales them",
+    "total": "a sum or a mean of elements",
     "kinked": "has no derivative where its result is 0; by convention it is 0 there",
     "analytic": "elementwise, with a complex derivative: the rule goes both ways for complex numbers too",
     "layer": "applies the parameters of a layer, which come after what it is applied to",
@@ -81,6 +87,7 @@ PUBLIC = {
     "test": "a torch function of the row's name that gives booleans, without out=",
     "special": "torch.special.<name>",
     "foreach": "torch._foreach_<name>",
+    "overloaded": "torch's function of the row's name has several signatures",
     "sparse": "zero of zero: on a sparse tensor the stored values are changed",
 }
 

@@ -14,16 +14,19 @@ from whygrad.core.tensor import Tensor
 from whygrad.ops import TABLE
 
 
-def _called(curve: str) -> set[str]:
+def rows_with(curve: str) -> set[str]:
     """The rows of which this is true, by the names that users know, and by their own."""
     return {name for row in TABLE.values() if curve in row.traits.curve for name in (row.name, row.traits.called)}
 
 
-SATURATED, BOUNDED, RECTIFIED, SELECTING = map(_called, ("saturating", "bounded", "rectified", "selecting"))
-STEPWISE = _called("stepwise") | {"bernoulli", "poisson", "binomial"}
+SATURATED, BOUNDED, RECTIFIED, SELECTING = map(rows_with, ("saturating", "bounded", "rectified", "selecting"))
+STEPWISE = rows_with("stepwise") | {"bernoulli", "poisson", "binomial"}
 
 # Rows that compare a prediction with a target.
-COMPARING = _called("comparing") | {"l1_loss"}
+COMPARING = rows_with("comparing") | {"l1_loss"}
+
+PRODUCTS, ARITHMETIC, TOTALS = map(rows_with, ("product", "arithmetic", "total"))
+VIEWS = {row.traits.called for row in TABLE.values() if row.view} | {"reshape"}
 
 # Rows whose derivative can be exactly zero at some values.
 FLAT = SATURATED | STEPWISE | BOUNDED | RECTIFIED | SELECTING
@@ -112,7 +115,7 @@ def is_the_same(node: Node) -> bool:
 
 def has_zero_operand(node: Node) -> bool:
     """A factor that the node saved is zero throughout."""
-    return row_name(node) in ("mul", "matmul", "linear", "convolution", "addmm") and any(
+    return row_name(node) in PRODUCTS and any(
         isinstance(x, np.ndarray) and x.size and not x.any() for x in saved_values(node).values())
 
 

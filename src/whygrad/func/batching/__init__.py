@@ -49,10 +49,11 @@ def write(level: BatchLevel, row: Row, target: Tensor, position: int, inputs: tu
 
 
 def _more_elements(row: Row, target: Tensor, size: int) -> str:
-    if row.name in ("add", "sub", "add_scaled", "sub_scaled"):
+    if row.traits.called in ("add", "sub"):
         shape = list(target._array.shape)
         return f"output with shape {shape} doesn't match the broadcast shape {[size, *shape]}"
-    return more_elements("inplace arithmetic" if row.name in ("mul", "div", "copy", "masked_fill") else f"{row.name}_")
+    is_general = row.traits.called in ("mul", "div") or row.name in ("copy", "masked_fill")
+    return more_elements("inplace arithmetic" if is_general else f"{row.name}_")
 
 
 def more_elements(what: str) -> str:
