@@ -53,7 +53,7 @@ def not_finite(q: Question) -> Explanation | None:
         return _forward(trace.origin, op_words(turn.node), trace)
     name = row_name(turn.node)
     reason, fix = POLES.get(name, ((f"at these values the local derivative of {name} is infinite or undefined, or it "
-                                          "overflows, and 0 * inf = nan"), f"make the input of {name} safe before it is applied"))
+                                   "overflows, and 0 * inf = nan"), f"make the input of {name} safe before it is applied"))
     branch, advice = _branch(trace, name)
     return Explanation(
         HEADLINE, "nan-derivative",
