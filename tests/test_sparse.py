@@ -15,6 +15,7 @@ import torch
 from oracle import outcome
 
 import whygrad
+from whygrad.ops import TABLE
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
 
@@ -387,3 +388,19 @@ def test_padding_has_a_gradient() -> None:
         return [part.grad for part in parts]
 
     compare(case)
+
+
+ON_VALUES = [name for row in TABLE.values() if "sparse" in row.traits.public for name in (row.name, f"arc{row.name[1:]}")
+             if hasattr(torch, name)]
+
+
+@pytest.mark.parametrize("name", [*ON_VALUES, "absolute", "fix", "square"])
+def test_functions_of_the_stored_values(name: str) -> None:
+    """Each as torch has it, also under its other names, with torch's node."""
+    found = []
+    for module in (whygrad, torch):
+        x = module.tensor([[0.0, 0.5], [0.3, 0.0]]).to_sparse().requires_grad_()
+        y = getattr(module, name)(x)
+        values = [f"{v:.5g}" for v in y._values().tolist()]
+        found.append([described(y, exact=True)[:4], values, type(y.grad_fn).__name__ if y.requires_grad else None])
+    assert found[0] == found[1]

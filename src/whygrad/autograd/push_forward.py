@@ -21,12 +21,6 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.ops.table import NoGrad, Row, Rule
 
-# Element by element with complex numbers the rule goes both ways only where the derivative is a complex number.
-HOLOMORPHIC = frozenset({"add", "sub", "rsub", "mul", "div", "neg", "add_scaled", "sub_scaled", "exp", "sin", "cos", "copy"})
-
-# Where the result is 0 there is no derivative, and by convention 0; the transposed rule divides by it.
-FLAT_AT_ZERO = frozenset({"vector_norm", "norm_along", "std", "std_mean", "cdist", "pdist", "sgn_complex", "angle_complex"})
-
 Tangents = list[Tensor | None]
 
 
@@ -69,7 +63,7 @@ def _pushed(row: Row, given: dict[int, Tensor], inputs: Sequence[Any], statics: 
             given.pop(i, None)
     if given:
         parts = _transposed(row, given, inputs, statics, outs, moving)
-        if row.name in FLAT_AT_ZERO:
+        if "kinked" in row.traits.curve:
             parts = [None if t is None else xp.where(xp.eq(out, 0), 0.0, t) for t, out in zip(parts, outs, strict=True)]
         total = [_sum(a, b) for a, b in zip(total, parts, strict=True)]
     return total
@@ -122,7 +116,7 @@ def _is_added(row: Row, position: int) -> bool:
 
 def _goes_both_ways(row: Row, tangent: Tensor, out: Tensor) -> bool:
     kinds = tangent._array.dtype.kind + out._array.dtype.kind
-    return tangent._array.dtype == out._array.dtype and (kinds == "ff" or row.name in HOLOMORPHIC)
+    return tangent._array.dtype == out._array.dtype and (kinds == "ff" or "analytic" in row.traits.curve)
 
 
 def _call(rule: Rule, g: Any, row: Row, inputs: Sequence[Any], statics: dict[str, Any], outs: list[Tensor]) -> Any:

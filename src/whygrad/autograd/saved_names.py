@@ -12,21 +12,10 @@ from whygrad.base import errors
 from whygrad.core.node import Node
 from whygrad.core.tensor import wrap
 
-# What torch calls the values that our rows name otherwise.
+# What torch calls the values that our rows name otherwise; a row's trait `saved` has what is true of it alone.
 _NAMES = {"a": "self", "x": "self", "b": "other", "out": "result", "out0": "result0", "out1": "result1", "axis": "dim",
           "axes": "dims", "axis0": "dim0", "axis1": "dim1", "axis2": "dim2", "keepdims": "keepdim", "low": "min", "high": "max",
           "slope": "negative_slope", "stop": "end"}
-_NAMES_OF_ROWS = {"pow": {"b": "exponent"}, "mm": {"b": "mat2"}, "bmm": {"b": "mat2"}, "cat": {"xs": "tensors"},
-                  "stack": {"xs": "tensors"}, "addmm": {"c": "self", "a": "mat1", "b": "mat2"},
-                  "addbmm": {"c": "self", "a": "batch1", "b": "batch2"}, "baddbmm": {"c": "self", "a": "batch1", "b": "batch2"},
-                  "addmv": {"c": "self", "a": "mat", "b": "vec"}, "pdist": {"ord": "p"}, "mv": {"b": "vec"},
-                  "dot": {"b": "tensor"}, "embedding": {"index": "indices", "by_frequency": "scale_grad_by_freq"},
-                  "linear": {"x": "mat1", "weight": "mat2"},
-                  **{row: {"a": "tensor1", "b": "tensor2"} for row in ("addcmul", "addcdiv")},
-                  **{row: {"b": "target"} for row in ("mse_loss", "smooth_l1_loss", "huber_loss")},
-                  **{row: {"x": "input"} for row in ("convolution", "layer_norm", "batch_norm")},
-                  **{row: {"out1": "indices"} for row in ("max_along", "min_along", "median_along", "nanmedian_along", "topk",
-                                                          "sort", "kthvalue", "mode")}}
 # One axis where the row has a tuple of them.
 _ONE_AXIS = frozenset({"softmax", "log_softmax"})
 # Options that torch does not have.
@@ -37,7 +26,7 @@ _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 def torch_name(row: Any, name: str) -> str:
     if name.endswith("_shape"):
         return torch_name(row, name.removesuffix("_shape")) + "_sym_sizes"
-    return _NAMES_OF_ROWS.get(row.name, {}).get(name) or _NAMES.get(name, name)
+    return row.traits.saved.get(name) or _NAMES.get(name, name)
 
 
 def hook_order(node: Node) -> list[int]:

@@ -45,9 +45,9 @@ from whygrad.backends import (
     numpy_special,
     numpy_spectral,
 )
-from whygrad.backends.fp_warnings import SILENCED, quiet
-from whygrad.backends.half_precision import IN_FLOAT32, in_float32
-from whygrad.ops import TABLE
+from whygrad.backends.fp_warnings import quiet
+from whygrad.backends.half_precision import in_float32, rounds_once
+from whygrad.ops import TABLE, Row
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout, numpy_index,
             numpy_conv, numpy_pool, numpy_resample, numpy_convert, numpy_nn, numpy_recurrent, numpy_attention,
@@ -84,6 +84,11 @@ class RawVocabulary:
             found = self._passes[function]
         return found(*[asarray(x) if isinstance(x, generic) else x for x in args])
 
+    def _defined(self, row: Row) -> Any:
+        """The row's own definition, silenced where that is needed: views compute nothing, and backward is silent as a whole."""
+        found = partial(row.forward, self)
+        return quiet(found) if row.traits.quiet and not row.view and not row.name.endswith("_backward") else found
+
     def __getattr__(self, name: str) -> Any:
         for family in FAMILIES:
             found = getattr(family, name, None)
@@ -92,10 +97,8 @@ class RawVocabulary:
         else:
             if name not in TABLE:
                 raise AttributeError(f"no row is called '{name}'")
-            found = partial(TABLE[name].forward, self)
-        if name in SILENCED:
-            found = quiet(found)
-        if name in IN_FLOAT32:
+            found = self._defined(TABLE[name])
+        if name in TABLE and TABLE[name].traits.half == "float32" and not rounds_once(found):
             found = in_float32(found)
         found = self.__dict__[name] = kernels.word(name, found, self.__dict__)
         return found

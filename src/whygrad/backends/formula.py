@@ -172,26 +172,6 @@ def write(row: Row, argument: str, known: dict[str, Any] | None = None) -> str:
     return _in_general(row, argument)
 
 
-def _back_through_standardized(g: str, over: str) -> str:
-    return f"({g} - mean({g}, {over}) - standardized(x) * mean({g} * standardized(x), {over})) / deviation(x)"
-
-
-# Rules that ask for the shape of x, or are long, and yet can be said shortly.
-# standardized(x) = (x - mean(x)) / deviation(x), deviation(x) = sqrt(var(x) + eps)
-IN_WORDS = {
-    ("layer_norm", "x"): _back_through_standardized("g * weight", "axis"),
-    ("layer_norm", "weight"): "sum(g * standardized(x), all axes but axis)",
-    ("layer_norm", "bias"): "sum(g, all axes but axis)",
-    ("batch_norm", "x"): _back_through_standardized("g * weight", "all axes but 1"),
-    ("batch_norm", "weight"): "sum(g * standardized(x), all axes but 1)",
-    ("batch_norm", "bias"): "sum(g, all axes but 1)",
-    ("group_norm", "x"): _back_through_standardized("g * weight", "each group"),
-    ("nll_loss", "x"): "-g * weight[target] at each target's class, 0 elsewhere; reduction='mean' divides by sum(weight[target])",
-    ("gelu", "x"): "g * (normal_cdf(x) + x * normal_density(x)); the tanh approximation has the derivative of its own formula",
-    ("embedding", "table"): "g added up in the rows that index names, 0 elsewhere; nothing in row padding_idx",
-    ("max_pool", "x"): "g where the largest element of a window was, 0 elsewhere",
-}
-
 # Functions of torch that are made of rows with other names.
 MADE_OF = {
     **dict.fromkeys(("conv1d", "conv2d", "conv3d"), ("convolution",)),
@@ -205,9 +185,8 @@ MADE_OF = {
 
 @cache
 def _in_general(row: Row, argument: str) -> str:
-    known_words = IN_WORDS.get((row.name, argument))
-    if known_words is not None:
-        return known_words
+    if argument in row.traits.words:
+        return row.traits.words[argument]
     rule = row.rules[argument]
     assert isinstance(rule, Rule)
     try:

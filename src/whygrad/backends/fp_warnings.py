@@ -41,24 +41,13 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             restore(token)
 
+    quietly.__wrapped__ = function  # type: ignore[attr-defined]
     quietly.__name__ = quietly.__qualname__ = getattr(function, "__name__", "quietly")
     if hasattr(function, "into"):  # the same in place
         quietly.into = quiet(function.into)  # type: ignore[attr-defined]
     return quietly
 
 
-# Rows that warn of inf - inf, 0 * inf and overflow as NumPy does: silencing them costs a tenth of what they cost, and they
-# are what programs are made of. (The backward pass is silenced as a whole.)
-BARE = frozenset({"add", "sub", "rsub", "mul", "mm", "mv", "vm", "dot", "outer", "linear", "linear_folded", "matmul_folded",
-                  "matmul_vector", "sum", "sum_all", "sum_to", "mean", "mean_all"})
-# What they warn of is not shown, unless a program asks for all there is.
+# What rows with `quiet=False` warn of is not shown, unless a program asks for all there is. (The backward pass is silenced as
+# a whole.)
 warnings.filterwarnings("ignore", ".* encountered in ", RuntimeWarning, r"whygrad\.")
-
-# Rows that would warn because they are made of such, and are silenced as they are looked up.
-SILENCED = frozenset({
-    "add_scaled", "addbmm", "addcmul", "addmm", "addmv", "addr", "baddbmm", "batch_norm", "cholesky_inverse", "col2im",
-    "contract", "cross", "cumsum", "dist", "embedding_bag", "fractional_max_pool", "glu", "group_norm", "hardswish",
-    "index_add", "index_put", "layer_norm", "ldexp", "logit", "mish", "multi_margin_loss", "multilabel_margin_loss", "nansum",
-    "nll_loss", "polar", "prelu", "put", "recurrent_layer", "renorm", "restride", "rrelu", "scale_inside", "scatter",
-    "scatter_add", "scatter_reduce", "softshrink", "std_mean", "sub_scaled", "trilinear", "var_mean", "vdot",
-    "weight_norm_interface"})

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_nn import add_rows
 
 
+@quiet
 def embedding_bag(table: Any, index: Any, bag: Any, weights: Any, *, bags: int, mode: str, padding_idx: int,
                   by_frequency: bool) -> tuple[Any, Any]:
     """(bags, and for the backward pass: for "mean" how many rows each has, for "max" which rows have won, or -1)."""

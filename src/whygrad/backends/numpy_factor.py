@@ -91,6 +91,7 @@ def _substitute_blocks(a: Array, b: Array, x: Array, upper: bool, unit: bool) ->
         x[..., place, :] = inverses[..., i, :count, :count] @ (b[..., place, :] - a[..., place, known] @ x[..., known, :])
 
 
+@quiet
 def cholesky_inverse(factor: Array, *, upper: bool) -> Array:
     eye = np.eye(factor.shape[-1], dtype=factor.dtype)
     inverse = solve_triangular(factor, eye, upper=upper, left=True, unit=False)

@@ -62,6 +62,7 @@ def fft_c2r(x: Array, *, axes: Axes, norm: str, size: int) -> Array:
     return _laid_out(np.fft.irfftn, x, axes[-1:], s=[size], norm=INVERSE[norm])
 
 
+@quiet
 def scale_inside(x: Array, *, axis: int, size: int, factor: float) -> Array:
     out = x.copy()
     inside = [slice(None)] * x.ndim

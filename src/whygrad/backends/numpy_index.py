@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from whygrad import kernels
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.half_precision import is_short
 from whygrad.backends.memory_order import copy_of, empty_in_order
 
@@ -148,6 +149,7 @@ def index_backward(x: Any, index: Any, *, shape: Shape, axes: tuple[int, ...]) -
     return result
 
 
+@quiet
 @changed_copy
 def index_put(x: Any, values: Any, index: Any, *, axes: tuple[int, ...], accumulate: bool) -> None:
     if accumulate:
@@ -183,6 +185,7 @@ def gather_backward(x: Any, index: Any, *, shape: Shape, axis: int) -> Any:
     return result
 
 
+@quiet
 @changed_copy
 def scatter(x: Any, index: Any, src: Any, *, axis: int, reduce: str | None) -> None:
     if kernels.put_elements(x, index, src, axis, reduce or "set"):
@@ -194,6 +197,7 @@ def scatter(x: Any, index: Any, src: Any, *, axis: int, reduce: str | None) -> N
         _combine_scattered(x, index, src, axis, np.multiply if reduce == "multiply" else np.add)
 
 
+@quiet
 @changed_copy
 def scatter_add(x: Any, index: Any, src: Any, *, axis: int) -> None:
     if not kernels.put_elements(x, index, src, axis, "add"):
@@ -222,6 +226,7 @@ def index_select_backward(x: Any, index: Any, *, shape: Shape, axis: int) -> Any
     return index_backward(x, index.reshape(-1), shape=shape, axes=(axis,)) if shape else x.copy()
 
 
+@quiet
 @changed_copy
 def index_add(x: Any, index: Any, source: Any, *, axis: int, alpha: Any = 1) -> None:
     values = source if alpha == 1 else source * alpha

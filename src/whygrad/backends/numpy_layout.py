@@ -8,6 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
 from whygrad import kernels
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.memory_order import copy_in_order, copy_of, empty_like, has_channels_last
 from whygrad.backends.numpy_index import add_at, index_select_backward
 
@@ -223,6 +224,7 @@ def places(geometry: Geometry) -> np.ndarray:
     return result
 
 
+@quiet
 def restride(x: Any, *, origin: Geometry, target: Geometry, shared: Geometry) -> Any:
     read, written, counted = places(target), places(origin), places(shared)
     extent = 1 + max([int(p.max()) for p in (read, written) if p.size], default=0)

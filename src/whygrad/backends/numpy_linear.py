@@ -79,6 +79,7 @@ def linear_backward(g: Any, x: Any, weight: Any, *, bias_shape: tuple[int, ...])
     return matmul_folded(g, weight), turned_product(g, x), g if g.shape == bias_shape else sum_to(g, shape=bias_shape)
 
 
+@quiet
 def addmm(c: Any, a: Any, b: Any, *, beta: float = 1, alpha: float = 1) -> Any:
     out = mm(a, b)
     if alpha != 1:
@@ -111,6 +112,7 @@ def _plan(a: tuple[int, ...], b: tuple[int, ...], out: tuple[int, ...]) -> Plan:
                 tuple([result.index(label) for label in out]), len(batch), len(rows), len(inner))
 
 
+@quiet
 def contract(a: Any, b: Any, *, a_labels: Any, b_labels: Any, out_labels: Any, product: Any = _product) -> Any:
     plan = _plan(a_labels, b_labels, out_labels)
     a, b = a.transpose(plan.a_axes), b.transpose(plan.b_axes)

@@ -99,6 +99,7 @@ def _all_count(shape: tuple[int, ...], target: Any, weight: Any, ignore_index: i
     return not 0 <= ignore_index < shape[1] and bool(np.maximum.reduce(target.view(np.uint64), axis=None) < shape[1])
 
 
+@quiet
 def nll_loss(x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str, spatial: bool) -> Any:
     if not _all_count(x.shape, target, weight, ignore_index):
         return _general_nll_loss(x, target, weight, ignore_index, reduction)
@@ -160,6 +161,7 @@ def _margins(x: Any, target: Any, weight: Any, margin: float) -> tuple[Any, Any,
     return np.maximum(into, 0), target, each[:, None]
 
 
+@quiet
 def multi_margin_loss(x: Any, target: Any, weight: Any, *, p: int, margin: float, reduction: str) -> Any:
     into, _, each = _margins(x, target, weight, margin)
     loss = np.mean(into ** p * each, axis=1)
@@ -193,6 +195,7 @@ def _label_pairs(x: Any, target: Any) -> tuple[Any, Any, Any]:
     return np.where(real[:, :, None] & ~wanted[:, None, :], np.maximum(into, 0), x.dtype.type(0)), labels, real
 
 
+@quiet
 def multilabel_margin_loss(x: Any, target: Any, *, reduction: str) -> Any:
     into, _, _ = _label_pairs(x, target)
     loss = into.sum(axis=(1, 2)) / x.dtype.type(into.shape[2])
@@ -346,5 +349,6 @@ def batch_norm_weight(g: Any, x: Any, *, eps: float) -> Any:
     return summed_product(g, standardized(x, axis=_all_but_channel(x), eps=eps)[0], axis=_all_but_channel(x))
 
 
+@quiet
 def trilinear(x: Any, y: Any, z: Any, *, spec: str) -> Any:
     return np.einsum(spec, x, y, z, optimize=True)

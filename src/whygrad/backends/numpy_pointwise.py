@@ -17,7 +17,6 @@ div = quiet(np.true_divide)
 neg = np.negative
 hypot = quiet(np.hypot)
 atan2 = np.arctan2
-copysign = np.copysign
 logaddexp2 = quiet(np.logaddexp2)
 
 eq = np.equal
@@ -29,6 +28,10 @@ ge = np.greater_equal
 logical_and = np.logical_and
 logical_or = np.logical_or
 logical_xor = np.logical_xor
+
+
+def copysign(a: Any, b: Any) -> Any:
+    return np.copysign(a, b)  # which does not take bfloat16: not a ufunc here, so that it gets float32
 
 
 def logical_not(x: Any) -> Any:

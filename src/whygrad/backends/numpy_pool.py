@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_conv import empty, in_single_precision
 from whygrad.backends.numpy_index import add_at
 from whygrad.ops.pool import Adaptive, Kind, Sliding
@@ -241,6 +242,7 @@ def fractional_starts(samples: Any, size: int, out: int, kernel: int) -> Any:
     return starts
 
 
+@quiet
 def fractional_max_pool(x: Any, samples: Any, *, kernel: Shape, size: Shape, kind: Kind) -> tuple[Any, Any]:
     dims = len(kernel)
     image = x.shape[-dims:]

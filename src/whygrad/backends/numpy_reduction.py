@@ -234,6 +234,7 @@ def vector_norm(x: Any, *, ord: float, axis: Any = None, keepdims: bool = False)
     return add_reduce(size ** ord, axis, None, None, keepdims) ** (1 / ord)
 
 
+@quiet
 @in_float32
 def cumsum(x: Any, *, axis: int, reverse: bool = False) -> Any:
     if not x.ndim:

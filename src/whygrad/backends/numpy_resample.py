@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_conv import in_single_precision
 from whygrad.backends.numpy_index import add_at
 from whygrad.backends.numpy_pool import along, as_slice, elements_along, everything
@@ -368,6 +369,7 @@ def im2col(x: Any, *, kernel: Shape, window: Window) -> Any:
     return _windows(padded, kernel, grid, window).reshape(*outer, channels * math.prod(kernel), math.prod(grid))
 
 
+@quiet
 def col2im(x: Any, *, size: Shape, kernel: Shape, window: Window) -> Any:
     *outer, rows, _ = x.shape
     grid = folded_grid(size, kernel, window)

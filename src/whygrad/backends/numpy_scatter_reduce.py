@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_index import add_at, along, changed_copy, combine_at
 from whygrad.backends.numpy_layout import select, slice
 
-UFUNCS: dict[str, np.ufunc] = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+UFUNCS: dict[str, np.ufunc] = {"sum": np.add, "prod": np.multiply, "mean": np.add, "amax": np.maximum, "amin": np.minimum}
 
 
 def identity(reduce: str, dtype: Any) -> Any:
@@ -24,6 +25,7 @@ def identity(reduce: str, dtype: Any) -> Any:
     return -np.inf if reduce == "amax" else np.inf
 
 
+@quiet
 @changed_copy
 def scatter_reduce(x: Any, index: Any, src: Any, *, axis: int, reduce: str, include_self: bool, node: str = "",
                    function: str = "") -> None:
@@ -44,6 +46,7 @@ def scatter_reduce(x: Any, index: Any, src: Any, *, axis: int, reduce: str, incl
         divide(x, np.maximum(counts, 1).astype(x.dtype), out=x)
 
 
+@quiet
 @changed_copy
 def put(x: Any, index: Any, src: Any, *, accumulate: bool) -> None:
     flat = x.reshape(-1)

@@ -19,9 +19,8 @@ from whygrad.core.modes import modes
 from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.func.batched import BatchedTensor, BatchLevel
 from whygrad.func.transforming import Derivative
+from whygrad.ops import TABLE
 
-# torch's name of an operation says which of its forms it is.
-_WITH_TENSOR = frozenset({"add", "sub", "mul", "div", "add_scaled", "sub_scaled", "pow", "fmod", "remainder"})
 _NAMES = {"add_scaled": "add", "sub_scaled": "sub", "copy": "copy_", "assign": "copy_"}
 
 
@@ -50,7 +49,7 @@ def _torch_name(row: str, statics: dict[str, Any]) -> str:
     if row == "overwrite":  # with the name of torch's node, such as "ZeroBackward0"
         name = statics["node"].removesuffix("Backward0")
         return "fill_.Scalar" if name == "FillBackward2" else f"{name.lower()}_"
-    form = ".Tensor" if row in _WITH_TENSOR else ""
+    form = ".Tensor" if row in TABLE and "overloaded" in TABLE[row].traits.public else ""  # which of its signatures it is
     return f"{_NAMES.get(row, row).removesuffix('_')}_{form}"
 
 

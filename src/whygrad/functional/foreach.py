@@ -12,11 +12,7 @@ from typing import Any
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import wrong_type
 from whygrad.functional.run import FUNCTIONS, METHODS
-
-_UNARY = ("abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac", "lgamma",
-          "log", "log10", "log1p", "log2", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt",
-          "tan", "tanh", "trunc")
-_WITH_OTHERS = ("add", "clamp_max", "clamp_min", "div", "lerp", "mul", "pow", "sub")
+from whygrad.ops import TABLE
 
 
 def _check_list(name: str, tensors: Any) -> None:
@@ -81,8 +77,9 @@ def _norm(self: Any, ord: float = 2, dtype: Any = None) -> Any:
 
 def functions() -> dict[str, Callable[..., Any]]:
     """All of them by name."""
-    found = {name: _over_lists(f"_foreach_{name}", FUNCTIONS[name]) for name in (*_UNARY, *_WITH_OTHERS, "clone", "max", "mm")}
-    for name in (*_UNARY, *_WITH_OTHERS, "copy", "zero"):
+    plain = [row.name for row in TABLE.values() if "foreach" in row.traits.public]
+    found = {name: _over_lists(f"_foreach_{name}", FUNCTIONS[name]) for name in (*plain, "clone", "max", "mm")}
+    for name in (*plain, "copy", "zero"):
         found[f"{name}_"] = _over_lists(f"_foreach_{name}_", METHODS[f"{name}_"], inplace=True)
     for end in ("", "_"):
         for name in ("maximum", "minimum"):

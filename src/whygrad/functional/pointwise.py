@@ -13,11 +13,14 @@ from whygrad.functional.dispatch import FLOATS, REALS, Takes, default_float, set
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
 from whygrad.ops.table import TABLE
 
-# Fractional results: integers become floating first.
-for _name in ("sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos",
-              "tan", "sinh", "cosh", "tanh", "sinc", "sigmoid"):
-    unary(_name, to_float=True)
+# The rows that say so themselves; the others need more than their name.
+for _row in TABLE.values():
+    if "float" in _row.traits.public:
+        unary(_row.name, to_float=True)
+    elif "test" in _row.traits.public:
+        unary(_row.name, inplace=False, out_argument=False)
 
+# Fractional results: integers become floating first.
 for _name in ("asin", "acos", "atan"):
     unary(_name, to_float=True, aliases=(f"arc{_name[1:]}",))
 
@@ -62,9 +65,6 @@ unary("sgn", complex_row="sgn_complex", inplace_function=False)
 unary("frac", takes=Takes(FLOATS, "frac_cpu"))
 
 # Booleans.
-for _name in ("isnan", "isinf", "isfinite", "isreal"):
-    unary(_name, inplace=False, out_argument=False)
-
 for _name in ("isposinf", "isneginf"):
     unary(_name, inplace=False, takes=Takes("biufV", refusals={
         "c": RuntimeError(f"{_name} does not support complex inputs.")}))

@@ -30,11 +30,9 @@ from whygrad.functional.fresh import warn
 from whygrad.functional.lazy import lazily_compiled
 from whygrad.functional.outs import with_outs
 from whygrad.functional.run import FUNCTIONS, public, run, run_inplace, with_out
+from whygrad.ops import TABLE
 
 Dims = int | tuple[int, ...] | list[int] | None
-
-# Those that have several signatures in torch, which refuses a wrong `dim` of them in other words.
-OVERLOADED = frozenset({"sum", "mean", "var", "std", "var_mean", "std_mean", "any", "all", "count_nonzero"})
 
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 
@@ -63,13 +61,18 @@ def row(name: str) -> Callable[..., Any]:
     return lazily_compiled(name, "t")
 
 
-def refused_dim(function: str, input: Tensor, dim: Any, wanted: str) -> TypeError:
-    """If more was given than `dim`, torch knows which signature was meant."""
+def refused_dim(function: str, input: Tensor, dim: Any, wanted: str, tells: bool) -> TypeError:
+    """If more was given than `dim`, torch knows which signature was meant, and `tells` of some functions what it wants."""
     call = called_as(function)
     alone = call.count is not None and call.count + call.is_method == 2
-    if not alone and function in ("sum", "mean", "prod", "max", "min"):
+    if not alone and tells:
         return wrong_type(function, "dim", 2, wanted, dim)
     return invalid_combination(function, input, dim)
+
+
+def is_overloaded(function: str) -> bool:
+    """torch refuses a wrong `dim` in other words where a function has several signatures."""
+    return function in TABLE and "overloaded" in TABLE[function].traits.public
 
 
 def read_overloaded(function: str, input: Any) -> Tensor:
@@ -88,8 +91,8 @@ def read_axes(function: str, input: Tensor, dim: Any, position: int = 2) -> tupl
         return normalize_dims(dim, ndim)
     if is_integer(dim):
         return normalize_dims(read_int(function, "dim", position, dim), ndim)
-    if function in OVERLOADED and not (isinstance(dim, (tuple, list)) and (not dim or is_integer(dim[0]))):
-        raise refused_dim(function, input, dim, "tuple of ints")
+    if is_overloaded(function) and not (isinstance(dim, (tuple, list)) and (not dim or is_integer(dim[0]))):
+        raise refused_dim(function, input, dim, "tuple of ints", function in ("sum", "mean"))
     axes = normalize_dims(read_sizes(function, dim, "dim", position), ndim)
     return tuple(range(ndim)) if axes is None else axes
 
@@ -196,7 +199,7 @@ def prod(input: Tensor, dim: Any = ..., keepdim: bool = False, *, dtype: Any = N
             raise invalid_combination("prod", input, out=out)
         return _prod(x)
     if not is_integer(dim):
-        raise refused_dim("prod", input, dim, "int")
+        raise refused_dim("prod", input, dim, "int", True)
     return with_out("prod", _prod(x, axis=read_axes("prod", x, dim), keepdims=keepdim), out, input)
 
 
@@ -289,7 +292,7 @@ def _extreme(name: str, binary: str) -> Callable[..., Any]:
         if other is not None and dim is ... and keepdim is None:
             return FUNCTIONS[binary](x, other, out=out)
         if dim is not ... and other is None and not is_integer(dim):
-            raise refused_dim(name, input, dim, "int")
+            raise refused_dim(name, input, dim, "int", name in ("max", "min"))
         if other is not None or (dim is ... and keepdim is not None):
             raise invalid_combination(name, input, *[v for v in (dim, keepdim, other) if v is not None and v is not ...])
         if dim is ...:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.numpy_scatter_reduce import UFUNCS
 from whygrad.core.promotion import cast
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
@@ -25,7 +26,7 @@ from whygrad.functional.run import FUNCTIONS, public, rows
 from whygrad.functional.shape import dim_of
 from whygrad.ops.table import TABLE
 
-REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+REDUCTIONS = tuple(UFUNCS)
 
 
 def _scatter_reduce_arguments(self: Any, dim: Any, index: Any, src: Any, reduce: Any, include_self: Any) -> Any:

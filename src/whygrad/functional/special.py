@@ -37,11 +37,6 @@ def _define_unary(name: str, kernel: str) -> None:
     SPECIAL[name] = function
 
 
-for _name, _kernel in (("i0e", "i0e_cpu"), ("i1", "i1_cpu"), ("i1e", "i1e_cpu"), ("entr", "entr_cpu"), ("ndtr", "ndtr_cpu"),
-                       ("ndtri", "ndtri_cpu"), ("log_ndtr", "log_ndtr_cpu"), ("erfcx", "erfcx_vml_cpu")):
-    _define_unary(_name, _kernel)
-
-
 def _define_binary(row_name: str, name: str, kernel: str, numbers: bool) -> Callable[..., Any]:
     """A function of two tensors, one of which may be a number if `numbers`."""
     takes = Takes(NUMBERS if numbers else FLOATS, kernel)
@@ -180,8 +175,10 @@ def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
 
 
 # torch.special's own names for functions of the torch namespace.
-for _name, _known in (("gammaln", "lgamma"), ("psi", "digamma"), ("multigammaln", "mvlgamma"), ("expit", "sigmoid"),
-                      *((same, same) for same in (
-                          "digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "i0", "log1p", "log_softmax", "logit",
-                          "logsumexp", "polygamma", "round", "sinc", "softmax", "xlogy"))):
+for _name, _known in (("gammaln", "lgamma"), ("psi", "digamma"), ("multigammaln", "mvlgamma"), ("expit", "sigmoid")):
     SPECIAL[_name] = FUNCTIONS[_known]
+for _row in TABLE.values():
+    if "special" in _row.traits.public and _row.name in FUNCTIONS:
+        SPECIAL[_row.name] = FUNCTIONS[_row.name]
+    elif "special" in _row.traits.public:
+        _define_unary(_row.name, "erfcx_vml_cpu" if _row.name == "erfcx" else f"{_row.name}_cpu")

@@ -6,12 +6,14 @@ from whygrad.ops.arithmetic import underivable
 from whygrad.ops.table import elementwise
 
 
-@elementwise(x=lambda xp, g, out: xp.threshold_backward(g, out, threshold=0))
+@elementwise(half="native", curve="rectified", public="sparse",
+             x=lambda xp, g, out: xp.threshold_backward(g, out, threshold=0))
 def relu(xp, x):
     return xp.maximum(x, 0)
 
 
-@elementwise(x=lambda xp, g, x, threshold: xp.threshold_backward(g, x, threshold=threshold))
+@elementwise(curve="rectified",
+             x=lambda xp, g, x, threshold: xp.threshold_backward(g, x, threshold=threshold))
 def threshold(xp, x, *, threshold, value):
     return xp.where(x <= threshold, value, x)
 
@@ -28,7 +30,8 @@ def threshold_backward(xp, grad, x, *, threshold):
     return xp.where(x <= threshold, 0.0, grad)
 
 
-@elementwise(x=lambda xp, g, x, slope: xp.leaky_relu_backward(g, x, slope=slope))
+@elementwise(curve="rectified",
+             x=lambda xp, g, x, slope: xp.leaky_relu_backward(g, x, slope=slope))
 def leaky_relu(xp, x, *, slope):
     return xp.where(x > 0, x, x * slope)
 
@@ -56,7 +59,8 @@ def leaky_relu_backward(xp, grad, x, *, slope):
 
 # ELU and its relatives: scale * x for x > 0, else scale * alpha * (exp(input_scale * x) - 1).
 
-@elementwise(node=lambda kinds, statics: statics["node"],
+@elementwise(curve="saturating",
+             node=lambda kinds, statics: statics["node"],
              x=lambda xp, g, x, alpha, scale, input_scale:
              xp.elu_backward(g, x, alpha=alpha, scale=scale, input_scale=input_scale))
 def elu(xp, x, *, alpha, scale, input_scale, node):
@@ -86,7 +90,8 @@ def elu_backward_of_result(xp, grad, y, *, alpha, scale, input_scale):
     return xp.where(y <= 0, grad * input_scale * (y + alpha * scale), grad * scale)
 
 
-@elementwise(x=lambda xp, g, x, low, high: xp.hardtanh_backward(g, x, low=low, high=high))
+@elementwise(curve="bounded",
+             x=lambda xp, g, x, low, high: xp.hardtanh_backward(g, x, low=low, high=high))
 def hardtanh(xp, x, *, low, high):
     return xp.clamp(x, low, high)
 
@@ -97,7 +102,8 @@ def hardtanh_backward(xp, grad, x, *, low, high):
     return xp.where((x <= low) | (x >= high), 0.0, grad)
 
 
-@elementwise(x=lambda xp, g, x: xp.hardsigmoid_backward(g, x))
+@elementwise(curve="bounded",
+             x=lambda xp, g, x: xp.hardsigmoid_backward(g, x))
 def hardsigmoid(xp, x):
     return xp.clamp(x + 3, 0, 6) / 6
 
@@ -109,7 +115,8 @@ def hardsigmoid_backward(xp, grad, x):
     return xp.where((x > -3) & (x < 3), grad / 6, 0.0)
 
 
-@elementwise(x=lambda xp, g, x: xp.hardswish_backward(g, x))
+@elementwise(curve="bounded",
+             x=lambda xp, g, x: xp.hardswish_backward(g, x))
 def hardswish(xp, x):
     return x * xp.clamp(x + 3, 0, 6) / 6
 
@@ -120,7 +127,8 @@ def hardswish_backward(xp, grad, x):
     return xp.where(x <= -3, 0.0, xp.where(x < 3, grad * (x / 3 + 0.5), grad))
 
 
-@elementwise(x=lambda xp, g, x, beta, threshold: xp.softplus_backward(g, x, beta=beta, threshold=threshold))
+@elementwise(curve="saturating",
+             x=lambda xp, g, x, beta, threshold: xp.softplus_backward(g, x, beta=beta, threshold=threshold))
 def softplus(xp, x, *, beta, threshold):
     """log(1 + exp(beta * x)) / beta, and the straight line where that is it to the last digit."""
     scaled = x * beta
@@ -135,7 +143,8 @@ def softplus_backward(xp, grad, x, *, beta, threshold):
     return xp.where(scaled > threshold, grad, grad * xp.sigmoid(scaled))
 
 
-@elementwise(x=lambda xp, g, x: xp.log_sigmoid_backward(g, x))
+@elementwise(curve="saturating", called="logsigmoid",
+             x=lambda xp, g, x: xp.log_sigmoid_backward(g, x))
 def log_sigmoid(xp, x):
     return xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x)))
 
@@ -146,12 +155,14 @@ def log_sigmoid_backward(xp, grad, x):
     return grad * xp.sigmoid(-x)
 
 
-@elementwise(x=lambda xp, g, x: xp.silu_backward(g, x))
+@elementwise(curve="saturating",
+             x=lambda xp, g, x: xp.silu_backward(g, x))
 def silu(xp, x):
     return x * xp.sigmoid(x)
 
 
-@elementwise(grad=lambda xp, g, x: xp.silu_backward(g, x),
+@elementwise(batch="broadcast_shifted",
+             grad=lambda xp, g, x: xp.silu_backward(g, x),
              x=lambda xp, g, grad, x: g * grad * silu_curvature(xp, x))
 def silu_backward(xp, grad, x):
     s = xp.sigmoid(x)
@@ -163,7 +174,8 @@ def silu_curvature(xp, x):
     return s * (1 - s) * (2 + x * (1 - 2 * s))
 
 
-@elementwise(x=lambda xp, g, x: mish_rule(xp, g, x))
+@elementwise(curve="saturating",
+             x=lambda xp, g, x: mish_rule(xp, g, x))
 def mish(xp, x):
     return x * xp.tanh(xp.softplus(x, beta=1, threshold=20))
 
@@ -180,14 +192,18 @@ SQRT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 CUBIC = 0.044715
 
 
-@elementwise(x=lambda xp, g, x, approximate: xp.gelu_backward(g, x, approximate=approximate))
+@elementwise(curve="saturating",
+             words={"x": "g * (normal_cdf(x) + x * normal_density(x)); the tanh approximation has the derivative of its own "
+                         "formula"},
+             x=lambda xp, g, x, approximate: xp.gelu_backward(g, x, approximate=approximate))
 def gelu(xp, x, *, approximate):
     if approximate == "none":
         return 0.5 * x * (1 + xp.erf(x * SQRT_HALF))
     return 0.5 * x * (1 + xp.tanh(SQRT_TWO_OVER_PI * (x + CUBIC * (x * x * x))))
 
 
-@elementwise(grad=lambda xp, g, x, approximate: xp.gelu_backward(g, x, approximate=approximate),
+@elementwise(batch="broadcast_shifted",
+             grad=lambda xp, g, x, approximate: xp.gelu_backward(g, x, approximate=approximate),
              x=lambda xp, g, grad, x, approximate: g * grad * gelu_curvature(xp, x, approximate))
 def gelu_backward(xp, grad, x, *, approximate):
     return grad * gelu_slope(xp, x, approximate)

@@ -15,53 +15,58 @@ def underivable(name):
     return rule
 
 
-@elementwise(a=lambda g: g,
+@elementwise(quiet=False, curve="arithmetic analytic", public="overloaded foreach",
+             a=lambda g: g,
              b=lambda g: g)
 def add(xp, a, b):
     return xp.add(a, b)
 
 
-@elementwise(node="AddBackward0",
+@elementwise(curve="analytic", public="overloaded", node="AddBackward0",
              a=lambda g: g,
              b=lambda g, alpha: g * alpha)
 def add_scaled(xp, a, b, *, alpha):
     return xp.add(a, xp.mul(b, alpha))
 
 
-@elementwise(a=lambda g: g,
+@elementwise(quiet=False, curve="arithmetic comparing analytic", public="overloaded foreach",
+             a=lambda g: g,
              b=lambda g: -g)
 def sub(xp, a, b):
     return xp.sub(a, b)
 
 
-@elementwise(node="SubBackward0",
+@elementwise(curve="analytic", public="overloaded", node="SubBackward0",
              a=lambda g: g,
              b=lambda g, alpha: -g * alpha)
 def sub_scaled(xp, a, b, *, alpha):
     return xp.sub(a, xp.mul(b, alpha))
 
 
-@elementwise(node=lambda kinds, statics: "RsubBackward0" if kinds == "tt" else "RsubBackward1",
+@elementwise(half="native", quiet=False, curve="analytic", called="sub",
+             node=lambda kinds, statics: "RsubBackward0" if kinds == "tt" else "RsubBackward1",
              a=lambda g, alpha: -g if alpha == 1 else -g * alpha,
              b=lambda g: g)
 def rsub(xp, a, b, *, alpha=1):
     return xp.sub(b, a if alpha == 1 else xp.mul(a, alpha))
 
 
-@elementwise(a=lambda g, b: g * b,
+@elementwise(quiet=False, curve="arithmetic product analytic", public="overloaded foreach",
+             a=lambda g, b: g * b,
              b=lambda g, a: g * a)
 def mul(xp, a, b):
     return xp.mul(a, b)
 
 
-@elementwise(a=lambda g, b: g / b,
+@elementwise(curve="arithmetic analytic", public="overloaded foreach",
+             a=lambda g, b: g / b,
              b=lambda g, a, b: -g * ((a / b) / b))
 def div(xp, a, b):
     return xp.div(a, b)
 
 
 # Torch saves both arguments although the gradients are zero, so a later in-place change of them is an error here too.
-@elementwise(node="DivBackward2",
+@elementwise(curve="stepwise", node="DivBackward2",
              a=lambda xp, g, b: xp.zeros_like(g),
              b=lambda xp, g, a, b: xp.zeros_like(g))
 def div_rounded(xp, a, b, *, mode):
@@ -82,7 +87,8 @@ def floor_divide_inplace(xp, a, b):
     return xp.div_rounded(a, b, mode="floor")
 
 
-@elementwise(node=lambda kinds, statics: "RemainderBackward1" if kinds == "tt" else "RemainderBackward0",
+@elementwise(public="overloaded",
+             node=lambda kinds, statics: "RemainderBackward1" if kinds == "tt" else "RemainderBackward0",
              a=lambda g: g,
              b=lambda xp, g, a, b: -g * xp.div_rounded(a, b, mode="floor"))
 def remainder(xp, a, b):
@@ -96,7 +102,8 @@ def remainder_of_number(xp, a, b):
     return xp.remainder(a, b)
 
 
-@elementwise(node=lambda kinds, statics: "FmodBackward1" if kinds == "tt" else "FmodBackward0",
+@elementwise(public="overloaded",
+             node=lambda kinds, statics: "FmodBackward1" if kinds == "tt" else "FmodBackward0",
              a=lambda g: g,
              b=lambda xp, g, a, b: -g * xp.div_rounded(a, b, mode="trunc"))
 def fmod(xp, a, b):
@@ -117,7 +124,7 @@ def pow_number(xp, a, *, exponent):
 
 
 # Torch keeps the result even if only the gradient of `a` is wanted.
-@elementwise(node="PowBackward1",
+@elementwise(curve="distance", public="overloaded foreach", saved={"b": "exponent"}, node="PowBackward1",
              a=lambda xp, g, a, b, out: xp.where(b == 0, 0.0, g * (b * a ** (b - 1))),
              b=lambda xp, g, a, b, out: g * xp.where(xp.power_of_zero(a, b), 0.0, out * xp.log(a)))
 def pow(xp, a, b):
@@ -135,7 +142,7 @@ def log_of_number(base):
     return math.log(base) if base > 0 else -math.inf if base == 0 else math.nan
 
 
-@elementwise(node="PowBackward2", b=pow_of_number_rule)
+@elementwise(called="pow", node="PowBackward2", b=pow_of_number_rule)
 def pow_of_number(xp, b, *, base):
     return xp.pow_of_number(b, base=base)
 
@@ -164,7 +171,8 @@ def copysign(xp, a, b):
     return xp.copysign(a, b)
 
 
-@elementwise(node=lambda kinds, statics: f"XlogyBackward{('tt', 'st', 'ts').index(kinds)}",
+@elementwise(public="special",
+             node=lambda kinds, statics: f"XlogyBackward{('tt', 'st', 'ts').index(kinds)}",
              a=lambda xp, g, a, b: xp.where((a == 0) & (b <= 0), 0.0, xp.xlogy(g, b)),
              b=lambda g, a, b: g * a / b)
 def xlogy(xp, a, b):
@@ -183,7 +191,8 @@ def logaddexp2(xp, a, b):
     return xp.logaddexp2(a, b)
 
 
-@elementwise(node=lambda kinds, statics: "LerpBackward1" if kinds[2] == "t" else "LerpBackward0",
+@elementwise(public="foreach",
+             node=lambda kinds, statics: "LerpBackward1" if kinds[2] == "t" else "LerpBackward0",
              start=lambda g, weight: g * (1 - weight),
              end=lambda g, weight: g * weight,
              weight=lambda g, start, end: g * (end - start))
@@ -193,14 +202,16 @@ def lerp(xp, start, end, weight):
     return xp.where(xp.abs(weight) < 0.5, start + step * weight, end - step * (1 - weight))
 
 
-@elementwise(x=lambda g: g,
+@elementwise(saved={"a": "tensor1", "b": "tensor2"},
+             x=lambda g: g,
              a=lambda g, b, value: g * (b * value),
              b=lambda g, a, value: g * (a * value))
 def addcmul(xp, x, a, b, *, value):
     return xp.add(x, xp.mul(xp.mul(a, b), value))
 
 
-@elementwise(x=lambda g: g,
+@elementwise(saved={"a": "tensor1", "b": "tensor2"},
+             x=lambda g: g,
              a=lambda g, b, value: g * (value / b),
              b=lambda g, a, b, value: -g * (value * a / (b * b)))
 def addcdiv(xp, x, a, b, *, value):

@@ -2,13 +2,13 @@
 
 from whygrad.ops.arithmetic import underivable
 from whygrad.ops.linear import transposed
-from whygrad.ops.table import NoGrad, op
+from whygrad.ops.table import NoGrad, along_axes, op
 
 MINUS_INFINITY = float("-inf")
 
 
-@op(symmetric=True,
-    x=lambda xp, g, out, axis: (g - xp.sum(g * out, axis=axis, keepdims=True)) * out)
+@along_axes(half="float32", curve="saturating", called="softmax", symmetric=True,
+            x=lambda xp, g, out, axis: (g - xp.sum(g * out, axis=axis, keepdims=True)) * out)
 def safe_softmax(xp, x, *, axis):
     """Softmax, with zeros where all is masked out."""
     masked = xp.amax(x, axis=axis, keepdims=True) == MINUS_INFINITY
@@ -43,7 +43,8 @@ def for_own_heads(xp, g, own):
 
 
 # What torch runs for 4-dim arguments without dropout. It has no second derivative there.
-@op(outputs=("out", NoGrad("the logarithm of each query's sum is kept for the backward pass")), memory="own",
+@op(batch="defined", half="float32", kernel="attention",
+    outputs=("out", NoGrad("the logarithm of each query's sum is kept for the backward pass")), memory="own",
     xs=lambda xp, g, xs, out0, out1, scale, causal:
     [*xp.scaled_dot_product_flash_attention_for_cpu_backward(g, *xs[:3], out0, out1, *xs[3:], scale=scale, causal=causal),
      *[None] * (len(xs) - 3)])
@@ -57,7 +58,7 @@ def scaled_dot_product_flash_attention_for_cpu(xp, *xs, scale, causal):
     return xp.matmul(xp.safe_softmax(found, axis=(3,)), v), sums
 
 
-@op(node="NotImplemented",
+@op(batch="defined", kernel="attention", node="NotImplemented",
     outputs=("q", "k", "v"), memory="own",
     xs=underivable("_scaled_dot_product_flash_attention_for_cpu_backward"))
 def scaled_dot_product_flash_attention_for_cpu_backward(xp, *xs, scale, causal):

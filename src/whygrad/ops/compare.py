@@ -14,7 +14,7 @@ def binary(name, reason):
         return getattr(xp, name)(a, b)
 
     forward.__name__ = name
-    elementwise(a=reason, b=reason)(forward)
+    elementwise(half="native", a=reason, b=reason)(forward)
 
 
 def overwriting(name):
@@ -24,7 +24,7 @@ def overwriting(name):
         return getattr(xp, name)(a, b)
 
     forward.__name__ = f"{name}_inplace"
-    elementwise(node=lambda kinds, statics: f"{name.capitalize()}Backward{'1' if kinds == 'tt' else '0'}",
+    elementwise(half="native", node=lambda kinds, statics: f"{name.capitalize()}Backward{'1' if kinds == 'tt' else '0'}",
                 a=lambda xp, g: xp.zeros_like(g),
                 b=lambda xp, g: xp.zeros_like(g))(forward)
 
@@ -42,7 +42,7 @@ for _name in ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", 
 binary("power_of_zero", NoGrad("a mask used in the derivative of pow"))
 
 
-@elementwise(x=LOGIC)
+@elementwise(half="native", x=LOGIC)
 def logical_not(xp, x):
     return xp.logical_not(x)
 
@@ -52,32 +52,36 @@ def bitwise_not(xp, x):
     return xp.bitwise_not(x)
 
 
-@elementwise(condition=NoGrad("a boolean mask has no derivative"),
+@elementwise(half="native", curve="masking selecting", condition=NoGrad("a boolean mask has no derivative"),
              a=lambda xp, g, condition: xp.where(condition, g, 0.0),
              b=lambda xp, g, condition: xp.where(condition, 0.0, g))
 def where(xp, condition, a, b):
     return xp.where(condition, a, b)
 
 
-@elementwise(a=lambda xp, g, a, b: xp.where(a < b, 0.0, xp.where(a == b, g / 2, g)),
+@elementwise(curve="selecting",
+             a=lambda xp, g, a, b: xp.where(a < b, 0.0, xp.where(a == b, g / 2, g)),
              b=lambda xp, g, a, b: xp.where(a > b, 0.0, xp.where(a == b, g / 2, g)))
 def maximum(xp, a, b):
     return xp.maximum(a, b)
 
 
-@elementwise(a=lambda xp, g, a, b: xp.where(a > b, 0.0, xp.where(a == b, g / 2, g)),
+@elementwise(curve="selecting",
+             a=lambda xp, g, a, b: xp.where(a > b, 0.0, xp.where(a == b, g / 2, g)),
              b=lambda xp, g, a, b: xp.where(a < b, 0.0, xp.where(a == b, g / 2, g)))
 def minimum(xp, a, b):
     return xp.minimum(a, b)
 
 
-@elementwise(a=lambda xp, g, a, b: xp.where((a >= b) | xp.isnan(b), g, 0.0),
+@elementwise(curve="selecting",
+             a=lambda xp, g, a, b: xp.where((a >= b) | xp.isnan(b), g, 0.0),
              b=lambda xp, g, a, b: xp.where((a >= b) | xp.isnan(b), 0.0, g))
 def fmax(xp, a, b):
     return xp.fmax(a, b)
 
 
-@elementwise(a=lambda xp, g, a, b: xp.where((a <= b) | xp.isnan(b), g, 0.0),
+@elementwise(curve="selecting",
+             a=lambda xp, g, a, b: xp.where((a <= b) | xp.isnan(b), g, 0.0),
              b=lambda xp, g, a, b: xp.where((a <= b) | xp.isnan(b), 0.0, g))
 def fmin(xp, a, b):
     return xp.fmin(a, b)
@@ -93,7 +97,8 @@ def clamp_rule(xp, g, x, low, high):
 
 
 # Where the bounds are crossed, `high` decides.
-@elementwise(node=lambda kinds, statics: "ClampBackward0" if "t" in kinds[1:] else "ClampBackward1",
+@elementwise(curve="bounded",
+             node=lambda kinds, statics: "ClampBackward0" if "t" in kinds[1:] else "ClampBackward1",
              x=clamp_rule,
              low=lambda xp, g, x, low, high:
              xp.where(x < low, g, 0.0) if high is None else xp.where((low < high) & (x < low), g, 0.0),
@@ -103,14 +108,16 @@ def clamp(xp, x, low, high):
     return xp.clamp(x, low, high)
 
 
-@elementwise(node=lambda kinds, statics: "ClampMinBackward1" if kinds == "tt" else "ClampMinBackward0",
+@elementwise(curve="bounded", public="foreach", called="clamp",
+             node=lambda kinds, statics: "ClampMinBackward1" if kinds == "tt" else "ClampMinBackward0",
              x=lambda xp, g, x, low: xp.where(x >= low, g, 0.0),
              low=lambda xp, g, x, low: xp.where(x < low, g, 0.0))
 def clamp_min(xp, x, low):
     return xp.maximum(x, low)
 
 
-@elementwise(node=lambda kinds, statics: "ClampMaxBackward1" if kinds == "tt" else "ClampMaxBackward0",
+@elementwise(curve="bounded", public="foreach", called="clamp",
+             node=lambda kinds, statics: "ClampMaxBackward1" if kinds == "tt" else "ClampMaxBackward0",
              x=lambda xp, g, x, high: xp.where(x <= high, g, 0.0),
              high=lambda xp, g, x, high: xp.where(x > high, g, 0.0))
 def clamp_max(xp, x, high):

@@ -22,7 +22,7 @@ def per_channel_sum(xp, g):
     return xp.sum(g, axis=(0, *range(2, len(g.shape))), keepdims=False)
 
 
-@op(linear="x weight",
+@op(batch="convolve", kernel="conv", curve="product layer", saved={"x": "input"}, linear="x weight",
     memory="own",
     x=lambda xp, g, weight, x_shape, window: xp.convolution_input(g, weight, size=x_shape[2:], window=window),
     weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(g, x, size=weight_shape[2:], window=window),
@@ -32,7 +32,7 @@ def convolution(xp, x, weight, bias, *, window, size=None):
     return xp.convolution(x, weight, bias, window=window, size=size)
 
 
-@op(linear="x weight",
+@op(batch="convolve", kernel="conv", linear="x weight",
     memory="own", node="ConvolutionBackward0",
     x=lambda xp, g, weight, x_shape, window: xp.convolution(g, weight, None, window=window, size=x_shape[2:]),
     weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(x, g, size=weight_shape[2:], window=window),
@@ -42,7 +42,7 @@ def convolution_transpose(xp, x, weight, bias, *, size, window):
     return xp.convolution_transpose(x, weight, bias, size=size, window=window)
 
 
-@op(linear="y weight",
+@op(batch="convolve", linear="y weight",
     memory="own", node="ConvolutionBackwardBackward0",
     y=lambda xp, g, weight, y_shape, window: xp.convolution(g, weight, None, window=window, size=y_shape[2:]),
     weight=lambda xp, g, y, weight_shape, window: xp.convolution_weight(y, g, size=weight_shape[2:], window=window))
@@ -50,7 +50,7 @@ def convolution_input(xp, y, weight, *, size, window):
     return xp.convolution_transpose(y, weight, None, size=size, window=window)
 
 
-@op(linear="y x",
+@op(batch="weight_gradient", kernel="conv", linear="y x",
     memory="own", node="ConvolutionBackwardBackward0",
     y=lambda xp, g, x, y_shape, window: xp.convolution(x, g, None, window=window, size=y_shape[2:]),
     x=lambda xp, g, y, x_shape, window: xp.convolution_input(y, g, size=x_shape[2:], window=window))
@@ -58,7 +58,8 @@ def convolution_weight(xp, y, x, *, size, window):
     return xp.convolution_weight(y, x, size=size, window=window)
 
 
-@op(x=lambda xp, g, weight, x_shape, padding: _tbc_rule(xp, g, weight, x_shape, padding),
+@op(batch="defined",
+    x=lambda xp, g, weight, x_shape, padding: _tbc_rule(xp, g, weight, x_shape, padding),
     weight=lambda xp, g, x, weight_shape, padding: _tbc_weight_rule(xp, g, x, weight_shape, padding),
     bias=lambda xp, g: xp.sum(g, axis=(0, 1), keepdims=False))
 def conv_tbc(xp, x, weight, bias, *, padding):

@@ -20,27 +20,29 @@ def refused(name):
     return rule
 
 
-@op(node="Unique2Backward0", outputs=("values", COUNTS, COUNTS), x=no_derivative("_unique2"))
+@op(batch="refused", node="Unique2Backward0", outputs=("values", COUNTS, COUNTS), x=no_derivative("_unique2"))
 def unique(xp, x):
     return xp.unique(x)
 
 
-@op(outputs=("values", COUNTS, COUNTS), x=no_derivative("unique_dim"))
+@op(batch="refused", outputs=("values", COUNTS, COUNTS), x=no_derivative("unique_dim"))
 def unique_dim(xp, x, *, axis):
     return xp.unique_dim(x, axis=axis)
 
 
-@op(outputs=("values", COUNTS, COUNTS), x=no_derivative("unique_consecutive"))
+@op(batch="refused", outputs=("values", COUNTS, COUNTS), x=no_derivative("unique_consecutive"))
 def unique_consecutive(xp, x, *, axis):
     return xp.unique_consecutive(x, axis=axis)
 
 
-@op(node="NotImplemented", x=NoGrad("counted values are integers"), weights=refused("bincount"))
+@op(batch="looped",
+    node="NotImplemented", x=NoGrad("counted values are integers"), weights=refused("bincount"))
 def bincount(xp, x, weights, *, length):
     return xp.bincount(x, weights, length=length)
 
 
-@op(node="NotImplemented", outputs="list", x=refused("histogram"), weight=refused("histogram"))
+@op(batch="looped",
+    node="NotImplemented", outputs="list", x=refused("histogram"), weight=refused("histogram"))
 def histogram(xp, x, weight, *, limits, density):
     """Counts of points (the last axis of `x`) in the boxes between `limits`, and the limits themselves."""
     return xp.histogram(x, weight, limits=limits, density=density)

@@ -8,7 +8,7 @@ LABELS = NoGrad("labels are integers")
 
 # `x` are log-probabilities (steps, batch, classes), `labels` is (batch, longest label sequence). As in torch the
 # gradient is right only for an `x` that went through log_softmax: it contains already what that takes away.
-@op(outputs=("losses", NoGrad("likelihoods of beginnings are kept for the backward pass")),
+@op(batch="looped", outputs=("losses", NoGrad("likelihoods of beginnings are kept for the backward pass")),
     x=lambda xp, g, x, labels, out0, out1, steps, lengths, blank, zero_infinity:
     xp.ctc_loss_backward(g, x, labels, out0, out1, steps=steps, lengths=lengths, blank=blank,
                          zero_infinity=zero_infinity),
@@ -18,7 +18,7 @@ def ctc_loss(xp, x, labels, *, steps, lengths, blank, zero_infinity):
     return xp.ctc_loss(x, labels, steps=steps, lengths=lengths, blank=blank, zero_infinity=zero_infinity)
 
 
-@op(node="NotImplemented",
+@op(batch="looped", node="NotImplemented",
     grad=underivable("_ctc_loss_backward"), x=underivable("_ctc_loss_backward"), labels=LABELS,
     losses=underivable("_ctc_loss_backward"), beginnings=underivable("_ctc_loss_backward"))
 def ctc_loss_backward(xp, grad, x, labels, losses, beginnings, *, steps, lengths, blank, zero_infinity):

@@ -2,7 +2,7 @@
 
 from whygrad.ops.linear import sum_to, transposed
 from whygrad.ops.matrices import WHOLE_NUMBERS, adjoint, conj
-from whygrad.ops.table import op
+from whygrad.ops.table import last_axes, op
 
 
 def cholesky_rule(xp, g, out0, upper):
@@ -15,7 +15,7 @@ def cholesky_rule(xp, g, out0, upper):
     return conj(xp, xp.solve_triangular(factor, solved, upper=False, left=False, unit=False))
 
 
-@op(memory="columns", outputs=("L", WHOLE_NUMBERS), node=lambda kinds, statics: statics["node"], a=cholesky_rule)
+@last_axes(memory="columns", outputs=("L", WHOLE_NUMBERS), node=lambda kinds, statics: statics["node"], a=cholesky_rule)
 def cholesky_ex(xp, a, *, upper, node):
     """The factor; and for each matrix the order of its first leading minor that is not positive, or 0."""
     return xp.cholesky_ex(a, upper=upper, node=node)
@@ -32,7 +32,7 @@ def solve_a_rule(xp, g, a, out, a_shape, upper, left, unit):
     return sum_to(xp, triangle(xp, -product, upper, unit), a_shape)
 
 
-@op(memory="columns", node="LinalgSolveTriangularBackward0",
+@op(batch="broadcast_shifted", kernel="triangles", memory="columns", node="LinalgSolveTriangularBackward0",
     a=solve_a_rule,
     b=lambda xp, g, a, b_shape, upper, left, unit: sum_to(
         xp, xp.solve_triangular(transposed(xp, a), g, upper=not upper, left=left, unit=unit), b_shape))
@@ -55,7 +55,8 @@ def cholesky_solve_rule(xp, g, factor, out, factor_shape, upper):
     return sum_to(xp, towards_factor(xp, -xp.matmul(solved, adjoint(xp, out)), factor, upper), factor_shape)
 
 
-@op(memory="columns", b=lambda xp, g, factor, b_shape, upper: sum_to(
+@op(batch="broadcast_shifted",
+    memory="columns", b=lambda xp, g, factor, b_shape, upper: sum_to(
         xp, conj(xp, xp.cholesky_solve(conj(xp, g), factor, upper=upper)), b_shape),
     factor=cholesky_solve_rule)
 def cholesky_solve(xp, b, factor, *, upper):
@@ -65,8 +66,8 @@ def cholesky_solve(xp, b, factor, *, upper):
     return xp.solve_triangular(high, half, upper=True, left=True, unit=False)
 
 
-@op(memory="columns", factor=lambda xp, g, factor, out, upper: towards_factor(
-        xp, -xp.matmul(xp.matmul(out, conj(xp, g)), out), factor, upper))
+@last_axes(memory="columns", factor=lambda xp, g, factor, out, upper: towards_factor(
+               xp, -xp.matmul(xp.matmul(out, conj(xp, g)), out), factor, upper))
 def cholesky_inverse(xp, factor, *, upper):
     """The inverse of l l', or of u' u."""
     return xp.cholesky_inverse(factor, upper=upper)

@@ -1,12 +1,12 @@
 """Fourier transforms. `norm` says what the sum is divided by: "none", "root" (of the number of points) or "n"."""
 
-from whygrad.ops.table import op
+from whygrad.ops.table import along_axes
 
 
 # The matrix of the transform is symmetric: so the transform is its own transpose.
-@op(linear="x", memory="own",
-    node="FftC2CBackward0",
-    x=lambda xp, g, axes, norm, inverse: xp.fft_c2c(g, axes=axes, norm=norm, inverse=inverse))
+@along_axes(linear="x", memory="own",
+            node="FftC2CBackward0",
+            x=lambda xp, g, axes, norm, inverse: xp.fft_c2c(g, axes=axes, norm=norm, inverse=inverse))
 def fft_c2c(xp, x, *, axes, norm, inverse):
     return xp.fft_c2c(x, axes=axes, norm=norm, inverse=inverse)
 
@@ -24,8 +24,8 @@ def fft_r2c_rule(xp, g, x_shape, axes, norm, onesided):
     return xp.fft_c2r(halved, axes=axes, norm=norm, size=size)
 
 
-@op(linear="x", memory="own",
-    node="FftR2CBackward0", x=fft_r2c_rule)
+@along_axes(linear="x", memory="own",
+            node="FftR2CBackward0", x=fft_r2c_rule)
 def fft_r2c(xp, x, *, axes, norm, onesided):
     """Of real numbers: with `onesided` only the half of the frequencies of the last axis that the other half mirrors."""
     return xp.fft_r2c(x, axes=axes, norm=norm, onesided=onesided)
@@ -36,15 +36,15 @@ def fft_c2r_rule(xp, g, axes, norm, size):
     return xp.scale_inside(spectrum, axis=axes[-1], size=size, factor=2.0)
 
 
-@op(linear="x", memory="own",
-    node="FftC2RBackward0", x=fft_c2r_rule)
+@along_axes(linear="x", memory="own",
+            node="FftC2RBackward0", x=fft_c2r_rule)
 def fft_c2r(xp, x, *, axes, norm, size):
     """Back from half of the frequencies to real numbers, `size` of them along the last axis."""
     return xp.fft_c2r(x, axes=axes, norm=norm, size=size)
 
 
-@op(linear="x",
-    x=lambda xp, g, axis, size, factor: xp.scale_inside(g, axis=axis, size=size, factor=factor))
+@along_axes(linear="x",
+            x=lambda xp, g, axis, size, factor: xp.scale_inside(g, axis=axis, size=size, factor=factor))
 def scale_inside(xp, x, *, axis, size, factor):
     """Half a spectrum of `size` points, in which the frequencies that have a mirror image are multiplied."""
     return xp.scale_inside(x, axis=axis, size=size, factor=factor)

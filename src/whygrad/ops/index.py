@@ -4,13 +4,13 @@ Positions arrive checked, non-negative and as int64. Where `axes` names several 
 all of them, and its first axis counts them. An adjoint of a read adds into zeros: a position may occur twice.
 """
 
-from whygrad.ops.table import NoGrad, op
+from whygrad.ops.table import NoGrad, along_axes, op
 
 POSITIONS = NoGrad("positions are integers and have no derivative")
 MASK = NoGrad("a boolean mask has no derivative")
 
 
-@op(linear="x",
+@op(batch="own", kernel="indexing", curve="masking picking", linear="x",
     memory="own",
     x=lambda xp, g, x_shape, index, axes: xp.index_backward(g, index, shape=x_shape, axes=axes),
     index=POSITIONS)
@@ -18,14 +18,14 @@ def index(xp, x, index, *, axes):
     return xp.index(x, index, axes=axes)
 
 
-@op(linear="x",
+@op(batch="own", kernel="indexing", linear="x",
     x=lambda xp, g, index, axes: xp.index(g, index, axes=axes),
     index=POSITIONS)
 def index_backward(xp, x, index, *, shape, axes):
     return xp.index_backward(x, index, shape=shape, axes=axes)
 
 
-@op(linear="x+values", memory="own",
+@op(batch="own", linear="x+values", memory="own",
     x=lambda xp, g, index, axes, accumulate:
     g if accumulate else xp.index_put(g, 0, index, axes=axes, accumulate=False),
     values=lambda xp, g, values_shape, index, axes: xp.sum_to(xp.index(g, index, axes=axes), shape=values_shape),
@@ -34,16 +34,16 @@ def index_put(xp, x, values, index, *, axes, accumulate):
     return xp.index_put(x, values, index, axes=axes, accumulate=accumulate)
 
 
-@op(linear="x",
-    x=lambda xp, g, x_shape, index, axis: xp.gather_backward(g, index, shape=x_shape, axis=axis),
-    index=POSITIONS)
+@along_axes(kernel="gather_scatter", curve="picking", linear="x",
+            x=lambda xp, g, x_shape, index, axis: xp.gather_backward(g, index, shape=x_shape, axis=axis),
+            index=POSITIONS)
 def gather(xp, x, index, *, axis):
     return xp.gather(x, index, axis=axis)
 
 
-@op(linear="x",
-    x=lambda xp, g, index, axis: xp.gather(g, index, axis=axis),
-    index=POSITIONS)
+@along_axes(linear="x",
+            x=lambda xp, g, index, axis: xp.gather(g, index, axis=axis),
+            index=POSITIONS)
 def gather_backward(xp, x, index, *, shape, axis):
     return xp.gather_backward(x, index, shape=shape, axis=axis)
 
@@ -74,38 +74,38 @@ def _no_derivative_of_reduce(reduce):
         raise RuntimeError("derivative for aten::scatter is not implemented")
 
 
-@op(node=_scatter_node,
-    x=lambda xp, g, index, axis, reduce: _overwritten(xp, g, index, axis, reduce),
-    index=POSITIONS,
-    src=lambda xp, g, index, src_shape, axis, reduce: _written(xp, g, index, src_shape, axis, reduce))
+@along_axes(node=_scatter_node,
+            x=lambda xp, g, index, axis, reduce: _overwritten(xp, g, index, axis, reduce),
+            index=POSITIONS,
+            src=lambda xp, g, index, src_shape, axis, reduce: _written(xp, g, index, src_shape, axis, reduce))
 def scatter(xp, x, index, src, *, axis, reduce):
     """`src` is an array or a number; `reduce` is None, "add" or "multiply"."""
     return xp.scatter(x, index, src, axis=axis, reduce=reduce)
 
 
-@op(linear="x+src",
-    x=lambda g: g,
-    index=POSITIONS,
-    src=lambda xp, g, index, src_shape, axis: _written(xp, g, index, src_shape, axis, None, "ScatterAddBackward0"))
+@along_axes(linear="x+src",
+            x=lambda g: g,
+            index=POSITIONS,
+            src=lambda xp, g, index, src_shape, axis: _written(xp, g, index, src_shape, axis, None, "ScatterAddBackward0"))
 def scatter_add(xp, x, index, src, *, axis):
     return xp.scatter_add(x, index, src, axis=axis)
 
 
-@op(linear="x",
+@op(batch="own", kernel="indexing", linear="x",
     x=lambda xp, g, x_shape, index, axis: xp.index_select_backward(g, index, shape=x_shape, axis=axis),
     index=POSITIONS)
 def index_select(xp, x, index, *, axis):
     return xp.index_select(x, index, axis=axis)
 
 
-@op(linear="x",
+@op(batch="own", kernel="indexing", linear="x",
     x=lambda xp, g, index, axis: xp.index_select(g, index, axis=axis),
     index=POSITIONS)
 def index_select_backward(xp, x, index, *, shape, axis):
     return xp.index_select_backward(x, index, shape=shape, axis=axis)
 
 
-@op(linear="x+src",
+@op(batch="own", linear="x+src",
     x=lambda g: g,
     index=POSITIONS,
     src=lambda xp, g, index, src_shape, axis, alpha:
@@ -114,7 +114,7 @@ def index_add(xp, x, index, src, *, axis, alpha=1):
     return xp.index_add(x, index, src, axis=axis, alpha=alpha)
 
 
-@op(linear="x+src",
+@op(batch="own", linear="x+src",
     x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
     index=POSITIONS,
     src=lambda xp, g, index, src_shape, axis: xp.reshape(xp.index_select(g, index, axis=axis), shape=src_shape))
@@ -122,7 +122,8 @@ def index_copy(xp, x, index, src, *, axis):
     return xp.index_copy(x, index, src, axis=axis)
 
 
-@op(memory="own", node=lambda kinds, statics: "IndexFillBackward1" if kinds[2] == "t" else "IndexFillBackward0",
+@op(batch="own",
+    memory="own", node=lambda kinds, statics: "IndexFillBackward1" if kinds[2] == "t" else "IndexFillBackward0",
     x=lambda xp, g, index, axis: xp.index_fill(g, index, 0, axis=axis),
     index=POSITIONS,
     value=lambda xp, g, index, axis: xp.sum(xp.index_select(g, index, axis=axis), axis=None, keepdims=False))
@@ -130,7 +131,8 @@ def index_fill(xp, x, index, value, *, axis):
     return xp.index_fill(x, index, value, axis=axis)
 
 
-@op(node=lambda kinds, statics: "MaskedFillBackward1" if kinds[2] == "t" else "MaskedFillBackward0",
+@op(batch="own", curve="masking",
+    node=lambda kinds, statics: "MaskedFillBackward1" if kinds[2] == "t" else "MaskedFillBackward0",
     x=lambda xp, g, mask: xp.masked_fill(g, mask, 0),
     mask=MASK,
     value=lambda xp, g, mask: xp.sum(xp.masked_select(g, mask), axis=None, keepdims=False))
@@ -139,21 +141,21 @@ def masked_fill(xp, x, mask, value):
     return xp.masked_fill(x, mask, value)
 
 
-@op(linear="x",
+@op(batch="own", curve="masking", linear="x",
     x=lambda xp, g, x_shape, mask: xp.masked_select_backward(g, mask, shape=x_shape),
     mask=MASK)
 def masked_select(xp, x, mask):
     return xp.masked_select(x, mask)
 
 
-@op(linear="x",
+@op(batch="own", linear="x",
     x=lambda xp, g, mask: xp.masked_select(g, mask),
     mask=MASK)
 def masked_select_backward(xp, x, mask, *, shape):
     return xp.masked_select_backward(x, mask, shape=shape)
 
 
-@op(linear="x+src",
+@op(batch="own", linear="x+src",
     x=lambda xp, g, mask: xp.masked_fill(g, mask, 0),
     mask=MASK,
     src=lambda xp, g, mask, src_shape: xp.masked_scatter_backward(g, mask, shape=src_shape))
@@ -162,7 +164,7 @@ def masked_scatter(xp, x, mask, src):
     return xp.masked_scatter(x, mask, src)
 
 
-@op(linear="x",
+@op(batch="own", linear="x",
     x=lambda xp, g, x_shape, mask: xp.masked_place(g, mask, shape=x_shape),
     mask=MASK)
 def masked_scatter_backward(xp, x, mask, *, shape):
@@ -170,7 +172,7 @@ def masked_scatter_backward(xp, x, mask, *, shape):
     return xp.masked_scatter_backward(x, mask, shape=shape)
 
 
-@op(linear="x",
+@op(batch="own", linear="x",
     x=lambda xp, g, x_shape, mask: xp.masked_scatter_backward(g, mask, shape=x_shape),
     mask=MASK)
 def masked_place(xp, x, mask, *, shape):
@@ -178,7 +180,7 @@ def masked_place(xp, x, mask, *, shape):
     return xp.masked_place(x, mask, shape=shape)
 
 
-@op(linear="x",
+@op(batch="own", linear="x",
     x=lambda xp, g, x_shape, index: xp.take_backward(g, index, shape=x_shape),
     index=POSITIONS)
 def take(xp, x, index):
@@ -186,14 +188,15 @@ def take(xp, x, index):
     return xp.take(x, index)
 
 
-@op(linear="x",
+@op(batch="own", linear="x",
     x=lambda xp, g, index: xp.take(g, index),
     index=POSITIONS)
 def take_backward(xp, x, index, *, shape):
     return xp.take_backward(x, index, shape=shape)
 
 
-@op(memory="own", x=NoGrad("positions of nonzero elements are integers and have no derivative"))
+@op(batch="refused",
+    memory="own", x=NoGrad("positions of nonzero elements are integers and have no derivative"))
 def nonzero(xp, x):
     """One line for each nonzero element, with its position along each axis."""
     return xp.nonzero(x)

@@ -1,14 +1,14 @@
 """Rows behind the in-place writers: the old value is lost, so its gradient is zero."""
 
-from whygrad.ops.table import NoGrad, elementwise, op
+from whygrad.ops.table import NoGrad, along_axes, elementwise, op
 
 
-@op(x=NoGrad("zeros do not depend on the values they are shaped after"))
+@along_axes(x=NoGrad("zeros do not depend on the values they are shaped after"))
 def zeros_like(xp, x):
     return xp.zeros_like(x)
 
 
-@elementwise(node="CopyBackwards",
+@elementwise(batch="broadcast_shifted", half="native", curve="analytic", node="CopyBackwards",
              x=lambda xp, g: xp.zeros_like(g),
              src=lambda g: g)
 def copy(xp, x, src):
@@ -16,7 +16,7 @@ def copy(xp, x, src):
     return src
 
 
-@elementwise(node="FillBackward3",
+@elementwise(batch="broadcast_shifted", half="native", node="FillBackward3",
              x=lambda xp, g: xp.zeros_like(g),
              value=lambda g: g)
 def fill(xp, x, value):
@@ -24,7 +24,8 @@ def fill(xp, x, value):
     return xp.copy(x, value)
 
 
-@op(node=lambda kinds, statics: statics["node"],
+@op(batch="with_values",
+    node=lambda kinds, statics: statics["node"],
     x=lambda xp, g: xp.zeros_like(g))
 def overwrite(xp, x, *, values, node):
     """`x` overwritten with plain values: constants or random numbers."""

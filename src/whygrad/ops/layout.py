@@ -4,7 +4,7 @@ Every view has an adjoint row that puts a gradient back into zeros of the origin
 view again; so derivatives of any order stay inside this file.
 """
 
-from whygrad.ops.table import op, view
+from whygrad.ops.table import along_axes, op, view
 
 
 @view(x=lambda g: g)
@@ -23,9 +23,9 @@ def reshape_alias(xp, x, *, shape):
     return xp.view(x, shape=shape)
 
 
-@op(linear="x",
-    node="UnsafeViewBackward0",
-    x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
+@along_axes(linear="x",
+            node="UnsafeViewBackward0",
+            x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
 def reshape(xp, x, *, shape):
     """A new shape for a tensor that nobody else can see; in rules, a new shape by view or by copy."""
     return xp.reshape(x, shape=shape)
@@ -53,19 +53,21 @@ def neg_view(xp, x):
     return xp.alias(x)
 
 
-@op(linear="x",
-    memory="own", x=lambda g: g)
+@along_axes(kernel="concat", linear="x",
+            memory="own", x=lambda g: g)
 def clone(xp, x, *, order="K"):
     """A copy: with the layout kept ("K"), or row-major ("C")."""
     return xp.clone(x, order=order)
 
 
-@view(x=lambda xp, g, x_shape: xp.sum_to(g, shape=x_shape))
+@view(batch="own",
+      x=lambda xp, g, x_shape: xp.sum_to(g, shape=x_shape))
 def expand(xp, x, *, shape):
     return xp.expand(x, shape=shape)
 
 
-@view(x=lambda xp, g: xp.t(g))
+@view(batch="own",
+      x=lambda xp, g: xp.t(g))
 def t(xp, x):
     return xp.t(x)
 
@@ -75,7 +77,8 @@ def transpose(xp, x, *, axis0, axis1):
     return xp.transpose(x, axis0=axis0, axis1=axis1)
 
 
-@view(x=lambda xp, g, axes: xp.permute(g, axes=inverse_permutation(axes)))
+@view(batch="own",
+      x=lambda xp, g, axes: xp.permute(g, axes=inverse_permutation(axes)))
 def permute(xp, x, *, axes):
     return xp.permute(x, axes=axes)
 
@@ -89,7 +92,7 @@ def _squeeze_node(kinds, statics):
     return "SqueezeBackward0" if axis is None else "SqueezeBackward1" if isinstance(axis, int) else "SqueezeBackward2"
 
 
-@view(node=_squeeze_node,
+@view(batch="own", node=_squeeze_node,
       x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
 def squeeze(xp, x, *, axis):
     """Without the axes of length 1 among `axis`: None for all, an int, or a tuple."""
@@ -106,8 +109,8 @@ def select(xp, x, *, axis, index):
     return xp.select(x, axis=axis, index=index)
 
 
-@op(linear="x",
-    x=lambda xp, g, axis, index: xp.select(g, axis=axis, index=index))
+@along_axes(linear="x",
+            x=lambda xp, g, axis, index: xp.select(g, axis=axis, index=index))
 def select_backward(xp, x, *, shape, axis, index):
     return xp.select_backward(x, shape=shape, axis=axis, index=index)
 
@@ -119,8 +122,8 @@ def slice_(xp, x, *, axis, start, stop, step=1):
     return xp.slice(x, axis=axis, start=start, stop=stop, step=step)
 
 
-@op(linear="x",
-    x=lambda xp, g, axis, start, stop, step: xp.slice(g, axis=axis, start=start, stop=stop, step=step))
+@along_axes(linear="x",
+            x=lambda xp, g, axis, start, stop, step: xp.slice(g, axis=axis, start=start, stop=stop, step=step))
 def slice_backward(xp, x, *, shape, axis, start, stop, step):
     return xp.slice_backward(x, shape=shape, axis=axis, start=start, stop=stop, step=step)
 
@@ -131,22 +134,22 @@ def diagonal(xp, x, *, offset, axis1, axis2):
     return xp.diagonal(x, offset=offset, axis1=axis1, axis2=axis2)
 
 
-@op(linear="x",
+@op(batch="defined", linear="x",
     node="DiagonalBackward0_copy",
     x=lambda xp, g, x_shape, offset: xp.diagonal_backward(g, shape=x_shape, offset=offset, axis1=0, axis2=1))
 def diagonal_copy(xp, x, *, offset):
     return xp.clone(xp.diagonal(x, offset=offset, axis1=0, axis2=1))
 
 
-@op(linear="x",
-    x=lambda xp, g, offset, axis1, axis2: xp.diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
+@along_axes(linear="x",
+            x=lambda xp, g, offset, axis1, axis2: xp.diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
 def diagonal_backward(xp, x, *, shape, offset, axis1, axis2):
     return xp.diagonal_backward(x, shape=shape, offset=offset, axis1=axis1, axis2=axis2)
 
 
-@op(linear="x",
-    node="DiagEmbedBackward0",
-    x=lambda xp, g, offset, axis1, axis2: xp.diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
+@along_axes(linear="x",
+            node="DiagEmbedBackward0",
+            x=lambda xp, g, offset, axis1, axis2: xp.diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
 def diag_embed(xp, x, *, shape, offset, axis1, axis2):
     return xp.diagonal_backward(x, shape=shape, offset=offset, axis1=axis1, axis2=axis2)
 
@@ -157,19 +160,20 @@ def unfold(xp, x, *, axis, size, step):
     return xp.unfold(x, axis=axis, size=size, step=step)
 
 
-@op(linear="x",
-    x=lambda xp, g, axis, size, step: xp.unfold(g, axis=axis, size=size, step=step))
+@along_axes(linear="x",
+            x=lambda xp, g, axis, size, step: xp.unfold(g, axis=axis, size=size, step=step))
 def unfold_backward(xp, x, *, shape, axis, size, step):
     return xp.unfold_backward(x, shape=shape, axis=axis, size=size, step=step)
 
 
-@view(x=lambda xp, g, geometry, x_geometry: xp.restride(g, origin=geometry, target=x_geometry, shared=x_geometry))
+@view(batch="own",
+      x=lambda xp, g, geometry, x_geometry: xp.restride(g, origin=geometry, target=x_geometry, shared=x_geometry))
 def as_strided(xp, x, *, geometry, x_geometry):
     """Any layout over the same memory. A geometry is (shape, strides, offset), counted in elements."""
     return xp.as_strided(x, geometry=geometry, x_geometry=x_geometry)
 
 
-@op(linear="x",
+@op(batch="own", linear="x",
     x=lambda xp, g, origin, target, shared: xp.restride(g, origin=target, target=origin, shared=shared))
 def restride(xp, x, *, origin, target, shared):
     """Add `x` into memory laid out as `origin`, then read it as `target`: the adjoint of `as_strided`, and its own.
@@ -191,14 +195,14 @@ def _pieces(xp, g, shapes, axis):
     return parts
 
 
-@op(linear="xs", memory="own",
+@op(batch="own", kernel="concat", saved={"xs": "tensors"}, linear="xs", memory="own",
     xs=lambda xp, g, xs_shape, axis: _pieces(xp, g, xs_shape, axis))
 def cat(xp, *xs, axis):
     return xp.cat(*xs, axis=axis)
 
 
-@op(linear="xs",
-    xs=lambda xp, g, xs_shape, axis: [xp.select(g, axis=axis, index=i) for i in range(len(xs_shape))])
+@along_axes(kernel="concat", saved={"xs": "tensors"}, linear="xs",
+            xs=lambda xp, g, xs_shape, axis: [xp.select(g, axis=axis, index=i) for i in range(len(xs_shape))])
 def stack(xp, *xs, axis):
     return xp.stack(*xs, axis=axis)
 
@@ -221,7 +225,7 @@ def _unsafe(name):
         return xp.split(x, sizes=sizes, axis=axis)
 
     pieces.__name__ = name
-    op(linear="x", memory="own", outputs="list", x=lambda xp, g, axis: xp.joined(*g, axis=axis))(pieces)
+    along_axes(linear="x", memory="own", outputs="list", x=lambda xp, g, axis: xp.joined(*g, axis=axis))(pieces)
 
 
 _unsafe("unsafe_split")
@@ -242,44 +246,44 @@ def _unrepeat(xp, g, shape, repeats):
     return xp.reshape(total, shape=shape)
 
 
-@op(linear="x",
+@op(batch="own", linear="x",
     x=lambda xp, g, x_shape, repeats: _unrepeat(xp, g, x_shape, repeats))
 def repeat(xp, x, *, repeats):
     return xp.repeat(x, repeats=repeats)
 
 
-@op(linear="x",
-    memory="own", x=lambda xp, g, axes: xp.flip(g, axes=axes))
+@along_axes(linear="x",
+            memory="own", x=lambda xp, g, axes: xp.flip(g, axes=axes))
 def flip(xp, x, *, axes):
     return xp.flip(x, axes=axes)
 
 
-@op(linear="x",
+@op(batch="own", linear="x",
     x=lambda xp, g, shifts, axes: xp.roll(g, shifts=tuple([-n for n in shifts]), axes=axes))
 def roll(xp, x, *, shifts, axes):
     """With `axes` None the flattened array is rolled."""
     return xp.roll(x, shifts=shifts, axes=axes)
 
 
-@op(linear="x",
-    memory="own", x=lambda xp, g, k, axes: xp.rot90(g, k=-k, axes=axes))
+@along_axes(linear="x",
+            memory="own", x=lambda xp, g, k, axes: xp.rot90(g, k=-k, axes=axes))
 def rot90(xp, x, *, k, axes):
     return xp.rot90(x, k=k, axes=axes)
 
 
-@op(linear="x",
-    x=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal))
+@along_axes(kernel="tril_triu", linear="x",
+            x=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal))
 def tril(xp, x, *, diagonal):
     return xp.tril(x, diagonal=diagonal)
 
 
-@op(linear="x",
-    x=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal))
+@along_axes(kernel="tril_triu", linear="x",
+            x=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal))
 def triu(xp, x, *, diagonal):
     return xp.triu(x, diagonal=diagonal)
 
 
-@op(node="ConstantPadNdBackward0", memory="channels",
+@op(batch="own", kernel="padding", called="pad", node="ConstantPadNdBackward0", memory="channels",
     x=lambda xp, g, pads: xp.constant_pad(g, pads=tuple([(-before, -after) for before, after in pads]), value=0))
 def constant_pad(xp, x, *, pads, value):
     """`pads` is (before, after) for each axis; a negative one cuts off."""
@@ -291,7 +295,7 @@ def _mirror_pad_node(kinds, statics):
     return "CopySlices" if mode == "circular" else f"{mode}Pad{len(statics['sources'])}DBackward0"
 
 
-@op(linear="x", memory="channels",
+@op(batch="own", kernel="padding", linear="x", memory="channels",
     node=_mirror_pad_node,
     x=lambda xp, g, x_shape, sources: xp.mirror_pad_backward(g, shape=x_shape, sources=sources))
 def mirror_pad(xp, x, *, sources, mode):
@@ -299,7 +303,7 @@ def mirror_pad(xp, x, *, sources, mode):
     return xp.mirror_pad(x, sources=sources, mode=mode)
 
 
-@op(linear="x",
+@op(batch="own", linear="x",
     x=lambda xp, g, sources: xp.mirror_pad(g, sources=sources, mode="circular"))
 def mirror_pad_backward(xp, x, *, shape, sources):
     return xp.mirror_pad_backward(x, shape=shape, sources=sources)

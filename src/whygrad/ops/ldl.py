@@ -1,7 +1,7 @@
 """Factors l d l' of symmetric matrices. torch has no derivatives for them."""
 
 from whygrad.ops.matrices import WHOLE_NUMBERS
-from whygrad.ops.table import op
+from whygrad.ops.table import last_axes
 
 
 def no_derivative(name):
@@ -11,13 +11,13 @@ def no_derivative(name):
     return rule
 
 
-@op(memory="columns", outputs=("LD", WHOLE_NUMBERS, WHOLE_NUMBERS), node="NotImplemented",
-    a=no_derivative("linalg_ldl_factor_ex"))
+@last_axes(memory="columns", outputs=("LD", WHOLE_NUMBERS, WHOLE_NUMBERS), node="NotImplemented",
+           a=no_derivative("linalg_ldl_factor_ex"))
 def ldl_factor_ex(xp, a, *, hermitian):
     return xp.ldl_factor_ex(a, hermitian=hermitian)
 
 
-@op(memory="columns", node="NotImplemented",
-    a=no_derivative("linalg_ldl_solve"), places=WHOLE_NUMBERS, b=no_derivative("linalg_ldl_solve"))
+@last_axes(memory="columns", node="NotImplemented",
+           a=no_derivative("linalg_ldl_solve"), places=WHOLE_NUMBERS, b=no_derivative("linalg_ldl_solve"))
 def ldl_solve(xp, a, places, b, *, hermitian):
     return xp.ldl_solve(a, places, b, hermitian=hermitian)

@@ -21,28 +21,28 @@ def transposed(xp, x):
     return xp.transpose(x, axis0=len(x.shape) - 2, axis1=len(x.shape) - 1)
 
 
-@op(linear="a b",
+@op(batch="own", quiet=False, kernel="gemm", called="matmul", saved={"b": "mat2"}, linear="a b",
     a=lambda xp, g, b: xp.mm(g, xp.t(b)),
     b=lambda xp, g, a: xp.mm(xp.t(a), g))
 def mm(xp, a, b):
     return xp.mm(a, b)
 
 
-@op(linear="a b",
+@op(batch="own", kernel="gemm", called="matmul", saved={"b": "mat2"}, linear="a b",
     a=lambda xp, g, b: xp.bmm(g, transposed(xp, b)),
     b=lambda xp, g, a: xp.bmm(transposed(xp, a), g))
 def bmm(xp, a, b):
     return xp.bmm(a, b)
 
 
-@op(linear="a b",
+@op(batch="own", quiet=False, called="matmul", saved={"b": "vec"}, linear="a b",
     a=lambda xp, g, b: xp.outer(g, b),
     b=lambda xp, g, a: xp.mv(xp.t(a), g))
 def mv(xp, a, b):
     return xp.mv(a, b)
 
 
-@op(linear="a b",
+@op(batch="own", quiet=False, linear="a b",
     node="SqueezeBackward4",
     a=lambda xp, g, b: xp.mv(b, g),
     b=lambda xp, g, a: xp.outer(a, g))
@@ -51,21 +51,21 @@ def vm(xp, a, b):
     return xp.vm(a, b)
 
 
-@op(linear="a b",
+@op(batch="own", quiet=False, saved={"b": "tensor"}, linear="a b",
     a=lambda g, b: g * b,
     b=lambda g, a: g * a)
 def dot(xp, a, b):
     return xp.dot(a, b)
 
 
-@op(linear="a b",
+@op(batch="defined", linear="a b",
     a=lambda xp, g, b: xp.conj(g * b),
     b=lambda xp, g, a: g * xp.conj(a))
 def vdot(xp, a, b):
     return xp.dot(xp.conj(a), b)
 
 
-@op(linear="a b",
+@op(batch="own", quiet=False, linear="a b",
     node="MulBackward0",
     a=lambda xp, g, b: xp.mv(g, b),
     b=lambda xp, g, a: xp.mv(xp.t(g), a))
@@ -73,7 +73,7 @@ def outer(xp, a, b):
     return xp.outer(a, b)
 
 
-@op(linear="a b",
+@op(batch="own", kernel="gemm", curve="product", linear="a b",
     node="UnsafeViewBackward0",
     a=lambda xp, g, b, a_shape: sum_to(xp, xp.matmul(g, transposed(xp, b)), a_shape),
     b=lambda xp, g, a, b_shape: sum_to(xp, xp.matmul(transposed(xp, a), g), b_shape))
@@ -82,7 +82,7 @@ def matmul(xp, a, b):
     return xp.matmul(a, b)
 
 
-@op(linear="a b",
+@op(batch="own", quiet=False, kernel="gemm", linear="a b",
     node="UnsafeViewBackward0",
     a=lambda xp, g, b: xp.matmul_folded(g, xp.t(b)),
     b=lambda xp, g, a: xp.mm(xp.t(flat(xp, a)), flat(xp, g)))
@@ -91,7 +91,7 @@ def matmul_folded(xp, a, b):
     return xp.reshape(xp.mm(flat(xp, a), b), shape=(*a.shape[:-1], b.shape[1]))
 
 
-@op(linear="a b",
+@op(batch="own", quiet=False, linear="a b",
     node="UnsafeViewBackward0",
     a=lambda xp, g, b: xp.reshape(g, shape=(*g.shape, 1)) * b,
     b=lambda xp, g, a: xp.mv(xp.t(flat(xp, a)), xp.reshape(g, shape=(math.prod(g.shape),))))
@@ -104,7 +104,8 @@ def has_bias(with_bias, without):
     return lambda kinds, statics: with_bias if kinds[2] == "t" else without
 
 
-@op(linear="x weight",
+@op(batch="own", quiet=False, kernel="gemm", curve="product layer", saved={"x": "mat1", "weight": "mat2"},
+    linear="x weight",
     node=has_bias("AddmmBackward0", "MmBackward0"),
     x=lambda xp, g, weight: xp.mm(g, weight),
     weight=lambda xp, g, x: xp.mm(xp.t(g), x),
@@ -115,7 +116,7 @@ def linear(xp, x, weight, bias):
     return out if bias is None else out + bias
 
 
-@op(linear="x weight",
+@op(batch="own", quiet=False, kernel="gemm", linear="x weight",
     node=has_bias("ViewBackward0", "UnsafeViewBackward0"),
     x=lambda xp, g, weight: xp.matmul_folded(g, weight),
     weight=lambda xp, g, x: xp.mm(xp.t(flat(xp, g)), flat(xp, x)),
@@ -130,7 +131,7 @@ def scaled(x, factor):
     return x if factor == 1 else x * factor
 
 
-def declare_sum_with_product(name, product, a_rule, b_rule):
+def declare_sum_with_product(name, product, a_rule, b_rule, **traits):
     """`beta * c + alpha * product(a, b)`."""
 
     def forward(xp, c, a, b, *, beta=1, alpha=1):
@@ -139,23 +140,29 @@ def declare_sum_with_product(name, product, a_rule, b_rule):
         return out + scaled(c, beta) if beta else out + xp.zeros_like(c)
 
     forward.__name__ = name
-    op(c=lambda xp, g, c_shape, beta: sum_to(xp, scaled(g, beta), c_shape),
+    op(batch="defined", half="float32", **traits,
+       c=lambda xp, g, c_shape, beta: sum_to(xp, scaled(g, beta), c_shape),
        a=lambda xp, g, b, alpha: scaled(a_rule(xp, g, b), alpha),
        b=lambda xp, g, a, alpha: scaled(b_rule(xp, g, a), alpha))(forward)
 
 
+BATCHES = {"c": "self", "a": "batch1", "b": "batch2"}
 declare_sum_with_product(
-    "addmm", lambda xp, a, b: xp.mm(a, b), lambda xp, g, b: xp.mm(g, xp.t(b)), lambda xp, g, a: xp.mm(xp.t(a), g))
+    "addmm", lambda xp, a, b: xp.mm(a, b), lambda xp, g, b: xp.mm(g, xp.t(b)), lambda xp, g, a: xp.mm(xp.t(a), g),
+    kernel="gemm", curve="product layer", saved={"c": "self", "a": "mat1", "b": "mat2"})
 declare_sum_with_product(
-    "addmv", lambda xp, a, b: xp.mv(a, b), lambda xp, g, b: xp.outer(g, b), lambda xp, g, a: xp.mv(xp.t(a), g))
+    "addmv", lambda xp, a, b: xp.mv(a, b), lambda xp, g, b: xp.outer(g, b), lambda xp, g, a: xp.mv(xp.t(a), g),
+    saved={"c": "self", "a": "mat", "b": "vec"})
 declare_sum_with_product(
     "addr", lambda xp, a, b: xp.outer(a, b), lambda xp, g, b: xp.mv(g, b), lambda xp, g, a: xp.mv(xp.t(g), a))
 declare_sum_with_product(
     "baddbmm", lambda xp, a, b: xp.bmm(a, b),
-    lambda xp, g, b: xp.bmm(g, transposed(xp, b)), lambda xp, g, a: xp.bmm(transposed(xp, a), g))
+    lambda xp, g, b: xp.bmm(g, transposed(xp, b)), lambda xp, g, a: xp.bmm(transposed(xp, a), g),
+    saved=BATCHES)
 declare_sum_with_product(
     "addbmm", lambda xp, a, b: xp.sum(xp.bmm(a, b), axis=(0,)),
-    lambda xp, g, b: xp.matmul(g, transposed(xp, b)), lambda xp, g, a: xp.matmul(transposed(xp, a), g))
+    lambda xp, g, b: xp.matmul(g, transposed(xp, b)), lambda xp, g, a: xp.matmul(transposed(xp, a), g),
+    saved=BATCHES)
 
 
 def contract_node(kinds, statics):
@@ -163,7 +170,7 @@ def contract_node(kinds, statics):
     return "ViewBackward0" if summed else "MulBackward0"
 
 
-@op(linear="a b",
+@op(batch="own", kernel="gemm", linear="a b",
     node=contract_node,
     a=lambda xp, g, b, a_labels, b_labels, out_labels: xp.contract(
         g, b, a_labels=out_labels, b_labels=b_labels, out_labels=a_labels),
@@ -183,7 +190,7 @@ def trace_rule(xp, g, x_shape):
     return xp.diagonal_backward(diagonal, shape=x_shape, offset=0, axis1=0, axis2=1)
 
 
-@op(linear="x",
+@op(batch="defined", linear="x",
     x=trace_rule)
 def trace(xp, x):
     return xp.sum(xp.diagonal(x, offset=0, axis1=0, axis2=1))

@@ -2,7 +2,7 @@
 
 from whygrad.ops.linear import sum_to, transposed
 from whygrad.ops.matrices import WHOLE_NUMBERS, conj, first, join, part
-from whygrad.ops.table import NoGrad, op
+from whygrad.ops.table import NoGrad, last_axes, op
 
 EXCHANGES = NoGrad("row exchanges do not change by small steps")
 
@@ -29,8 +29,8 @@ def lu_rule(xp, low_g, high_g, p, low, high):
     return xp.matmul(p, core)
 
 
-@op(outputs=(EXCHANGES, "L", "U"), node="LinalgLuBackward0",
-    a=lambda xp, g, out0, out1, out2: lu_rule(xp, g[1], g[2], out0, out1, out2))
+@last_axes(outputs=(EXCHANGES, "L", "U"), node="LinalgLuBackward0",
+           a=lambda xp, g, out0, out1, out2: lu_rule(xp, g[1], g[2], out0, out1, out2))
 def lu(xp, a):
     factors, places, _ = xp.lu_factor_ex(a)
     return xp.lu_unpack(factors, places, data=True, pivots=True)
@@ -42,7 +42,8 @@ def lu_factor_rule(xp, g, out0, out1):
     return lu_rule(xp, first(xp, g, size, -1), first(xp, g, size, -2), p, low, high)
 
 
-@op(memory="columns", outputs=("LU", EXCHANGES, WHOLE_NUMBERS), node="LinalgLuFactorExBackward0", a=lu_factor_rule)
+@last_axes(kernel="triangles",
+           memory="columns", outputs=("LU", EXCHANGES, WHOLE_NUMBERS), node="LinalgLuFactorExBackward0", a=lu_factor_rule)
 def lu_factor_ex(xp, a):
     """Both factors in one matrix, with which row each row was exchanged (from 1), and where u has its first zero."""
     return xp.lu_factor_ex(a)
@@ -59,9 +60,9 @@ def lu_unpack_rule(xp, g, a_shape, data):
     return lower + upper
 
 
-@op(outputs=(EXCHANGES, "L", "U"), node="LuUnpackBackward0",
-    a=lu_unpack_rule,
-    places=WHOLE_NUMBERS)
+@last_axes(outputs=(EXCHANGES, "L", "U"), node="LuUnpackBackward0",
+           a=lu_unpack_rule,
+           places=WHOLE_NUMBERS)
 def lu_unpack(xp, a, places, *, data, pivots):
     return xp.lu_unpack(a, places, data=data, pivots=pivots)
 
@@ -79,7 +80,7 @@ def lu_solve_a_rule(xp, g, a, places, out, a_shape, left, flip, conjugate):
             + xp.triu(xp.matmul(transposed(xp, low), product), diagonal=0))
 
 
-@op(memory="columns", node="LinalgLuSolveBackward0",
+@op(batch="defined", memory="columns", node="LinalgLuSolveBackward0",
     a=lu_solve_a_rule,
     places=WHOLE_NUMBERS,
     b=lambda xp, g, a, places, b_shape, left, flip, conjugate: sum_to(

@@ -3,24 +3,24 @@
 import math
 
 from whygrad.ops.counting import refused
-from whygrad.ops.table import NoGrad, elementwise, op
+from whygrad.ops.table import NoGrad, along_axes, elementwise, op
 
 WHOLE = NoGrad("whole numbers have no derivative")
 COMPARISON = NoGrad("a comparison gives a boolean, which has no derivative")
 
 
-def _binary(name, rule, other_rule=None, node=None):
+def _binary(name, rule, other_rule=None, **options):
     def forward(xp, a, b):
         return getattr(xp, name)(a, b)
 
     forward.__name__ = name
-    elementwise(node=node, a=rule, b=other_rule or rule)(forward)
+    elementwise(a=rule, b=other_rule or rule, **options)(forward)
 
 
 _binary("gcd", WHOLE)
 _binary("lcm", WHOLE)
 _binary("nextafter", lambda xp, g, a, b: xp.where(a == b, 0.0, g), lambda xp, g: xp.zeros_like(g))
-_binary("heaviside", refused("heaviside"), node="NotImplemented")
+_binary("heaviside", refused("heaviside"), node="NotImplemented", half="native", curve="stepwise")
 
 
 @elementwise(a=lambda xp, g, b: g * xp.exp2(b),
@@ -30,23 +30,24 @@ def ldexp(xp, a, b):
 
 
 # The mantissa over the number is a power of two, constant between its jumps.
-@op(outputs=("mantissa", NoGrad("exponents are integers")), memory="follow",
-    x=lambda xp, g, x, out0: g * xp.where(x == 0, 1.0, out0) / xp.where(x == 0, 1.0, x))
+@along_axes(outputs=("mantissa", NoGrad("exponents are integers")), memory="follow",
+            x=lambda xp, g, x, out0: g * xp.where(x == 0, 1.0, out0) / xp.where(x == 0, 1.0, x))
 def frexp(xp, x):
     return xp.frexp(x)
 
 
-@elementwise(a=COMPARISON, b=COMPARISON)
+@elementwise(half="native", a=COMPARISON, b=COMPARISON)
 def isclose(xp, a, b, *, rtol, atol, equal_nan):
     return xp.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
-@op(x=COMPARISON, tests=COMPARISON)
+@op(batch="own", x=COMPARISON, tests=COMPARISON)
 def isin(xp, x, tests, *, invert):
     return xp.isin(x, tests, invert=invert)
 
 
-@op(node=lambda kinds, statics: "FillBackward1" if kinds[1] == "t" else "FillBackward0",
+@op(batch="own",
+    node=lambda kinds, statics: "FillBackward1" if kinds[1] == "t" else "FillBackward0",
     x=lambda xp, g: xp.zeros_like(g),
     value=lambda xp, g: xp.sum(g, axis=None, keepdims=False))
 def filled(xp, x, value):
@@ -54,7 +55,7 @@ def filled(xp, x, value):
     return xp.filled(x, value)
 
 
-@op(x=NoGrad("a hash does not change smoothly"))
+@along_axes(x=NoGrad("a hash does not change smoothly"))
 def hash_tensor(xp, x, *, axis, keepdims):
     """The bits of all elements, as 64-bit numbers, combined by exclusive or."""
     return xp.hash_tensor(x, axis=axis, keepdims=keepdims)

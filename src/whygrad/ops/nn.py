@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from whygrad.ops.reduction import norm_rule
-from whygrad.ops.table import NoGrad, elementwise, op
+from whygrad.ops.table import NoGrad, along_axes, elementwise, op
 
 NOT_DIFFERENTIABLE: dict[str, Any] = {"target": NoGrad("class indices have no derivative"),
                       "weight": NoGrad("the weights of a loss are constants")}
@@ -40,8 +40,8 @@ _with_number("div", lambda g, value: g / value, _div)
 
 
 # The norm behind pairwise_distance, which torch gives another node than the public one.
-@op(node="NormBackward1",
-    x=lambda xp, g, x, out, ord, axis, keepdims: norm_rule(xp, g, x, out, ord, axis, keepdims))
+@along_axes(curve="distance kinked", node="NormBackward1",
+            x=lambda xp, g, x, out, ord, axis, keepdims: norm_rule(xp, g, x, out, ord, axis, keepdims))
 def norm_along(xp, x, *, ord, axis, keepdims):
     return xp.vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
@@ -51,28 +51,29 @@ def along(xp, x, axis):
     return xp.sum(x, axis=axis, keepdims=True)
 
 
-@op(symmetric=True,
-    x=lambda xp, g, out, axis: xp.softmax_backward(g, out, axis=axis))
+@along_axes(kernel="softmax", curve="saturating", public="special", symmetric=True,
+            x=lambda xp, g, out, axis: xp.softmax_backward(g, out, axis=axis))
 def softmax(xp, x, *, axis):
     powers = xp.exp(x - xp.amax(x, axis=axis, keepdims=True))
     return powers / xp.sum(powers, axis=axis, keepdims=True)
 
 
-@op(node="SoftmaxBackwardDataBackward0",
-    grad=lambda xp, g, y, axis: xp.softmax_backward(g, y, axis=axis),
-    y=lambda xp, g, grad, y, axis: g * (grad - along(xp, grad * y, axis)) - grad * along(xp, g * y, axis))
+@along_axes(half="float32", kernel="softmax", node="SoftmaxBackwardDataBackward0",
+            grad=lambda xp, g, y, axis: xp.softmax_backward(g, y, axis=axis),
+            y=lambda xp, g, grad, y, axis: g * (grad - along(xp, grad * y, axis)) - grad * along(xp, g * y, axis))
 def softmax_backward(xp, grad, y, *, axis):
     return (grad - along(xp, grad * y, axis)) * y
 
 
-@op(x=lambda xp, g, out, axis: xp.log_softmax_backward(g, out, axis=axis))
+@along_axes(half="float32", kernel="softmax", curve="saturating", public="special",
+            x=lambda xp, g, out, axis: xp.log_softmax_backward(g, out, axis=axis))
 def log_softmax(xp, x, *, axis):
     return x - xp.logsumexp(x, axis=axis, keepdims=True)
 
 
-@op(node="LogSoftmaxBackwardDataBackward0",
-    grad=lambda xp, g, y, axis: g - along(xp, g * xp.exp(y), axis),
-    y=lambda xp, g, grad, y, axis: -g * xp.exp(y) * along(xp, grad, axis))
+@along_axes(half="float32", kernel="softmax", node="LogSoftmaxBackwardDataBackward0",
+            grad=lambda xp, g, y, axis: g - along(xp, g * xp.exp(y), axis),
+            y=lambda xp, g, grad, y, axis: -g * xp.exp(y) * along(xp, grad, axis))
 def log_softmax_backward(xp, grad, y, *, axis):
     return grad - xp.exp(y) * along(xp, grad, axis)
 
@@ -114,7 +115,7 @@ def scaled_difference(xp, a, b, g, share):
     return (a - b) * weighted(g, share)
 
 
-@op(memory="follow",
+@op(batch="defined", curve="distance comparing", saved={"b": "target"}, memory="follow",
     a=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, a, b, g, share(a.shape, reduction, 2)),
     b=lambda xp, g, a, b, reduction: xp.in_one_pass(scaled_difference, b, a, g, share(a.shape, reduction, 2)))
 def mse_loss(xp, a, b, *, reduction):
@@ -132,7 +133,7 @@ def smooth_l1_back(xp, a, b, g, share, beta):
     return xp.where(xp.abs(difference) >= beta, xp.sign(difference), difference / beta) * weighted(g, share)
 
 
-@op(node="SmoothL1LossBackward0",
+@op(batch="defined", half="float32", curve="distance comparing", saved={"b": "target"}, node="SmoothL1LossBackward0",
     a=lambda xp, g, a, b, reduction, beta: xp.in_one_pass(smooth_l1_back, a, b, g, share(a.shape, reduction), beta),
     b=lambda xp, g, a, b, reduction, beta: xp.in_one_pass(smooth_l1_back, b, a, g, share(a.shape, reduction), beta))
 def smooth_l1_loss(xp, a, b, *, reduction, beta):
@@ -149,7 +150,8 @@ def huber_back(xp, a, b, g, share, delta):
     return xp.where(xp.abs(difference) > delta, xp.sign(difference) * delta, difference) * weighted(g, share)
 
 
-@op(a=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, a, b, g, share(a.shape, reduction), delta),
+@op(batch="defined", half="float32", curve="distance comparing", saved={"b": "target"},
+    a=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, a, b, g, share(a.shape, reduction), delta),
     b=lambda xp, g, a, b, reduction, delta: xp.in_one_pass(huber_back, b, a, g, share(a.shape, reduction), delta))
 def huber_loss(xp, a, b, *, reduction, delta):
     return reduced(xp, reduction, huber, a, b, delta)
@@ -164,7 +166,8 @@ def soft_margin_back(xp, x, target, g, share):
     return -weighted(target * power, share) / (power + 1) * g
 
 
-@op(x=lambda xp, g, x, target, reduction: xp.in_one_pass(soft_margin_back, x, target, g, share(x.shape, reduction)),
+@op(batch="defined", curve="comparing",
+    x=lambda xp, g, x, target, reduction: xp.in_one_pass(soft_margin_back, x, target, g, share(x.shape, reduction)),
     target=NoGrad("torch has no derivative for the target of soft_margin_loss"))
 def soft_margin_loss(xp, x, target, *, reduction):
     return reduced(xp, reduction, soft_margin, x, target)
@@ -180,7 +183,8 @@ def entropy_back(xp, x, target, g, share, weight):
     return weighted(weighted((x - target) / xp.clamp_min(x * (1 - x), 1e-12), weight) * g, share)
 
 
-@op(x=lambda xp, g, x, target, weight, reduction:
+@op(batch="defined", curve="comparing",
+    x=lambda xp, g, x, target, weight, reduction:
     xp.in_one_pass(entropy_back, x, target, g, share(x.shape, reduction), weight),
     target=lambda xp, g, x, weight, reduction:
     weighted(xp.log(1 - x) - xp.log(x), weight) * weighted(g, share(x.shape, reduction)),
@@ -211,7 +215,8 @@ def logits_entropy_back(xp, x, target, g, share, weight, pos_weight):
     return weighted(weighted(logits_slope(xp, x, target, pos_weight), weight) * g, share)
 
 
-@op(x=lambda xp, g, x, target, weight, pos_weight, reduction:
+@op(batch="defined", curve="saturating",
+    x=lambda xp, g, x, target, weight, pos_weight, reduction:
     xp.in_one_pass(logits_entropy_back, x, target, g, share(x.shape, reduction), weight, pos_weight),
     target=lambda xp, g, x, weight, pos_weight, reduction:
     weighted(logits_target_slope(xp, x, pos_weight), weight) * weighted(g, share(x.shape, reduction)),
@@ -227,7 +232,9 @@ def _nll_node(kinds, statics):
     return "NllLoss2DBackward0" if statics["spatial"] else "NllLossBackward0"
 
 
-@op(linear="x",
+@op(batch="own", half="float32", kernel="nll_loss",
+    words={"x": "-g * weight[target] at each target's class, 0 elsewhere; reduction='mean' divides by sum(weight[target])"},
+    linear="x",
     node=_nll_node,
     x=lambda xp, g, target, weight, x_shape, ignore_index, reduction, spatial:
     xp.nll_loss_backward(g, target, weight, shape=x_shape, ignore_index=ignore_index, reduction=reduction,
@@ -237,7 +244,7 @@ def nll_loss(xp, x, target, weight, *, ignore_index, reduction, spatial):
     return xp.nll_loss(x, target, weight, ignore_index=ignore_index, reduction=reduction, spatial=spatial)
 
 
-@op(linear="x",
+@op(batch="own", half="float32", kernel="nll_loss", linear="x",
     node=lambda kinds, statics: _nll_node(kinds, statics).replace("Backward0", "BackwardBackward0"),
     x=lambda xp, g, target, weight, ignore_index, reduction, spatial:
     xp.nll_loss(g, target, weight, ignore_index=ignore_index, reduction=reduction, spatial=spatial),
@@ -255,14 +262,15 @@ def _underivable(name):
     return rule
 
 
-@op(x=lambda xp, g, x, target, weight, p, margin, reduction:
+@op(batch="looped", half="float32",
+    x=lambda xp, g, x, target, weight, p, margin, reduction:
     xp.multi_margin_loss_backward(g, x, target, weight, p=p, margin=margin, reduction=reduction),
     **NOT_DIFFERENTIABLE)
 def multi_margin_loss(xp, x, target, weight, *, p, margin, reduction):
     return xp.multi_margin_loss(x, target, weight, p=p, margin=margin, reduction=reduction)
 
 
-@op(node="NotImplemented",
+@op(batch="looped", node="NotImplemented",
     grad=_underivable("multi_margin_loss_backward"),
     x=_underivable("multi_margin_loss_backward"),
     **NOT_DIFFERENTIABLE)
@@ -270,13 +278,14 @@ def multi_margin_loss_backward(xp, grad, x, target, weight, *, p, margin, reduct
     return xp.multi_margin_loss_backward(grad, x, target, weight, p=p, margin=margin, reduction=reduction)
 
 
-@op(x=lambda xp, g, x, target, reduction: xp.multilabel_margin_loss_backward(g, x, target, reduction=reduction),
+@op(batch="looped",
+    x=lambda xp, g, x, target, reduction: xp.multilabel_margin_loss_backward(g, x, target, reduction=reduction),
     target=NOT_DIFFERENTIABLE["target"])
 def multilabel_margin_loss(xp, x, target, *, reduction):
     return xp.multilabel_margin_loss(x, target, reduction=reduction)
 
 
-@op(node="NotImplemented",
+@op(batch="looped", node="NotImplemented",
     grad=_underivable("multilabel_margin_loss_backward"),
     x=_underivable("multilabel_margin_loss_backward"),
     target=NOT_DIFFERENTIABLE["target"])
@@ -288,7 +297,9 @@ def multilabel_margin_loss_backward(xp, grad, x, target, *, reduction):
 INDEX = NoGrad("indices have no derivative")
 
 
-@op(linear="table",
+@op(batch="own", kernel="indexing", curve="layer", saved={"index": "indices", "by_frequency": "scale_grad_by_freq"},
+    words={"table": "g added up in the rows that index names, 0 elsewhere; nothing in row padding_idx"},
+    linear="table",
     table=lambda xp, g, index, table_shape, padding_idx, by_frequency:
     xp.embedding_backward(g, index, rows=table_shape[0], padding_idx=padding_idx, by_frequency=by_frequency),
     index=INDEX)
@@ -296,7 +307,7 @@ def embedding(xp, table, index, *, padding_idx, by_frequency):
     return xp.embedding(table, index, padding_idx=padding_idx, by_frequency=by_frequency)
 
 
-@op(linear="x",
+@op(batch="own", kernel="indexing", linear="x",
     node="EmbeddingDenseBackwardBackward0",
     x=lambda xp, g, index, padding_idx:
     xp.where(xp.unsqueeze(index != padding_idx, axis=len(index.shape)),
@@ -320,7 +331,7 @@ def _trilinear_rule(position):
     return rule
 
 
-@op(linear="x y z",
+@op(batch="own", half="float32", linear="x y z",
     x=_trilinear_rule(0), y=_trilinear_rule(1), z=_trilinear_rule(2))
 def trilinear(xp, x, y, z, *, spec):
     return xp.trilinear(x, y, z, spec=spec)
@@ -370,7 +381,17 @@ def layer_norm_weight_rule(xp, g, x, axis, eps):
     return summed_product(xp, g, standardized(xp, x, axis, eps)[0], leading(x, axis))
 
 
-@op(node="NativeLayerNormBackward0",
+def back_through_standardized(over):
+    """standardized(x) = (x - mean(x)) / deviation(x), deviation(x) = sqrt(var(x) + eps)."""
+    return (f"(g * weight - mean(g * weight, {over}) - standardized(x) * mean(g * weight * standardized(x), {over})) / "
+            "deviation(x)")
+
+
+@op(batch="own", kernel="normalize", curve="layer", saved={"x": "input"},
+    words={"x": back_through_standardized("axis"),
+           "weight": "sum(g * standardized(x), all axes but axis)",
+           "bias": "sum(g, all axes but axis)"},
+    node="NativeLayerNormBackward0",
     x=layer_norm_rule,
     weight=layer_norm_weight_rule,
     bias=lambda xp, g, axis: xp.sum(g, axis=leading(g, axis)),
@@ -417,7 +438,11 @@ def batch_norm_weight_rule(xp, g, x, mean, var, eps):
     return summed_product(xp, g, batch_standardized(xp, x, mean, var, eps)[0], all_but_channel(x))
 
 
-@op(node="NativeBatchNormBackward0", memory="channels",
+@op(batch="own", half="float32", kernel="normalize", curve="layer", saved={"x": "input"},
+    words={"x": back_through_standardized("all axes but 1"),
+           "weight": "sum(g * standardized(x), all axes but 1)",
+           "bias": "sum(g, all axes but 1)"},
+    node="NativeBatchNormBackward0", memory="channels",
     x=batch_norm_rule,
     weight=batch_norm_weight_rule,
     bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)),
@@ -447,7 +472,9 @@ def group_norm_rule(xp, g, x, weight, groups, eps):
     return xp.reshape(back, shape=x.shape)
 
 
-@op(node="NativeGroupNormBackward0", memory="channels",
+@op(batch="defined", curve="layer",
+    words={"x": back_through_standardized("each group")},
+    node="NativeGroupNormBackward0", memory="channels",
     x=group_norm_rule,
     weight=lambda xp, g, x, groups, eps: summed_product(xp, g, group_standardized(xp, x, groups, eps), all_but_channel(x)),
     bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)))
@@ -470,31 +497,33 @@ def glu_rule(xp, g, x, axis):
     return xp.cat(g * gate, g * a * gate * (1 - gate), axis=axis)
 
 
-@op(memory="follow", x=glu_rule)
+@along_axes(memory="follow", x=glu_rule)
 def glu(xp, x, *, axis):
     a, b = halves(xp, x, axis)
     return a * xp.sigmoid(b)
 
 
-@elementwise(node="PreluKernelBackward0",
+@elementwise(curve="rectified layer", node="PreluKernelBackward0",
              x=lambda xp, g, x, weight: xp.where(x > 0, g, g * weight),
              weight=lambda xp, g, x: xp.where(x > 0, 0.0, g * x))
 def prelu(xp, x, weight):
     return xp.where(x > 0, x, x * weight)
 
 
-@elementwise(node="RreluWithNoiseBackward0",
+@elementwise(curve="rectified", node="RreluWithNoiseBackward0",
              x=lambda g, slopes: g * slopes,
              slopes=NoGrad("the slopes are drawn at random"))
 def rrelu(xp, x, slopes):
     return xp.mul(x, slopes)
 
 
-@elementwise(x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
+@elementwise(curve="bounded",
+             x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
 def hardshrink(xp, x, *, bound):
     return xp.where((x >= -bound) & (x <= bound), 0.0, x)
 
 
-@elementwise(x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
+@elementwise(curve="bounded",
+             x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
 def softshrink(xp, x, *, bound):
     return xp.where(x > bound, x - bound, xp.where(x < -bound, x + bound, x * 0.0))

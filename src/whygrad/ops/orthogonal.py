@@ -12,7 +12,7 @@ from whygrad.ops.matrices import (
     join,
     part,
 )
-from whygrad.ops.table import op
+from whygrad.ops.table import last_axes, op
 
 
 def qr_rule(xp, g, out0, out1, mode):
@@ -44,7 +44,7 @@ def qr_rule(xp, g, out0, out1, mode):
     return conj(xp, core)
 
 
-@op(memory="columns 0 1", outputs=("Q", "R"), partial=True, node="LinalgQrBackward0", a=qr_rule)
+@op(batch="own", memory="columns 0 1", outputs=("Q", "R"), partial=True, node="LinalgQrBackward0", a=qr_rule)
 def qr(xp, a, *, mode):
     return xp.qr(a, mode=mode)
 
@@ -105,7 +105,7 @@ def householder_tau_rule(xp, g, a, tau):
     return xp.reshape(xp.cat(*gradients, axis=len(a.shape) - 1), shape=tau.shape)
 
 
-@op(memory="columns", node="LinalgHouseholderProductBackward0", a=householder_a_rule, tau=householder_tau_rule)
+@last_axes(memory="columns", node="LinalgHouseholderProductBackward0", a=householder_a_rule, tau=householder_tau_rule)
 def householder_product(xp, a, tau):
     """The first columns of the product of reflections that the columns of `a` and the factors `tau` stand for."""
     return xp.householder_product(a, tau)
@@ -136,7 +136,7 @@ def ormqr_tau_rule(xp, g, a, tau, c, left, transpose):
     return householder_tau_rule(xp, ormqr_q_gradient(xp, g, c, left, transpose), square(xp, a), tau)
 
 
-@op(memory="columns", a=ormqr_a_rule, tau=ormqr_tau_rule,
+@op(batch="defined", memory="columns", a=ormqr_a_rule, tau=ormqr_tau_rule,
     c=lambda xp, g, a, tau, left, transpose:
         conj(xp, xp.ormqr(a, tau, conj(xp, g), left=left, transpose=not transpose)))
 def ormqr(xp, a, tau, c, *, left, transpose):
@@ -153,12 +153,12 @@ def no_derivative(name):
     return rule
 
 
-@op(memory="columns", outputs=("a", "tau"), a=no_derivative("geqrf"))
+@last_axes(memory="columns", outputs=("a", "tau"), a=no_derivative("geqrf"))
 def geqrf(xp, a):
     return xp.geqrf(a)
 
 
-@op(node="LinalgCrossBackward0",
+@op(batch="defined", node="LinalgCrossBackward0",
     a=lambda xp, g, b, a_shape, axis: sum_to(xp, xp.cross(b, g, axis=axis), a_shape),
     b=lambda xp, g, a, b_shape, axis: sum_to(xp, xp.cross(g, a, axis=axis), b_shape))
 def cross(xp, a, b, *, axis):

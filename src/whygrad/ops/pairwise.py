@@ -3,7 +3,7 @@
 import math
 
 from whygrad.ops.reduction import norm_rule
-from whygrad.ops.table import op
+from whygrad.ops.table import last_axes, op
 
 
 def differences(xp, a, b):
@@ -35,8 +35,9 @@ def distance_rule(xp, g, a, b, out, ord):
     return xp.sum(towards, axis=(len(difference.shape) - 2,), keepdims=False)
 
 
-@op(a=distance_rule,
-    b=lambda xp, g, a, b, out, ord: distance_rule(xp, _flipped(xp, g), b, a, _flipped(xp, out), ord))
+@last_axes(half="float32", kernel="distances", curve="kinked",
+           a=distance_rule,
+           b=lambda xp, g, a, b, out, ord: distance_rule(xp, _flipped(xp, g), b, a, _flipped(xp, out), ord))
 def cdist(xp, a, b, *, ord, by_products=False):
     """Of arrays with the same batch axes. `by_products`: Euclid by a matrix product, |a|² - 2ab + |b|²."""
     return xp.cdist(a, b, ord=ord, by_products=by_products)
@@ -44,19 +45,19 @@ def cdist(xp, a, b, *, ord, by_products=False):
 
 # The derivative of the first norm, and its adjoint: both are linear, and a sign has no slope.
 
-@op(linear="x",
-    x=lambda xp, g, a, b: xp.signs_apart(g, a, b),
-    a=lambda xp, a: xp.zeros_like(a),
-    b=lambda xp, b: xp.zeros_like(b))
+@last_axes(kernel="distances", linear="x",
+           x=lambda xp, g, a, b: xp.signs_apart(g, a, b),
+           a=lambda xp, a: xp.zeros_like(a),
+           b=lambda xp, b: xp.zeros_like(b))
 def signs_towards(xp, x, a, b):
     """The sum over j of x[i, j] * sgn(a[i, k] - b[j, k])."""
     return xp.signs_towards(x, a, b)
 
 
-@op(linear="x",
-    x=lambda xp, g, a, b: xp.signs_towards(g, a, b),
-    a=lambda xp, a: xp.zeros_like(a),
-    b=lambda xp, b: xp.zeros_like(b))
+@last_axes(kernel="distances", linear="x",
+           x=lambda xp, g, a, b: xp.signs_towards(g, a, b),
+           a=lambda xp, a: xp.zeros_like(a),
+           b=lambda xp, b: xp.zeros_like(b))
 def signs_apart(xp, x, a, b):
     """The sum over k of x[i, k] * sgn(a[i, k] - b[j, k])."""
     return xp.signs_apart(x, a, b)
@@ -71,26 +72,26 @@ def pdist_rule(xp, g, x, out, ord):
     return distance_rule(xp, xp.both_triangles(g, n=n), x, x, xp.both_triangles(out, n=n), ord)
 
 
-@op(x=pdist_rule)
+@op(batch="defined", curve="kinked", saved={"ord": "p"}, x=pdist_rule)
 def pdist(xp, x, *, ord):
     return xp.upper_triangle(xp.cdist(x, x, ord=ord))
 
 
-@op(linear="x",
+@op(batch="own", linear="x",
     x=lambda xp, g, x_shape: xp.one_triangle(g, n=x_shape[0]))
 def upper_triangle(xp, x):
     """The elements above the diagonal of a square matrix, in a line."""
     return xp.upper_triangle(x)
 
 
-@op(linear="x",
+@op(batch="own", linear="x",
     x=lambda xp, g: xp.upper_triangle(g))
 def one_triangle(xp, x, *, n):
     """Back into a square matrix; zeros below."""
     return xp.one_triangle(x, n=n)
 
 
-@op(linear="x",
+@op(batch="defined", linear="x",
     x=lambda xp, g: xp.upper_triangle(g + xp.t(g)))
 def both_triangles(xp, x, *, n):
     """The symmetric matrix with `x` above the diagonal and zeros on it."""
@@ -108,7 +109,7 @@ def _blocks(xp, g, shapes):
     return parts
 
 
-@op(linear="xs",
+@op(batch="own", linear="xs",
     xs=lambda xp, g, xs_shape: _blocks(xp, g, xs_shape))
 def block_diag(xp, *xs):
     return xp.block_diag(*xs)

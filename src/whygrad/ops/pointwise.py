@@ -2,70 +2,65 @@
 
 import math
 
-from whygrad.ops.table import NoGrad, elementwise, op
+from whygrad.ops.table import NoGrad, along_axes, elementwise
 
 
-def primitive(name, rule, node=None):
+def primitive(name, rule, node=None, **traits):
     """A row whose forward is the backend's function of the same name."""
 
     def forward(xp, x):
         return getattr(xp, name)(x)
 
     forward.__name__ = name
-    elementwise(node=node, x=rule)(forward)
+    elementwise(node=node, x=rule, **traits)(forward)
 
 
 TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 LN2, LN10 = math.log(2), math.log(10)
 RADIAN, DEGREE = math.pi / 180, 180 / math.pi
 
-RULES = {
-    "neg": lambda g: -g,
-    "reciprocal": lambda g, out: -g * (out * out),
-    "sqrt": lambda g, out: g / (2 * out),
-    "rsqrt": lambda g, out: -0.5 * g * (out * out * out),
-    "exp": lambda g, out: g * out,
-    "exp2": lambda g, out: g * out * LN2,
-    "expm1": lambda g, out: g * (out + 1),
-    "log": lambda g, x: g / x,
-    "log2": lambda g, x: g / (x * LN2),
-    "log10": lambda g, x: g / (x * LN10),
-    "log1p": lambda g, x: g / (x + 1),
-    "sin": lambda xp, g, x: g * xp.cos(x),
-    "cos": lambda xp, g, x: g * -xp.sin(x),
-    "tan": lambda g, out: g * (1 + out ** 2),
-    "asin": lambda xp, g, x: g * xp.rsqrt(-x * x + 1),
-    "acos": lambda xp, g, x: g * -xp.rsqrt(-x * x + 1),
-    "atan": lambda g, x: g / (x * x + 1),
-    "sinh": lambda xp, g, x: g * xp.cosh(x),
-    "cosh": lambda xp, g, x: g * xp.sinh(x),
-    "tanh": lambda xp, g, out: xp.tanh_backward(g, out),
-    "asinh": lambda xp, g, x: g * xp.rsqrt(x ** 2 + 1),
-    "acosh": lambda xp, g, x: g * xp.rsqrt(x * x - 1),
-    "atanh": lambda g, x: g / (1 - x ** 2),
-    "erf": lambda xp, g, x: TWO_OVER_SQRT_PI * xp.exp(-(x ** 2)) * g,
-    "erfc": lambda xp, g, x: -TWO_OVER_SQRT_PI * xp.exp(-(x ** 2)) * g,
-    "sigmoid": lambda xp, g, out: xp.sigmoid_backward(g, out),
-    "abs": lambda xp, g, x: g * xp.sgn(x),
-    "frac": lambda g: g,
-    "deg2rad": lambda g: g * RADIAN,
-    "rad2deg": lambda g: g * DEGREE,
-}
+primitive("neg", lambda g: -g, public="foreach", curve="arithmetic analytic")
+primitive("reciprocal", lambda g, out: -g * (out * out), public="float foreach")
+primitive("sqrt", lambda g, out: g / (2 * out), public="float foreach sparse")
+primitive("rsqrt", lambda g, out: -0.5 * g * (out * out * out), public="float foreach")
+primitive("exp", lambda g, out: g * out, public="float foreach", curve="saturating analytic")
+primitive("exp2", lambda g, out: g * out * LN2, public="special float")
+primitive("expm1", lambda g, out: g * (out + 1), public="special float foreach sparse")
+primitive("log", lambda g, x: g / x, public="float foreach")
+primitive("log2", lambda g, x: g / (x * LN2), public="float foreach")
+primitive("log10", lambda g, x: g / (x * LN10), public="float foreach")
+primitive("log1p", lambda g, x: g / (x + 1), node="Log1PBackward0", public="special float foreach sparse")
+primitive("sin", lambda xp, g, x: g * xp.cos(x), public="float foreach sparse", curve="analytic")
+primitive("cos", lambda xp, g, x: g * -xp.sin(x), public="float foreach", curve="analytic")
+primitive("tan", lambda g, out: g * (1 + out ** 2), public="float foreach sparse")
+primitive("asin", lambda xp, g, x: g * xp.rsqrt(-x * x + 1), public="foreach sparse")
+primitive("acos", lambda xp, g, x: g * -xp.rsqrt(-x * x + 1), public="foreach")
+primitive("atan", lambda g, x: g / (x * x + 1), public="foreach sparse")
+primitive("sinh", lambda xp, g, x: g * xp.cosh(x), public="float foreach sparse")
+primitive("cosh", lambda xp, g, x: g * xp.sinh(x), public="float foreach")
+primitive("tanh", lambda xp, g, out: xp.tanh_backward(g, out), public="float foreach sparse", curve="saturating")
+primitive("asinh", lambda xp, g, x: g * xp.rsqrt(x ** 2 + 1), public="sparse")
+primitive("acosh", lambda xp, g, x: g * xp.rsqrt(x * x - 1))
+primitive("atanh", lambda g, x: g / (1 - x ** 2), public="sparse")
+primitive("erf", lambda xp, g, x: TWO_OVER_SQRT_PI * xp.exp(-(x ** 2)) * g, public="special foreach sparse", curve="saturating")
+primitive("erfc", lambda xp, g, x: -TWO_OVER_SQRT_PI * xp.exp(-(x ** 2)) * g, public="special foreach", curve="saturating")
+primitive("sigmoid", lambda xp, g, out: xp.sigmoid_backward(g, out), public="float foreach", curve="saturating")
+primitive("abs", lambda xp, g, x: g * xp.sgn(x), public="foreach sparse", curve="distance")
+primitive("frac", lambda g: g, public="foreach sparse")
+primitive("deg2rad", lambda g: g * RADIAN, node="Deg2RadBackward0", public="sparse")
+primitive("rad2deg", lambda g: g * DEGREE, node="Rad2DegBackward0", public="sparse")
 
-# Where torch's node is not called after the op.
-NODES = {"log1p": "Log1PBackward0", "deg2rad": "Deg2RadBackward0", "rad2deg": "Rad2DegBackward0"}
-
-for _name, _rule in RULES.items():
-    primitive(_name, _rule, NODES.get(_name))
-
-for _name in ("sign", "floor", "ceil", "round", "trunc"):
-    primitive(_name, lambda xp, g: xp.zeros_like(g))
+for _name in ("sign", "floor", "ceil", "trunc"):
+    primitive(_name, lambda xp, g: xp.zeros_like(g), half="native", public="foreach sparse", curve="stepwise")
+primitive("round", lambda xp, g: xp.zeros_like(g), half="native", public="special foreach sparse", curve="stepwise")
 
 # Its gradient is zero as well, but torch saves both the argument and the result.
-primitive("sgn", lambda xp, g, x, out: xp.zeros_like(g))
+primitive("sgn", lambda xp, g, x, out: xp.zeros_like(g), half="native", public="sparse", curve="stepwise", called="sign")
 
-for _name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf", "isreal", "signbit"):
-    primitive(_name, NoGrad("a test gives a boolean, which has no derivative"))
+TEST = NoGrad("a test gives a boolean, which has no derivative")
+for _name, _public in (("isnan", "test sparse"), ("isinf", "test sparse"), ("isfinite", "test"), ("isreal", "test"),
+                       ("isposinf", "sparse"), ("isneginf", "sparse"), ("signbit", "sparse")):
+    primitive(_name, TEST, half="native", public=_public)
 
 
 @elementwise(grad=lambda xp, g, y: xp.tanh_backward(g, y),
@@ -80,13 +75,14 @@ def sigmoid_backward(xp, grad, y):
     return grad * (1 - y) * y
 
 
-@elementwise(node="RoundBackward1",
+@elementwise(curve="stepwise", node="RoundBackward1",
              x=lambda xp, g: xp.zeros_like(g))
 def round_decimals(xp, x, *, decimals):
     return xp.round_decimals(x, decimals=decimals)
 
 
-@elementwise(x=lambda xp, g, x: g * xp.isfinite(x))
+@elementwise(curve="masking", public="sparse",
+             x=lambda xp, g, x: g * xp.isfinite(x))
 def nan_to_num(xp, x, *, nan, posinf, neginf):
     return xp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
@@ -96,7 +92,7 @@ def logit_rule(xp, g, x, eps):
     return xp.where((x >= low) & (x <= 1 - low), g / (x * (1 - x)), outside)
 
 
-@elementwise(x=logit_rule)
+@elementwise(public="special", x=logit_rule)
 def logit(xp, x, *, eps):
     if eps is not None:
         x = xp.clamp(x, eps, 1 - eps)
@@ -109,14 +105,14 @@ def sinc_rule(xp, g, x):
     return xp.where(scale == 0, 0.0, g * ((angle * xp.cos(angle) - xp.sin(angle)) / scale))
 
 
-@elementwise(x=sinc_rule)
+@elementwise(public="special float", x=sinc_rule)
 def sinc(xp, x):
     return xp.sinc(x)
 
 
 # Complex numbers. Gradients travel conjugated, so a rule that is not holomorphic conjugates what torch's does not.
 
-@op(memory="follow", x=lambda xp, g: xp.conj(g))
+@along_axes(memory="follow", x=lambda xp, g: xp.conj(g))
 def conj(xp, x):
     return xp.conj(x)
 
@@ -135,7 +131,7 @@ def sgn_complex_rule(xp, g, x, out):
     return xp.where(length == 0, 0.0, (g - (along + xp.conj(along)) / 2 * direction) / length)
 
 
-@elementwise(node="SgnBackward0", x=sgn_complex_rule)
+@elementwise(curve="kinked", node="SgnBackward0", x=sgn_complex_rule)
 def sgn_complex(xp, x):
     return xp.sgn(x)
 

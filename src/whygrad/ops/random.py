@@ -3,13 +3,15 @@
 from whygrad.ops.table import elementwise, op
 
 
-@op(node=lambda kinds, statics: statics["node"],
+@op(batch="with_values",
+    node=lambda kinds, statics: statics["node"],
     x=lambda xp, g: xp.zeros_like(g))
 def sampled(xp, x, *, values, node):
     return values
 
 
-@elementwise(node=lambda kinds, statics: {"ts": "NormalBackward1", "st": "NormalBackward2",
+@elementwise(batch="with_values", half="native",
+             node=lambda kinds, statics: {"ts": "NormalBackward1", "st": "NormalBackward2",
              "tt": "NormalBackward3"}[kinds], mean=lambda xp, g: xp.zeros_like(g),
              std=lambda xp, g: xp.zeros_like(g))
 def sampled_normal(xp, mean, std, *, values):
@@ -20,17 +22,17 @@ def _no_derivative(g, name):
     raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
-@elementwise(node="NotImplemented", x=_no_derivative)
+@elementwise(batch="with_values", half="native", node="NotImplemented", x=_no_derivative)
 def sampled_by_number(xp, x, *, values, name):
     return values
 
 
-@elementwise(node="NotImplemented", a=_no_derivative, b=_no_derivative)
+@elementwise(batch="with_values", half="native", node="NotImplemented", a=_no_derivative, b=_no_derivative)
 def sampled_by_two(xp, a, b, *, values, name):
     return values
 
 
-@elementwise(node="BernoulliBackward1",
+@elementwise(batch="with_values", half="native", node="BernoulliBackward1",
              x=lambda xp, g: xp.zeros_like(g),
              p=lambda xp, g: xp.zeros_like(g))
 def bernoulli_by_tensor(xp, x, p, *, values):

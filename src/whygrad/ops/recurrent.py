@@ -256,7 +256,8 @@ def plus_output(xp, g_state, g_output):
 KEPT = NoGrad("what a layer keeps for its backward pass is not a result")
 
 
-@op(node=lambda kinds, statics: "CatBackward0" if statics["sizes"] else "StackBackward0",
+@op(batch="defined", kernel="recurrent", curve="layer",
+    node=lambda kinds, statics: "CatBackward0" if statics["sizes"] else "StackBackward0",
     outputs=("h", "last", KEPT, KEPT),
     xs=lambda xp, g, xs, out2, out3, cell, sizes, reverse, biases:
     layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases))
@@ -265,14 +266,14 @@ def recurrent_layer(xp, *xs, cell, sizes, reverse, biases):
 
 
 # What torch runs for an LSTM of float32. Its backward looks at the output again: nobody may write into it until then.
-@op(outputs=("h", "last", KEPT, KEPT),
+@op(batch="defined", kernel="recurrent", curve="layer", outputs=("h", "last", KEPT, KEPT),
     xs=lambda xp, g, xs, out0, out2, out3, cell, sizes, reverse, biases:
     layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases))
 def mkldnn_rnn_layer(xp, *xs, cell, sizes, reverse, biases):
     return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biases=biases)
 
 
-@op(node="StackBackward0", outputs=("h", "c"), linear="xs",
+@op(batch="defined", node="StackBackward0", outputs=("h", "c"), linear="xs",
     xs=lambda xp, g, xs_shape: [xp.cat(*[xp.select(part, axis=0, index=i) for part in g], axis=1) for i in range(len(xs_shape))])
 def stack_states(xp, *xs, width):
     """The last states of several layers of an LSTM: all h, and all c."""
@@ -282,17 +283,19 @@ def stack_states(xp, *xs, width):
 
 # Sequences of different lengths: packed without gaps, or padded to (steps, batch, ...).
 
-@op(x=lambda xp, g, x_shape, sizes: xp.pack_padded_sequence_backward(g, shape=x_shape, sizes=sizes))
+@op(batch="looped",
+    x=lambda xp, g, x_shape, sizes: xp.pack_padded_sequence_backward(g, shape=x_shape, sizes=sizes))
 def pack_padded_sequence(xp, x, *, sizes):
     return xp.pack_padded_sequence(x, sizes=sizes)
 
 
-@op(x=lambda xp, g, sizes: xp.pack_padded_sequence(g, sizes=sizes))
+@op(batch="looped",
+    x=lambda xp, g, sizes: xp.pack_padded_sequence(g, sizes=sizes))
 def pack_padded_sequence_backward(xp, x, *, shape, sizes):
     return xp.pad_packed_sequence(x, shape=shape, sizes=sizes, value=0)
 
 
-@op(node="CopySlices",
+@op(batch="looped", node="CopySlices",
     x=lambda xp, g, sizes: xp.pack_padded_sequence(g, sizes=sizes))
 def pad_packed_sequence(xp, x, *, shape, sizes, value):
     return xp.pad_packed_sequence(x, shape=shape, sizes=sizes, value=value)
@@ -307,7 +310,7 @@ def unpadded(xp, g, shapes, length, batch_axis, left):
     return parts
 
 
-@op(node="CopySlices",
+@op(batch="defined", node="CopySlices",
     xs=lambda xp, g, xs_shape, length, batch_axis, left: unpadded(xp, g, xs_shape, length, batch_axis, left))
 def pad_sequence(xp, *xs, length, batch_axis, value, left):
     padded = []

@@ -5,7 +5,7 @@
 
 import math
 
-from whygrad.ops.table import NoGrad, elementwise, op
+from whygrad.ops.table import NoGrad, along_axes, elementwise, op
 
 
 def count(shape, axis):
@@ -25,21 +25,21 @@ def restore(xp, reduced, shape, axis, keepdims):
     return xp.reshape(reduced, shape=tuple([1 if i in axis else n for i, n in enumerate(shape)]))
 
 
-@op(linear="x",
+@op(batch="own", quiet=False, kernel="reduce", linear="x",
     node="SumBackward0",
     x=lambda xp, g, x_shape: xp.expand(g, shape=x_shape))
 def sum_all(xp, x):
     return xp.sum(x)
 
 
-@op(linear="x",
-    node="SumBackward1",
-    x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g, x_shape, axis, keepdims))
+@along_axes(quiet=False, kernel="reduce", curve="total", public="overloaded", linear="x",
+            node="SumBackward1",
+            x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g, x_shape, axis, keepdims))
 def sum(xp, x, *, axis=None, keepdims=False):
     return xp.sum(x, axis=axis, keepdims=keepdims)
 
 
-@op(linear="x",
+@op(batch="own", quiet=False, kernel="reduce", linear="x",
     x=lambda xp, g, x_shape: xp.expand(g, shape=x_shape))
 def sum_to(xp, x, *, shape):
     """Sum over the axes along which `shape` was broadcast: the adjoint of `expand`."""
@@ -49,21 +49,22 @@ def sum_to(xp, x, *, shape):
     return xp.reshape(total, shape=shape) if extra else total
 
 
-@op(x=lambda xp, g, x, axis, keepdims: xp.where(x == x, restore(xp, g, x.shape, axis, keepdims), 0))
+@along_axes(curve="masking",
+            x=lambda xp, g, x, axis, keepdims: xp.where(x == x, restore(xp, g, x.shape, axis, keepdims), 0))
 def nansum(xp, x, *, axis=None, keepdims=False):
     return xp.sum(xp.where(x == x, x, 0), axis=axis, keepdims=keepdims)
 
 
-@op(linear="x",
+@op(batch="own", quiet=False, kernel="reduce", linear="x",
     node="MeanBackward0",
     x=lambda xp, g, x_shape: xp.expand(g / (math.prod(x_shape) or 1), shape=x_shape))
 def mean_all(xp, x):
     return xp.mean(x)
 
 
-@op(linear="x",
-    node="MeanBackward1",
-    x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g / (count(x_shape, axis) or 1), x_shape, axis, keepdims))
+@along_axes(quiet=False, kernel="reduce", curve="total", public="overloaded", linear="x",
+            node="MeanBackward1",
+            x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g / (count(x_shape, axis) or 1), x_shape, axis, keepdims))
 def mean(xp, x, *, axis=None, keepdims=False):
     return xp.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
@@ -81,7 +82,7 @@ def std_rule(xp, g, x, out, axis, keepdims, correction):
     return var_rule(xp, xp.where(out == 0, 0, g / (2 * out)), x, axis, keepdims, correction)
 
 
-@op(x=var_rule)
+@along_axes(public="overloaded", x=var_rule)
 def var(xp, x, *, axis, keepdims, correction):
     distance = x - xp.mean(x, axis=axis, keepdims=True)
     total = xp.sum(distance * distance, axis=axis, keepdims=keepdims)
@@ -89,13 +90,13 @@ def var(xp, x, *, axis, keepdims, correction):
     return total / freedom if freedom > 0 else total * math.inf
 
 
-@op(node="VarBackward0",
-    x=lambda xp, g, x, axis, keepdims, correction: xp.conj(var_rule(xp, g, x, axis, keepdims, correction)))
+@along_axes(node="VarBackward0",
+            x=lambda xp, g, x, axis, keepdims, correction: xp.conj(var_rule(xp, g, x, axis, keepdims, correction)))
 def var_complex(xp, x, *, axis, keepdims, correction):
     return xp.var_complex(x, axis=axis, keepdims=keepdims, correction=correction)
 
 
-@op(x=std_rule)
+@along_axes(curve="kinked", public="overloaded", x=std_rule)
 def std(xp, x, *, axis, keepdims, correction):
     return xp.sqrt(xp.var(x, axis=axis, keepdims=keepdims, correction=correction))
 
@@ -104,21 +105,22 @@ def mean_rule(xp, g, x, axis, keepdims):
     return restore(xp, g / (count(x.shape, axis) or 1), x.shape, axis, keepdims)
 
 
-@op(outputs=("var", "mean"),
-    x=lambda xp, g, x, axis, keepdims, correction: (var_rule(xp, g[0], x, axis, keepdims, correction) +
-                                                    mean_rule(xp, g[1], x, axis, keepdims)))
+@along_axes(public="overloaded", outputs=("var", "mean"),
+            x=lambda xp, g, x, axis, keepdims, correction: (var_rule(xp, g[0], x, axis, keepdims, correction) +
+                                                            mean_rule(xp, g[1], x, axis, keepdims)))
 def var_mean(xp, x, *, axis, keepdims, correction):
     return (xp.var(x, axis=axis, keepdims=keepdims, correction=correction), xp.mean(x, axis=axis, keepdims=keepdims))
 
 
-@op(outputs=("std", "mean"),
-    x=lambda xp, g, x, out0, axis, keepdims, correction: (std_rule(xp, g[0], x, out0, axis, keepdims, correction) +
-                                                          mean_rule(xp, g[1], x, axis, keepdims)))
+@along_axes(curve="kinked", public="overloaded", outputs=("std", "mean"),
+            x=lambda xp, g, x, out0, axis, keepdims, correction: (std_rule(xp, g[0], x, out0, axis, keepdims, correction) +
+                                                                  mean_rule(xp, g[1], x, axis, keepdims)))
 def std_mean(xp, x, *, axis, keepdims, correction):
     return (xp.std(x, axis=axis, keepdims=keepdims, correction=correction), xp.mean(x, axis=axis, keepdims=keepdims))
 
 
-@op(x=NoGrad("which elements are the extreme ones does not change smoothly"),
+@op(batch="broadcast_shifted",
+    x=NoGrad("which elements are the extreme ones does not change smoothly"),
     extreme=NoGrad("which elements are the extreme ones does not change smoothly"))
 def shares(xp, x, extreme, *, axis, find_nan):
     """Each element's share of the gradient of its extreme: equal parts for all that attain it, zero for the others.
@@ -142,7 +144,7 @@ def along_rule(xp, g, out1, x_shape, axis, keepdims):
     return xp.place(g, out1, axis=axis, shape=x_shape)
 
 
-def declare_selection(name, whole_node, along_node):
+def declare_selection(name, whole_node, along_node, *, kernels=("", ""), **traits):
     """A row over all elements, where ties share the gradient, and one along an axis, which gives the index as well."""
 
     def whole(xp, x, *, axis=None, keepdims=False):
@@ -152,22 +154,23 @@ def declare_selection(name, whole_node, along_node):
         return getattr(xp, f"{name}_along")(x, axis=axis, keepdims=keepdims)
 
     whole.__name__, along.__name__ = name, f"{name}_along"
-    op(node=whole_node, x=extreme_rule(find_nan=True))(whole)
-    op(node=along_node, outputs=("values", NoGrad("indices are integers")), x=along_rule)(along)
+    along_axes(node=whole_node, kernel=kernels[0], **traits, x=extreme_rule(find_nan=True))(whole)
+    along_axes(node=along_node, kernel=kernels[1], saved={"out1": "indices"},
+               outputs=("values", NoGrad("indices are integers")), x=along_rule)(along)
 
 
-declare_selection("max", "MaxBackward1", "MaxBackward0")
-declare_selection("min", "MinBackward1", "MinBackward0")
-declare_selection("median", "MedianBackward0", "MedianBackward1")
-declare_selection("nanmedian", "NanmedianBackward0", "NanmedianBackward1")
+declare_selection("max", "MaxBackward1", "MaxBackward0", kernels=("extremes", "argminmax"), curve="selecting")
+declare_selection("min", "MinBackward1", "MinBackward0", kernels=("extremes", "argminmax"), curve="selecting")
+declare_selection("median", "MedianBackward0", "MedianBackward1", batch="over_all", curve="selecting")
+declare_selection("nanmedian", "NanmedianBackward0", "NanmedianBackward1", batch="over_all")
 
 
-@op(x=extreme_rule(find_nan=False))
+@along_axes(kernel="extremes", curve="selecting", x=extreme_rule(find_nan=False))
 def amax(xp, x, *, axis=None, keepdims=False):
     return xp.amax(x, axis=axis, keepdims=keepdims)
 
 
-@op(x=extreme_rule(find_nan=False))
+@along_axes(kernel="extremes", curve="selecting", x=extreme_rule(find_nan=False))
 def amin(xp, x, *, axis=None, keepdims=False):
     return xp.amin(x, axis=axis, keepdims=keepdims)
 
@@ -177,46 +180,47 @@ def aminmax_rule(xp, g, x, out0, out1, axis, keepdims):
     return rule(xp, g[0], x, out0, axis, keepdims) + rule(xp, g[1], x, out1, axis, keepdims)
 
 
-@op(outputs=("min", "max"), x=aminmax_rule)
+@along_axes(outputs=("min", "max"), x=aminmax_rule)
 def aminmax(xp, x, *, axis=None, keepdims=False):
     return xp.amin(x, axis=axis, keepdims=keepdims), xp.amax(x, axis=axis, keepdims=keepdims)
 
 
-@op(linear="x",
-    x=lambda xp, g, index, axis: xp.pick(g, index, axis=axis),
-    index=NoGrad("an index is an integer"))
+@along_axes(linear="x",
+            x=lambda xp, g, index, axis: xp.pick(g, index, axis=axis),
+            index=NoGrad("an index is an integer"))
 def place(xp, x, index, *, axis, shape):
     """Zeros of `shape`, with `x` put where `index` points along `axis`: the adjoint of `pick`."""
     return xp.place(x, index, axis=axis, shape=shape)
 
 
-@op(linear="x",
-    x=lambda xp, g, index, x_shape, axis: xp.place(g, index, axis=axis, shape=x_shape),
-    index=NoGrad("an index is an integer"))
+@along_axes(linear="x",
+            x=lambda xp, g, index, x_shape, axis: xp.place(g, index, axis=axis, shape=x_shape),
+            index=NoGrad("an index is an integer"))
 def pick(xp, x, index, *, axis):
     """The elements that `index` points at along `axis`."""
     return xp.pick(x, index, axis=axis)
 
 
-def declare_constant(name, reason):
+def declare_constant(name, reason, **traits):
     """A row whose result jumps: it has no derivative."""
 
     def forward(xp, x, *, axis, keepdims):
         return getattr(xp, name)(x, axis=axis, keepdims=keepdims)
 
     forward.__name__ = name
-    op(x=NoGrad(reason))(forward)
+    along_axes(x=NoGrad(reason), **traits)(forward)
 
 
 for _name in ("argmax", "argmin"):
-    declare_constant(_name, "indices are integers")
+    declare_constant(_name, "indices are integers", batch="over_all", kernel="argminmax")
 for _name in ("all", "any"):
-    declare_constant(_name, "a test gives a boolean, which has no derivative")
-declare_constant("count_nonzero", "a count is an integer")
+    declare_constant(_name, "a test gives a boolean, which has no derivative", public="overloaded")
+declare_constant("count_nonzero", "a count is an integer", public="overloaded")
 
 
-@op(x=lambda xp, g, x, out, axis, keepdims: (restore(xp, g, x.shape, axis, keepdims) *
-                                             xp.exp(x - restore(xp, out, x.shape, axis, keepdims))))
+@along_axes(half="float32", public="special",
+            x=lambda xp, g, x, out, axis, keepdims: (restore(xp, g, x.shape, axis, keepdims) *
+                                                     xp.exp(x - restore(xp, out, x.shape, axis, keepdims))))
 def logsumexp(xp, x, *, axis, keepdims):
     return xp.logsumexp(x, axis=axis, keepdims=keepdims)
 
@@ -238,7 +242,7 @@ def norm_rule(xp, g, x, out, ord, axis, keepdims):
     return power * xp.where(out == 0, 0, g / out ** (ord - 1))
 
 
-@op(node="LinalgVectorNormBackward0", x=norm_rule)
+@along_axes(kernel="norms", curve="distance kinked", called="norm", node="LinalgVectorNormBackward0", x=norm_rule)
 def vector_norm(xp, x, *, ord, axis=None, keepdims=False):
     return xp.vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
@@ -250,33 +254,36 @@ def dist_rule(sign):
     return rule
 
 
-@elementwise(symmetric=False, a=dist_rule(1), b=dist_rule(-1))
+@elementwise(batch="defined", curve="distance", symmetric=False, a=dist_rule(1), b=dist_rule(-1))
 def dist(xp, a, b, *, ord):
     return xp.vector_norm(a - b, ord=ord)
 
 
-@op(linear="x",
-    x=lambda xp, g, axis, reverse: xp.cumsum(g, axis=axis, reverse=not reverse))
+@along_axes(kernel="scans", linear="x",
+            x=lambda xp, g, axis, reverse: xp.cumsum(g, axis=axis, reverse=not reverse))
 def cumsum(xp, x, *, axis, reverse=False):
     return xp.cumsum(x, axis=axis, reverse=reverse)
 
 
 # Products, without dividing by a factor that may be zero.
 
-@op(a=lambda xp, g, a, out, axis, reverse: out * xp.scan(a, g, axis=axis, reverse=not reverse),
-    b=lambda xp, g, a, axis, reverse: xp.scan(a, g, axis=axis, reverse=not reverse))
+@along_axes(kernel="scans",
+            a=lambda xp, g, a, out, axis, reverse: out * xp.scan(a, g, axis=axis, reverse=not reverse),
+            b=lambda xp, g, a, axis, reverse: xp.scan(a, g, axis=axis, reverse=not reverse))
 def scan(xp, a, b, *, axis, reverse):
     """s[0] = 0, s[i + 1] = a[i] * s[i] + b[i] along an axis, or against it. The derivative runs the other way."""
     return xp.scan(a, b, axis=axis, reverse=reverse)
 
 
-@op(x=lambda xp, g, x, out, axis, reverse: out * xp.scan(x, g, axis=axis, reverse=not reverse))
+@along_axes(kernel="scans",
+            x=lambda xp, g, x, out, axis, reverse: out * xp.scan(x, g, axis=axis, reverse=not reverse))
 def product_before(xp, x, *, axis, reverse=False):
     """The product of all elements before each one (after it, if `reverse`)."""
     return xp.product_before(x, axis=axis, reverse=reverse)
 
 
-@op(x=lambda xp, g, x, out, axis: xp.product_before(x, axis=axis) * (g + xp.scan(x, g * x, axis=axis, reverse=True)))
+@along_axes(kernel="scans",
+            x=lambda xp, g, x, out, axis: xp.product_before(x, axis=axis) * (g + xp.scan(x, g * x, axis=axis, reverse=True)))
 def cumprod(xp, x, *, axis):
     return xp.cumprod(x, axis=axis)
 
@@ -287,7 +294,7 @@ def product_of_others_rule(xp, g, x, axis):
             after * xp.scan(x, g * before, axis=axis, reverse=False))
 
 
-@op(x=product_of_others_rule)
+@along_axes(x=product_of_others_rule)
 def product_of_others(xp, x, *, axis):
     return xp.product_before(x, axis=axis) * xp.product_before(x, axis=axis, reverse=True)
 
@@ -302,6 +309,7 @@ def prod_rule(xp, g, x, out, axis, keepdims):
     return restore(xp, g, x.shape, axis, keepdims) * xp.product_of_others(x, axis=axis[0])
 
 
-@op(node=lambda kinds, statics: "ProdBackward0" if statics["axis"] is None else "ProdBackward1", x=prod_rule)
+@op(batch="over_all", kernel="extremes",
+    node=lambda kinds, statics: "ProdBackward0" if statics["axis"] is None else "ProdBackward1", x=prod_rule)
 def prod(xp, x, *, axis=None, keepdims=False):
     return xp.prod(x, axis=axis, keepdims=keepdims)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from whygrad.ops.table import op
+from whygrad.ops.table import along_axes, last_axes, op
 
 
 class Interpolated(NamedTuple):
@@ -21,16 +21,16 @@ class Interpolated(NamedTuple):
     single: bool
 
 
-@op(linear="x", memory="channels",
-    node=lambda kinds, statics: f"{statics['kind']}Backward0",
-    x=lambda xp, g, axes, kind: xp.upsample_backward(g, axes=axes, kind=kind))
+@last_axes(kernel="resampling", linear="x", memory="channels",
+           node=lambda kinds, statics: f"{statics['kind']}Backward0",
+           x=lambda xp, g, axes, kind: xp.upsample_backward(g, axes=axes, kind=kind))
 def upsample(xp, x, *, axes, kind):
     return xp.upsample(x, axes=axes, kind=kind)
 
 
-@op(linear="x",
-    node=lambda kinds, statics: f"{statics['kind']}BackwardBackward0",
-    x=lambda xp, g, axes, kind: xp.upsample(g, axes=axes, kind=kind))
+@last_axes(kernel="resampling", linear="x",
+           node=lambda kinds, statics: f"{statics['kind']}BackwardBackward0",
+           x=lambda xp, g, axes, kind: xp.upsample(g, axes=axes, kind=kind))
 def upsample_backward(xp, x, *, axes, kind):
     return xp.upsample_backward(x, axes=axes, kind=kind)
 
@@ -55,7 +55,7 @@ def _grid_rule(xp, g, x, grid, order, sampling):
     return xp.stack(*[xp.sum(g * slope, axis=(1,), keepdims=False) for slope in reversed(slopes)], axis=len(g.shape) - 1)
 
 
-@op(linear="x",
+@op(batch="folded", kernel="sampling", linear="x",
     node=lambda kinds, statics: f"GridSampler{len(statics['order'])}DBackward0",
     x=lambda xp, g, x_shape, grid, order, sampling:
     xp.grid_sampler_backward(g, grid, shape=x_shape, order=order, sampling=sampling),
@@ -64,7 +64,7 @@ def grid_sampler(xp, x, grid, *, order, sampling):
     return xp.grid_sampler(x, grid, order=order, sampling=sampling)
 
 
-@op(linear="y",
+@op(batch="folded", kernel="sampling", linear="y",
     node=lambda kinds, statics: f"GridSampler{len(statics['order'])}DBackwardBackward0",
     y=lambda xp, g, grid, order, sampling: xp.grid_sampler(g, grid, order=order, sampling=sampling),
     grid=lambda xp, g, y, grid, order, sampling: _grid_rule(xp, y, g, grid, order, sampling))
@@ -72,7 +72,7 @@ def grid_sampler_backward(xp, y, grid, *, shape, order, sampling):
     return xp.grid_sampler_backward(y, grid, shape=shape, order=order, sampling=sampling)
 
 
-@op(linear="theta",
+@op(batch="folded", linear="theta",
     node="AffineGridGeneratorBackward0",
     theta=lambda xp, g, size, align_corners: xp.affine_grid_backward(g, size=size, align_corners=align_corners))
 def affine_grid(xp, theta, *, size, align_corners):
@@ -80,30 +80,30 @@ def affine_grid(xp, theta, *, size, align_corners):
     return xp.affine_grid(theta, size=size, align_corners=align_corners)
 
 
-@op(linear="x",
+@op(batch="folded", linear="x",
     node="TransposeBackward0",
     x=lambda xp, g, size, align_corners: xp.affine_grid(g, size=size, align_corners=align_corners))
 def affine_grid_backward(xp, x, *, size, align_corners):
     return xp.affine_grid_backward(x, size=size, align_corners=align_corners)
 
 
-@op(linear="x",
-    node="Im2ColBackward0",
-    x=lambda xp, g, x_shape, kernel, window: xp.col2im(g, size=x_shape[-2:], kernel=kernel, window=window))
+@last_axes(linear="x",
+           node="Im2ColBackward0",
+           x=lambda xp, g, x_shape, kernel, window: xp.col2im(g, size=x_shape[-2:], kernel=kernel, window=window))
 def im2col(xp, x, *, kernel, window):
     """The pixels of each window below each other, one column for each window."""
     return xp.im2col(x, kernel=kernel, window=window)
 
 
-@op(linear="x",
-    node="Col2ImBackward0",
-    x=lambda xp, g, kernel, window: xp.im2col(g, kernel=kernel, window=window))
+@last_axes(linear="x",
+           node="Col2ImBackward0",
+           x=lambda xp, g, kernel, window: xp.im2col(g, kernel=kernel, window=window))
 def col2im(xp, x, *, size, kernel, window):
     return xp.col2im(x, size=size, kernel=kernel, window=window)
 
 
-@op(linear="x", memory="channels",
-    x=lambda xp, g, factor: xp.pixel_unshuffle(g, factor=factor))
+@last_axes(linear="x", memory="channels",
+           x=lambda xp, g, factor: xp.pixel_unshuffle(g, factor=factor))
 def pixel_shuffle(xp, x, *, factor):
     """Channels become pixels: each group of `factor`² channels is one block of pixels."""
     *outer, channels, height, width = x.shape
@@ -113,8 +113,8 @@ def pixel_shuffle(xp, x, *, factor):
     return xp.reshape(blocks, shape=(*outer, channels // factor**2, height * factor, width * factor))
 
 
-@op(linear="x", memory="channels",
-    x=lambda xp, g, factor: xp.pixel_shuffle(g, factor=factor))
+@last_axes(linear="x", memory="channels",
+           x=lambda xp, g, factor: xp.pixel_shuffle(g, factor=factor))
 def pixel_unshuffle(xp, x, *, factor):
     *outer, channels, height, width = x.shape
     n = len(outer)
@@ -123,8 +123,8 @@ def pixel_unshuffle(xp, x, *, factor):
     return xp.reshape(blocks, shape=(*outer, channels * factor**2, height // factor, width // factor))
 
 
-@op(linear="x", memory="channels",
-    x=lambda xp, g, axis, groups: xp.channel_shuffle(g, axis=axis, groups=g.shape[axis] // groups))
+@along_axes(linear="x", memory="channels",
+            x=lambda xp, g, axis, groups: xp.channel_shuffle(g, axis=axis, groups=g.shape[axis] // groups))
 def channel_shuffle(xp, x, *, axis, groups):
     """The first channel of each group, then the second of each, ..."""
     shape = tuple(x.shape)

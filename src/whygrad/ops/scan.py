@@ -1,7 +1,7 @@
 """Running extremes and running log-sums along an axis, and slices held to a norm."""
 
 from whygrad.ops.reduction import norm_rule
-from whygrad.ops.table import NoGrad, op
+from whygrad.ops.table import NoGrad, along_axes
 
 
 def _running_extreme(name):
@@ -9,8 +9,8 @@ def _running_extreme(name):
         return getattr(xp, name)(x, axis=axis)
 
     forward.__name__ = name
-    op(outputs=("values", NoGrad("indices are integers")),
-       x=lambda xp, g, out1, x_shape, axis: xp.gather_backward(g, out1, shape=x_shape, axis=axis))(forward)
+    along_axes(kernel="scans", outputs=("values", NoGrad("indices are integers")),
+               x=lambda xp, g, out1, x_shape, axis: xp.gather_backward(g, out1, shape=x_shape, axis=axis))(forward)
 
 
 _running_extreme("cummax")
@@ -28,7 +28,7 @@ def logcumsumexp_rule(xp, g, x, out, axis):
     return (g + xp.scan(decay, decay * g, axis=axis, reverse=True)) * xp.exp(x - out)
 
 
-@op(x=logcumsumexp_rule)
+@along_axes(x=logcumsumexp_rule)
 def logcumsumexp(xp, x, *, axis):
     return xp.logcumsumexp(x, axis=axis)
 
@@ -43,7 +43,7 @@ def renorm_rule(xp, g, x, ord, axis, maxnorm):
     return xp.where(norm > maxnorm, maxnorm * inverse * (g - inverse * along), g)
 
 
-@op(x=renorm_rule)
+@along_axes(half="float32", x=renorm_rule)
 def renorm(xp, x, *, ord, axis, maxnorm):
     """`axis` is what is reduced: all axes but one."""
     norm = xp.vector_norm(x, ord=ord, axis=axis, keepdims=True)

@@ -4,7 +4,7 @@ What is written to a place replaces what was there, so there the gradient of the
 """
 
 from whygrad.ops.index import POSITIONS
-from whygrad.ops.table import NoGrad, elementwise, op
+from whygrad.ops.table import NoGrad, along_axes, elementwise, op
 
 # The rules below come in pairs, for the array and for what is put into it; they begin with the same steps.
 
@@ -80,16 +80,16 @@ def flat_for_good(xp, x, flat, *, function):
     return xp.where(flat, 0.0, x)
 
 
-@op(node=lambda kinds, statics: statics["node"],
-    x=_whole,
-    index=POSITIONS,
-    src=_part)
+@along_axes(node=lambda kinds, statics: statics["node"],
+            x=_whole,
+            index=POSITIONS,
+            src=_part)
 def scatter_reduce(xp, x, index, src, *, axis, reduce, include_self, node="ScatterReduceBackward0", function="scatter_reduce"):
     """The elements of `src` for each place combined: "sum", "prod", "mean", "amax" or "amin"."""
     return xp.scatter_reduce(x, index, src, axis=axis, reduce=reduce, include_self=include_self, node=node, function=function)
 
 
-@op(linear="x+src", memory="own",
+@op(batch="own", linear="x+src", memory="own",
     x=lambda xp, g, index, accumulate:
     g if accumulate else xp.put(g, index, xp.zeros_like(xp.take(g, index)), accumulate=False),
     index=POSITIONS,
@@ -104,25 +104,25 @@ def _embedded(xp, g, embed, read, statics):
     return embed(g, xp.zeros_like(read(g, **statics)), **statics)
 
 
-@op(linear="x+src",
-    x=lambda xp, g, axis, index: _embedded(xp, g, xp.select_scatter, xp.select, {"axis": axis, "index": index}),
-    src=lambda xp, g, axis, index: xp.select(g, axis=axis, index=index))
+@along_axes(linear="x+src",
+            x=lambda xp, g, axis, index: _embedded(xp, g, xp.select_scatter, xp.select, {"axis": axis, "index": index}),
+            src=lambda xp, g, axis, index: xp.select(g, axis=axis, index=index))
 def select_scatter(xp, x, src, *, axis, index):
     return xp.select_scatter(x, src, axis=axis, index=index)
 
 
-@op(linear="x+src",
-    x=lambda xp, g, axis, start, stop, step:
-    _embedded(xp, g, xp.slice_scatter, xp.slice, {"axis": axis, "start": start, "stop": stop, "step": step}),
-    src=lambda xp, g, axis, start, stop, step: xp.slice(g, axis=axis, start=start, stop=stop, step=step))
+@along_axes(linear="x+src",
+            x=lambda xp, g, axis, start, stop, step:
+            _embedded(xp, g, xp.slice_scatter, xp.slice, {"axis": axis, "start": start, "stop": stop, "step": step}),
+            src=lambda xp, g, axis, start, stop, step: xp.slice(g, axis=axis, start=start, stop=stop, step=step))
 def slice_scatter(xp, x, src, *, axis, start, stop, step):
     return xp.slice_scatter(x, src, axis=axis, start=start, stop=stop, step=step)
 
 
-@op(linear="x+src",
-    x=lambda xp, g, offset, axis1, axis2:
-    _embedded(xp, g, xp.diagonal_scatter, xp.diagonal, {"offset": offset, "axis1": axis1, "axis2": axis2}),
-    src=lambda xp, g, offset, axis1, axis2: xp.diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
+@along_axes(linear="x+src",
+            x=lambda xp, g, offset, axis1, axis2:
+            _embedded(xp, g, xp.diagonal_scatter, xp.diagonal, {"offset": offset, "axis1": axis1, "axis2": axis2}),
+            src=lambda xp, g, offset, axis1, axis2: xp.diagonal(g, offset=offset, axis1=axis1, axis2=axis2))
 def diagonal_scatter(xp, x, src, *, offset, axis1, axis2):
     return xp.diagonal_scatter(x, src, offset=offset, axis1=axis1, axis2=axis2)
 
@@ -141,7 +141,7 @@ def _seen_through(xp, g, geometry):
 
 
 # torch lets `x` have the gradient of what was written over, and nothing elsewhere: the wrong way round, but so it is.
-@op(linear="x+src",
+@op(batch="own", linear="x+src",
     x=lambda xp, g, geometry: xp.as_strided_scatter(xp.zeros_like(g), _seen_through(xp, g, geometry), geometry=geometry),
     src=lambda xp, g, geometry: _seen_through(xp, g, geometry))
 def as_strided_scatter(xp, x, src, *, geometry):

@@ -12,7 +12,7 @@ from whygrad.ops.matrices import (
     join,
     part,
 )
-from whygrad.ops.table import NoGrad, op
+from whygrad.ops.table import NoGrad, last_axes, op
 
 
 def inverse_transposed(xp, a):
@@ -24,7 +24,7 @@ def inv_rule(xp, g, out0):
     return -xp.matmul(inverse, xp.matmul(g, inverse))
 
 
-@op(memory="columns", outputs=("inverse", WHOLE_NUMBERS), node="LinalgInvExBackward0", a=inv_rule)
+@last_axes(memory="columns", outputs=("inverse", WHOLE_NUMBERS), node="LinalgInvExBackward0", a=inv_rule)
 def inv_ex(xp, a):
     """The inverse; and for each matrix where its elimination met the first zero, counted from 1, or 0."""
     return xp.inv_ex(a)
@@ -38,7 +38,7 @@ def solve_a_rule(xp, g, a, out0, a_shape, left, vector):
     return sum_to(xp, -(xp.matmul(g, out0) if left else xp.matmul(out0, g)), a_shape)
 
 
-@op(memory="own", outputs=("result", WHOLE_NUMBERS), node="LinalgSolveExBackward0",
+@op(batch="own", memory="own", outputs=("result", WHOLE_NUMBERS), node="LinalgSolveExBackward0",
     a=solve_a_rule,
     b=lambda xp, g, a, b_shape, left, vector: sum_to(
         xp, xp.solve_ex(transposed(xp, a), g, left=left, vector=vector)[0], b_shape))
@@ -49,12 +49,12 @@ def solve_ex(xp, a, b, *, left, vector):
 
 # The gradient of the determinant is the matrix of cofactors, also where there is no inverse.
 
-@op(node="LinalgDetBackward0", a=lambda xp, g, a: as_number(xp, g) * xp.cofactors(a))
+@last_axes(node="LinalgDetBackward0", a=lambda xp, g, a: as_number(xp, g) * xp.cofactors(a))
 def det(xp, a):
     return xp.det(a)
 
 
-@op(a=lambda xp, g, a: xp.cofactors_change(a, g))
+@last_axes(a=lambda xp, g, a: xp.cofactors_change(a, g))
 def cofactors(xp, a):
     return xp.cofactors(a)
 
@@ -75,8 +75,8 @@ def trace(xp, x):
     return as_number(xp, xp.sum(diagonal, axis=(len(x.shape) - 2,)))
 
 
-@op(a=third_derivative_of_det,
-    b=lambda xp, g, a: xp.cofactors_change(a, g))
+@last_axes(a=third_derivative_of_det,
+           b=lambda xp, g, a: xp.cofactors_change(a, g))
 def cofactors_change(xp, a, b):
     """How the cofactors of `a` change in the direction `b`: the second derivative of det, a symmetric form."""
     return xp.cofactors_change(a, b)
@@ -92,7 +92,7 @@ def slogdet_rule(xp, g, a, out0):
     return xp.zeros_like(a) if g is None else as_number(xp, g) * inverse_transposed(xp, a)
 
 
-@op(outputs=("sign", "logabsdet"), partial=True, node="LinalgSlogdetBackward0", a=slogdet_rule)
+@last_axes(outputs=("sign", "logabsdet"), partial=True, node="LinalgSlogdetBackward0", a=slogdet_rule)
 def slogdet(xp, a):
     return xp.slogdet(a)
 
@@ -113,7 +113,7 @@ def pinv_rule(xp, g, a, out):
     return conj(xp, result)
 
 
-@op(node="LinalgPinvBackward0", a=pinv_rule)
+@last_axes(node="LinalgPinvBackward0", a=pinv_rule)
 def pinv(xp, a, *, atol, rtol, hermitian):
     """The inverse of what lies above the tolerances, as torch takes them: arrays, or None for a default of its own."""
     return xp.pinv(a, atol=atol, rtol=rtol, hermitian=hermitian)
@@ -153,7 +153,7 @@ def lstsq_b_rule(xp, g, a, b, out0):
     return xp.zeros_like(b) if total is None else total
 
 
-@op(memory="columns", partial=True,
+@op(batch="own", memory="columns", partial=True,
     outputs=("solution", "residuals", WHOLE_NUMBERS, NoGrad("torch has no derivative for these singular values")),
     node="LinalgLstsqBackward0", a=lstsq_a_rule, b=lstsq_b_rule)
 def lstsq(xp, a, b, *, rcond, driver):
@@ -168,6 +168,6 @@ def matrix_exp_rule(xp, g, a):
     return part(xp, first(xp, xp.matrix_exp(twice), size, -2), size, 2 * size, -1)
 
 
-@op(node="LinalgMatrixExpBackward0", a=matrix_exp_rule)
+@last_axes(node="LinalgMatrixExpBackward0", a=matrix_exp_rule)
 def matrix_exp(xp, a):
     return xp.matrix_exp(a)

@@ -1,7 +1,7 @@
 """Putting in order, and picking out by order. Where a value came from is where its gradient goes."""
 
 from whygrad.ops.reduction import along_rule
-from whygrad.ops.table import NoGrad, op
+from whygrad.ops.table import NoGrad, along_axes
 
 INDICES = NoGrad("indices are integers")
 
@@ -10,25 +10,26 @@ def _back_along(xp, g, out1, x_shape, axis):
     return xp.gather_backward(g, out1, shape=x_shape, axis=axis)
 
 
-@op(memory="own", node=lambda kinds, statics: "SortBackward0" if statics["stable"] is None else "SortBackward1",
-    outputs=("values", INDICES),
-    x=_back_along)
+@along_axes(saved={"out1": "indices"},
+            memory="own", node=lambda kinds, statics: "SortBackward0" if statics["stable"] is None else "SortBackward1",
+            outputs=("values", INDICES),
+            x=_back_along)
 def sort(xp, x, *, axis, descending, stable):
     """Equal elements keep their order, whether that was asked for or not."""
     return xp.sort(x, axis=axis, descending=descending, stable=stable)
 
 
-@op(outputs=("values", INDICES), x=_back_along)
+@along_axes(kernel="topk", saved={"out1": "indices"}, outputs=("values", INDICES), x=_back_along)
 def topk(xp, x, *, k, axis, largest):
     return xp.topk(x, k=k, axis=axis, largest=largest)
 
 
-@op(outputs=("values", INDICES), x=along_rule)
+@along_axes(saved={"out1": "indices"}, outputs=("values", INDICES), x=along_rule)
 def kthvalue(xp, x, *, k, axis, keepdims):
     return xp.kthvalue(x, k=k, axis=axis, keepdims=keepdims)
 
 
-@op(outputs=("values", INDICES), x=along_rule)
+@along_axes(saved={"out1": "indices"}, outputs=("values", INDICES), x=along_rule)
 def mode(xp, x, *, axis, keepdims):
     """The most frequent value, the smallest of several; the index of its last occurrence."""
     return xp.mode(x, axis=axis, keepdims=keepdims)

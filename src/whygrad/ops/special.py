@@ -29,32 +29,28 @@ def i1e_rule(xp, g, x, out):
     return g * xp.where(at_zero, 0.5, xp.i0e(x) - out * (xp.sgn(x) + 1 / safe))
 
 
-RULES = {
-    "lgamma": (lambda xp, g, x: g * xp.digamma(x), None),
-    "digamma": (lambda xp, g, x: g * xp.polygamma(x, n=1), None),
-    "erfinv": (lambda xp, g, out: HALF_SQRT_PI * xp.exp(out * out) * g, None),
-    "i0": (lambda xp, g, x: g * xp.i1(x), None),
-    "i0e": (lambda xp, g, x, out: g * (xp.i1e(x) - xp.sgn(x) * out), "SpecialI0EBackward0"),
-    "i1": (i1_rule, "SpecialI1Backward0"),
-    "i1e": (i1e_rule, "SpecialI1EBackward0"),
-    "ndtri": (lambda xp, g, out: g * SQRT_TWO_PI * xp.exp(out * out / 2), "SpecialNdtriBackward0"),
-    "log_ndtr": (lambda xp, g, x, out: g / SQRT_TWO_PI * xp.exp(-(out + x * x / 2)), "SpecialLogNdtrBackward0"),
-    "erfcx": (lambda g, x, out: g * (2 * x * out - 1 / HALF_SQRT_PI), "SpecialErfcxBackward0"),
-    "entr": (lambda xp, g, x: g * (-1 - xp.log(x)), "SpecialEntrBackward0"),
-}
-
-for _name, (_rule, _node) in RULES.items():
-    primitive(_name, _rule, _node)
+primitive("lgamma", lambda xp, g, x: g * xp.digamma(x), public="foreach")
+primitive("digamma", lambda xp, g, x: g * xp.polygamma(x, n=1), public="special")
+primitive("erfinv", lambda xp, g, out: HALF_SQRT_PI * xp.exp(out * out) * g, public="special sparse")
+primitive("i0", lambda xp, g, x: g * xp.i1(x), public="special")
+primitive("i0e", lambda xp, g, x, out: g * (xp.i1e(x) - xp.sgn(x) * out), node="SpecialI0EBackward0", public="special")
+primitive("i1", i1_rule, node="SpecialI1Backward0", public="special")
+primitive("i1e", i1e_rule, node="SpecialI1EBackward0", public="special")
+primitive("ndtri", lambda xp, g, out: g * SQRT_TWO_PI * xp.exp(out * out / 2), node="SpecialNdtriBackward0", public="special")
+primitive("log_ndtr", lambda xp, g, x, out: g / SQRT_TWO_PI * xp.exp(-(out + x * x / 2)),
+          node="SpecialLogNdtrBackward0", public="special")
+primitive("erfcx", lambda g, x, out: g * (2 * x * out - 1 / HALF_SQRT_PI), node="SpecialErfcxBackward0", public="special")
+primitive("entr", lambda xp, g, x: g * (-1 - xp.log(x)), node="SpecialEntrBackward0", public="special")
 
 
-@elementwise(node="MulBackward1",
+@elementwise(public="special", node="MulBackward1",
              x=lambda xp, g, x: g / SQRT_TWO_PI * xp.exp(-x * x / 2))
 def ndtr(xp, x):
     """The probability that a standard normal number is below x."""
     return 0.5 * xp.erfc(-x / math.sqrt(2))
 
 
-@elementwise(x=lambda xp, g, x, n: g * xp.polygamma(x, n=n + 1))
+@elementwise(public="special", x=lambda xp, g, x, n: g * xp.polygamma(x, n=n + 1))
 def polygamma(xp, x, *, n):
     return xp.polygamma(x, n=n)
 
@@ -103,13 +99,14 @@ def gammaincc(xp, a, x):
 
 # Samples whose place in their distribution is kept while the parameter moves.
 
-@op(node="StandardGammaBackward0",
+@op(batch="with_values", node="StandardGammaBackward0",
     alpha=lambda xp, g, alpha, out: g * xp.standard_gamma_grad(alpha, out))
 def standard_gamma(xp, alpha, *, values):
     return values
 
 
-@elementwise(alpha=no_derivative("_standard_gamma_grad"), x=no_derivative("_standard_gamma_grad"))
+@elementwise(batch="broadcast_shifted",
+             alpha=no_derivative("_standard_gamma_grad"), x=no_derivative("_standard_gamma_grad"))
 def standard_gamma_grad(xp, alpha, x):
     return xp.standard_gamma_grad(alpha, x)
 
@@ -120,12 +117,13 @@ def dirichlet_rule(xp, g, alpha, out):
     return xp.dirichlet_grad(out, alpha, total) * (g - xp.sum(out * g, axis=last, keepdims=True))
 
 
-@op(node="_DirichletBackward", alpha=dirichlet_rule)
+@op(batch="with_values", node="_DirichletBackward", alpha=dirichlet_rule)
 def dirichlet(xp, alpha, *, values):
     return values
 
 
-@elementwise(x=no_derivative("_dirichlet_grad"), alpha=no_derivative("_dirichlet_grad"),
+@elementwise(batch="broadcast_shifted",
+             x=no_derivative("_dirichlet_grad"), alpha=no_derivative("_dirichlet_grad"),
              total=no_derivative("_dirichlet_grad"))
 def dirichlet_grad(xp, x, alpha, total):
     return xp.dirichlet_grad(x, alpha, total)

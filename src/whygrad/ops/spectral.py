@@ -15,12 +15,12 @@ from whygrad.ops.matrices import (
     is_complex,
     without_diagonal,
 )
-from whygrad.ops.table import NoGrad, op
+from whygrad.ops.table import NoGrad, last_axes
 
 LOOKED_AT = NoGrad("it is only looked at")
 
 
-@op(x=LOOKED_AT, y=LOOKED_AT)
+@last_axes(x=LOOKED_AT, y=LOOKED_AT)
 def no_phase(xp, x, y, *, message):
     """Refuse a loss that depends on the phases of vectors: then the imaginary parts of `x` and `-y` (or None) differ."""
     return xp.no_phase(x, y, message=message)
@@ -78,7 +78,7 @@ def svd_rule(xp, g, out0, out1, out2, full):
     return conj(xp, xp.matmul(u, xp.matmul(core, vh)))
 
 
-@op(memory="columns 0 2", outputs=("U", "S", "Vh"), partial=True, node="LinalgSvdBackward0", a=svd_rule)
+@last_axes(memory="columns 0 2", outputs=("U", "S", "Vh"), partial=True, node="LinalgSvdBackward0", a=svd_rule)
 def svd(xp, a, *, full):
     return xp.svd(a, full=full)
 
@@ -88,7 +88,7 @@ def svdvals_rule(xp, g, a):
     return conj(xp, xp.matmul(u, as_column(xp, g) * vh))
 
 
-@op(node="LinalgSvdBackward0", a=svdvals_rule)
+@last_axes(node="LinalgSvdBackward0", a=svdvals_rule)
 def svdvals(xp, a):
     return xp.svdvals(a)
 
@@ -109,7 +109,7 @@ def eigh_rule(xp, g, out0, out1):
     return conj(xp, xp.matmul(vectors, core))
 
 
-@op(memory="columns 1", outputs=("eigenvalues", "eigenvectors"), partial=True, node="LinalgEighBackward0", a=eigh_rule)
+@last_axes(memory="columns 1", outputs=("eigenvalues", "eigenvectors"), partial=True, node="LinalgEighBackward0", a=eigh_rule)
 def eigh(xp, a, *, lower):
     return xp.eigh(a, lower=lower)
 
@@ -119,7 +119,7 @@ def eigvalsh_rule(xp, g, a, lower):
     return conj(xp, xp.matmul(vectors, as_column(xp, g) * adjoint(xp, vectors)))
 
 
-@op(node="LinalgEighBackward0", a=eigvalsh_rule)
+@last_axes(node="LinalgEighBackward0", a=eigvalsh_rule)
 def eigvalsh(xp, a, *, lower):
     return xp.eigvalsh(a, lower=lower)
 
@@ -146,7 +146,7 @@ def eig_rule(xp, g, out0, out1):
     return back_from_eigenvectors(xp, vectors, xp.matmul(core, adjoint(xp, vectors)))
 
 
-@op(memory="columns 1", outputs=("eigenvalues", "eigenvectors"), partial=True, node="LinalgEigBackward0", a=eig_rule)
+@last_axes(memory="columns 1", outputs=("eigenvalues", "eigenvectors"), partial=True, node="LinalgEigBackward0", a=eig_rule)
 def eig(xp, a, *, real):
     """Of a complex `a`; if its values are all `real`, as torch finds them for a real matrix."""
     return xp.eig(a, real=real)
@@ -157,6 +157,6 @@ def eigvals_rule(xp, g, a, real):
     return back_from_eigenvectors(xp, vectors, as_column(xp, conj(xp, g)) * adjoint(xp, vectors))
 
 
-@op(node="LinalgEigBackward0", a=eigvals_rule)
+@last_axes(node="LinalgEigBackward0", a=eigvals_rule)
 def eigvals(xp, a, *, real):
     return xp.eigvals(a, real=real)

@@ -8,7 +8,8 @@ This package knows nothing of tensors, graphs or NumPy; it only declares.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 
@@ -32,16 +33,79 @@ class Rule:
         self.names = _parameters(function)
 
 
+class Traits(NamedTuple):
+    """What readers of a row want to know beyond its mathematics. The decorators give each family its defaults."""
+
+    # vmap: the function of func/batching that applies the row to a batch; "own" is the function of the row's own name.
+    batch: str = ""
+    # How float16 and bfloat16 are computed, see HALF.
+    half: str = "native"
+    # False: NumPy's warnings about inf and nan are not silenced, because that would cost a short row a tenth of its time.
+    quiet: bool = True
+    # The module of kernels/ that has a function of the row's name which makes its machine code. Elementwise rows need none:
+    # their kernels are made from the row itself.
+    kernel: str = ""
+    # The names torch's nodes have for what the row saves, where saved_names.py does not know them: {"out1": "indices"}.
+    saved: Mapping[str, str] = MappingProxyType({})
+    # What of torch's surface is made from the row, see PUBLIC.
+    public: str = ""
+    # How the function looks to somebody who follows a gradient, see CURVES.
+    curve: str = ""
+    # Derivatives in words, by argument, where the rule is too long to be read as a formula.
+    words: Mapping[str, str] = MappingProxyType({})
+    # The op's name as a user knows it.
+    called: str = ""
+
+
+HALF = {
+    "float32": "in float32, and rounded once at the end",
+    "native": "by the backend's function, which rounds once itself",
+}
+
+# The words of `curve`.
+CURVES = {
+    "saturating": "has a derivative that underflows to zero far out",
+    "stepwise": "constant but for its jumps",
+    "bounded": "constant outside of an interval",
+    "rectified": "constant, or nearly so, on one side",
+    "selecting": "passes on some of its elements",
+    "comparing": "compares a prediction with a target",
+    "distance": "a norm or loss, whose derivative is 0 where it is 0",
+    "picking": "gives elements at positions that are data",
+    "masking": "leaves elements out: their gradient is 0",
+    "product": "the gradient of one argument is multiplied by another one",
+    "arithmetic": "adds up terms of a loss, or scales them",
+    "total": "a sum or a mean of elements",
+    "kinked": "has no derivative where its result is 0; by convention it is 0 there",
+    "analytic": "elementwise, with a complex derivative: the rule goes both ways for complex numbers too",
+    "layer": "applies the parameters of a layer, which come after what it is applied to",
+}
+
+# The words of `public`.
+PUBLIC = {
+    "float": "a torch function of the row's name; integers become floating first",
+    "test": "a torch function of the row's name that gives booleans, without out=",
+    "special": "torch.special.<name>",
+    "foreach": "torch._foreach_<name>",
+    "overloaded": "torch's function of the row's name has several signatures",
+    "sparse": "zero of zero: on a sparse tensor the stored values are changed",
+}
+
+# Rows that are variants of one op: `x * 2` is mul_number, a matrix product of stacks matmul_folded.
+_VARIANT = re.compile("_(number|scaled|all|along|folded|inplace|vector)$")
+
+
 class Row:
     """One op: its forward, the rules of its arguments, and how its node in the graph is called."""
 
     __slots__ = ("at_once", "broadcasts", "forward", "holomorphic", "inputs", "linear", "matrices", "memory", "name", "node",
-                 "output_names", "outputs", "partial", "rules", "static_defaults", "statics", "symmetric", "variadic", "view")
+                 "output_names", "outputs", "partial", "rules", "static_defaults", "statics", "symmetric", "traits", "variadic",
+                 "view")
 
     def __init__(self, forward: Callable[..., Any], rules: dict[str, Any], *, broadcasts: bool, view: bool,
                  node: str | Callable[..., str] | None, outputs: tuple[Any, ...] | str, holomorphic: bool,
                  partial: bool = False, memory: str = "own", linear: str = "", symmetric: bool | None = None,
-                 at_once: Callable[..., Any] | None = None) -> None:
+                 at_once: Callable[..., Any] | None = None, traits: dict[str, Any]) -> None:
         code = forward.__code__
         self.name = forward.__name__.rstrip("_")
         self.forward = forward
@@ -68,10 +132,12 @@ class Row:
         self.rules = {argument: rule if isinstance(rule, NoGrad) else Rule(rule, self.name, argument)
                       for argument, rule in rules.items()}
         self.at_once = None if at_once is None else Rule(at_once, self.name, "all")
+        self.traits = Traits(**{"called": _VARIANT.sub("", self.name), **traits})
         self._check()
+        self._check_traits()
 
     def _check(self) -> None:
-        reserved = RESERVED.intersection((*self.inputs, *self.statics))
+        reserved = RESERVED.intersection((*self.inputs, *self.statics)) | set(Traits._fields).intersection(self.inputs)
         if reserved:
             raise TypeError(f"op '{self.name}': no argument can be called {sorted(reserved)}")
         unknown = {*self.rules, *[name for group in self.linear for name in group]} - set(self.inputs)
@@ -86,6 +152,14 @@ class Row:
                 wrong = sorted(set(rule.names) - legal)
                 raise TypeError(f"op '{self.name}', rule for '{argument}': unknown names {wrong}; a rule may name "
                                 f"{sorted(legal)}")
+
+    def _check_traits(self) -> None:
+        traits = self.traits
+        if not traits.batch:
+            raise TypeError(f"op '{self.name}': say how it is applied to a batch, with batch= (see ops/README.md)")
+        for name, known in (("half", HALF), ("curve", CURVES), ("public", PUBLIC)):
+            if not known.keys() >= set(getattr(traits, name).split()):
+                raise TypeError(f"op '{self.name}': {name}={getattr(traits, name)!r}, but it is made of {sorted(known)}")
 
     @property
     def saveable(self) -> tuple[str, ...]:
@@ -104,7 +178,7 @@ TABLE: dict[str, Row] = {}
 def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...] | str = ("out",),
        holomorphic: bool = True, broadcasts: bool = False, view: bool = False, partial: bool = False, memory: str = "contiguous",
        linear: str = "", symmetric: bool | None = None, at_once: Callable[..., Any] | None = None,
-       **rules: Callable[..., Any] | NoGrad) -> Callable[[Callable[..., Any]], Row]:
+       **rules_and_traits: Any) -> Callable[[Callable[..., Any]], Row]:
     """Declare a row.
 
     `node` is torch's name of the graph node where it is not `<Name>Backward0`; a function `(kinds, statics) -> name`
@@ -122,11 +196,15 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
     names the arguments in each of which the forward is linear ("a+b": in both together), once an argument that is only
     added is left out; `symmetric` says that the matrix of derivatives is, as it is for rows that work element by
     element: then the rule goes both ways.
+
+    The other keywords are traits (see `Traits`), or rules by the names of their arguments.
     """
+    traits = {name: rules_and_traits.pop(name) for name in Traits._fields if name in rules_and_traits}
+    rules = rules_and_traits
 
     def declare(forward: Callable[..., Any]) -> Row:
         row = Row(forward, rules, broadcasts=broadcasts, view=view, node=node, outputs=outputs, holomorphic=holomorphic,
-                  partial=partial, memory=memory, linear=linear, symmetric=symmetric, at_once=at_once)
+                  partial=partial, memory=memory, linear=linear, symmetric=symmetric, at_once=at_once, traits=traits)
         if row.name in TABLE:
             raise TypeError(f"op '{row.name}' is declared twice")
         TABLE[row.name] = row
@@ -137,12 +215,22 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
 
 def elementwise(**options: Any) -> Callable[[Callable[..., Any]], Row]:
     """A row that works element by element and broadcasts; its rules may ignore broadcasting."""
-    return op(broadcasts=True, memory=options.pop("memory", "follow"), **options)
+    return op(**{"broadcasts": True, "memory": "follow", "batch": "elementwise", "half": "float32", **options})
 
 
 def view(**options: Any) -> Callable[[Callable[..., Any]], Row]:
     """A row whose result shares memory with its first argument."""
-    return op(view=True, memory="own", **options)
+    return op(**{"view": True, "memory": "own", "batch": "shifted", **options})
+
+
+def along_axes(**options: Any) -> Callable[[Callable[..., Any]], Row]:
+    """A row that works along the axes that its statics name: a reduction, a scan, a sort."""
+    return op(**{"batch": "shifted", **options})
+
+
+def last_axes(**options: Any) -> Callable[[Callable[..., Any]], Row]:
+    """A row that works on its last axes, matrices or images, and takes any number of leading ones."""
+    return op(**{"batch": "leading", **options})
 
 
 def camel(name: str) -> str:

@@ -9,17 +9,18 @@ import numpy as np
 from whygrad.base import dtypes
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.run import FUNCTIONS as DENSE
+from whygrad.functional.run import METHODS
+from whygrad.ops import TABLE
 from whygrad.sparse import array as numbers
 from whygrad.sparse import ops
 from whygrad.sparse.conversions import coalesce, is_sparse, no_out, promoted, same_shape, to_dtype, with_values
 
 SPARSE_PLUS_DENSE = "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
 
-# Of each element, and zero of zero: they change the values only. COO tensors are coalesced first.
-ON_VALUES = ("abs", "absolute", "asin", "arcsin", "asinh", "arcsinh", "atan", "arctan", "atanh", "arctanh", "ceil", "deg2rad",
-             "erf", "erfinv", "expm1", "floor", "frac", "isinf", "isnan", "isneginf", "isposinf", "log1p", "nan_to_num",
-             "rad2deg", "relu", "round", "sgn", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "fix")
-BACKWARD_NAMES = {"absolute": "Abs", "fix": "Trunc", "square": "Pow", "nan_to_num": "NanToNum"}
+# Of each element, and zero of zero: they change the values only, under all names they have, and with the nodes that their rows
+# have. COO tensors are coalesced first.
+ON_VALUES = {name: str(row.node) for row in TABLE.values() if "sparse" in row.traits.public
+             for name, method in METHODS.items() if method is METHODS.get(row.name)} | {"square": "PowBackward0"}
 
 
 def _is_number(x: Any) -> bool:
@@ -108,9 +109,8 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     return with_values(input, ops.values_of(input) ** exponent, "PowBackward0")
 
 
-def on_values(name: str) -> Any:
+def on_values(name: str, node: str) -> Any:
     function = DENSE[name]
-    node = f"{BACKWARD_NAMES.get(name, name.removeprefix('arc').capitalize())}Backward0"
 
     def unary(x: Any, *args: Any, **options: Any) -> Any:
         no_out(name, options.pop("out", None))

@@ -16,7 +16,7 @@ from whygrad.sparse.tensor import SparseTensor
 
 # By torch's names: functions that a sparse tensor may be given to, at any of the first places.
 FUNCTIONS: dict[str, Any] = {
-    **{name: on_values(name) for name in ON_VALUES if name in DENSE},
+    **{name: on_values(name, node) for name, node in ON_VALUES.items() if name in DENSE},
     "add": add, "addmm": addmm, "any": any_of, "cat": cat, "concat": cat, "clone": clone, "div": div, "divide": div,
     "dsmm": mm, "empty_like": zeros_like, "index_select": index_select, "matmul": matmul, "mm": mm, "mul": mul, "multiply": mul,
     "mv": mv, "neg": neg, "negative": neg, "norm": norm, "permute": permute, "pow": pow, "select": select, "spmm": mm, "sub": sub,

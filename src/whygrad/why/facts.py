@@ -12,7 +12,7 @@ import numpy as np
 
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
-from whygrad.why.flow import COMPARING, Step, is_the_same, numbers_of, row_name
+from whygrad.why.flow import ARITHMETIC, COMPARING, Step, is_the_same, numbers_of, row_name
 from whygrad.why.nonfinite import Origin
 from whygrad.why.record import Cause, Site
 
@@ -210,7 +210,7 @@ class Trace:
         reached = {self.steps[0].node} if self.steps else set()
         for step in self.steps:
             scalar = step.shape is not None and prod(step.shape) == 1
-            if step.node in reached and scalar and row_name(step.node) in ("add", "sub", "mul", "div", "neg"):
+            if step.node in reached and scalar and row_name(step.node) in ARITHMETIC:
                 found.append(step)
                 reached.update(edge for edge in step.edges if edge is not None)
         return found

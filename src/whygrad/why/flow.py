@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -12,17 +11,22 @@ import numpy as np
 from whygrad.base.refusing import RefusingArray
 from whygrad.core.node import Node, row_node
 from whygrad.core.tensor import Tensor
+from whygrad.ops import TABLE
 
-SATURATED = {"sigmoid", "tanh", "erf", "erfc", "softmax", "log_softmax", "logsigmoid", "softplus", "gelu", "silu", "mish", "elu",
-             "binary_cross_entropy_with_logits", "exp", "safe_softmax"}
-STEPWISE = {"round", "round_decimals", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "div_rounded",
-            "bernoulli", "poisson", "binomial"}
-BOUNDED = {"clamp", "clamp_min", "clamp_max", "hardtanh", "hardshrink", "softshrink", "hardsigmoid", "hardswish"}
-RECTIFIED = {"relu", "leaky_relu", "threshold", "rrelu", "prelu"}
-SELECTING = {"maximum", "minimum", "max", "min", "amax", "amin", "where", "fmax", "fmin", "median"}
+
+def rows_with(curve: str) -> set[str]:
+    """The rows of which this is true, by the names that users know, and by their own."""
+    return {name for row in TABLE.values() if curve in row.traits.curve for name in (row.name, row.traits.called)}
+
+
+SATURATED, BOUNDED, RECTIFIED, SELECTING = map(rows_with, ("saturating", "bounded", "rectified", "selecting"))
+STEPWISE = rows_with("stepwise") | {"bernoulli", "poisson", "binomial"}
 
 # Rows that compare a prediction with a target.
-COMPARING = {"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "soft_margin_loss"}
+COMPARING = rows_with("comparing") | {"l1_loss"}
+
+PRODUCTS, ARITHMETIC, TOTALS = map(rows_with, ("product", "arithmetic", "total"))
+VIEWS = {row.traits.called for row in TABLE.values() if row.view} | {"reshape"}
 
 # Rows whose derivative can be exactly zero at some values.
 FLAT = SATURATED | STEPWISE | BOUNDED | RECTIFIED | SELECTING
@@ -111,7 +115,7 @@ def is_the_same(node: Node) -> bool:
 
 def has_zero_operand(node: Node) -> bool:
     """A factor that the node saved is zero throughout."""
-    return row_name(node) in ("mul", "matmul", "linear", "convolution", "addmm") and any(
+    return row_name(node) in PRODUCTS and any(
         isinstance(x, np.ndarray) and x.size and not x.any() for x in saved_values(node).values())
 
 
@@ -128,13 +132,6 @@ def leaves_from(nodes: Iterable[Any]) -> set[Any]:
     return leaves
 
 
-# Rows that are variants of one op: `x * 2` is mul_number, a matrix product of stacks matmul_folded.
-_VARIANT = re.compile("_(number|scaled|all|along|folded|inplace|vector)$")
-_PLAIN_NAMES = {"log_sigmoid": "logsigmoid", "vector_norm": "norm", "norm_along": "norm", "rsub": "sub", "pow_of_number": "pow",
-                "clamp_min": "clamp", "clamp_max": "clamp", "sgn": "sign", "mv": "matmul", "mm": "matmul", "bmm": "matmul",
-                "constant_pad": "pad", "safe_softmax": "softmax"}
-
-
 def row_name(node: Node) -> str:
     """The op's name as a user knows it."""
     return str(_name_of_class(type(node)))  # type: ignore[arg-type]
@@ -147,8 +144,7 @@ def _name_of_class(kind: Any) -> str:
         return kind.__name__.partition("Backward")[0]
     if layout.row.name.startswith("sampled"):
         return kind.__name__.partition("Backward")[0].lower()
-    name = _VARIANT.sub("", layout.row.name)
-    return _PLAIN_NAMES.get(name, name)
+    return str(layout.row.traits.called)
 
 
 def op_words(node: Node) -> str:

@@ -11,7 +11,7 @@ from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.functional.parameter import Parameter
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.flow import row_name
+from whygrad.why.flow import ARITHMETIC, TOTALS, row_name
 from whygrad.why.places import Place, place, place_of_line, places
 from whygrad.why.question import Question
 from whygrad.why.rules import Doubtful, Verdict
@@ -224,7 +224,7 @@ def _past_losses(q: Question, node: Any) -> set[Any]:
         if current in q.watch.roots:
             found.add(current)
             continue
-        if row_name(current) not in ("add", "sub", "mul", "div", "mean", "sum", "stack", "cat", "lerp"):
+        if row_name(current) not in ARITHMETIC | TOTALS | {"stack", "cat", "lerp"}:
             continue
         for edge in current.edges:
             end = row_node(edge)[0]

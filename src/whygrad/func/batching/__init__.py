@@ -1,85 +1,33 @@
 """Batching rules: for each row of the table what it does to a batch of its arguments.
 
-Rows that broadcast need none of their own. The others are listed here by family; what is in no list is applied to one
-element after the other, with a warning.
+A row's trait `batch` names its rule: one of families.py, or one of its own. Rows that are "looped" are applied to one element
+after the other, with a warning.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from whygrad.core.record import layout_of
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import check_inplace, perform
 from whygrad.func.batched import BatchedTensor, BatchLevel
-from whygrad.func.batching import conv, index, layout, linear, nn
-from whygrad.func.batching.families import (
-    BatchRule,
-    aligned,
-    broadcast_shifted,
-    by,
-    elementwise,
-    leading,
-    looped,
-    shifted,
-)
+from whygrad.func.batching import conv, families, index, layout, linear, nn
+from whygrad.func.batching.families import BatchRule, aligned, looped
 from whygrad.ops.table import Row
 
-__all__ = ["RULES", "looped", "rule_for", "write"]
+__all__ = ["looped", "rule_for", "write"]
 
-# Moved by one axis: reductions, views, and rows along an axis; also rows that take any leading axes as they are.
-SHIFTED = """
-    sum nansum mean var var_complex std var_mean std_mean amax amin aminmax max min max_along min_along median_along
-    nanmedian_along all any count_nonzero logsumexp vector_norm hash_tensor
-    cumsum scan product_before cumprod product_of_others cummax cummin logcumsumexp sort topk kthvalue mode
-    alias view reshape_alias reshape view_as_real view_as_complex clone transpose unsqueeze select select_backward slice
-    slice_backward diagonal diagonal_backward diag_embed unfold unfold_backward stack split split_with_sizes unsafe_split
-    unsafe_split_with_sizes unbind flip rot90 tril triu zeros_like conj conj_view neg_view frexp
-    fft_c2c fft_r2c fft_c2r scale_inside
-"""
-# Matrices in batches: any leading axes.
-LEADING = """
-    cholesky_ex cholesky_inverse ldl_factor_ex ldl_solve lu lu_factor_ex lu_unpack householder_product geqrf
-    inv_ex det cofactors cofactors_change slogdet pinv matrix_exp svd svdvals eigh eigvalsh eig eigvals cdist signs_towards
-    signs_apart no_phase
-    max_pool_values avg_pool avg_pool_backward max_pool fractional_max_pool pool_scatter pool_gather max_unpool upsample
-    upsample_backward im2col col2im pixel_shuffle pixel_unshuffle
-"""
-# Those that broadcast, but not in all of their arguments, or not in their backend.
-BROADCAST = """
-    shares solve_triangular cholesky_solve silu_backward gelu_backward standard_gamma_grad dirichlet_grad copy fill
-"""
+# Where the rules are that a row's trait `batch` names.
+_MODULES = (families, layout, linear, conv, index, nn)
 
 
-def _flattened(name: str, **statics: Any) -> BatchRule:
-    """A row over all elements, if its axis is None, by a row along one."""
-    own = shifted
-
-    def definition(xp: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
-        found = getattr(xp, name)(xp.reshape(x, shape=(-1,)), **statics)
-        found = found if isinstance(found, Tensor) else found[0]
-        return xp.reshape(found, shape=(1,) * x._array.ndim) if keepdims else found
-
-    def rule(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
-        return (own if statics.get("axis") is not None else by(definition))(level, row, inputs, statics)
-
-    return rule
-
-
-RULES: dict[str, BatchRule] = {
-    **dict.fromkeys(SHIFTED.split(), shifted),
-    **dict.fromkeys(LEADING.split(), leading),
-    **dict.fromkeys(BROADCAST.split(), broadcast_shifted),
-    **{name: _flattened(name, axis=0, keepdims=False) for name in ("argmax", "argmin")},
-    **{name: _flattened(f"{name}_along", axis=0, keepdims=False) for name in ("median", "nanmedian")},
-    "prod": _flattened("prod", axis=(0,), keepdims=False),
-    **layout.RULES, **linear.RULES, **conv.RULES, **index.RULES, **nn.RULES,
-}
-
-
+@cache
 def rule_for(row: Row) -> BatchRule:
-    found = RULES.get(row.name)
-    return found if found is not None else elementwise if row.broadcasts else looped
+    name = row.name if row.traits.batch == "own" else row.traits.batch
+    found: BatchRule = next(rule for module in _MODULES if (rule := getattr(module, name, None)) is not None)
+    return found
 
 
 def write(level: BatchLevel, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
@@ -101,10 +49,11 @@ def write(level: BatchLevel, row: Row, target: Tensor, position: int, inputs: tu
 
 
 def _more_elements(row: Row, target: Tensor, size: int) -> str:
-    if row.name in ("add", "sub", "add_scaled", "sub_scaled"):
+    if row.traits.called in ("add", "sub"):
         shape = list(target._array.shape)
         return f"output with shape {shape} doesn't match the broadcast shape {[size, *shape]}"
-    return more_elements("inplace arithmetic" if row.name in ("mul", "div", "copy", "masked_fill") else f"{row.name}_")
+    is_general = row.traits.called in ("mul", "div") or row.name in ("copy", "masked_fill")
+    return more_elements("inplace arithmetic" if is_general else f"{row.name}_")
 
 
 def more_elements(what: str) -> str:

@@ -12,7 +12,6 @@ from whygrad.backends import tensor as xp
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchLevel, spread
-from whygrad.func.batching.families import defined
 from whygrad.ops.conv import Window
 from whygrad.ops.table import Row
 
@@ -76,9 +75,3 @@ def weight_gradient(level: BatchLevel, row: Row, inputs: tuple[Any, ...], static
     x = beside(x if x_has else spread(x, level.size))
     grouped = {**statics, "window": window._replace(groups=window.groups * level.size)}
     return level.closed(split(apply(row, y, x, **grouped), 0, level.size))
-
-
-RULES = {
-    "convolution": convolve, "convolution_transpose": convolve, "convolution_input": convolve,
-    "convolution_weight": weight_gradient, "conv_tbc": defined,
-}

@@ -17,7 +17,7 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchedTensor, BatchLevel, spread
 from whygrad.functional.fresh import warn
-from whygrad.ops.table import NoGrad, Row
+from whygrad.ops.table import TABLE, NoGrad, Row
 
 BatchRule = Callable[[BatchLevel, Row, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -93,6 +93,20 @@ def along_number(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: 
         return [xp.reshape(t, shape=np.shape(out)) for t, out in zip(results, expected, strict=True)]
 
     return _closed_in(level, row, level.inside(definition, xp, *inputs))
+
+
+def over_all(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+    """A row over all elements, if its axis is None: by the row along one axis of the flattened elements."""
+    if statics.get("axis") is not None:
+        return shifted(level, row, inputs, statics)
+    along = getattr(xp, TABLE.get(f"{row.name}_along", row).name)
+
+    def definition(xp: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+        found = along(xp.reshape(x, shape=(-1,)), axis=(0,) if row.name == "prod" else 0, keepdims=False)
+        found = found if isinstance(found, Tensor) else found[0]
+        return xp.reshape(found, shape=(1,) * x._array.ndim) if keepdims else found
+
+    return by(definition)(level, row, inputs, statics)
 
 
 def shifted_with(**changes: Callable[..., Any]) -> BatchRule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from whygrad.backends import tensor as xp
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchLevel, spread
-from whygrad.func.batching.families import along_number, by, moved_statics, refused, shifted, with_axes
+from whygrad.func.batching.families import along_number, by, moved_statics, with_axes
 from whygrad.ops.table import Row
 
 Axes = tuple[int, ...]
@@ -127,30 +128,55 @@ def by_gathering(definition: Any, of_value: bool = False) -> Any:
     return rule
 
 
-def _index_add(xp: Any, x: Any, index: Any, src: Any, *, axis: int, alpha: Any) -> Any:
+@by_gathering
+def index_add(xp: Any, x: Any, index: Any, src: Any, *, axis: int, alpha: Any) -> Any:
     return xp.scatter_add(x, _along(xp, index, axis, tuple(src.shape)), src * alpha, axis=axis)
 
 
-def _index_fill(xp: Any, x: Any, index: Any, value: Any, *, axis: int) -> Any:
+@partial(by_gathering, of_value=True)
+def index_fill(xp: Any, x: Any, index: Any, value: Any, *, axis: int) -> Any:
     places = _along(xp, index, axis, tuple(x.shape))
     src = xp.expand(value, shape=tuple(places.shape)) if isinstance(value, Tensor) else value
     return xp.scatter(x, places, src, axis=axis, reduce=None)
+
+
+@by_gathering
+def index_select(xp: Any, x: Any, index: Any, *, axis: int) -> Any:
+    return xp.gather(x, _along(xp, index, axis, tuple(x.shape)), axis=axis)
+
+
+@by_gathering
+def index_select_backward(xp: Any, x: Any, index: Any, *, shape: tuple[int, ...], axis: int) -> Any:
+    return xp.gather_backward(x, _along(xp, index, axis, shape), shape=shape, axis=axis)
+
+
+@by_gathering
+def index_copy(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
+    return xp.scatter(x, _along(xp, index, axis, tuple(src.shape)), src, axis=axis, reduce=None)
+
+
+@by
+def masked_fill(xp: Any, x: Any, mask: Any, value: Any) -> Any:
+    return xp.where(mask, value, x)
 
 
 def _flat(xp: Any, x: Any) -> Any:
     return xp.reshape(x, shape=(math.prod(x.shape),))
 
 
-def _take(xp: Any, x: Any, index: Any) -> Any:
+@by
+def take(xp: Any, x: Any, index: Any) -> Any:
     return xp.reshape(xp.gather(_flat(xp, x), _flat(xp, index), axis=0), shape=tuple(index.shape))
 
 
-def _take_backward(xp: Any, x: Any, index: Any, *, shape: tuple[int, ...]) -> Any:
+@by
+def take_backward(xp: Any, x: Any, index: Any, *, shape: tuple[int, ...]) -> Any:
     flat = xp.gather_backward(_flat(xp, x), _flat(xp, index), shape=(math.prod(shape),), axis=0)
     return xp.reshape(flat, shape=shape)
 
 
-def _put(xp: Any, x: Any, index: Any, src: Any, *, accumulate: bool) -> Any:
+@by
+def put(xp: Any, x: Any, index: Any, src: Any, *, accumulate: bool) -> Any:
     x_flat, places, values = _flat(xp, x), _flat(xp, index), _flat(xp, src)
     put = (xp.scatter_add(x_flat, places, values, axis=0) if accumulate else
            xp.scatter(x_flat, places, values, axis=0, reduce=None))
@@ -172,6 +198,9 @@ def masked_select(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics:
     return level.closed(xp.reshape(flat, shape=(level.size, *shape)))
 
 
+masked_select_backward = masked_select
+
+
 def _in_order(xp: Any, mask: Any, shape: tuple[int, ...]) -> Any:
     """For each element of this shape, how many before it the mask selects: the place of its value among the values."""
     counted = xp.cumsum(_flat(xp, xp.expand(mask, shape=shape)).long(), axis=0)
@@ -186,30 +215,16 @@ def _masked_scatter(xp: Any, x: Any, mask: Any, src: Any) -> Any:
     return xp.where(mask, xp.reshape(taken, shape=shape), x)
 
 
-def _masked_scatter_backward(xp: Any, x: Any, mask: Any, *, shape: tuple[int, ...]) -> Any:
+@by
+def masked_scatter_backward(xp: Any, x: Any, mask: Any, *, shape: tuple[int, ...]) -> Any:
     chosen = _flat(xp, xp.where(mask, x, 0))
     first = xp.gather_backward(chosen, _in_order(xp, mask, tuple(x.shape)), shape=(max(math.prod(shape), 1),), axis=0)
     return xp.reshape(xp.slice(first, axis=0, start=0, stop=math.prod(shape), step=1), shape=shape)
 
 
-def _masked_place(xp: Any, x: Any, mask: Any, *, shape: tuple[int, ...]) -> Any:
+masked_scatter = by(_masked_scatter)
+
+
+@by
+def masked_place(xp: Any, x: Any, mask: Any, *, shape: tuple[int, ...]) -> Any:
     return _masked_scatter(xp, wrap(np.zeros(shape, x._array.dtype)), mask, x)
-
-
-RULES = {
-    "index": index, "index_backward": index_backward, "index_put": index_put,
-    **dict.fromkeys(("gather", "gather_backward", "scatter", "scatter_add", "scatter_reduce", "place", "pick",
-                     "select_scatter", "slice_scatter", "diagonal_scatter"), shifted),
-    "index_select": by_gathering(lambda xp, x, index, *, axis: xp.gather(x, _along(xp, index, axis, tuple(x.shape)), axis=axis)),
-    "index_select_backward": by_gathering(
-        lambda xp, x, index, *, shape, axis: xp.gather_backward(x, _along(xp, index, axis, shape), shape=shape, axis=axis)),
-    "index_add": by_gathering(_index_add),
-    "index_copy": by_gathering(lambda xp, x, index, src, *, axis: xp.scatter(
-        x, _along(xp, index, axis, tuple(src.shape)), src, axis=axis, reduce=None)),
-    "index_fill": by_gathering(_index_fill, of_value=True),
-    "masked_fill": by(lambda xp, x, mask, value: xp.where(mask, value, x)),
-    "masked_select": masked_select, "masked_select_backward": masked_select,
-    "masked_scatter": by(_masked_scatter), "masked_scatter_backward": by(_masked_scatter_backward),
-    "masked_place": by(_masked_place), "take": by(_take), "take_backward": by(_take_backward), "put": by(_put),
-    **dict.fromkeys(("nonzero", "unique", "unique_dim", "unique_consecutive"), refused),
-}

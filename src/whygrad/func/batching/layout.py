@@ -103,7 +103,7 @@ def restride(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict
     return level.closed(apply(row, inputs[0]._whole, **geometries))
 
 
-def _dense_whole(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+def as_strided_scatter(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     """`as_strided_scatter` sees `x` as elements in order."""
     step = math.prod(inputs[0]._array.shape)
     x, src = wholes_of(level, inputs)
@@ -114,12 +114,7 @@ def _moved_sources(sources: Any, shape: tuple[int, ...]) -> Any:
     return tuple([(axis + 1, places) for axis, places in sources])
 
 
-RULES = {
-    "t": t, "expand": expand, "sum_to": sum_to, "repeat": repeat, "cat": cat, "roll": roll, "as_strided": as_strided,
-    "restride": restride, "as_strided_scatter": _dense_whole,
-    "permute": shifted_with(axes=lambda axes, shape: (0, *moved(axes, 0))),
-    "squeeze": shifted_with(axis=_ones),
-    "constant_pad": shifted_with(pads=lambda pads, shape: ((0, 0), *pads)),
-    "mirror_pad": shifted_with(sources=_moved_sources),
-    "mirror_pad_backward": shifted_with(sources=_moved_sources),
-}
+permute = shifted_with(axes=lambda axes, shape: (0, *moved(axes, 0)))
+squeeze = shifted_with(axis=_ones)
+constant_pad = shifted_with(pads=lambda pads, shape: ((0, 0), *pads))
+mirror_pad = mirror_pad_backward = shifted_with(sources=_moved_sources)

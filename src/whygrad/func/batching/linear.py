@@ -9,7 +9,7 @@ from whygrad.backends import tensor as xp
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchLevel, spread
-from whygrad.func.batching.families import aligned, by, defined, wholes_of
+from whygrad.func.batching.families import aligned, by, wholes_of
 from whygrad.ops.linear import flat, transposed
 from whygrad.ops.table import Row
 
@@ -106,6 +106,9 @@ def linear(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[s
     return level.closed(out + bias)
 
 
+linear_folded = linear
+
+
 def _linear_of_vector(x: Tensor, weight: Tensor, bias: Any) -> Any:
     return xp.squeeze(xp.linear(xp.unsqueeze(x, axis=0), weight, bias), axis=0)
 
@@ -131,9 +134,6 @@ def bmm(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str,
     return level.closed(xp.matmul(*wholes_of(level, inputs)))
 
 
-RULES = {
-    "mm": mm, "bmm": bmm, "mv": mv, "vm": vm, "dot": dot, "matmul": matmul, "matmul_folded": matmul_folded,
-    "matmul_vector": matmul_vector, "linear": linear, "linear_folded": linear, "contract": contract, "trilinear": trilinear,
-    "outer": by(lambda xp, a, b: xp.mul(xp.reshape(a, shape=(*a.shape, 1)), b)),
-    **dict.fromkeys(("vdot", "addmm", "addmv", "addr", "baddbmm", "addbmm", "trace"), defined),
-}
+@by
+def outer(xp: Any, a: Any, b: Any) -> Any:
+    return xp.mul(xp.reshape(a, shape=(*a.shape, 1)), b)

@@ -11,7 +11,7 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchedTensor, BatchLevel, spread
 from whygrad.func.batching.conv import merged, split
-from whygrad.func.batching.families import broadcast_shifted, by, defined, moved, shifted, wholes_of, with_axes
+from whygrad.func.batching.families import broadcast_shifted, by, defined, moved, wholes_of, with_axes
 from whygrad.ops.table import Row
 
 
@@ -53,7 +53,8 @@ def _nll_loss(xp: Any, x: Any, target: Any, weight: Any, *, ignore_index: int, r
     return total if reduction == "sum" else total / xp.sum(xp.expand(share, shape=tuple(loss.shape)), axis=None, keepdims=False)
 
 
-def _nll_loss_backward(xp: Any, x: Any, target: Any, weight: Any, *, shape: tuple[int, ...], ignore_index: int, reduction: str,
+@by
+def nll_loss_backward(xp: Any, x: Any, target: Any, weight: Any, *, shape: tuple[int, ...], ignore_index: int, reduction: str,
                        spatial: bool) -> Any:
     axis = 0 if len(shape) == 1 else 1
     share, safe = _weights_of(xp, x, target, weight, ignore_index)
@@ -148,11 +149,13 @@ def _isin(xp: Any, x: Any, tests: Any, *, invert: bool) -> Any:
     return xp.logical_not(found) if invert else found
 
 
-def _filled(xp: Any, x: Any, value: Any) -> Any:
+@by
+def filled(xp: Any, x: Any, value: Any) -> Any:
     return xp.expand(value, shape=tuple(x.shape)) if isinstance(value, Tensor) else xp.add(xp.zeros_like(x), value)
 
 
-def _block_diag(xp: Any, *xs: Any) -> Any:
+@by
+def block_diag(xp: Any, *xs: Any) -> Any:
     blocks = [x if x._array.ndim == 2 else xp.reshape(x, shape=(1, -1)) for x in xs]
     height, width = (sum([x._array.shape[axis] for x in blocks]) for axis in (0, 1))
     total, top, left = None, 0, 0
@@ -170,7 +173,7 @@ def _solve(xp: Any, a: Any, b: Any, *, left: bool, vector: bool) -> Any:
     return xp.squeeze(result, axis=b._array.ndim), info
 
 
-def solve(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+def solve_ex(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     return (by(_solve) if statics["vector"] else broadcast_shifted)(level, row, inputs, statics)
 
 
@@ -191,31 +194,22 @@ def _upper(n: int) -> Tensor:
     return wrap(rows * n + columns)
 
 
-def _upper_triangle(xp: Any, x: Any) -> Any:
+@by
+def upper_triangle(xp: Any, x: Any) -> Any:
     n = x.shape[0]
     return xp.index_select(xp.reshape(x, shape=(n * n,)), _upper(n), axis=0)
 
 
-def _one_triangle(xp: Any, x: Any, *, n: int) -> Any:
+@by
+def one_triangle(xp: Any, x: Any, *, n: int) -> Any:
     return xp.reshape(xp.index_select_backward(x, _upper(n), shape=(n * n,), axis=0), shape=(n, n))
 
 
-RULES = {
-    "layer_norm": layer_norm, "batch_norm": batch_norm, "nll_loss": nll_loss, "nll_loss_backward": by(_nll_loss_backward),
-    "embedding": embedding, "embedding_backward": embedding_backward, "isin": isin,
-    "upper_triangle": by(_upper_triangle), "one_triangle": by(_one_triangle),
-    **dict.fromkeys(("grid_sampler", "grid_sampler_backward", "affine_grid", "affine_grid_backward"), folded),
-    **dict.fromkeys(("sampled", "sampled_normal", "sampled_by_number", "sampled_by_two", "bernoulli_by_tensor",
-                     "standard_gamma", "dirichlet", "overwrite"), with_values),
-    **dict.fromkeys(("mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "binary_cross_entropy",
-                     "binary_cross_entropy_with_logits", "group_norm", "weight_norm_interface", "pdist",
-                     "both_triangles", "scaled_dot_product_flash_attention_for_cpu",
-                     "scaled_dot_product_flash_attention_for_cpu_backward", "recurrent_layer", "mkldnn_rnn_layer", "stack_states",
-                     "pad_sequence", "cross", "diagonal_copy", "dist", "lu_solve", "ormqr"), defined),
-    "block_diag": by(_block_diag), "solve_ex": solve, "qr": qr, "lstsq": lstsq,
-    "sum_all": by(lambda xp, x: xp.sum(x, axis=None, keepdims=False)),
-    "mean_all": by(lambda xp, x: xp.mean(x, axis=None, keepdims=False)),
-    "filled": by(_filled),
-    **dict.fromkeys(("softmax", "softmax_backward", "log_softmax", "log_softmax_backward", "safe_softmax", "glu",
-                     "norm_along", "renorm", "channel_shuffle"), shifted),
-}
+@by
+def sum_all(xp: Any, x: Any) -> Any:
+    return xp.sum(x, axis=None, keepdims=False)
+
+
+@by
+def mean_all(xp: Any, x: Any) -> Any:
+    return xp.mean(x, axis=None, keepdims=False)

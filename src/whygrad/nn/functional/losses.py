@@ -35,7 +35,7 @@ def _number_row(name: str) -> Callable[[Any, float], Any]:
 
 
 # Arithmetic with a number as torch's C++ does it: the node is another one than in Python.
-add_number, sub_number, mul_number, div_number = map(_number_row, ("add", "sub", "mul", "div"))
+add_number, sub_number, mul_number, div_number = [_number_row(name) for name in ("add", "sub", "mul", "div")]
 
 
 def matched(input: Any, target: Any) -> tuple[Any, Any]:

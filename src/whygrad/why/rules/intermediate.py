@@ -10,7 +10,7 @@ from whygrad.core.node import row_node
 from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.flow import leaves_from, row_name
+from whygrad.why.flow import leaves_from, row_name, rows_with
 from whygrad.why.names import parameters_in, variables
 from whygrad.why.places import Place, place, place_of_line, places
 from whygrad.why.question import Question
@@ -51,8 +51,7 @@ def _is_collection(value: ast.expr | None) -> bool:
 
 
 # Ops of layers: what they are applied to comes first, the layer's own parameters after it.
-_LAYERS = {"linear", "convolution", "addmm", "batch_norm", "layer_norm", "group_norm", "embedding", "recurrent_layer",
-           "mkldnn_rnn_layer", "prelu"}
+_LAYERS = rows_with("layer")
 
 
 def _comes_from_a_leaf(node: Any, statement: ast.stmt) -> bool:

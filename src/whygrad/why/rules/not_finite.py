@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.core.node import Node, row_node
+from whygrad.ops.poles import POLES
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.flow import op_words, row_name, state, where_it_turned
+from whygrad.why.flow import VIEWS, op_words, row_name, rows_with, state, where_it_turned
 from whygrad.why.nonfinite import Origin
 from whygrad.why.places import place, places
 from whygrad.why.question import Question
@@ -15,35 +16,10 @@ from whygrad.why.zeroed import between
 
 HEADLINE = "this gradient is nan or infinite"
 
-# op -> (why its derivative is not finite, what to do)
-_DERIVATIVES = {
-    "sqrt": ("the derivative of sqrt at 0 is 1/0 = inf, and 0 * inf = nan",
-             "make the input of sqrt safe before it is applied: sqrt(x + eps)"),
-    "rsqrt": ("the derivative of rsqrt at 0 is infinite", "add a small eps to its input"),
-    "norm": ("the derivative of a norm at 0 is 0/0", "add a small eps under the root"),
-    "log": ("the derivative of log at 0 is 1/0 = inf, and 0 * inf = nan",
-            "clamp or shift the input of log before it is applied: log(x + eps); xlogy, log_softmax or logsigmoid avoid it"),
-    "div": ("dividing by 0 gives inf (0/0 = nan), and so does its derivative",
-            "make the denominator safe before the division: y + eps"),
-    "reciprocal": ("the derivative of 1/x at 0 is infinite", "make the denominator safe before the division"),
-    "pow": ("the derivative of x ** p at 0 is infinite for p < 1, and 0 * inf = nan",
-            "make the base safe before the power is taken: (x + eps) ** p"),
-    "acos": ("the derivative of acos is -1 / sqrt(1 - x**2), infinite at -1 and 1",
-             "clamp its input a little inside (-1, 1), or use atan2"),
-    "asin": ("the derivative of asin is 1 / sqrt(1 - x**2), infinite at -1 and 1",
-             "clamp its input a little inside (-1, 1), or use atan2"),
-    "std": (("a standard deviation has derivative 0/0 where all values are equal, and is nan for a single value (it divides by "
-            "n - 1 = 0)"), "add eps under the root, use correction=0, or make sure there are several different values"),
-    "var": ("the variance of a single value divides by n - 1 = 0", "use correction=0, or make sure there are several values"),
-    "atan2": ("the derivative of atan2 at (0, 0) is 0/0", "keep its arguments away from 0"),
-    "exp": ("exp overflows float32 above about 88: its value is inf, and inf/inf or 0 * inf is nan",
-            "subtract the maximum first, or use softmax, log_softmax or logsumexp, which do"),
-}
-
 _BRANCH = " A branch that torch.where does not select still sends its gradient (a zero) back through {name}."
 _MASK = " What is masked or left out after it still sends a gradient (a zero) back through {name}."
-_CHOOSING = {"index", "select", "gather", "squeeze", "view", "reshape", "slice", "clamp", "add"}
-_SELECTING = {"where", "mul", "masked_fill", "masked_select", "index", "nansum", "nan_to_num"}
+_CHOOSING = VIEWS | rows_with("picking") | {"clamp", "add"}
+_SELECTING = rows_with("masking") | {"mul"}
 
 
 def _branch(trace: Any, name: str) -> tuple[str, str]:
@@ -76,8 +52,8 @@ def not_finite(q: Question) -> Explanation | None:
     if trace.origin is not None:
         return _forward(trace.origin, op_words(turn.node), trace)
     name = row_name(turn.node)
-    reason, fix = _DERIVATIVES.get(name, ((f"at these values the local derivative of {name} is infinite or undefined, or it "
-                                          "overflows, and 0 * inf = nan"), f"make the input of {name} safe before it is applied"))
+    reason, fix = POLES.get(name, ((f"at these values the local derivative of {name} is infinite or undefined, or it "
+                                   "overflows, and 0 * inf = nan"), f"make the input of {name} safe before it is applied"))
     branch, advice = _branch(trace, name)
     return Explanation(
         HEADLINE, "nan-derivative",
@@ -99,8 +75,8 @@ def _forward(origin: Origin, turned: str, trace: Any) -> Explanation:
             f"The values were {origin.gave} before anything was computed: {what} {at(origin.site)} contains "
             f"{origin.gave}, and backward carried it on through {turned}.{reason}", f"{fix}.",
             places(origin.site), symptom="nan")
-    reason, fix = _DERIVATIVES.get(origin.name, (f"{origin.name} gives {origin.gave} for these inputs",
-                                                 f"keep the inputs of {origin.name} where it is defined"))
+    reason, fix = POLES.get(origin.name, (f"{origin.name} gives {origin.gave} for these inputs",
+                                          f"keep the inputs of {origin.name} where it is defined"))
     branch, advice = _branch(trace, origin.name)
     given = f" (given {origin.given})" if origin.given else ""
     return Explanation(

@@ -12,17 +12,22 @@ from whygrad.core.tensor import Tensor
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.flow import (
+    ARITHMETIC,
     BOUNDED,
     FLAT,
+    PRODUCTS,
     RECTIFIED,
     SATURATED,
     SELECTING,
     STEPWISE,
+    TOTALS,
+    VIEWS,
     Step,
     Turn,
     numbers_of,
     op_words,
     row_name,
+    rows_with,
     state,
     where_it_turned,
 )
@@ -38,9 +43,9 @@ TINY = 1e-6
 # Losses whose derivative is prediction minus target.
 _AT_TARGET = {"log_softmax", "binary_cross_entropy_with_logits"}
 # Losses that are zero at their minimum, and there have derivative zero.
-_LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
+_LOSSES = rows_with("distance") | {"l1_loss"}
 # What may stand between such a place and the root for it to be the loss itself.
-_SUMMING = {"sum", "mean", "mul", "div", "add", "sub", "neg", "sqrt", "norm", "select", "squeeze", "view", "reshape", "linear"}
+_SUMMING = ARITHMETIC | TOTALS | VIEWS | {"sqrt", "norm", "linear"}
 
 
 def zero(q: Question) -> Verdict | None:
@@ -226,7 +231,7 @@ def _is_met_margin(node: Node, steps: list[Step]) -> bool:
 def _at_a_minimum(turn: Turn, steps: list[Step]) -> bool:
     """The gradient vanished in the loss itself, whose difference is zero."""
     name = row_name(turn.node)
-    if name not in _LOSSES | {"pow", "mul", "abs", "norm", "dist"}:
+    if name not in _LOSSES | {"mul"}:
         return False
     if name == "mul" and len({row_node(edge)[0] for edge in turn.node.edges}) > 1:
         return False
@@ -264,8 +269,7 @@ def _factor(turn: Turn) -> Explanation:
               for site in [_site_of_input(node, i)] if site is not None]
     origin = f" That factor comes from {at(others[0]).removeprefix('in ')}." if others else ""
     name = op_words(node)
-    what = ("the weight of that layer is all zeros (a zero-initialised layer)" if row_name(node) in ("linear", "matmul", "addmm",
-                                                                                                    "convolution") else
+    what = ("the weight of that layer is all zeros (a zero-initialised layer)" if row_name(node) in PRODUCTS - {"mul"} else
             "the other factor is zero: a zero weight, a mask, or a loss weight of 0")
     return Explanation(
         "this gradient is exactly zero", "zero-factor",
