@@ -113,7 +113,7 @@ class CopySlices(Node):
     def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.write is None:
             raise errors.graph_freed(self)
-        from whygrad.core.write import copy_
+        from whygrad.functional.writes import copy_
 
         turn = backends.tensor.conj if self.crosses else _same
         g = turn(g)

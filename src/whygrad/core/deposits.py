@@ -13,6 +13,7 @@ from whygrad.autograd.grad_mode import enforce_grad_layout_policy
 from whygrad.backends import tensor as xp
 from whygrad.base.dtypes import FROM_NUMPY
 from whygrad.base.forking import hold_while_forking
+from whygrad.base.overlap import check_overlap
 from whygrad.core.node import cast_array
 from whygrad.core.tensor import Swapped, Tensor, wrap
 from whygrad.why import record as why
@@ -59,7 +60,6 @@ def deposit(leaf: Tensor, g: Any, causes: why.Causes, held: int) -> None:
             _add_sparse(leaf, grad, g, causes)
         else:
             if grad._array.base is not None:  # the user's: it may be expanded
-                from whygrad.core.write import check_overlap
                 check_overlap(grad._array, ())
             add_into(grad._array, g, grad._array)
             grad._counter[0] += 1
@@ -102,9 +102,10 @@ def _recorded_copy(g: Tensor, like: np.ndarray) -> Tensor:
         return g
     if not g.requires_grad:
         return wrap(owned_copy(g._array, like))
-    from whygrad.core.write import copy_
+    from whygrad.core.write import write
 
-    return copy_(wrap(np.empty_like(like, dtype=g._array.dtype)), g)
+    copy = wrap(np.empty_like(like, dtype=g._array.dtype))
+    return write("copy", copy, copy, g, promotes=False)
 
 
 def _is_sparse(array: Any) -> bool:

@@ -25,7 +25,7 @@ from whygrad.autograd import hooks
 from whygrad.backends.fp_warnings import restore, silence
 from whygrad.base import errors
 from whygrad.base.layouts import strided
-from whygrad.core import references
+from whygrad.core import door, references
 from whygrad.core.deposits import deposit, deposit_recorded
 from whygrad.core.modes import inherited, modes, refresh, special
 from whygrad.core.node import Node
@@ -212,7 +212,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
     if not ready:
         return
     node = heappop(ready)[1]
-    ordinary = captures is None and not special.anomaly and why.watching is None and not special.listening
+    ordinary = captures is None and not special.anomaly and why.watching is None and not special.listeners
     add_to, ndarray = add_into, np.ndarray
     while True:
         edges = node.edges
@@ -224,6 +224,9 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             if not keep and node.saved:
                 node.saved = None
                 node.freed = this
+        elif special.listeners and node.visible:
+            edges, grads = door.tell(node.name(), tuple(g) if isinstance(g, list) else (g,), _run_watched, this, node, g, keep,
+                                     captures, deposit_captured)
         else:
             edges, grads = _run_watched(this, node, g, keep, captures, deposit_captured)
         g = following = None
@@ -245,7 +248,11 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             elif isinstance(target, Tensor):
                 total = pending.pop(target, None)
                 held = references.straight if total is gradient else references.pended
-                _finish_leaf(this, target, total, captures, deposit_captured, held)
+                if special.listeners:  # the gradient has more references than the walk's own, so it is copied
+                    door.tell("torch::autograd::AccumulateGrad", (total,), _finish_leaf, this, target, total, captures,
+                              deposit_captured, 0)
+                else:
+                    _finish_leaf(this, target, total, captures, deposit_captured, held)
                 total = None
             elif following is None:
                 following = target

@@ -38,7 +38,7 @@ from whygrad.functional.indexing import (
 )
 from whygrad.functional.joining import unbind
 from whygrad.functional.outs import with_disjoint_out
-from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
+from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, with_out, write
 from whygrad.functional.shape import dim_of, expand_to, flatten
 from whygrad.ops.table import TABLE
 
@@ -183,7 +183,7 @@ def scatter_(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
     check_inplace(self, (self, src))
     inputs, statics = _scatter_arguments("scatter_", self, dim, index, src, value, reduce)
     check_disjoint(self, inputs[1:])
-    return run_inplace("scatter", self, self, *inputs, **statics)
+    return write("scatter", self, self, *inputs, **statics)
 
 
 def _scatter_add_arguments(self: Tensor, dim: Any, index: Any, src: Any) -> Any:
@@ -365,7 +365,7 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
                                    f"{list(shape)}")
         if name != "masked_scatter":
             check_disjoint(self, inputs[1:], name)
-        return run_inplace(name, self, self, *inputs, **statics)
+        return write(name, self, self, *inputs, **statics)
 
     changed.__name__ = changed.__qualname__ = name
     inplace.__name__ = inplace.__qualname__ = f"{name}_"

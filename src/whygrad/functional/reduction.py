@@ -29,7 +29,7 @@ from whygrad.functional.dims import normalize_dim, normalize_dims
 from whygrad.functional.fresh import warn
 from whygrad.functional.lazy import lazily_compiled
 from whygrad.functional.outs import with_outs
-from whygrad.functional.run import FUNCTIONS, public, run, run_inplace, with_out
+from whygrad.functional.run import FUNCTIONS, public, run, with_out, write
 
 Dims = int | tuple[int, ...] | list[int] | None
 
@@ -471,7 +471,7 @@ def _running(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
                                f"{c_name(wanted)} should match")
         if wanted is dtypes.bool_:
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-        return run_inplace(name, self, self, axis=read_axis(name, self, dim))
+        return write(name, self, self, axis=read_axis(name, self, dim))
 
     return running, running_inplace
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.promotion import promote
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import broadcast_shapes
 from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
 from whygrad.functional.dims import normalize_dim
