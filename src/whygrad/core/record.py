@@ -354,11 +354,8 @@ def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any
     node = new(spec.node_class(spec.node_name(statics)))
     node.edges = tuple(nodes)
     node.seq = next_sequence_number()
-    node.cuts = None
-    for n in nodes:
-        if n is None:
-            node.cuts = tuple([x._cause if isinstance(x, Tensor) else () for x in inputs])
-            break
+    untracked = [x for x, n in zip(inputs, nodes, strict=True) if n is None and isinstance(x, Tensor)]
+    node.cuts = tuple([x._cause if isinstance(x, Tensor) else () for x in inputs]) if untracked else None
     node.extra = None
     node.site_code, node.lasti = why.site()
     if spec.saved or spec.static:
