@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
 from whygrad.backends import raw as raw_vocabulary
 from whygrad.backends.memory_order import follow, in_columns, with_channels_as_in
 from whygrad.backends.numpy_convert import cast_values
-from whygrad.base import errors
+from whygrad.base import acceleration, errors
 from whygrad.base.broadcasting import check_broadcast
 from whygrad.base.frames import internal_modules
 from whygrad.core.conj_neg import TURNED, TURNING, turn_over
@@ -73,8 +72,7 @@ class Layout:
         self.forward: Callable[..., Any] = getattr(raw_vocabulary, row.name)
         # Whether writes in place may become a kernel. Some words of NumPy's write by themselves.
         self.has_written_kernel = row.broadcasts and not hasattr(self.forward, "into")
-        if isinstance(self.forward, kernels.JitSlot):
-            self.forward.put(vars(self), "forward")
+        acceleration.bind_again(vars(self), "forward", self.forward)
 
     def node_class(self, name: str) -> type[Node]:
         found = self.classes.get(name)
@@ -99,9 +97,7 @@ class Layout:
         def numpy(*args: Any) -> None:
             self.compute(args[:count], args[-1], dict(zip(self.row.statics, args[count:-1], strict=True)))
 
-        if not kernels.enabled:
-            return numpy
-        kernels.warm_write(self.row, numpy).put(vars(self), "into")
+        acceleration.bind_row_write(vars(self), "into", self.row, numpy)
         return self.__dict__["into"]  # type: ignore[no-any-return]
 
     def compute(self, arrays: Sequence[Any], target: np.ndarray, statics: dict[str, Any], position: int = 0) -> None:
@@ -403,13 +399,9 @@ def compile_source(layout: Layout, name: str, text: str) -> Callable[..., Any]:
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     scope = _scope(layout)
     if name == "plain_write":
-        into = layout.into
-        scope |= {"into": into, "float32": FLOAT32, "int64": INT64}
-        if isinstance(into, kernels.JitSlot):
-            into.put(scope, "into")
-    elif isinstance(layout.forward, kernels.JitSlot):
-        layout.forward.put(scope, "forward")
-    elif layout.row.broadcasts and name != "graph":
+        scope |= {"float32": FLOAT32, "int64": INT64}
+        acceleration.bind_again(scope, "into", layout.into)
+    elif not acceleration.bind_again(scope, "forward", layout.forward) and layout.row.broadcasts and name != "graph":
         _bind_elementwise(layout, scope, name)
     exec(compile(text, filename, "exec"), scope)
     function: Callable[..., Any] = scope[name]
@@ -448,16 +440,14 @@ def _bind_elementwise(layout: Layout, scope: dict[str, Any], name: str) -> None:
     """Forward and rules on arrays: NumPy's, until they are hot and become machine code."""
     row = layout.row
     if name != "raw":
-        if kernels.enabled and "dtype" not in row.statics:  # a conversion is NumPy's
-            kernels.warm(row.name, layout.forward, row.forward).put(scope, "forward")
+        if "dtype" not in row.statics:  # a conversion is NumPy's
+            acceleration.bind_elementwise(scope, "forward", row.name, layout.forward, row.forward)
         return
     for argument, rule in layout.rules.items():
         numpy = partial(rule.function, raw_vocabulary) if "xp" in rule.names else rule.function
-        scope[f"rule_{argument}"] = numpy
-        if kernels.enabled:
-            warm = kernels.warm(f"d_{row.name}_d_{argument}", numpy, rule.function, "xp" in rule.names,
-                                last=len(layout.rules) == 1 and next(name for name in rule.names if name != "xp") == "g")
-            warm.put(scope, f"rule_{argument}")
+        acceleration.bind_elementwise(
+            scope, f"rule_{argument}", f"d_{row.name}_d_{argument}", numpy, rule.function, takes_vocabulary="xp" in rule.names,
+            may_overwrite=len(layout.rules) == 1 and next(name for name in rule.names if name != "xp") == "g")
 
 
 def _tensor_zeros(shape: Any, dtype: Any) -> Tensor:

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
 from whygrad.autograd.views import CopySlices
 from whygrad.backends.numpy_convert import cast_values
-from whygrad.base import dtypes, errors
+from whygrad.base import acceleration, dtypes, errors
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.conj_neg import TURNED
 from whygrad.core.modes import modes, special
@@ -317,7 +316,7 @@ def _is_dense(array: np.ndarray) -> bool:
 
 
 def same_memory(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.shape == b.shape and a.strides == b.strides and kernels.address(a) == kernels.address(b)
+    return a.shape == b.shape and a.strides == b.strides and acceleration.address(a) == acceleration.address(b)
 
 
 def has_no_history(target: Tensor) -> bool:
@@ -335,10 +334,8 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
         array = target._array
         if not constant:
             array[...] = values
-        elif array.nbytes < kernels.FILLED_TOGETHER:
-            array.fill(values)
         else:
-            kernels.fill(array, values)
+            acceleration.fill(array, values)
         bump(target)
         return target
     check_inplace(target, (target,))
