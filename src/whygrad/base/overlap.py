@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.base import acceleration
+
 OVERLAP = ("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
            "location. Please clone() the tensor before performing the operation.")
 SHARED = ("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -43,9 +45,5 @@ def _is_dense(array: np.ndarray) -> bool:
 
 
 def same_memory(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.shape == b.shape and a.strides == b.strides and _address(a) == _address(b)
+    return a.shape == b.shape and a.strides == b.strides and acceleration.address(a) == acceleration.address(b)
 
-
-def _address(array: np.ndarray) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
 from whygrad.autograd.grad_mode import enforce_grad_layout_policy
 from whygrad.backends import tensor as xp
+from whygrad.base import acceleration
 from whygrad.base.dtypes import FROM_NUMPY
 from whygrad.base.forking import hold_while_forking
 from whygrad.base.overlap import check_overlap
@@ -23,8 +23,7 @@ _accumulating = threading.Lock()
 hold_while_forking(_accumulating)
 
 add_into: Any = np.add  # (a, b, out)
-if kernels.enabled:
-    kernels.warm_into("add", np.add).put(globals(), "add_into")
+acceleration.bind_ufunc_write(globals(), "add_into", "add", np.add)
 
 
 def grad_dtype(leaf: Tensor, g: Any) -> np.dtype:

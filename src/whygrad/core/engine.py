@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
 from whygrad.autograd import hooks
 from whygrad.backends.fp_warnings import restore, silence
-from whygrad.base import errors
+from whygrad.base import acceleration, errors
 from whygrad.base.layouts import strided
 from whygrad.core import door, references
 from whygrad.core.deposits import deposit, deposit_recorded
@@ -36,9 +35,8 @@ Target = Any  # Node | Tensor: where an edge leads
 
 add: Any = np.add
 add_into: Any = np.add  # (a, b, out)
-if kernels.enabled:
-    kernels.warm_into("add", np.add).put(globals(), "add_into")
-    kernels.warm("add", np.add, operator.add, takes_vocabulary=False).put(globals(), "add")
+acceleration.bind_ufunc_write(globals(), "add_into", "add", np.add)
+acceleration.bind_elementwise(globals(), "add", "add", np.add, operator.add, takes_vocabulary=False)
 
 _backward_number = itertools.count(1).__next__
 

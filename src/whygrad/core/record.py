@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
 from whygrad.backends import raw as raw_vocabulary
 from whygrad.backends.memory_order import follow, in_columns, with_channels_as_in
 from whygrad.backends.numpy_convert import cast_values
-from whygrad.base import errors
+from whygrad.base import acceleration, errors
 from whygrad.base.broadcasting import check_broadcast
 from whygrad.base.frames import internal_modules
 from whygrad.core import door
@@ -82,8 +81,7 @@ class RowSpecialization:
         self.several = self.differentiable_outputs is None or len(self.differentiable_outputs) > 1
         self.one_output = row.outputs != "list" and len(row.outputs) == 1
         self.forward: Callable[..., Any] = getattr(raw_vocabulary, row.name)
-        if isinstance(self.forward, kernels.JitSlot):
-            self.forward.put(vars(self), "forward")
+        acceleration.bind_again(vars(self), "forward", self.forward)
         self.turns = row.name in TURNING
         # Whether writes in place may become a kernel. Some words of NumPy's write by themselves.
         self.has_written_kernel = row.broadcasts and not hasattr(self.forward, "into")
@@ -116,10 +114,9 @@ class RowSpecialization:
                  **{f"default_{name}": value for name, value in row.static_defaults.items()}}
         if self.rules and (isinstance(row.node, str) or not row.statics):
             scope["NODE"] = self.node_class(self.node_name({}))
-        if isinstance(self.forward, kernels.JitSlot):
-            self.forward.put(scope, "forward")
-        elif row.broadcasts and kernels.enabled and "dtype" not in row.statics:  # a conversion is NumPy's
-            kernels.warm(row.name, self.forward, row.forward).put(scope, "forward")
+        is_bound = acceleration.bind_again(scope, "forward", self.forward)
+        if not is_bound and row.broadcasts and "dtype" not in row.statics:  # a conversion is NumPy's
+            acceleration.bind_elementwise(scope, "forward", row.name, self.forward, row.forward)
         return scope
 
     @cached_property
@@ -135,10 +132,7 @@ class RowSpecialization:
     @cached_property
     def unwatched(self) -> Callable[..., bool]:
         """Writes where nobody watches the memory."""
-        into = self.into
-        self.scope["into"] = into
-        if isinstance(into, kernels.JitSlot):
-            into.put(self.scope, "into")
+        acceleration.bind_again(self.scope, "into", self.into)
         return run_text(unwatched_source(self), self.scope, "unwatched")  # type: ignore[no-any-return]
 
     @cached_property
@@ -149,9 +143,7 @@ class RowSpecialization:
         def numpy(*args: Any) -> None:
             self.compute(args[:count], args[-1], dict(zip(self.row.statics, args[count:-1], strict=True)))
 
-        if not kernels.enabled:
-            return numpy
-        kernels.warm_write(self.row, numpy).put(vars(self), "into")
+        acceleration.bind_row_write(vars(self), "into", self.row, numpy)
         return self.__dict__["into"]  # type: ignore[no-any-return]
 
     def compute(self, arrays: Sequence[Any], target: np.ndarray, statics: dict[str, Any], position: int = 0) -> None:
@@ -469,10 +461,10 @@ def _gradient_scope(spec: RowSpecialization, reader: str) -> dict[str, Any]:
         key = f"rule{i}"
         scope[key] = rule.function
         if raw and row.broadcasts:  # NumPy's, until it is hot and becomes machine code
-            scope[key] = numpy = partial(rule.function, raw_vocabulary) if "xp" in rule.names else rule.function
-            if kernels.enabled:
-                last = len(spec.rules) == 1 and next(word for word in rule.names if word != "xp") == "g"
-                kernels.warm(f"d_{row.name}_d_{name}", numpy, rule.function, "xp" in rule.names, last=last).put(scope, key)
+            numpy = partial(rule.function, raw_vocabulary) if "xp" in rule.names else rule.function
+            acceleration.bind_elementwise(
+                scope, key, f"d_{row.name}_d_{name}", numpy, rule.function, takes_vocabulary="xp" in rule.names,
+                may_overwrite=len(spec.rules) == 1 and next(word for word in rule.names if word != "xp") == "g")
     return scope
 
 

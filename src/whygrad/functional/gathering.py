@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
+from whygrad.base import acceleration
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.promotion import cast
 from whygrad.core.record import apply
@@ -53,7 +53,7 @@ def positions(index: Tensor) -> Tensor:
 
 def check_bounds(index: Tensor, n: int, error: Callable[[int], Exception], lowest: int = 0) -> None:
     array = index._numbers
-    if not array.size or (kernels.within(array, n) if not lowest else array.min() >= lowest and array.max() < n):
+    if not array.size or (acceleration.within(array, n) if not lowest else array.min() >= lowest and array.max() < n):
         return
     raise error(int(array[(array < lowest) | (array >= n)].ravel()[0]))
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
 from whygrad.backends.numpy_convert import cast_values
-from whygrad.base import dtypes, errors
+from whygrad.base import acceleration, dtypes, errors
 from whygrad.base.overlap import check_overlap
 from whygrad.core.conj_neg import TURNED
 from whygrad.core.levels import refuse_out
@@ -30,10 +29,8 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
         array = target._array
         if not constant:
             array[...] = values
-        elif array.nbytes < kernels.FILLED_TOGETHER:
-            array.fill(values)
         else:
-            kernels.fill(array, values)
+            acceleration.fill(array, values)
         bump(target)
         return target
     check_inplace(target, (target,))
