@@ -15,7 +15,7 @@ import numpy as np
 import whygrad
 from whygrad.backends import raw
 from whygrad.backends.fp_warnings import BARE
-from whygrad.core.conj_neg import turning
+from whygrad.functional.conj_neg import turning
 from whygrad.core.node import Node, row_node
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, grad_fn, wrap

@@ -10,7 +10,7 @@ import pytest
 
 import whygrad
 from whygrad.core import record as _apply
-from whygrad.core import row_text
+from whygrad.backends import row_text
 from whygrad.ops.table import TABLE, NoGrad, Row, op
 
 SOURCE = Path(whygrad.__file__).parent

@@ -18,13 +18,13 @@ from whygrad.autograd.views import replay
 from whygrad.backends import tensor as xp
 from whygrad.backends.numpy_layout import storage
 from whygrad.base.overlap import is_expanded, same_memory
-from whygrad.core.conj_neg import kind_of
 from whygrad.core.levels import Level
 from whygrad.core.modes import modes
 from whygrad.core.node import Node
 from whygrad.core.record import apply, kinds_of, specialization_of
 from whygrad.core.tensor import Tensor, grad_fn, wrap
 from whygrad.core.write import perform
+from whygrad.functional.conj_neg import kind_of
 from whygrad.ops.layout import inverse_permutation
 from whygrad.ops.table import TABLE, NoGrad, Row
 

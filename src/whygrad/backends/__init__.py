@@ -116,8 +116,8 @@ class TensorVocabulary:
         return reshape_to(x, shape)
 
     def __getattr__(self, name: str) -> Any:
-        from whygrad.core.promotion import promote
         from whygrad.core.record import apply
+        from whygrad.functional.promotion import promote
 
         if name not in TABLE:
             raise AttributeError(f"no row is called '{name}'")

@@ -43,7 +43,8 @@ inherited: list[threading.local] = [modes]
 class Special:
     """`on` while any thread is out of the ordinary: ops look at this one flag before they look at thread-locals."""
 
-    __slots__ = ("anomaly", "derivatives", "listeners", "on", "replay_views", "threads", "writes")
+    __slots__ = ("anomaly", "derivatives", "grad_follows_leaf", "listeners", "multithreading", "on", "replay_views", "threads",
+                 "writes")
 
     def __init__(self) -> None:
         self.on = False
@@ -56,6 +57,9 @@ class Special:
         self.derivatives = 0
         # Views whose base was written to find back through their own ops: see _force_original_view_tracking.
         self.replay_views = False
+        # A leaf's first gradient is laid out in memory as the leaf is: see enforce_grad_layout_policy.
+        self.grad_follows_leaf = True
+        self.multithreading = True
         self.threads: set[int] = set()
 
 

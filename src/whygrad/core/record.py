@@ -21,15 +21,15 @@ import numpy as np
 from whygrad.backends import raw as raw_vocabulary
 from whygrad.backends.memory_order import follow, in_columns, with_channels_as_in
 from whygrad.backends.numpy_convert import cast_values
+from whygrad.backends.row_text import gradient_source, node_source, recorder_source, run_text, unwatched_source
 from whygrad.base import acceleration, errors
 from whygrad.base.broadcasting import check_broadcast
 from whygrad.base.frames import internal_modules
 from whygrad.core import door
-from whygrad.core.conj_neg import TURNED, TURNING, turn_over
 from whygrad.core.modes import modes, special, unusual
 from whygrad.core.node import Cast, Node, next_sequence_number, port_of
-from whygrad.core.row_text import gradient_source, node_source, recorder_source, run_text, unwatched_source
-from whygrad.core.tensor import InferenceCounter, Swapped, Tensor, View, known_source, source, wrap
+from whygrad.core.registered import registered
+from whygrad.core.tensor import TURNED, TURNING, InferenceCounter, Swapped, Tensor, View, known_source, source, wrap
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
 from whygrad.why import record as why
 
@@ -236,8 +236,7 @@ def record_result(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dic
             else:
                 attach(result, port_of(node, i) if spec.several else node)
         if node.saved and modes.saved_hooks:
-            from whygrad.autograd.saved_hooks import pack
-            pack(node, inputs, results)
+            registered.saved_hooks.pack(node, inputs, results)
     return results[0] if spec.one_output else results
 
 
@@ -286,8 +285,8 @@ def _wrap_results(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dic
     for i, x in enumerate(outs):
         result = wrap(x)
         make_view(result, inputs[0], row, statics, i if several else None)
-        if row.name in TURNING:
-            turn_over(result, row.name)
+        if spec.turns:
+            TURNING[row.name](result)
         results.append(result)
     return results
 
@@ -362,8 +361,7 @@ def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any
     else:
         node.shapes = None
     if special.anomaly:
-        from whygrad.autograd.anomaly import keep_trace
-        keep_trace(node)
+        registered.anomaly.keep_trace(node)
     return node
 
 
@@ -521,6 +519,6 @@ SCOPE: dict[str, Any] = {
     "ascontiguousarray": np.ascontiguousarray, "ndarray": np.ndarray, "float32": FLOAT32, "int64": INT64,
     "check_broadcast": check_broadcast, "follow": follow, "in_columns": in_columns, "with_channels_as_in": with_channels_as_in,
     "new": new, "next_sequence_number": next_sequence_number, "port_of": port_of, "source": source, "Tensor": Tensor,
-    "View": View, "TURNED": TURNED, "turn_over": turn_over, "special": special, "unusual": unusual, "modes": modes,
+    "View": View, "TURNED": TURNED, "TURNING": TURNING, "special": special, "unusual": unusual, "modes": modes,
     "record": record, "record_result": record_result, "make_view": make_view, "merge": why.merge, "Cause": why.Cause,
     "untracked_causes": untracked_causes}

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.core.promotion import as_number
 from whygrad.core.record import apply
-from whygrad.core.write import write
 from whygrad.functional.arguments import check_range, read_number, read_tensor
 from whygrad.functional.dispatch import FLOATS, REALS, Takes, publish, unary
+from whygrad.functional.inplace import write
+from whygrad.functional.promotion import as_number
 from whygrad.functional.run import FUNCTIONS, METHODS, public, with_out
 from whygrad.ops.table import TABLE
 

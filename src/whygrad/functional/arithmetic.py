@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes
-from whygrad.core.promotion import as_number, cast, promote, result_dtype
 from whygrad.core.record import apply, compiled, tracked_nodes
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import check_castable, check_inplace, writer
+from whygrad.core.write import check_inplace
 from whygrad.functional.arguments import check_int, check_range, invalid_combination, read_number, read_tensor, wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dispatch import (
@@ -30,7 +29,9 @@ from whygrad.functional.dispatch import (
     scaled,
     settled,
 )
+from whygrad.functional.inplace import check_castable, writer
 from whygrad.functional.old_order import in_old_order
+from whygrad.functional.promotion import as_number, cast, promote, result_dtype
 from whygrad.functional.run import public, with_out, write
 from whygrad.ops.table import TABLE
 

@@ -8,13 +8,13 @@ from typing import Any
 from whygrad.base import dtypes, errors
 from whygrad.core.levels import is_batched
 from whygrad.core.modes import modes
-from whygrad.core.promotion import cast, promote, result_dtype
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import write, writer
 from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, settled, unary
+from whygrad.functional.inplace import write, writer
+from whygrad.functional.promotion import cast, promote, result_dtype
 from whygrad.functional.run import FUNCTIONS, public, with_out
 from whygrad.ops.table import TABLE
 

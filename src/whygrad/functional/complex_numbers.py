@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.core.conj_neg import kind_of
-from whygrad.core.promotion import cast
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import read_tensor
+from whygrad.functional.conj_neg import kind_of
 from whygrad.functional.dispatch import default_float
+from whygrad.functional.promotion import cast
 from whygrad.functional.run import METHODS, public, rows, with_out, write
 from whygrad.ops.table import TABLE
 

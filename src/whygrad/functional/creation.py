@@ -9,7 +9,6 @@ import numpy as np
 
 from whygrad.backends.memory_order import empty_like
 from whygrad.base import acceleration, dtypes, layouts
-from whygrad.core.promotion import as_number
 from whygrad.core.tensor import Tensor
 from whygrad.functional import from_data, ranges
 from whygrad.functional.arguments import (
@@ -27,6 +26,7 @@ from whygrad.functional.arguments import (
     read_tensor,
 )
 from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh
+from whygrad.functional.promotion import as_number
 from whygrad.functional.run import made_under_transforms, public, run, with_out
 
 __all__ = ["from_data", "ranges"]

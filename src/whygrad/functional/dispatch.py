@@ -13,11 +13,11 @@ import numpy as np
 
 from whygrad.base import dtypes
 from whygrad.base.broadcasting import check_broadcast
-from whygrad.core.promotion import cast, promote, result_dtype
 from whygrad.core.record import apply, compiled
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.core.write import ComputesIn, check_castable, write, writer
 from whygrad.functional.arguments import INT64_LIMIT, invalid_combination, wrong_type
+from whygrad.functional.inplace import ComputesIn, check_castable, write, writer
+from whygrad.functional.promotion import cast, promote, result_dtype
 from whygrad.functional.run import FUNCTIONS, METHODS, under_name
 from whygrad.functional.writes import with_out
 from whygrad.ops.table import TABLE, Row

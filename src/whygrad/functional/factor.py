@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.base.broadcasting import broadcast_shapes
-from whygrad.core.promotion import promote
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
@@ -24,6 +23,7 @@ from whygrad.functional.matrices import (
     transposed,
     with_outs,
 )
+from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, with_out
 from whygrad.ops.table import TABLE
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from whygrad.base import acceleration
 from whygrad.base.broadcasting import broadcast_shapes
-from whygrad.core.promotion import cast
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import check_inplace
@@ -38,6 +37,7 @@ from whygrad.functional.indexing import (
 )
 from whygrad.functional.joining import unbind
 from whygrad.functional.outs import with_disjoint_out
+from whygrad.functional.promotion import cast
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, with_out, write
 from whygrad.functional.shape import dim_of, expand_to, flatten
 from whygrad.ops.table import TABLE

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from whygrad.compat.missing import TENSOR_NAMES, missing_from_tensor
-from whygrad.core.promotion import cast, promote, result_dtype
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, is_number, read_int, read_number, read_sizes, read_tensor
 from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
 from whygrad.functional.outs import with_outs
+from whygrad.functional.promotion import cast, promote, result_dtype
 from whygrad.functional.reduction import read_axes
 from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, rows, with_out, write
 from whygrad.functional.shape import sizes

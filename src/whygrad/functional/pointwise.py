@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.core.promotion import cast
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import read_float, read_tensor, wrong_type
 from whygrad.functional.dispatch import FLOATS, REALS, Takes, default_float, settled, unary
+from whygrad.functional.promotion import cast
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, with_out, write
 from whygrad.ops.table import TABLE
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from whygrad.base import dtypes
 from whygrad.core.modes import modes
-from whygrad.core.promotion import cast
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
 from whygrad.functional.arguments import (
@@ -29,6 +28,7 @@ from whygrad.functional.dims import normalize_dim, normalize_dims
 from whygrad.functional.fresh import warn
 from whygrad.functional.lazy import lazily_compiled
 from whygrad.functional.outs import with_outs
+from whygrad.functional.promotion import cast
 from whygrad.functional.run import FUNCTIONS, public, run, with_out, write
 
 Dims = int | tuple[int, ...] | list[int] | None

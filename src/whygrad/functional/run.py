@@ -8,9 +8,9 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from whygrad.core.modes import modes, special
-from whygrad.core.promotion import promote
 from whygrad.core.record import apply, compiled
-from whygrad.core.write import write
+from whygrad.functional.inplace import write
+from whygrad.functional.promotion import promote
 from whygrad.functional.writes import copy_, fill_, with_out, zero_
 from whygrad.ops.table import TABLE
 

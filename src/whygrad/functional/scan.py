@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from whygrad.base.overlap import check_overlap
-from whygrad.core.promotion import cast
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, read_int, read_number, read_tensor
 from whygrad.functional.dispatch import default_float
 from whygrad.functional.outs import with_outs
+from whygrad.functional.promotion import cast
 from whygrad.functional.reduction import check_ordered
 from whygrad.functional.run import FUNCTIONS, public, with_out, write
 from whygrad.functional.shape import dim_of, dims_of

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.promotion import cast
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import check_inplace, write
+from whygrad.core.write import check_inplace
 from whygrad.functional.arguments import read_tensor, wrong_type
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.gathering import (
@@ -20,7 +19,9 @@ from whygrad.functional.gathering import (
     positions,
 )
 from whygrad.functional.indexing import check_disjoint
+from whygrad.functional.inplace import write
 from whygrad.functional.memory import as_strided
+from whygrad.functional.promotion import cast
 from whygrad.functional.run import FUNCTIONS, public, rows
 from whygrad.functional.shape import dim_of
 from whygrad.functional.writes import with_out

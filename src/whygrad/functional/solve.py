@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from whygrad.base.broadcasting import broadcast_shapes
-from whygrad.core.promotion import promote
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
@@ -28,6 +27,7 @@ from whygrad.functional.matrices import (
     read_matrices,
     with_outs,
 )
+from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run, with_out
 from whygrad.ops.table import TABLE
 

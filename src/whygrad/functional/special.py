@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.core.promotion import cast, promote, result_dtype
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import check_castable
 from whygrad.functional.arguments import read_int, read_tensor, wrong_type
 from whygrad.functional.dispatch import FLOATS, Takes, as_operand, default_float, unary
+from whygrad.functional.inplace import check_castable
+from whygrad.functional.promotion import cast, promote, result_dtype
 from whygrad.functional.random import not_implemented, stream_of
 from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, with_out, write
 from whygrad.ops.table import TABLE

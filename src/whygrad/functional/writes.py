@@ -10,13 +10,13 @@ import numpy as np
 from whygrad.backends.numpy_convert import cast_values
 from whygrad.base import acceleration, dtypes, errors
 from whygrad.base.overlap import check_overlap
-from whygrad.core.conj_neg import TURNED
 from whygrad.core.levels import refuse_out
 from whygrad.core.modes import modes, special
-from whygrad.core.promotion import promote
 from whygrad.core.record import specialization_of
-from whygrad.core.tensor import InferenceCounter, Tensor, wrap
-from whygrad.core.write import bump, check_inplace, is_unwatched, perform, recorded_writes, write_watched
+from whygrad.core.tensor import TURNED, InferenceCounter, Tensor, wrap
+from whygrad.core.write import bump, check_inplace, is_unwatched, perform, recorded_writes
+from whygrad.functional.inplace import write_watched
+from whygrad.functional.promotion import promote
 from whygrad.ops.table import TABLE
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
-from whygrad.core.write import bump, write
+from whygrad.core.write import bump
 from whygrad.functional.fresh import fresh
+from whygrad.functional.inplace import write
 from whygrad.functional.random import in_memory_order
 from whygrad.functional.run import made_under_transforms, run
 from whygrad.nn.torch_functions import torch

@@ -84,7 +84,7 @@ def recorder_source(spec: RowSpecialization) -> str:
                   *([f"    if busy: return record_result(SPEC, {given}, {names.statics}, out0)"] if whole else []),
                   *_fresh_lines(t, out, view=row.view)]
     if row.view:
-        lines += [*_view_lines(names), *(["    turn_over(t0, row.name)"] if spec.turns else [])]
+        lines += [*_view_lines(names), *(["    TURNING[row.name](t0)"] if spec.turns else [])]
     if row.variadic and spec.rules:
         lines += ["    nodes = [source(x) if x._node is None and x._lookup else x._node for x in inputs]",
                   "    _missing = nodes.count(None)"]
