@@ -18,24 +18,25 @@ from benchmarks.workloads import small_chain
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What a compiled row does only for explanations: the beginnings of its lines.
-RECORDING = ("frame = getframe", "while internal_modules", "node.site_code =", "node.lasti =", "node.cuts =", "t._cause = ()")
+# What the function of a row does only for explanations: the beginnings of its lines.
+RECORDING = ("frame = getframe", "try:", "while internal_modules", "except KeyError", "node.site_code =", "node.lasti =",
+             "node.cuts =", "t0._cause = ()")
 
 
 def compile_recording_out() -> None:
     """From now on rows are compiled without it. Not fit for anything but timing."""
-    from whygrad.core import record as _apply
+    from whygrad.core import record
 
-    plain = _apply.apply_source
+    plain = record.recorder_source
 
-    def without(layout: _apply.Layout) -> str:
-        lines = plain(layout).splitlines(keepends=True)
-        return "".join(line for line in lines if not line.lstrip().startswith(RECORDING))
+    def without(spec: record.RowSpecialization) -> str:
+        lines = plain(spec).splitlines(keepends=True)
+        return "".join(line for line in lines if not line.lstrip().startswith(RECORDING) or "forward" in line)
 
-    assert not _apply._compiled.get(("mul", "tt")), "the row is compiled already"
-    text = plain(_apply.layout_of(_apply.TABLE["mul"], "tt"))
+    assert ("mul", "tt") not in record._specializations, "the row is compiled already"
+    text = plain(record.specialization_of(record.TABLE["mul"], "tt"))
     assert all(any(line.lstrip().startswith(start) for line in text.splitlines()) for start in RECORDING), "a line has changed"
-    _apply.apply_source = without
+    record.recorder_source = without
 
 
 def seconds_per_op(recording: bool, budget: float) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import whygrad
+from whygrad.backends import row_text
 from whygrad.core import record as _apply
-from whygrad.core import row_source as _row_source
 from whygrad.ops.table import TABLE, NoGrad, Row, op
 
 SOURCE = Path(whygrad.__file__).parent
@@ -71,11 +71,10 @@ def test_ops_need_neither_numpy_nor_tensors() -> None:
 def test_every_row_can_be_compiled() -> None:
     for row in TABLE.values():
         kinds = "v" if row.variadic else "t" * len(row.inputs)
-        layout = _apply.layout_of(row, kinds)
-        if not row.variadic and layout.one_output:
-            compile(_row_source.apply_source(layout), row.name, "exec")
-        compile(_row_source.raw_source(layout), row.name, "exec")
-        compile(_row_source.graph_source(layout), row.name, "exec")
+        layout = _apply.specialization_of(row, kinds)
+        compile(row_text.recorder_source(layout), row.name, "exec")
+        compile(row_text.gradient_source(layout, "raw"), row.name, "exec")
+        compile(row_text.gradient_source(layout, "graph"), row.name, "exec")
 
 
 def test_rules_have_names_for_tracebacks() -> None:
@@ -109,7 +108,7 @@ def test_compiled_and_plain_recording_agree() -> None:
     b = whygrad.tensor([[3.0], [4.0]])
     c = whygrad.tensor([5.0, 6.0], requires_grad=True)
     for name, inputs in [("mul", (a, b)), ("mul", (a, c)), ("mul", (b, a)), ("add", (a, b)), ("exp", (a,)), ("exp", (b,))]:
-        layout = _apply.layout_of(TABLE[name], "t" * len(inputs))
+        layout = _apply.specialization_of(TABLE[name], "t" * len(inputs))
         fast = _apply.compiled(TABLE[name], layout.kinds)(*inputs)
         slow = _apply.record(layout, inputs, {})
         np.testing.assert_allclose(fast._array, slow._array, rtol=1e-6)  # the fast one may be a kernel

@@ -92,7 +92,7 @@ def test_an_error_in_any_rule_is_found(change: Callable[[Any], Any]) -> None:
 
 def forget(name: str) -> None:
     """What was compiled for a row."""
-    for compiled in (_apply._layouts, _apply._compiled, _apply._by_types):
+    for compiled in (_apply._specializations, _apply._by_types):
         for key in [key for key in compiled if name in (key[0], getattr(key[0], "name", None))]:
             del compiled[key]
 
@@ -174,7 +174,7 @@ def has_a_float64_gradient() -> Row:
 
 def saves_needlessly() -> Row:
     row = plant(lambda xp, x: xp.neg(x), x=lambda g: -g)
-    layout = _apply.layout_of(row, "t")
+    layout = _apply.specialization_of(row, "t")
     layout.saved, layout.wanted_by = ["x"], {"x": ["x"]}
     return row
 

@@ -2,6 +2,9 @@
 
 from math import e, inf, nan, pi
 
+from whygrad import kernels as _kernels  # registers with base/acceleration.py, before others bind functions there
+
+# isort: split
 import whygrad.autograd
 from whygrad import linalg, random
 from whygrad.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled

@@ -9,9 +9,7 @@ import pytest
 import whygrad
 from whygrad.autograd.profiler import emit_nvtx, profile, record_function
 from whygrad.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg
-from whygrad.core import engine
-from whygrad.core import record as _apply
-from whygrad.core import write as _inplace
+from whygrad.core.modes import special
 
 
 def work():
@@ -69,14 +67,13 @@ def test_chrome_trace(tmp_path):
 
 
 def test_nothing_is_left_when_it_is_off():
-    work()
-    before = {function: function.__code__ for function in _apply.applying}
-    functions = _inplace.perform, engine._run_watched, engine._finish_leaf
+    assert not special.on
     with profile():
+        assert special.on
+        assert len(special.listeners) == 1
         work()
-        assert all(function.__code__ is not code for function, code in before.items())
-    assert all(function.__code__ is code for function, code in before.items())
-    assert (_inplace.perform, engine._run_watched, engine._finish_leaf) == functions
+    assert not special.on
+    assert special.listeners == ()
 
 
 def test_gradients_are_the_same():

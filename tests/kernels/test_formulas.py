@@ -151,10 +151,10 @@ def strided(draw: Any, n: int) -> np.ndarray:
 def test_any_array_gives_what_numpy_gives(data):
     n = data.draw(st.sampled_from([0, 1, 2, 15, 16, 17, 64, 70]))
     a, b = strided(data.draw, n), strided(data.draw, n)
-    warm = JitElementwise("mul", np.multiply, lambda x, y: TABLE["mul"].forward(vocabulary, x, y))
-    warm.calls = 10 ** 9
+    slot = JitElementwise("mul", np.multiply, lambda x, y: TABLE["mul"].forward(vocabulary, x, y))
+    slot.calls = 10 ** 9
     scope: dict[str, Any] = {}
-    warm.put(scope, "mul")
+    slot.bind(scope, "mul")
     try:
         with np.errstate(all="ignore"):
             theirs = np.multiply(a, b)
@@ -204,7 +204,7 @@ def test_what_is_not_one_pass_is_not_traced(function):
 
 def test_what_is_passed_on_is_not_copied():
     scope = {}
-    kernels.warm("same", lambda g: g, lambda g: g, takes_vocabulary=False).put(scope, "same")
+    kernels.bind_elementwise(scope, "same", "same", lambda g: g, lambda g: g, takes_vocabulary=False)
     x = np.zeros(100_000, np.float32)
     assert scope["same"](x) is x
     assert scope["same"](x) is x

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import whygrad as torch
-from whygrad.kernels import code, memory, stats
+from whygrad.kernels import code, linker, memory, stats
 from whygrad.kernels.pool import pool
 
 
@@ -60,6 +60,45 @@ def test_a_damaged_cache_is_written_anew(tmp_path, damage):
     assert run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split()[2] == "0"
 
 
+def test_a_warm_cache_needs_no_compiler(tmp_path):
+    told = textwrap.dedent(PROGRAM) + "\nimport sys; print('llvmlite.binding' in sys.modules)"
+    first, again = (run(told, WHYGRAD_CACHE=str(tmp_path)).split() for _ in range(2))
+    assert first[3] == "True"
+    assert again == [*first[:2], "0", str(not linker.SUPPORTED)]
+
+
+def test_objects_that_llvm_links(tmp_path):
+    """As on other systems than Linux, or with relocations that linker.py does not know."""
+    by_llvm = "from whygrad.kernels import linker\nlinker.pack = lambda code: None\n" + textwrap.dedent(PROGRAM)
+    assert run(by_llvm, WHYGRAD_CACHE=str(tmp_path)).split()[:2] == run(PROGRAM).split()[:2]
+    assert run(PROGRAM, WHYGRAD_CACHE=str(tmp_path)).split()[2] == "0"
+
+
+FEW_CALLS = """
+    import whygrad as torch
+    from whygrad.kernels import jit, stats
+    jit.START_AFTER = {start}
+    x = torch.arange(64.0).reshape(8, 8) / 64
+    for _ in range({calls}):
+        result = torch.log_softmax(torch.exp(x), 1)
+    print(round(float(result.sum()), 3), stats()["calls"]["native"], stats().get("loaded"))
+"""
+
+
+def test_cached_kernels_are_used_before_a_row_is_hot(tmp_path):
+    def told(start, calls, **environment):
+        return run(FEW_CALLS.format(start=start, calls=calls), WHYGRAD_CACHE=str(tmp_path), **environment).split()
+
+    assert told(10 ** 9, 50)[1:] == ["0", "None"]
+    assert told(0, 50)[1] == "0"  # not in the cache: nothing is compiled
+    filled = told(0, 1, WHYGRAD_KERNELS="always")
+    assert int(filled[1]) > 0
+    again = told(0, 50)
+    assert again[0] == filled[0]
+    assert int(again[1]) > 50
+    assert int(again[2]) > 0
+
+
 def test_a_cache_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     assert run(PROGRAM, WHYGRAD_CACHE=str(tmp_path / "file")).split()[:2] == run(PROGRAM, WHYGRAD_KERNELS="0").split()[:2]
@@ -70,10 +109,10 @@ NOT_INSTALLED = """
     sys.modules["llvmlite"] = None
 """
 FAILING = """
-    from llvmlite import binding
+    from whygrad.kernels import linker, llvm
     def fail(*args, **named):
         raise RuntimeError("memory must not be executed")
-    binding.create_mcjit_compiler = fail
+    linker.place = llvm.link = fail
 """
 
 

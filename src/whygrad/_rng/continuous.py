@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from whygrad import kernels
 from whygrad._rng.arrays import Array, Shape, as_complex, as_shape, fma, narrow, part_of
 from whygrad._rng.box_muller import box_muller_double, box_muller_single
 from whygrad._rng.ranges import check_uniform
 from whygrad._rng.words import Words
+from whygrad.base import acceleration
 
 FLOAT32 = np.dtype(np.float32)
 LARGE = 16  # normals come in blocks of this many, in tensors that hold at least one block
@@ -124,7 +124,7 @@ class Continuous(Words):
     def _normal_blocks(self, count: int, dtype: np.dtype[Any], mean: float, std: float) -> Array:
         """Blocks of 16 units, eight radii and then eight angles. A rest redraws the last 16 elements."""
         rest = count % LARGE
-        turn = kernels.drawing("normals", count) if dtype is FLOAT32 else None
+        turn = acceleration.drawing("normals", count) if dtype is FLOAT32 else None
         if turn is not None:
             out = self.singles(count)
             turn(out, mean, std)  # whole blocks

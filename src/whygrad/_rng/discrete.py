@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from whygrad import kernels
 from whygrad._rng.arrays import Array, Shape, as_shape, memory_order, narrow
 from whygrad._rng.continuous import Continuous
 from whygrad._rng.ranges import DIGITS, integer_bounds, largest_integer
+from whygrad.base import acceleration
 
 _WIDE_RANGE = 1 << 28  # from here on an integer takes two words, to keep `%` from showing
 
@@ -56,7 +56,7 @@ class Discrete(Continuous):
         places = np.arange(count)
         if count < 2:
             return places.astype(dtype)
-        swap = kernels.drawing("swaps", count)
+        swap = acceleration.drawing("swaps", count)
         if swap is not None:
             swap(places, self.words(count - 1).view(np.int64))
             return places.astype(dtype, copy=False)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from whygrad import kernels
 from whygrad._rng.arrays import Array
+from whygrad.base import acceleration
 
 DEFAULT_SEED = 67280421310721  # what a fresh torch.Generator() starts from
 
@@ -96,7 +96,7 @@ class Words:
     def _drawn(self, name: str, shape: int | tuple[int, ...], dtype: DTypeLike, *numbers: float) -> Array | None:
         """By a kernel, if there is one for it (see kernels/random.py)."""
         out = np.empty(shape, dtype)
-        draw = kernels.drawing(name, out.size)
+        draw = acceleration.drawing(name, out.size)
         if draw is None:
             return None
         if not self._address:

@@ -1,7 +1,7 @@
 """torch.autograd: backward and grad, modes, hooks, custom functions.
 
-Whoever reads: node.py (what the graph is made of), engine.py (the walk back), calls.py (backward and grad), then what
-is less common: function.py (with function_node.py and function_outputs.py), hooks.py, saved_hooks.py, views.py,
+Whoever reads: core/node.py (what the graph is made of), core/engine.py (the walk back), calls.py (backward and grad), then
+what is less common: function.py (with function_node.py and function_outputs.py), hooks.py, saved_hooks.py, views.py,
 grad_mode.py, anomaly.py, graph.py. Loaded when first asked for: functional.py, gradcheck.py, forward_ad.py, profiler.py.
 """
 
@@ -10,7 +10,12 @@ from typing import Any
 
 from whygrad.autograd import anomaly as anomaly_mode
 from whygrad.autograd import function, grad_mode, graph
+from whygrad.autograd import hooks as _hooks
+from whygrad.autograd import node_methods as _node_methods
+from whygrad.autograd import saved_hooks as _saved_hooks
+from whygrad.autograd import views as _views
 from whygrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
+from whygrad.autograd.calls import backward, grad
 from whygrad.autograd.function import Function
 from whygrad.autograd.grad_mode import (
     _force_original_view_tracking,
@@ -27,7 +32,6 @@ from whygrad.autograd.grad_mode import (
 from whygrad.autograd.saved_hooks import SavedTensor
 from whygrad.autograd.variable import Variable
 from whygrad.base.unsupported import absent_from
-from whygrad.core.calls import backward, grad
 
 __all__ = [
     "Function", "SavedTensor", "Variable", "_force_original_view_tracking", "_unsafe_preserve_version_counter", "anomaly_mode",

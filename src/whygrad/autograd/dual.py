@@ -17,13 +17,14 @@ from whygrad.autograd.push_forward import push_forward
 from whygrad.autograd.views import replay
 from whygrad.backends import tensor as xp
 from whygrad.backends.numpy_layout import storage
-from whygrad.core.conj_neg import kind_of
+from whygrad.base.overlap import is_expanded, same_memory
 from whygrad.core.levels import Level
 from whygrad.core.modes import modes
 from whygrad.core.node import Node
-from whygrad.core.record import apply, layout_of
+from whygrad.core.record import apply, kinds_of, specialization_of
 from whygrad.core.tensor import Tensor, grad_fn, wrap
-from whygrad.core.write import is_expanded, kinds_of, perform, same_memory
+from whygrad.core.write import perform
+from whygrad.functional.conj_neg import kind_of
 from whygrad.ops.layout import inverse_permutation
 from whygrad.ops.table import TABLE, NoGrad, Row
 
@@ -131,7 +132,7 @@ class DualLevel(Level):
         from whygrad.func.batched import has_batches_of
 
         if all(isinstance(rule, NoGrad) for rule in row.rules.values()):  # as of logical_and_: who moves, moves on
-            perform(layout_of(row, kinds_of(inputs)), target, position, inputs, statics)
+            perform(specialization_of(row, kinds_of(inputs)), target, position, inputs, statics)
             return
         tangents = [self.tangent(x) for x in inputs]
         self._own(target if target._view is None else target._view.base)
@@ -144,7 +145,7 @@ class DualLevel(Level):
             before = tuple([x.clone() if x is target or i == position else x for i, x in enumerate(inputs)])  # type: ignore[attr-defined]
             out = apply(row, *before, **statics)
             (new,) = push_forward(row, before, statics, [out], tangents)
-        perform(layout_of(row, kinds_of(inputs)), target, position, inputs, statics)
+        perform(specialization_of(row, kinds_of(inputs)), target, position, inputs, statics)
         if old is not None and new is None:
             old.zero_()  # type: ignore[attr-defined]
         elif old is not None and new is not None and has_batches_of(old, new):

@@ -14,10 +14,11 @@ import numpy as np
 
 from whygrad import backends
 from whygrad.autograd.hooks import from_user, to_user
+from whygrad.autograd.node_methods import OutputMetadata
 from whygrad.autograd.saved_hooks import SavedTensor, nothing_saved, save
 from whygrad.base import errors
 from whygrad.core.modes import modes
-from whygrad.core.node import Node, NodeInterface, OutputMetadata, next_sequence_number
+from whygrad.core.node import Node, NodeInterface, next_sequence_number
 from whygrad.core.tensor import Tensor, source, wrap
 from whygrad.why import record as why
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import whygrad
+from whygrad.autograd.calls import grad
 from whygrad.autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
-from whygrad.core.calls import grad
 from whygrad.core.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -205,24 +205,24 @@ class inference_mode(DecoratorContextManager):
 
 
 class _Policy(DecoratorContextManager):
-    """A process-wide switch that takes effect when constructed and is put back at the end of a `with` block."""
+    """A switch of the whole process: it takes effect when constructed, and is put back at the end of a `with` block."""
 
-    enabled = True
+    flag: str
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode
-        self.prev = type(self).enabled
-        type(self).enabled = mode
+        self.prev = getattr(special, self.flag)
+        setattr(special, self.flag, mode)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        type(self).enabled = self.prev
+        setattr(special, self.flag, self.prev)
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        type(self).enabled = self.mode
+        setattr(special, self.flag, self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        type(self).enabled = self.prev
+        setattr(special, self.flag, self.prev)
 
     def clone(self) -> _Policy:
         return type(self)(self.mode)
@@ -231,27 +231,16 @@ class _Policy(DecoratorContextManager):
 class set_multithreading_enabled(_Policy):
     """Kept for programs that ask: one backward walk never uses more than one Python thread."""
 
+    flag = "multithreading"
 
-class _force_original_view_tracking(DecoratorContextManager):
+
+class _force_original_view_tracking(_Policy):
     """On: a view whose base was written to finds back through its own ops, not through one AsStridedBackward0."""
 
+    flag = "replay_views"
+
     def __init__(self, mode: bool) -> None:
-        self.mode = mode
-        self.prev = special.replay_views
-        special.replay_views = mode
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        special.replay_views = self.prev
-        return super().__call__(function)
-
-    def __enter__(self) -> None:
-        special.replay_views = self.mode
-
-    def __exit__(self, *exc: object) -> None:
-        special.replay_views = self.prev
-
-    def clone(self) -> _force_original_view_tracking:
-        return type(self)(self.mode)
+        super().__init__(mode)
 
 
 def is_view_replay_enabled() -> bool:
@@ -261,12 +250,14 @@ def is_view_replay_enabled() -> bool:
 class enforce_grad_layout_policy(_Policy):
     """Off: `.grad` may keep the memory layout that backward produced, instead of the leaf's."""
 
+    flag = "grad_follows_leaf"
+
     def __init__(self, enable: bool = True) -> None:
         super().__init__(enable)
 
 
 def is_multithreading_enabled() -> bool:
-    return set_multithreading_enabled.enabled
+    return special.multithreading
 
 
 class _unsafe_preserve_version_counter(DecoratorContextManager):

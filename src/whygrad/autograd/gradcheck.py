@@ -18,10 +18,10 @@ import numpy as np
 import whygrad
 from whygrad.autograd import gradcheck_texts as texts
 from whygrad.autograd import jacobians
+from whygrad.autograd.calls import grad
 from whygrad.autograd.functional import forward_mode_and_vmap
 from whygrad.autograd.jacobians import as_tuple, is_floating, tensors_in, wants_grad
 from whygrad.base import dtypes, errors
-from whygrad.core.calls import grad
 from whygrad.core.tensor import Tensor
 
 __all__ = ["GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian",

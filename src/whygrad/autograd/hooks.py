@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any, Self
@@ -13,6 +14,7 @@ from whygrad.backends import tensor as xp
 from whygrad.base import errors
 from whygrad.core.modes import modes
 from whygrad.core.node import Node, Port, extra
+from whygrad.core.registered import registered
 from whygrad.core.tensor import Tensor, grad_fn, wrap
 from whygrad.why import record as why
 
@@ -245,3 +247,6 @@ def after_accumulation(leaf: Tensor) -> None:
         if result is not None and result is not leaf:
             _check(hook, leaf, result)
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+registered.hooks = sys.modules[__name__]

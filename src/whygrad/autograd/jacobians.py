@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import whygrad
+from whygrad.autograd.calls import grad
 from whygrad.autograd.functional import forward_mode_and_vmap
-from whygrad.core.calls import grad
 from whygrad.core.tensor import Tensor, wrap
 
 Function = Callable[..., Any]

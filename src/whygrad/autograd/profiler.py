@@ -1,7 +1,7 @@
 """torch.autograd.profiler: how often each op ran and how long it took, forward and backward.
 
 Times are those of whole ops in Python, bookkeeping for backward included. While no profile is being taken nothing is
-measured and nothing is in the way (see _listening.py); `record_function` costs a look at one list.
+measured and nothing is in the way (see door.py); `record_function` costs a look at one list.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from whygrad.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg
+from whygrad.core import door
 from whygrad.core.tensor import Tensor
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "profile", "record_function"]
@@ -59,18 +60,14 @@ class profile:
             self.stop()
 
     def start(self) -> None:
-        from whygrad.profiler import listening as _listening
-
         self._raw = []
         self._began = time.perf_counter_ns()
-        _listening.start(self)
+        door.start(self)
         _profiles.append(self)
 
     def stop(self) -> None:
-        from whygrad.profiler import listening as _listening
-
         _profiles.remove(self)
-        _listening.stop(self)
+        door.stop(self)
         events = [FunctionEvent(0, name, thread, (begin - self._began) / 1e3, (end - self._began) / 1e3, shapes,
                                 is_user_annotation=annotation) for name, thread, begin, end, shapes, annotation in self._raw]
         events.sort(key=lambda event: (event.time_range.start, -event.time_range.end))

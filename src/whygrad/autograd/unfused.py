@@ -10,7 +10,7 @@ from typing import Any
 
 from whygrad.core.modes import modes
 from whygrad.core.node import Node
-from whygrad.core.record import layout_of
+from whygrad.core.record import specialization_of
 from whygrad.ops.table import TABLE
 
 
@@ -30,7 +30,7 @@ def take_apart(node: Node) -> None:
         known["c_shape"] = node.static[layout.static.index("bias_shape")]
     else:
         row, edges, order = TABLE["mm"], (x_edge, _transposed(node, weight_edge)), (0, 1)
-    target = layout_of(row, "t" * len(edges))
+    target = specialization_of(row, "t" * len(edges))
     if node.saved:
         node.saved = tuple([part for name in target.saved for part in known[name]])
     node.static = tuple([known[name] for name in target.static])
@@ -43,7 +43,7 @@ def _transposed(node: Node, edge: Any) -> Node | None:
     """The node of `weight.t()`, made a moment before `node`."""
     if edge is None:
         return None
-    layout = layout_of(TABLE["t"], "t")
+    layout = specialization_of(TABLE["t"], "t")
     made: Node = object.__new__(layout.node_class(layout.node_name({})))
     made.edges = (edge,)
     made.saved = made.static = ()

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from whygrad import backends
+from whygrad.autograd.grad_mode import enable_grad
 from whygrad.base import errors
-from whygrad.core.conj_neg import turning
+from whygrad.core.modes import special
 from whygrad.core.node import Node, next_sequence_number
-from whygrad.core.tensor import Tensor, wrap
+from whygrad.core.registered import registered
+from whygrad.core.tensor import Tensor, source, wrap
+from whygrad.functional.conj_neg import turning
+from whygrad.functional.writes import copy_
+from whygrad.why import record as why
 
 # A step is (row, statics, which of several outputs or None, shape it was applied to).
 Steps = tuple[tuple[Any, dict[str, Any], int | None, tuple[int, ...]], ...]
@@ -29,12 +35,12 @@ def replay(x: Any, steps: Steps, vocabulary: Any) -> Any:
     return x
 
 
-def replayed_history(view: Any) -> Any:
-    """The node of the same view, taken anew of the base as it is now."""
-    from whygrad.autograd.grad_mode import enable_grad
-
-    with enable_grad():
-        return replay(view.base, view.steps, backends.tensor)._view.node
+def history_of_view(view: Any) -> Any:
+    """A new node that leads from a view to its base as it is now; the node of the same view, taken anew, if that is wanted."""
+    if special.replay_views:
+        with enable_grad():
+            return replay(view.base, view.steps, backends.tensor)._view.node
+    return AsStrided(source(view.base), view.steps)
 
 
 def gradient_of_steps(steps: Steps, g: Any, vocabulary: Any) -> Any:
@@ -57,6 +63,32 @@ def _among_zeros(row: Any, statics: dict[str, Any], index: int, shape: tuple[int
         zeros = [wrap(x) for x in zeros]
     zeros[index] = g
     return zeros
+
+
+class AsStrided(Node):
+    """Leads from the current value of a base to one of its views, after the base was changed through another tensor.
+
+    The gradient is brought back through the rules of the view's own steps, last step first.
+    """
+
+    __slots__ = ("steps",)
+
+    def __init__(self, edge: Any, steps: Any) -> None:
+        self.edges = (edge,)
+        self.saved = ()
+        self.shapes = self.cuts = self.extra = None
+        self.seq = next_sequence_number()
+        self.site_code, self.lasti = why.site()
+        self.steps = steps
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (gradient_of_steps(self.steps, g, backends.raw),)
+
+    def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (gradient_of_steps(self.steps, g, backends.tensor),)
+
+
+AsStrided.__name__ = AsStrided.__qualname__ = "AsStridedBackward0"
 
 
 class CopySlices(Node):
@@ -113,8 +145,6 @@ class CopySlices(Node):
     def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.write is None:
             raise errors.graph_freed(self)
-        from whygrad.core.write import copy_
-
         turn = backends.tensor.conj if self.crosses else _same
         g = turn(g)
         if type(g._array) is np.ndarray:
@@ -150,3 +180,6 @@ def laid_out_as(g: np.ndarray, strides: tuple[int, ...] | None) -> np.ndarray:
     result = np.empty([g.shape[axis] for axis in order], g.dtype).transpose(np.argsort(order))
     result[...] = g
     return result
+
+
+registered.views = sys.modules[__name__]

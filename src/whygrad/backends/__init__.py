@@ -7,7 +7,6 @@ from typing import Any
 
 from numpy import asarray, generic
 
-from whygrad import kernels
 from whygrad.backends import (
     numpy_activation,
     numpy_attention,
@@ -47,6 +46,7 @@ from whygrad.backends import (
 )
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.half_precision import in_float32, rounds_once
+from whygrad.base import acceleration
 from whygrad.ops import TABLE, Row
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout, numpy_index,
@@ -77,10 +77,7 @@ class RawVocabulary:
         found = self._passes.get(function)
         if found is None:
             numpy = quiet(partial(function, self))
-            if kernels.enabled:
-                kernels.warm(function.__name__, numpy, function, is_pass=True).put(self._passes, function)
-            else:
-                self._passes[function] = numpy
+            acceleration.bind_elementwise(self._passes, function, function.__name__, numpy, function, is_pass=True)
             found = self._passes[function]
         return found(*[asarray(x) if isinstance(x, generic) else x for x in args])
 
@@ -100,8 +97,7 @@ class RawVocabulary:
             found = self._defined(TABLE[name])
         if name in TABLE and TABLE[name].traits.half == "float32" and not rounds_once(found):
             found = in_float32(found)
-        found = self.__dict__[name] = kernels.word(name, found, self.__dict__)
-        return found
+        return acceleration.bind_row(name, found, self.__dict__)
 
 
 class TensorVocabulary:
@@ -123,8 +119,8 @@ class TensorVocabulary:
         return reshape_to(x, shape)
 
     def __getattr__(self, name: str) -> Any:
-        from whygrad.core.promotion import promote
         from whygrad.core.record import apply
+        from whygrad.functional.promotion import promote
 
         if name not in TABLE:
             raise AttributeError(f"no row is called '{name}'")

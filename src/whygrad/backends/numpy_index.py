@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.half_precision import is_short
 from whygrad.backends.memory_order import copy_of, empty_in_order
+from whygrad.base import acceleration
 
 Shape = tuple[int, ...]
 
@@ -153,7 +153,7 @@ def index_backward(x: Any, index: Any, *, shape: Shape, axes: tuple[int, ...]) -
 @changed_copy
 def index_put(x: Any, values: Any, index: Any, *, axes: tuple[int, ...], accumulate: bool) -> None:
     if accumulate:
-        if axes == (0,) and np.shape(values) == index.shape + x.shape[1:] and kernels.add_rows(x, index, values):
+        if axes == (0,) and np.shape(values) == index.shape + x.shape[1:] and acceleration.add_rows(x, index, values):
             return
         combine_at(x, open_subscript(x.shape, index, axes), values, np.add)
     elif is_flat(index, axes) and x.flags.c_contiguous:
@@ -188,7 +188,7 @@ def gather_backward(x: Any, index: Any, *, shape: Shape, axis: int) -> Any:
 @quiet
 @changed_copy
 def scatter(x: Any, index: Any, src: Any, *, axis: int, reduce: str | None) -> None:
-    if kernels.put_elements(x, index, src, axis, reduce or "set"):
+    if acceleration.put_elements(x, index, src, axis, reduce or "set"):
         return
     if reduce is None and index.size:
         x, places, values = _places_and_values(x, index, src, axis)
@@ -200,7 +200,7 @@ def scatter(x: Any, index: Any, src: Any, *, axis: int, reduce: str | None) -> N
 @quiet
 @changed_copy
 def scatter_add(x: Any, index: Any, src: Any, *, axis: int) -> None:
-    if not kernels.put_elements(x, index, src, axis, "add"):
+    if not acceleration.put_elements(x, index, src, axis, "add"):
         _combine_scattered(x, index, src, axis, np.add)
 
 
@@ -231,7 +231,7 @@ def index_select_backward(x: Any, index: Any, *, shape: Shape, axis: int) -> Any
 def index_add(x: Any, index: Any, source: Any, *, axis: int, alpha: Any = 1) -> None:
     values = source if alpha == 1 else source * alpha
     x, values = (a.reshape(1) if not a.ndim else a for a in (x, values))
-    if axis == 0 and kernels.add_rows(x, index.reshape(-1), values):
+    if axis == 0 and acceleration.add_rows(x, index.reshape(-1), values):
         return
     combine_at(x, open_subscript(x.shape, index.reshape(-1), (axis,)), values, np.add)
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
-from whygrad import kernels
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.memory_order import copy_in_order, copy_of, empty_like, has_channels_last
 from whygrad.backends.numpy_index import add_at, index_select_backward
+from whygrad.base import acceleration
 
 Shape = tuple[int, ...]
 Geometry = tuple[Shape, tuple[int, ...], int]
@@ -253,14 +253,14 @@ def lying_end_to_end(parts: Any, axis: int) -> Any:
     base, strides, shape = first.base, first.strides, first.shape
     if type(base) is not np.ndarray or not base.flags.c_contiguous:
         return None
-    start, length = kernels.address(first), 0
+    start, length = acceleration.address(first), 0
     for x in parts:
         if (x.base is not base or x.strides != strides or x.dtype is not first.dtype
                 or x.shape[:axis] != shape[:axis] or x.shape[axis + 1:] != shape[axis + 1:]
-                or kernels.address(x) != start + length * strides[axis]):
+                or acceleration.address(x) != start + length * strides[axis]):
             return None
         length += x.shape[axis]
-    return np.ndarray((*shape[:axis], length, *shape[axis + 1:]), first.dtype, base, start - kernels.address(base), strides)
+    return np.ndarray((*shape[:axis], length, *shape[axis + 1:]), first.dtype, base, start - acceleration.address(base), strides)
 
 
 def stack(*xs: Any, axis: int) -> Any:

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad import kernels
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_reduction import FLOAT32, FLOAT64, is_half, sum_to
+from whygrad.base import acceleration
 
 # Of factors that broadcast; a kernel when it is hot.
 times: Any = np.multiply
-if kernels.enabled:
-    kernels.warm("times", np.multiply, operator.mul, takes_vocabulary=False).put(globals(), "times")
+acceleration.bind_elementwise(globals(), "times", "times", np.multiply, operator.mul, takes_vocabulary=False)
 
 
 @quiet

@@ -7,6 +7,8 @@ import sys
 from types import FrameType
 from typing import Any
 
+_getframe = sys._getframe
+
 
 class _InternalModules(dict[str, bool]):
     """Module name -> whether it is of this package. Every name is looked at once: the test runs for every recorded op."""
@@ -30,9 +32,12 @@ def is_of_package(function: Any) -> bool:
 
 def user_frame(depth: int = 1) -> FrameType:
     """The nearest frame that does not belong to this package (the outermost one if all do)."""
-    frame = sys._getframe(depth + 1)
-    while internal_modules[frame.f_globals.get("__name__", "")] and frame.f_back is not None:
-        frame = frame.f_back
+    frame = _getframe(depth + 1)
+    try:
+        while internal_modules[frame.f_globals["__name__"]] and frame.f_back is not None:
+            frame = frame.f_back
+    except KeyError:  # a program without a name
+        pass
     return frame
 
 

@@ -111,7 +111,6 @@ def set_default_tensor_type(t: Any) -> None:
     dtypes.set_default_dtype(kind.dtype)  # type: ignore[attr-defined]
 
 
-
 def install() -> None:
     """Make the class Tensor itself callable in the old way."""
     Tensor.__new__ = staticmethod(_new)  # type: ignore[method-assign, assignment]

@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
-from whygrad.autograd.grad_mode import enforce_grad_layout_policy
 from whygrad.backends import tensor as xp
+from whygrad.base import acceleration
 from whygrad.base.dtypes import FROM_NUMPY
 from whygrad.base.forking import hold_while_forking
+from whygrad.base.overlap import check_overlap
+from whygrad.core.modes import special
 from whygrad.core.node import cast_array
+from whygrad.core.record import specialization_of
 from whygrad.core.tensor import Swapped, Tensor, wrap
+from whygrad.core.write import perform
+from whygrad.ops.table import TABLE
 from whygrad.why import record as why
 
 # Two backward passes may reach one leaf at the same time.
@@ -22,8 +26,7 @@ _accumulating = threading.Lock()
 hold_while_forking(_accumulating)
 
 add_into: Any = np.add  # (a, b, out)
-if kernels.enabled:
-    kernels.warm_into("add", np.add).put(globals(), "add_into")
+acceleration.bind_ufunc_write(globals(), "add_into", "add", np.add)
 
 
 def grad_dtype(leaf: Tensor, g: Any) -> np.dtype:
@@ -52,14 +55,13 @@ def deposit(leaf: Tensor, g: Any, causes: why.Causes, held: int) -> None:
             ours = (type(g) is np.ndarray is type(array) and getrefcount(g) <= held and g.base is None
                     and g.strides == array.strides)
             if not ours:
-                g = owned_copy(g, array) if enforce_grad_layout_policy.enabled else g.copy("K")
+                g = owned_copy(g, array) if special.grad_follows_leaf else g.copy("K")
             leaf._grad = grad = wrap(g) if g.__class__ is np.ndarray else g.tensor()
             grad._cause = causes
         elif _is_sparse(g) or _is_sparse(grad._array):
             _add_sparse(leaf, grad, g, causes)
         else:
             if grad._array.base is not None:  # the user's: it may be expanded
-                from whygrad.core.write import check_overlap
                 check_overlap(grad._array, ())
             add_into(grad._array, g, grad._array)
             grad._counter[0] += 1
@@ -102,9 +104,8 @@ def _recorded_copy(g: Tensor, like: np.ndarray) -> Tensor:
         return g
     if not g.requires_grad:
         return wrap(owned_copy(g._array, like))
-    from whygrad.core.write import copy_
-
-    return copy_(wrap(np.empty_like(like, dtype=g._array.dtype)), g)
+    copy = wrap(np.empty_like(like, dtype=g._array.dtype))
+    return perform(specialization_of(TABLE["copy"], "tt"), copy, 0, (copy, g), {})
 
 
 def _is_sparse(array: Any) -> bool:

@@ -20,15 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
-from whygrad.autograd import hooks
 from whygrad.backends.fp_warnings import restore, silence
-from whygrad.base import errors
+from whygrad.base import acceleration, errors
 from whygrad.base.layouts import strided
-from whygrad.core import references
+from whygrad.core import door, references
 from whygrad.core.deposits import deposit, deposit_recorded
 from whygrad.core.modes import inherited, modes, refresh, special
 from whygrad.core.node import Node
+from whygrad.core.registered import registered
 from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why import record as why
 
@@ -36,9 +35,8 @@ Target = Any  # Node | Tensor: where an edge leads
 
 add: Any = np.add
 add_into: Any = np.add  # (a, b, out)
-if kernels.enabled:
-    kernels.warm_into("add", np.add).put(globals(), "add_into")
-    kernels.warm("add", np.add, operator.add, takes_vocabulary=False).put(globals(), "add")
+acceleration.bind_ufunc_write(globals(), "add_into", "add", np.add)
+acceleration.bind_elementwise(globals(), "add", "add", np.add, operator.add, takes_vocabulary=False)
 
 _backward_number = itertools.count(1).__next__
 
@@ -212,7 +210,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
     if not ready:
         return
     node = heappop(ready)[1]
-    ordinary = captures is None and not special.anomaly and why.watching is None and not special.listening
+    ordinary = captures is None and not special.anomaly and why.watching is None and not special.listeners
     add_to, ndarray = add_into, np.ndarray
     while True:
         edges = node.edges
@@ -224,6 +222,9 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             if not keep and node.saved:
                 node.saved = None
                 node.freed = this
+        elif special.listeners and node.visible:
+            edges, grads = door.tell(node.name(), tuple(g) if isinstance(g, list) else (g,), _run_watched, this, node, g, keep,
+                                     captures, deposit_captured)
         else:
             edges, grads = _run_watched(this, node, g, keep, captures, deposit_captured)
         g = following = None
@@ -245,7 +246,11 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             elif isinstance(target, Tensor):
                 total = pending.pop(target, None)
                 held = references.straight if total is gradient else references.pended
-                _finish_leaf(this, target, total, captures, deposit_captured, held)
+                if special.listeners:  # the gradient has more references than the walk's own, so it is copied
+                    door.tell("torch::autograd::AccumulateGrad", (total,), _finish_leaf, this, target, total, captures,
+                              deposit_captured, 0)
+                else:
+                    _finish_leaf(this, target, total, captures, deposit_captured, held)
                 total = None
             elif following is None:
                 following = target
@@ -267,9 +272,9 @@ def _pass_by(this: Backward, root: Target, g: Any) -> None:
     """A single root that leads to nothing wanted: torch looks at it all the same, so its tensor's hooks are called."""
     if isinstance(root, Tensor):
         if root._meta is not None and root._meta.hooks:
-            hooks.on_leaf(root, g, this.create_graph)
+            registered.hooks.on_leaf(root, g, this.create_graph)
     elif root.extra is not None:
-        hooks.on_output(root, g, this.create_graph)
+        registered.hooks.on_output(root, g, this.create_graph)
 
 
 def _as_rules_expect(node: Node, g: Any) -> Any:
@@ -303,7 +308,7 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
     if node.extra is not None:
         if node.extra.detached:
             _check_detached(this, node)
-        g = hooks.on_output(node, g, create_graph)
+        g = registered.hooks.on_output(node, g, create_graph)
     if not runs:
         assert captures is not None
         captures[node] = g
@@ -311,20 +316,19 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
             return (), ()
     has_post_hooks = False
     if node.extra is not None:
-        g = hooks.before_node(node, g, create_graph)
+        g = registered.hooks.before_node(node, g, create_graph)
         has_post_hooks = bool(node.extra.post_hooks)
     kept = g  # one reference more: it is looked at again, so its rule must not write over it (see references.py)
     if g is None and not node.takes_none:
         grads: tuple[Any, ...] = (None,) * len(edges)
     elif special.anomaly:
-        from whygrad.autograd.anomaly import run_node
-        grads = run_node(node, g, edges, create_graph)
+        grads = registered.anomaly.run_node(node, g, edges, create_graph)
     else:
         grads = node.graph(g, edges) if create_graph else node.raw(g, edges)
     if node.extra is not None:
         if captures is not None:
             grads = tuple([None if target is None else x for x, target in zip(grads, edges, strict=True)])
-        grads = hooks.after_node(node, grads, kept, create_graph, is_new=not has_post_hooks)
+        grads = registered.hooks.after_node(node, grads, kept, create_graph, is_new=not has_post_hooks)
     if why.watching is not None:
         why.watching.ran(this, node, kept, edges, grads)
     if not keep and node.saved:
@@ -404,7 +408,7 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
     meta = leaf._meta
     if meta is not None and meta.hooks:
         this.node = leaf
-        g = hooks.on_leaf(leaf, g, this.create_graph)
+        g = registered.hooks.on_leaf(leaf, g, this.create_graph)
         held = 0  # what a hook returns may be its own
     if captures is not None and leaf in captures:
         captures[leaf] = g
@@ -414,7 +418,7 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
         return
     accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
     if accumulator is not None and accumulator.extra is not None:
-        g = hooks.before_node(accumulator, g, this.create_graph)
+        g = registered.hooks.before_node(accumulator, g, this.create_graph)
         held = 0
     if why.watching is not None:
         why.watching.depositing(leaf, this, g)
@@ -429,11 +433,11 @@ def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, An
         return
     meta.reached_by = this
     if meta.post_accumulate_hooks:
-        hooks.after_accumulation(leaf)
+        registered.hooks.after_accumulation(leaf)
     if accumulator is not None and accumulator.extra is not None:
         if first and not this.create_graph and g.base is None and leaf._grad is not None:
             g = leaf._grad._array  # torch has not copied it, so the hook sees what has been done to `.grad` meanwhile
-        hooks.after_node(accumulator, (), g, this.create_graph)
+        registered.hooks.after_node(accumulator, (), g, this.create_graph)
 
 
 def accumulate(leaf: Tensor, g: Any) -> None:

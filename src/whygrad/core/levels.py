@@ -83,31 +83,6 @@ def is_batched(t: Tensor) -> bool:
     return hasattr(t, "_whole")
 
 
-def interpret(row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
-    """Apply a row under the levels that are at work."""
-    levels = modes.levels
-    place = concerned(inputs)
-    if place is None:
-        from whygrad.core.record import apply
-
-        return with_levels((), apply, row, *inputs, **statics)
-    return with_levels(levels[:place], levels[place].run, row, inputs, statics)
-
-
-def interpret_write(row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Tensor:
-    """Apply a row in place under the levels that are at work."""
-    from whygrad.core.record import layout_of
-    from whygrad.core.write import perform
-
-    levels = modes.levels
-    place = concerned((target, *inputs))
-    if place is None:
-        kinds = "".join(["t" if isinstance(x, Tensor) else "s" for x in inputs])
-        return with_levels((), perform, layout_of(row, kinds), target, position, inputs, statics)  # type: ignore[no-any-return]
-    with_levels(levels[:place], levels[place].write, row, target, position, inputs, statics)
-    return target
-
-
 def refuse_out(name: str, result: Tensor, out: Tensor) -> None:
     """`out=` is not for transforms."""
     place = concerned((result, out))

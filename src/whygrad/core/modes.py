@@ -43,17 +43,23 @@ inherited: list[threading.local] = [modes]
 class Special:
     """`on` while any thread is out of the ordinary: ops look at this one flag before they look at thread-locals."""
 
-    __slots__ = ("anomaly", "derivatives", "listening", "on", "replay_views", "threads")
+    __slots__ = ("anomaly", "derivatives", "grad_follows_leaf", "listeners", "multithreading", "on", "replay_views", "threads",
+                 "writes")
 
     def __init__(self) -> None:
         self.on = False
         self.anomaly = False
-        # Somebody wants to hear of every node of a backward: see _listening.py.
-        self.listening = False
+        # The same for writes in place, which have more to mind: `on`, or a derivative is being taken.
+        self.writes = False
+        # Who wants to hear of every op and every node of a backward: see door.py.
+        self.listeners: tuple[Any, ...] = ()
         # How many derivatives torch.func is taking, in all threads.
         self.derivatives = 0
         # Views whose base was written to find back through their own ops: see _force_original_view_tracking.
         self.replay_views = False
+        # A leaf's first gradient is laid out in memory as the leaf is: see enforce_grad_layout_policy.
+        self.grad_follows_leaf = True
+        self.multithreading = True
         self.threads: set[int] = set()
 
 
@@ -72,9 +78,11 @@ def refresh() -> None:
             special.threads.discard(ident)
         else:
             special.threads.add(ident)
-        special.on = bool(special.threads) or special.anomaly
+        special.on = bool(special.threads) or special.anomaly or bool(special.listeners)
+        special.writes = special.on or special.derivatives > 0
 
 
 def unusual() -> bool:
-    """True if this thread is the one that `special.on` is about."""
-    return special.anomaly or not modes.grad or modes.inference or bool(modes.saved_hooks) or bool(modes.levels)
+    """True if this thread is one that `special.on` is about."""
+    return (special.anomaly or not modes.grad or modes.inference or bool(modes.saved_hooks) or bool(modes.levels)
+            or bool(special.listeners))

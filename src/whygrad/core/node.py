@@ -8,99 +8,28 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
+from whygrad.backends import tensor as xp
 from whygrad.why.record import Causes, Site
 
 next_sequence_number = itertools.count().__next__
 
-# torch generates most nodes from its table; the others show their C++ name.
-_WRITTEN_BY_HAND = {"AccumulateGrad", "CopyBackwards", "CopySlices", "Error"}
-
-
 class NodeInterface:
-    """What torch's users see of a node: `t.grad_fn` is one. A custom Function shows its ctx instead of its node."""
+    """What torch's users see of a node: `t.grad_fn` is one. A custom Function shows its ctx instead of its node.
+
+    Its methods are in autograd/node_methods.py.
+    """
 
     __slots__ = ()
+
+    name: Any
 
     def _itself(self) -> Node:
         """The node in the graph."""
         raise NotImplementedError
-
-    def name(self) -> str:
-        name = type(self).__name__
-        return f"torch::autograd::{name}" if name in _WRITTEN_BY_HAND else name
-
-    @property
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """Where the gradients go: (node, which of its outputs) for each argument; (None, 0) for one without history."""
-        node = self._itself()
-        layout: Any = getattr(type(node), "layout", None)
-        if layout is not None and layout.row.name == "linear":
-            from whygrad.autograd.unfused import take_apart
-
-            take_apart(node)
-        return tuple([_shown_end(node, edge) for edge in node.edges])
-
-    @property
-    def metadata(self) -> dict[Any, Any]:
-        more = extra(self._itself())
-        if more.metadata is None:
-            more.metadata = {}
-        return more.metadata
-
-    @property
-    def requires_grad(self) -> bool:
-        return True
-
-    @property
-    def _input_metadata(self) -> tuple[OutputMetadata, ...]:
-        node = self._itself()
-        if type(node.shapes) is list:
-            return tuple([OutputMetadata(shape, dtype) for shape, dtype in node.shapes])
-        if not hasattr(node, "output"):
-            raise NotImplementedError(f"{self.name()}._input_metadata: the shape of this node's output is not kept; it "
-                                      "is known of a node that was looked at as `tensor.grad_fn`")
-        return (OutputMetadata(*node.output),)
-
-    def _sequence_nr(self) -> int:
-        return int(self._itself().seq)
-
-    def _set_sequence_nr(self, number: int) -> None:
-        self._itself().seq = number
-
-    def register_hook(self, fn: Callable[..., Any]) -> Any:
-        """Call `fn(grad_inputs, grad_outputs)` after this node ran; it may give other grad_inputs."""
-        from whygrad.autograd.hooks import register
-
-        return register(extra(self._itself()).post_hooks, fn)
-
-    def register_prehook(self, fn: Callable[..., Any]) -> Any:
-        """Call `fn(grad_outputs)` before this node runs; it may give other grad_outputs."""
-        from whygrad.autograd.hooks import register
-
-        return register(extra(self._itself()).pre_hooks, fn)
-
-
-class OutputMetadata:
-    """Shape and dtype of one output of a node."""
-
-    __slots__ = ("dtype", "shape")
-
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
-        from whygrad.base.dtypes import FROM_NUMPY
-
-        self.shape = list(shape)
-        self.dtype = FROM_NUMPY[dtype]
-
-    @property
-    def device(self) -> Any:
-        from whygrad.base.devices import CPU
-
-        return CPU
 
 
 class Node(NodeInterface):
@@ -168,26 +97,6 @@ class Node(NodeInterface):
 
     def output_count(self) -> int:
         return len(self.shapes) if type(self.shapes) is list else 1
-
-    def __call__(self, *gradients: Any, **keywords: Any) -> Any:
-        """Run the node alone: from the gradients of its outputs to those of its arguments."""
-        from whygrad.core.calls import call_node
-
-        if keywords:
-            raise TypeError("keyword arguments are not supported")
-        return call_node(self, gradients)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(("_saved_", "_raw_saved_")):
-            from whygrad.autograd.saved_names import saved_attribute
-
-            return saved_attribute(self, name)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
-    def __dir__(self) -> list[str]:
-        from whygrad.autograd.saved_names import saved_attributes
-
-        return sorted({*super().__dir__(), *saved_attributes(self)})
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -259,10 +168,8 @@ class Cast(Node):
         return (cast_array(g, self.dtype),)
 
     def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        from whygrad.backends import tensor
-
         origin = g._array.dtype
-        return (g if origin == self.dtype else tensor.to_copy(g, dtype=self.dtype, origin=origin),)
+        return (g if origin == self.dtype else xp.to_copy(g, dtype=self.dtype, origin=origin),)
 
 
 class DeadEnd(Node):
@@ -315,15 +222,6 @@ def shown(end: Any) -> NodeInterface | None:
     return end.shown() if isinstance(end, Node) else None
 
 
-def _shown_end(node: Node, edge: Any) -> tuple[Any, int]:
-    end, number = row_node(edge)
-    if end is None or isinstance(end, Node):
-        return shown(end), number
-    accumulator = accumulator_of(end)
-    extra(node).accumulators.append(accumulator)
-    return accumulator, 0
-
-
 def accumulator_of(leaf: Any) -> AccumulateGrad:
     """The node that stands for a leaf, always the same one while anybody holds it."""
     meta = leaf.meta
@@ -346,8 +244,3 @@ class AccumulateGrad(Node):
         self.shapes = self.cuts = self.extra = None
         self.seq = 2**64 - 1
         self.site_code, self.lasti = None, 0
-
-    @property
-    def _input_metadata(self) -> tuple[OutputMetadata, ...]:
-        array = self.variable._array
-        return (OutputMetadata(array.shape, array.dtype),)

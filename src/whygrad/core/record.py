@@ -1,42 +1,35 @@
 """The only door into the graph: run a row's forward, and record a node if somebody will want the gradient.
 
-A row is compiled on first use into Python functions made for its exact arguments: one that runs and records
-(`mul(a, b)`), and two that give the gradients (`raw` on arrays, `graph` on Tensors). Their source is plain and can be
-read with `print(source_of("mul", "tt"))`. The kinds of the arguments are a string, one letter for each: "t" a Tensor,
-"s" a Python number or None. The slow twin of the compiled function, `record`, is written out below; it serves the rare
-cases (several outputs, hooks on saved values, anomaly mode) and says what the compiled one must do.
+`record` is the plain way, and the specification. It serves every mode in which there is more to an application than usual;
+otherwise a row is applied by a function made for its exact arguments, which does the same faster (core/row_text.py). A test
+compares both on samples of every row. The gradient functions of a row, `raw` on arrays and `graph` on Tensors, are compiled
+from its rules at the first backward.
+
+The *kinds* of the arguments are a string with one letter for each: "t" a Tensor, "s" a Python number or None; "v" alone
+stands for any number of Tensors.
 """
 
 from __future__ import annotations
 
-import linecache
 import sys
-import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
 from whygrad.backends import raw as raw_vocabulary
 from whygrad.backends.memory_order import follow, in_columns, with_channels_as_in
 from whygrad.backends.numpy_convert import cast_values
-from whygrad.base import errors
+from whygrad.backends.row_text import gradient_source, node_source, recorder_source, run_text, unwatched_source
+from whygrad.base import acceleration, errors
 from whygrad.base.broadcasting import check_broadcast
 from whygrad.base.frames import internal_modules
-from whygrad.core.conj_neg import TURNED, TURNING, turn_over
+from whygrad.core import door
 from whygrad.core.modes import modes, special, unusual
 from whygrad.core.node import Cast, Node, next_sequence_number, port_of
-from whygrad.core.row_source import (
-    apply_source,
-    graph_source,
-    node_source,
-    plain_write_source,
-    raw_source,
-    record_source,
-)
-from whygrad.core.tensor import InferenceCounter, Swapped, Tensor, View, known_source, source, wrap
+from whygrad.core.registered import registered
+from whygrad.core.tensor import TURNED, TURNING, InferenceCounter, Swapped, Tensor, View, known_source, source, wrap
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
 from whygrad.why import record as why
 
@@ -44,7 +37,21 @@ new = object.__new__
 FLOAT32, INT64 = np.dtype(np.float32), np.dtype(np.int64)
 
 
-class Layout:
+class RowNode(Node):
+    """A node that was recorded for a row. Its gradient functions are compiled when they are first called."""
+
+    __slots__ = ()
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        gradients: tuple[Any, ...] = type(self).layout.gradient("raw")(self, g, edges)
+        return gradients
+
+    def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        gradients: tuple[Any, ...] = type(self).layout.gradient("graph")(self, g, edges)
+        return gradients
+
+
+class RowSpecialization:
     """How one row is recorded for one combination of argument kinds."""
 
     def __init__(self, row: Row, kinds: str) -> None:
@@ -63,33 +70,70 @@ class Layout:
         # True if it can happen that nothing has to be saved.
         self.may_save_nothing = not self.saved or any(
             not set(rule.names).intersection(self.saved) for rule in self.rules.values())
+        # What the rules name of statics and of shapes: in `node.static`, the statics first.
         self.static = [name for name in row.statics if name in named]
-        self.static += [f"{name}_shape" for name in row.inputs if f"{name}_shape" in named]
+        self.shaped = [i for i, name in enumerate(row.inputs) if f"{name}_shape" in named]
+        self.static += [f"{row.inputs[i]}_shape" for i in self.shaped]
         self.classes: dict[str, type[Node]] = {}
+        self.gradients: dict[str, Callable[..., Any]] = {}
         self.differentiable_outputs = (None if row.outputs == "list" else
                                        [i for i, out in enumerate(row.outputs) if not isinstance(out, NoGrad)])
         self.several = self.differentiable_outputs is None or len(self.differentiable_outputs) > 1
         self.one_output = row.outputs != "list" and len(row.outputs) == 1
         self.forward: Callable[..., Any] = getattr(raw_vocabulary, row.name)
+        acceleration.bind_again(vars(self), "forward", self.forward)
+        self.turns = row.name in TURNING
         # Whether writes in place may become a kernel. Some words of NumPy's write by themselves.
         self.has_written_kernel = row.broadcasts and not hasattr(self.forward, "into")
-        if isinstance(self.forward, kernels.JitSlot):
-            self.forward.put(vars(self), "forward")
 
     def node_class(self, name: str) -> type[Node]:
         found = self.classes.get(name)
         if found is None:
             members = {"__slots__": ("ports",) if self.several else (), "__module__": "torch.autograd.graph",
-                       "layout": self, "several": self.several,
-                       "raw": compile_source(self, "raw", raw_source(self)),
-                       "graph": compile_source(self, "graph", graph_source(self))}
-            found = self.classes[name] = type(name, (Node,), members)
+                       "layout": self, "several": self.several, **self.gradients}
+            found = self.classes[name] = type(name, (RowNode,), members)
         return found
 
+    def node_name(self, statics: dict[str, Any]) -> str:
+        node = self.row.node
+        return node if isinstance(node, str) else node(self.kinds, statics)
+
+    def gradient(self, reader: str) -> Callable[..., Any]:
+        """Compile a gradient function, and give it to the nodes."""
+        found = run_text(gradient_source(self, reader), _gradient_scope(self, reader), reader)
+        self.gradients[reader] = found
+        for node_class in self.classes.values():
+            setattr(node_class, reader, found)
+        return found  # type: ignore[no-any-return]
+
     @cached_property
-    def plain_write(self) -> Callable[..., bool]:
-        """`run_inplace` where nothing is in the way (see `plain_write_source`)."""
-        return compile_source(self, "plain_write", plain_write_source(self))
+    def scope(self) -> dict[str, Any]:
+        """The globals of the generated functions that run the row. In one place a hot forward is replaced by machine code."""
+        row = self.row
+        scope = {**SCOPE, "SPEC": self, "row": row, "forward": self.forward,
+                 **{f"default_{name}": value for name, value in row.static_defaults.items()}}
+        if self.rules and (isinstance(row.node, str) or not row.statics):
+            scope["NODE"] = self.node_class(self.node_name({}))
+        is_bound = acceleration.bind_again(scope, "forward", self.forward)
+        if not is_bound and row.broadcasts and "dtype" not in row.statics:  # a conversion is NumPy's
+            acceleration.bind_elementwise(scope, "forward", row.name, self.forward, row.forward)
+        return scope
+
+    @cached_property
+    def run(self) -> Callable[..., Any]:
+        """Applies the row and records it."""
+        return run_text(recorder_source(self), self.scope, "run")  # type: ignore[no-any-return]
+
+    @cached_property
+    def node_of(self) -> Callable[..., Node | None]:
+        """Records a write: `make_node` for these arguments, where nothing is unusual."""
+        return run_text(node_source(self), self.scope, "node_of")  # type: ignore[no-any-return]
+
+    @cached_property
+    def unwatched(self) -> Callable[..., bool]:
+        """Writes where nobody watches the memory."""
+        acceleration.bind_again(self.scope, "into", self.into)
+        return run_text(unwatched_source(self), self.scope, "unwatched")  # type: ignore[no-any-return]
 
     @cached_property
     def into(self) -> Callable[..., None]:
@@ -99,9 +143,7 @@ class Layout:
         def numpy(*args: Any) -> None:
             self.compute(args[:count], args[-1], dict(zip(self.row.statics, args[count:-1], strict=True)))
 
-        if not kernels.enabled:
-            return numpy
-        kernels.warm_write(self.row, numpy).put(vars(self), "into")
+        acceleration.bind_row_write(vars(self), "into", self.row, numpy)
         return self.__dict__["into"]  # type: ignore[no-any-return]
 
     def compute(self, arrays: Sequence[Any], target: np.ndarray, statics: dict[str, Any], position: int = 0) -> None:
@@ -117,44 +159,22 @@ class Layout:
                 value = cast_values(np.asarray(value), target.dtype)
             target[...] = value
 
-    @cached_property
-    def write(self) -> Callable[..., Node | None]:
-        """Records a write: `make_node` for these arguments, where nothing is unusual."""
-        return compile_source(self, "write", node_source(self))
 
-    def node_name(self, statics: dict[str, Any]) -> str:
-        node = self.row.node
-        return node if isinstance(node, str) else node(self.kinds, statics)
-
-
-_layouts: dict[tuple[str, str], Layout] = {}
-_compiled: dict[tuple[str, str], Callable[..., Any]] = {}
-# The same functions by the row and the types of its arguments.
+_specializations: dict[tuple[str, str], RowSpecialization] = {}
+# What applies a row, by the row and the types of its arguments.
 _by_types: dict[tuple[Any, ...], Callable[..., Any]] = {}
-# Every function that was ever in `_compiled`, as long as somebody uses it; and who is told of new ones (see _listening.py).
-applying: weakref.WeakSet[Any] = weakref.WeakSet()
-on_compiled: Callable[[Callable[..., Any]], None] | None = None
 
 
-def layout_of(row: Row, kinds: str) -> Layout:
-    found = _layouts.get((row.name, kinds))
+def specialization_of(row: Row, kinds: str) -> RowSpecialization:
+    found = _specializations.get((row.name, kinds))
     if found is None:
-        found = _layouts[row.name, kinds] = Layout(row, kinds)
+        found = _specializations[row.name, kinds] = RowSpecialization(row, kinds)
     return found
 
 
 def compiled(row: Row, kinds: str) -> Callable[..., Any]:
     """The function that applies `row` to arguments of these kinds and records it."""
-    found = _compiled.get((row.name, kinds))
-    if found is None:
-        layout = layout_of(row, kinds)
-        plain = not row.variadic and layout.one_output
-        found = compile_source(layout, row.name, apply_source(layout) if plain else record_source(layout))
-        _compiled[row.name, kinds] = found
-        applying.add(found)
-        if on_compiled is not None:
-            on_compiled(found)
-    return found
+    return specialization_of(row, kinds).run
 
 
 def apply(row: Row, *inputs: Any, **statics: Any) -> Any:
@@ -164,41 +184,44 @@ def apply(row: Row, *inputs: Any, **statics: Any) -> Any:
     types = row, *map(type, inputs)
     found = _by_types.get(types)
     if found is None:
-        kinds = "".join(["t" if isinstance(x, Tensor) else "s" for x in inputs])
-        found = _by_types[types] = compiled(row, kinds)
+        found = _by_types[types] = compiled(row, kinds_of(inputs))
     return found(*inputs, **statics)
 
 
+def kinds_of(inputs: tuple[Any, ...]) -> str:
+    return "".join(["t" if isinstance(x, Tensor) else "s" for x in inputs])
+
+
 def source_of(name: str, kinds: str) -> str:
-    """The Python text that a row is compiled to."""
-    layout = layout_of(TABLE[name], kinds)
-    return "\n\n".join((apply_source(layout), raw_source(layout), graph_source(layout)))
+    """The Python text that was generated for a row."""
+    spec = specialization_of(TABLE[name], kinds)
+    return "\n\n".join((recorder_source(spec), gradient_source(spec, "raw"), gradient_source(spec, "graph")))
 
 
-def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out: Any = None) -> Any:
-    """Run and record in the general way."""
-    row = layout.row
+def record(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+    """Run and record in the general way, past whoever hears of it or takes it over."""
+    if special.listeners:
+        return door.tell(door.aten_name(spec.row), inputs, _record_under_levels, spec, inputs, statics)
+    return _record_under_levels(spec, inputs, statics)
+
+
+def _record_under_levels(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+    if modes.levels:
+        return door.under_levels(spec.row, inputs, statics, spec.run)
+    return record_result(spec, inputs, statics)
+
+
+def record_result(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dict[str, Any], out: Any = None) -> Any:
+    """`record` without the door. `out`: the forward has run already."""
+    row = spec.row
     if out is not None and not row.view and not modes.grad and not modes.inference:
         result = wrap(out)
         result._cause = untracked_causes(row, inputs)
         return result
-    if out is None and special.on and modes.levels:
-        from whygrad.core.levels import interpret
-        return interpret(row, inputs, statics)
     arrays = [x._memory for x in inputs] if row.view else [x._array if isinstance(x, Tensor) else x for x in inputs]
-    if out is None:
-        out = layout.forward(*arrays, **statics)
-    outs = (out,) if layout.one_output else tuple(out)
-    outs = tuple([x if type(x) is np.ndarray else np.asarray(x) for x in outs])
-    if row.memory == "contiguous":
-        outs = tuple([x if x.ndim < 2 or x.flags.c_contiguous else np.ascontiguousarray(x) for x in outs])
-    elif row.memory == "channels":
-        outs = tuple([with_channels_as_in(x, arrays[0]) for x in outs])
-    elif row.memory == "columns":
-        outs = tuple([in_columns(x) if i in row.matrices and x.ndim > 1 else np.ascontiguousarray(x) if x.ndim else x
-                      for i, x in enumerate(outs)])
-    results = _wrap_results(layout, inputs, statics, outs)
-    node = make_node(layout, inputs, arrays, statics, outs, [t._counter for t in results])
+    outs = [out] if out is not None else _results_in_order(spec, arrays, statics)
+    results = _wrap_results(spec, inputs, statics, outs)
+    node = make_node(spec, inputs, arrays, statics, outs, [t._counter for t in results])
     if row.view and results and results[0]._view is None:
         node = None  # a view of an inference tensor is no view, and has no history
     if node is None:
@@ -211,11 +234,33 @@ def record(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any], out
             if isinstance(declared, NoGrad):
                 result._cause = (why.Cause("non-differentiable-op", node.site, declared.reason, sources=(node,)),)
             else:
-                attach(result, port_of(node, i) if layout.several else node)
+                attach(result, port_of(node, i) if spec.several else node)
         if node.saved and modes.saved_hooks:
-            from whygrad.autograd.saved_hooks import pack
-            pack(node, inputs, results)
-    return results[0] if layout.one_output else results
+            registered.saved_hooks.pack(node, inputs, results)
+    return results[0] if spec.one_output else results
+
+
+def _results_in_order(spec: RowSpecialization, arrays: list[Any], statics: dict[str, Any]) -> list[np.ndarray]:
+    """Run the forward. Its results lie in memory as torch's do."""
+    row = spec.row
+    try:
+        out = spec.scope["forward"](*arrays, **statics)
+    except ValueError:
+        if row.broadcasts and len(arrays) > 1:
+            check_broadcast(arrays)
+        raise
+    outs = [x if type(x) is np.ndarray else np.asarray(x) for x in ((out,) if spec.one_output else out)]
+    for i, x in enumerate(outs):
+        if x.ndim < 2 or row.memory == "own":
+            continue
+        if row.memory == "follow":
+            if not all(array.flags.c_contiguous for array in arrays if isinstance(array, np.ndarray)):
+                outs[i] = follow(x, arrays)
+        elif row.memory == "channels":
+            outs[i] = with_channels_as_in(x, arrays[0])
+        else:
+            outs[i] = in_columns(x) if row.memory == "columns" and i in row.matrices else np.ascontiguousarray(x)
+    return outs
 
 
 def attach(result: Tensor, node: Node) -> None:
@@ -226,22 +271,22 @@ def attach(result: Tensor, node: Node) -> None:
         result._view.node = node
 
 
-def _wrap_results(layout: Layout, inputs: tuple[Any, ...], statics: dict[str, Any],
+def _wrap_results(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dict[str, Any],
                   outs: tuple[np.ndarray, ...]) -> list[Tensor]:
-    row = layout.row
+    row = spec.row
     if not row.view:
         results = [wrap(x) for x in outs]
         if modes.inference:
             for result in results:
                 result._counter = InferenceCounter()
         return results
-    several = len(outs) > 1 or not layout.one_output
+    several = len(outs) > 1 or not spec.one_output
     results = []
     for i, x in enumerate(outs):
         result = wrap(x)
         make_view(result, inputs[0], row, statics, i if several else None)
-        if row.name in TURNING:
-            turn_over(result, row.name)
+        if spec.turns:
+            TURNING[row.name](result)
         results.append(result)
     return results
 
@@ -282,56 +327,52 @@ def tracked_nodes(inputs: tuple[Any, ...]) -> list[Any]:
     return nodes
 
 
-def make_node(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
+def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
               outs: tuple[np.ndarray, ...], out_counters: list[list[Any]]) -> Node | None:
     """Record one application, or give None if nobody can want its gradient."""
-    row = layout.row
+    row = spec.row
     if special.on and not (modes.grad and not modes.inference):
         return None
     nodes = tracked_nodes(inputs)
     if row.variadic:
-        tracked = {row.inputs[0]} if any(n is not None for n in nodes) and layout.rules else set()
+        tracked = {row.inputs[0]} if any(n is not None for n in nodes) and spec.rules else set()
     else:
-        tracked = {name for name, n in zip(row.inputs, nodes, strict=True) if n is not None and name in layout.rules}
-        if len(layout.rules) < len(nodes):
+        tracked = {name for name, n in zip(row.inputs, nodes, strict=True) if n is not None and name in spec.rules}
+        if len(spec.rules) < len(nodes):
             nodes = [n if name in tracked else None for name, n in zip(row.inputs, nodes, strict=True)]
     if not tracked:
         return None
-    node = new(layout.node_class(layout.node_name(statics)))
+    node = new(spec.node_class(spec.node_name(statics)))
     node.edges = tuple(nodes)
     node.seq = next_sequence_number()
-    node.cuts = None
-    for n in nodes:
-        if n is None:
-            node.cuts = tuple([x._cause if isinstance(x, Tensor) else () for x in inputs])
-            break
+    untracked = [x for x, n in zip(inputs, nodes, strict=True) if n is None and isinstance(x, Tensor)]
+    node.cuts = tuple([x._cause if isinstance(x, Tensor) else () for x in inputs]) if untracked else None
     node.extra = None
     node.site_code, node.lasti = why.site()
-    if layout.saved or layout.static:
-        node.saved, node.static = _saved_values(layout, inputs, arrays, statics, outs, out_counters, tracked)
+    if spec.saved or spec.static:
+        node.saved, node.static = _saved_values(spec, inputs, arrays, statics, outs, out_counters, tracked)
     else:
         node.saved = node.static = ()
-    if layout.several:
+    if spec.several:
         node.shapes = [(x.shape, x.dtype) for x in outs]
         node.ports = {}  # type: ignore[attr-defined]
-    elif row.broadcasts and len({x.shape for x, kind in zip(arrays, layout.kinds, strict=True) if kind == "t"}) > 1:
+    elif row.broadcasts and len({x.shape for x, kind in zip(arrays, spec.kinds, strict=True) if kind == "t"}) > 1:
         node.shapes = tuple([np.shape(x) for x in arrays])
     else:
         node.shapes = None
     if special.anomaly:
-        from whygrad.autograd.anomaly import keep_trace
-        keep_trace(node)
+        registered.anomaly.keep_trace(node)
     return node
 
 
-def _saved_values(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
+def _saved_values(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
                   outs: tuple[np.ndarray, ...], out_counters: list[list[Any]],
                   tracked: set[str]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    row = layout.row
+    row = spec.row
     saved: list[Any] = []
     needed = False
-    for name in layout.saved:
-        if not tracked.intersection(layout.wanted_by[name]):
+    for name in spec.saved:
+        if not tracked.intersection(spec.wanted_by[name]):
             saved += (None, None, None)
             continue
         needed = True
@@ -349,7 +390,7 @@ def _saved_values(layout: Layout, inputs: tuple[Any, ...], arrays: list[Any], st
             else:
                 saved += (x, None, None)
     static: list[Any] = []
-    for name in layout.static:
+    for name in spec.static:
         if name in statics:
             static.append(statics[name])
         elif row.variadic:
@@ -382,7 +423,7 @@ def untracked_causes(row: Row, inputs: tuple[Any, ...]) -> why.Causes:
         mode = "inference_mode" if modes.inference else modes.off_name
         # Inside a custom forward everything is off, and what it returns gets a history of its own.
         cut_off = () if mode.endswith(".forward") else nodes
-        return (why.Cause("grad-mode-off", why.site(), mode, cut_off, origin=modes.off_site),)
+        return (why.Cause("grad-mode-off", why.site(3), mode, cut_off, origin=modes.off_site),)
     reasons = [rule.reason for rule in row.rules.values() if isinstance(rule, NoGrad)]
     return (why.Cause("non-differentiable-op", why.site(), reasons[0] if reasons else row.name, nodes),)
 
@@ -398,66 +439,31 @@ def fill_missing(shapes: list[Any], grads: list[Any], zeros: Callable[..., Any],
     return [zeros(*shapes[i]) if g is None and i not in never else g for i, g in enumerate(grads)]
 
 
-def compile_source(layout: Layout, name: str, text: str) -> Callable[..., Any]:
-    filename = f"<whygrad row {layout.row.name}/{layout.kinds}: {name}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    scope = _scope(layout)
-    if name == "plain_write":
-        into = layout.into
-        scope |= {"into": into, "float32": FLOAT32, "int64": INT64}
-        if isinstance(into, kernels.JitSlot):
-            into.put(scope, "into")
-    elif isinstance(layout.forward, kernels.JitSlot):
-        layout.forward.put(scope, "forward")
-    elif layout.row.broadcasts and name != "graph":
-        _bind_elementwise(layout, scope, name)
-    exec(compile(text, filename, "exec"), scope)
-    function: Callable[..., Any] = scope[name]
-    return function
-
-
-def _scope(layout: Layout) -> dict[str, Any]:
+def _gradient_scope(spec: RowSpecialization, reader: str) -> dict[str, Any]:
+    """The globals of a gradient function."""
     from whygrad.backends import tensor as tensor_vocabulary
 
-    row = layout.row
+    row, raw = spec.row, reader == "raw"
+    never = () if row.outputs == "list" else tuple([i for i, out in enumerate(row.outputs) if isinstance(out, NoGrad)])
     scope: dict[str, Any] = {
-        "__name__": "whygrad.core.rows", "internal_modules": internal_modules,
-        "asarray": np.asarray, "ascontiguousarray": np.ascontiguousarray,
-        "check_broadcast": check_broadcast, "fill_missing": fill_missing,
-        "follow": follow, "forward": layout.forward,
-        "getframe": sys._getframe, "layout": layout, "make_view": make_view, "merge": why.merge, "modes": modes,
-        "ndarray": np.ndarray,
-        "new": new, "next_sequence_number": next_sequence_number, "raw_xp": raw_vocabulary, "record": record,
-        "row": row, "source": source, "special": special, "sum_to_shapes": sum_to_shapes, "Tensor": Tensor,
-        "tensor_xp": tensor_vocabulary, "open_saved": open_saved, "changed": changed, "stale": errors.stale_saved, "lift": lift,
-        "lift_output": lift_output, "untracked_causes": untracked_causes, "unusual": unusual, "variadic_stale": variadic_stale,
-        "raw_zeros": np.zeros, "tensor_zeros": _tensor_zeros, "turn_over": turn_over, "with_channels_as_in": with_channels_as_in,
-        "in_columns": in_columns,
-        "port_of": port_of, "Cause": why.Cause, "View": View, "TURNED": TURNED,
-    }
-    for name, rule in layout.rules.items():
-        scope[f"rule_{name}"] = rule.function
+        "__name__": __name__, "open_saved": open_saved, "changed": changed, "check_all": check_all, "lift": lift,
+        "lift_output": lift_output, "fill_missing": fill_missing, "sum_to_shapes": sum_to_shapes,
+        "never": never, "xp": raw_vocabulary if raw else tensor_vocabulary,
+        "zeros": np.zeros if raw else _tensor_zeros}
     if row.at_once is not None:
         scope["at_once"] = row.at_once.function
-    for name, value in row.static_defaults.items():
-        scope[f"default_{name}"] = value
+    for i, name in enumerate(row.inputs):
+        rule = spec.rules.get(name)
+        if rule is None:
+            continue
+        key = f"rule{i}"
+        scope[key] = rule.function
+        if raw and row.broadcasts:  # NumPy's, until it is hot and becomes machine code
+            numpy = partial(rule.function, raw_vocabulary) if "xp" in rule.names else rule.function
+            acceleration.bind_elementwise(
+                scope, key, f"d_{row.name}_d_{name}", numpy, rule.function, takes_vocabulary="xp" in rule.names,
+                may_overwrite=len(spec.rules) == 1 and next(word for word in rule.names if word != "xp") == "g")
     return scope
-
-
-def _bind_elementwise(layout: Layout, scope: dict[str, Any], name: str) -> None:
-    """Forward and rules on arrays: NumPy's, until they are hot and become machine code."""
-    row = layout.row
-    if name != "raw":
-        if kernels.enabled and "dtype" not in row.statics:  # a conversion is NumPy's
-            kernels.warm(row.name, layout.forward, row.forward).put(scope, "forward")
-        return
-    for argument, rule in layout.rules.items():
-        numpy = partial(rule.function, raw_vocabulary) if "xp" in rule.names else rule.function
-        scope[f"rule_{argument}"] = numpy
-        if kernels.enabled:
-            warm = kernels.warm(f"d_{row.name}_d_{argument}", numpy, rule.function, "xp" in rule.names,
-                                last=len(layout.rules) == 1 and next(name for name in rule.names if name != "xp") == "g")
-            warm.put(scope, f"rule_{argument}")
 
 
 def _tensor_zeros(shape: Any, dtype: Any) -> Tensor:
@@ -472,8 +478,9 @@ def open_saved(node: Node) -> tuple[Any, ...]:
     return values
 
 
-def changed(node: Node, name: str, value: Any, counter: Any, version: int) -> Any:
-    """A saved value whose version is not what it was: an error, unless its tensor was only given other `.data`."""
+def changed(node: Node, k: int, value: Any, counter: Any, version: int) -> Any:
+    """The `k`-th saved value, whose version is not what it was: an error, unless its tensor was only given other `.data`."""
+    name = type(node).layout.saved[k]
     if int(counter[0]) != int(version):
         raise errors.stale_saved(node, name, value, counter, version)
     if name in type(node).layout.row.output_names or not isinstance(counter[0], Swapped):
@@ -500,9 +507,18 @@ def lift_output(array: Any, node: Node, several: bool, index: int, counter: Any)
     return lift(array, port_of(node, index) if several else node, counter)
 
 
-def variadic_stale(counters: list[Any], versions: list[int]) -> int | None:
-    """Index of the first saved argument that was changed since, if any."""
+def check_all(node: Node, k: int, values: Any, counters: list[Any], versions: list[int]) -> None:
+    """Raise if one of the arguments of a row with any number of them was changed since it was saved."""
     for i, (counter, version) in enumerate(zip(counters, versions, strict=True)):
         if counter[0] != version and int(counter[0]) != int(version):
-            return i
-    return None
+            raise errors.stale_saved(node, type(node).layout.saved[k], values[i], counter, version, i)
+
+
+SCOPE: dict[str, Any] = {
+    "__name__": __name__, "internal_modules": internal_modules, "getframe": sys._getframe, "asarray": np.asarray,
+    "ascontiguousarray": np.ascontiguousarray, "ndarray": np.ndarray, "float32": FLOAT32, "int64": INT64,
+    "check_broadcast": check_broadcast, "follow": follow, "in_columns": in_columns, "with_channels_as_in": with_channels_as_in,
+    "new": new, "next_sequence_number": next_sequence_number, "port_of": port_of, "source": source, "Tensor": Tensor,
+    "View": View, "TURNED": TURNED, "TURNING": TURNING, "special": special, "unusual": unusual, "modes": modes,
+    "record": record, "record_result": record_result, "make_view": make_view, "merge": why.merge, "Cause": why.Cause,
+    "untracked_causes": untracked_causes}

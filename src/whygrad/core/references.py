@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
+from whygrad.base import acceleration
 from whygrad.core.node import Node, extra
 from whygrad.core.tensor import wrap
 
@@ -75,7 +75,7 @@ def find(run: Callable[..., None]) -> None:
             extra(node)
         walk(Trial((True,), node))
     if _counted[1] > _counted[0]:
-        kernels.tell_references(_counted[0] - 1)  # one was held by the list of arrays
+        acceleration.tell_references(_counted[0] - 1)  # one was held by the list of arrays
 
 
 def _find_for_leaves(name: str, walk: Callable[[Node], None]) -> None:

@@ -7,49 +7,26 @@ of `whygrad.functional`; `whygrad.functional.methods` hangs them onto the class.
 from __future__ import annotations
 
 import weakref
-from sys import getrefcount
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whygrad.base import dtypes, errors
-from whygrad.base.devices import CPU, device
-from whygrad.core.modes import modes, special
-from whygrad.core.node import AccumulateGrad, DeadEnd, Node, extra, next_sequence_number, row_node, shown
+from whygrad.base.size import Size
+from whygrad.core.modes import modes
+from whygrad.core.node import AccumulateGrad, DeadEnd, Node, extra
+from whygrad.core.registered import registered
 from whygrad.why import record as why
 
 if TYPE_CHECKING:
     from whygrad.ops.table import Row
 
 
-class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple that prints as torch.Size and can count elements."""
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        count = 1
-        for n in self:
-            count *= n
-        return count
-
-    def __repr__(self) -> str:
-        return f"torch.Size([{', '.join(map(str, self))}])"
-
-    def __getitem__(self, index: Any) -> Any:
-        found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found
-
-    def __add__(self, other: Any) -> Any:
-        return Size(tuple.__add__(self, tuple(other))) if isinstance(other, tuple) else NotImplemented
-
-    def __mul__(self, count: Any) -> Any:
-        return Size(tuple.__mul__(self, count))
-
-    __rmul__ = __mul__
-
-    def __reduce__(self) -> Any:
-        return Size, (tuple(self),)
+# Classes of views whose numbers are computed from their memory when they are read, and what rows with such a result do to its
+# class: filled by functional/conj_neg.py.
+TURNED: set[type] = set()
+TURNING: dict[str, Callable[[Any], None]] = {}
 
 
 class InferenceCounter(list[int]):
@@ -84,15 +61,6 @@ class Swapped(int):
 
     def newest(self, array: Any) -> Any:
         return next((new for old, new in self.newer if old() is array), array)
-
-
-def swapped(version: int, old: np.ndarray, new: np.ndarray) -> Swapped:
-    """The version of a tensor whose array was `old` until now."""
-    result = Swapped(version)
-    earlier = version.newer if isinstance(version, Swapped) else []
-    result.newer = [(ref, new if array is old else array) for ref, array in earlier if ref() is not None]
-    result.newer.append((weakref.ref(old), new))
-    return result
 
 
 class View:
@@ -185,6 +153,19 @@ class Tensor:
     # Why there is no history (a tuple of causes).
     _cause: why.Causes
 
+    # Properties: see functional/tensor_properties.py.
+    _backward_hooks: Any
+    _base: Tensor | None
+    _version: int
+    data: Any
+    device: Any
+    grad: Any
+    grad_fn: Any
+    is_inference: Any
+    is_leaf: bool
+    output_nr: int
+    requires_grad: bool
+
     # NumPy must leave `array * tensor` to us.
     __array_priority__ = 1000
     __hash__ = object.__hash__
@@ -196,138 +177,8 @@ class Tensor:
         return self._meta
 
     @property
-    def requires_grad(self) -> bool:
-        if self._node is not None:
-            return True
-        return self._lookup and requires_grad(self)
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        if not isinstance(value, bool):
-            raise RuntimeError("requires_grad must be a bool")
-        if grad_fn(self) is not None:
-            raise errors.noted(RuntimeError(errors.CHANGE_NON_LEAF_TRUE if value else errors.CHANGE_NON_LEAF),
-                               "flag_of_non_leaf", self, value)
-        if value and self._array.dtype.kind not in "fcV":
-            raise errors.noted(RuntimeError("only Tensors of floating point and complex dtype can require gradients"),
-                               "integers_require_grad", self.dtype)
-        set_requires_grad(self, value)
-
-    @requires_grad.deleter
-    def requires_grad(self) -> None:
-        raise RuntimeError("requires_grad must be a bool")
-
-    @property
-    def is_leaf(self) -> bool:
-        return grad_fn(self) is None
-
-    @property
-    def grad_fn(self) -> Any:
-        node = row_node(grad_fn(self))[0]
-        if node is not None:
-            # For whoever asks the node next: it does not keep its result.
-            node.output = self._array.shape, self._array.dtype
-        return shown(node)
-
-    @property
-    def _grad_fn(self) -> Any:
-        return self.grad_fn
-
-    @_grad_fn.deleter
-    def _grad_fn(self) -> None:
-        raise RuntimeError("Deletion of _grad_fn not allowed. Detach tensor instead!")
-
-    @property
-    def output_nr(self) -> int:
-        return row_node(grad_fn(self))[1]
-
-    @property
-    def grad(self) -> Tensor | None:
-        if self._grad is None:
-            node = self._node if self._view is None else self._view.node
-            if node is not None and not self.retains_grad:
-                errors.warn_non_leaf_grad()
-        return self._grad
-
-    @grad.setter
-    def grad(self, value: Any) -> None:
-        check_assigned_grad(self, value)
-        if type(value) is not Tensor and value is not None:
-            from whygrad.core.conj_neg import resolved
-            value = resolved(value)  # to those who add to it, it must be its own memory
-        self._grad = value
-        self.meta.note_grad("assigned" if value is not None else "cleared")
-
-    @grad.deleter
-    def grad(self) -> None:
-        self._grad = None
-
-    @property
-    def _backward_hooks(self) -> dict[int, Any] | None:
-        """The hooks registered on this tensor."""
-        node = grad_fn(self)
-        if node is None:
-            hooks = None if self._meta is None else self._meta.hooks
-        else:
-            hooks = None if node.extra is None else node.extra.tensor_hooks
-        return hooks if hooks or type(hooks) is not dict else None
-
-    @_backward_hooks.setter
-    def _backward_hooks(self, hooks: dict[int, Any]) -> None:
-        node = grad_fn(self)
-        if node is None:
-            self.meta.hooks = hooks
-        else:
-            extra(node).tensor_hooks = hooks
-
-    @_backward_hooks.deleter
-    def _backward_hooks(self) -> None:
-        raise RuntimeError("Deletion of _backwards_hooks not allowed!")
-
-    @property
     def retains_grad(self) -> bool:
         return self._meta is not None and self._meta.retains_grad
-
-    @property
-    def _version(self) -> int:
-        if type(self._counter) is InferenceCounter:
-            raise RuntimeError("Inference tensors do not track version counter.")
-        return int(self._counter[0])
-
-    @property
-    def _base(self) -> Tensor | None:
-        return None if self._view is None else self._view.base
-
-    def _is_view(self) -> bool:
-        return self._view is not None
-
-    def is_inference(self) -> bool:
-        return type(self._counter) is InferenceCounter
-
-    @property
-    def data(self) -> Tensor:
-        result = wrap(self._array)
-        result._cause = cut(self, "detach", ".data")
-        return result
-
-    @data.setter
-    def data(self, value: Any) -> None:
-        if not isinstance(value, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        if self.requires_grad and value._array.dtype.kind not in "fcV":
-            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        if value.layout is not self.layout:  # type: ignore[attr-defined]
-            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "
-                               "tensor type.")
-        old = self._array
-        self._array = value._array
-        # References: `old` and the argument. If there are more, it may have been saved for backward.
-        if (getrefcount(old) > 2 or old.shape != self._array.shape) and type(self._counter) is not InferenceCounter:
-            self._counter[0] = swapped(self._counter[0], old, self._array)
-
-    @data.deleter
-    def data(self) -> None:
-        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @property
     def shape(self) -> Size:
@@ -347,14 +198,6 @@ class Tensor:
         result = wrap(array)
         result._counter = self._counter
         return result
-
-    @property
-    def device(self) -> device:
-        return CPU
-
-    @property
-    def ndim(self) -> int:
-        return self._array.ndim
 
 
 Tensor._memory = Tensor._array
@@ -384,21 +227,12 @@ def grad_fn(t: Tensor) -> Any:
             raise errors.forbidden_view_write(t, indirect=True)
         if base._meta is not None and base._meta.turns:
             view.turn_back(base._meta.turns)
-        old, view.node = view.node, history_of_view(view)
+        old, view.node = view.node, registered.views.history_of_view(view)
         if old is not None and old.extra is not None and old.extra.retained is not None:
             # retain_grad() follows the tensor to its newest value.
             extra(view.node).retained, old.extra.retained = old.extra.retained, None
         view.version = t._counter[0]
     return view.node
-
-
-def history_of_view(view: View) -> Any:
-    """A new node that leads from a view to its base as it is now."""
-    if special.replay_views:
-        from whygrad.autograd.views import replayed_history
-
-        return replayed_history(view)
-    return AsStrided(source(view.base), view.steps)
 
 
 def requires_grad(t: Tensor) -> bool:
@@ -456,51 +290,3 @@ def cut(t: Tensor, kind: str, detail: str = "") -> why.Causes:
     if node is None:
         return t._cause
     return (why.Cause(kind, why.site(), detail, (node,)),)
-
-
-def check_assigned_grad(t: Tensor, value: Any) -> None:
-    if value is None:
-        return
-    if not isinstance(value, Tensor):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
-    if value is t:
-        raise RuntimeError("can't assign Variable as its own grad")
-    wanted = t.dtype if t._meta is None or t._meta.grad_dtype is ... else t._meta.grad_dtype
-    if wanted is not None and value.dtype is not wanted:
-        raise errors.noted(RuntimeError(errors.grad_dtype_mismatch(value.dtype, wanted)), "assigned_gradient", t)
-    if value._array.shape != t._array.shape:
-        raise errors.noted(RuntimeError(
-            f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size '{list(t._array.shape)}'. "
-            "Please ensure that the gradient and the tensor are the same size"), "assigned_gradient", t)
-
-
-class AsStrided(Node):
-    """Leads from the current value of a base to one of its views, after the base was changed through another tensor.
-
-    The gradient is brought back through the rules of the view's own steps, last step first.
-    """
-
-    __slots__ = ("steps",)
-
-    def __init__(self, edge: Any, steps: Any) -> None:
-        self.edges = (edge,)
-        self.saved = ()
-        self.shapes = self.cuts = self.extra = None
-        self.seq = next_sequence_number()
-        self.site_code, self.lasti = why.site()
-        self.steps = steps
-
-    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        from whygrad.autograd.views import gradient_of_steps
-        from whygrad.backends import raw
-
-        return (gradient_of_steps(self.steps, g, raw),)
-
-    def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
-        from whygrad.autograd.views import gradient_of_steps
-        from whygrad.backends import tensor
-
-        return (gradient_of_steps(self.steps, g, tensor),)
-
-
-AsStrided.__name__ = AsStrided.__qualname__ = "AsStridedBackward0"

@@ -16,6 +16,7 @@ import numpy as np
 
 from whygrad.autograd.dual import DualLevel
 from whygrad.backends import tensor as xp
+from whygrad.base.overlap import is_expanded
 from whygrad.core import engine
 from whygrad.core.deposits import owned_copy
 from whygrad.core.levels import Level, with_levels
@@ -23,7 +24,6 @@ from whygrad.core.modes import modes
 from whygrad.core.node import DeadEnd
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, source, wrap
-from whygrad.core.write import is_expanded
 from whygrad.func.batched import BatchedTensor, BatchLevel, batched, spread
 from whygrad.ops.table import TABLE
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from whygrad.base.frames import is_internal
 from whygrad.base.pytree import tree_flatten
-from whygrad.core.modes import modes, special
+from whygrad.core.modes import modes, refresh, special
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 
@@ -37,6 +37,13 @@ class Derivative:
             self.caller = self.caller.f_back
 
 
+    def before_write(self, row_name: str, target: Tensor, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
+        """The function that this derivative is of is about to write into a tensor."""
+        from whygrad.func.captured import refuse_captured  # it needs this class
+
+        refuse_captured(row_name, target, inputs, statics)
+
+
 @contextmanager
 def transforming(derivative: Derivative | None = None) -> Iterator[None]:
     """Inside, a transform of torch.func is at work; a derivative, if one is given."""
@@ -45,6 +52,7 @@ def transforming(derivative: Derivative | None = None) -> Iterator[None]:
     if derivative is not None:
         modes.derivatives = (*outer, derivative)
         special.derivatives += 1
+        refresh()
     try:
         yield
     finally:
@@ -52,4 +60,5 @@ def transforming(derivative: Derivative | None = None) -> Iterator[None]:
         if derivative is not None:
             modes.derivatives = outer
             special.derivatives -= 1
+            refresh()
             derivative.caller = None

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.core.promotion import as_number
 from whygrad.core.record import apply
-from whygrad.core.write import run_inplace
 from whygrad.functional.arguments import check_range, read_number, read_tensor
 from whygrad.functional.dispatch import FLOATS, REALS, Takes, publish, unary
+from whygrad.functional.inplace import write
+from whygrad.functional.promotion import as_number
 from whygrad.functional.run import FUNCTIONS, METHODS, public, with_out
 from whygrad.ops.table import TABLE
 
@@ -33,7 +33,7 @@ def _plain(name: str, takes: Takes, doc: str) -> Callable[..., Any]:
 
     def function(input: Any, inplace: bool = False) -> Any:
         takes.check_tensor(name, input)
-        return run_inplace(name, input, input) if inplace else apply(TABLE[name], input)
+        return write(name, input, input) if inplace else apply(TABLE[name], input)
 
     return publish(function, name, doc=doc, function=False, method=False)
 
@@ -63,7 +63,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
             raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
         min_val, max_val = int(min_val), int(max_val)
     if inplace:
-        return run_inplace("hardtanh", input, input, low=min_val, high=max_val)
+        return write("hardtanh", input, input, low=min_val, high=max_val)
     return apply(TABLE["hardtanh"], input, low=min_val, high=max_val)
 
 
@@ -82,7 +82,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     LEAKY_RELU.check_tensor("leaky_relu", input)
     if not inplace:
         return apply(TABLE["leaky_relu"], input, slope=negative_slope)
-    return run_inplace("leaky_relu_inplace", input, input, slope=negative_slope)
+    return write("leaky_relu_inplace", input, input, slope=negative_slope)
 
 
 def leaky_relu_(input: Any, negative_slope: float = 0.01) -> Any:
@@ -95,7 +95,7 @@ def _elu(name: str, input: Any, inplace: bool, alpha: float, scale: float, input
     node = "Celu" if name == "celu" else "Elu"
     if not inplace:
         return apply(TABLE["elu"], input, alpha=alpha, scale=scale, input_scale=input_scale, node=f"{node}Backward0")
-    return run_inplace("elu_inplace", input, input, alpha=alpha, scale=scale, input_scale=input_scale,
+    return write("elu_inplace", input, input, alpha=alpha, scale=scale, input_scale=input_scale,
                        node=f"{node}Backward1")
 
 
@@ -190,7 +190,7 @@ def _threshold(input: Any, threshold: float, value: float, *, out: Any = None) -
 @public(method=False)
 def threshold_(input: Any, threshold: float, value: float) -> Any:
     """In-place version of `threshold`."""
-    return run_inplace("threshold_inplace", input, input, **_threshold_limits(input, threshold, value))
+    return write("threshold_inplace", input, input, **_threshold_limits(input, threshold, value))
 
 
 def _threshold_limits(input: Any, threshold: float, value: float) -> dict[str, Any]:

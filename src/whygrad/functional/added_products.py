@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.core.promotion import promote
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump, check_inplace
@@ -14,7 +13,8 @@ from whygrad.functional.c_names import c_name
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.linalg import check_addmm, check_bmm, check_expands, check_mv, check_vectors, not_on_cpu, refuse_bool
 from whygrad.functional.old_order import in_old_order
-from whygrad.functional.run import public, run_inplace, with_out
+from whygrad.functional.promotion import promote
+from whygrad.functional.run import public, with_out, write
 from whygrad.ops.table import TABLE
 
 
@@ -99,7 +99,7 @@ def _add_product_(name: str, names: tuple[str, str], self: Any, a: Any, b: Any, 
     if self._array.shape != shape:
         raise RuntimeError(f"Bad in-place call: input tensor size {list(self._array.shape)} and output tensor size "
                            f"{list(shape)} should match")
-    return run_inplace(name, self, self, a, b, **scales)
+    return write(name, self, self, a, b, **scales)
 
 
 def _become(self: Tensor, result: Tensor) -> Tensor:

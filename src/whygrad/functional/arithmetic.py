@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes
-from whygrad.core.promotion import as_number, cast, promote, result_dtype
 from whygrad.core.record import apply, compiled, tracked_nodes
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import check_castable, check_inplace, writer
+from whygrad.core.write import check_inplace
 from whygrad.functional.arguments import check_int, check_range, invalid_combination, read_number, read_tensor, wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dispatch import (
@@ -30,8 +29,10 @@ from whygrad.functional.dispatch import (
     scaled,
     settled,
 )
+from whygrad.functional.inplace import check_castable, writer
 from whygrad.functional.old_order import in_old_order
-from whygrad.functional.run import public, run_inplace, with_out
+from whygrad.functional.promotion import as_number, cast, promote, result_dtype
+from whygrad.functional.run import public, with_out, write
 from whygrad.ops.table import TABLE
 
 binary("mul", numbers="either", overloaded=False, scales=True)
@@ -84,7 +85,7 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
         return fast(input, other)
 
     fast = first
-    write, write_number = writer(name, "tt"), writer(name, "ts")
+    write_tensor, write_number = writer(name, "tt"), writer(name, "ts")
 
     def operands(caller: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any, Any, dtypes.dtype]:
         a, b = as_operand(input), as_operand(other)
@@ -122,16 +123,16 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
             return in_old_order(written, f"{name}_", ("other",), ("alpha",), self, other, *old)
         if alpha is ONE and isinstance(other, Tensor) and other._array.dtype is self._array.dtype and (
                 self._array.dtype.kind in ready):
-            return write(self, other)
+            return write_tensor(self, other)
         if alpha is ONE and is_at_home(other, self._array.dtype):
             return write_number(self, other)
         if type(alpha) is float and type(other) is Tensor and other._array.dtype is self._array.dtype and (
                 self._array.dtype.kind == "f"):
-            return run_inplace(scaled.name, self, self, other, alpha=alpha)
+            return write(scaled.name, self, self, other, alpha=alpha)
         a, b, alpha, dtype = operands(f"{name}_", self, other, alpha)
         if alpha == 1:
-            return run_inplace(name, a, a, b)
-        return run_inplace(scaled.name, a, a, b, alpha=as_number(alpha, dtype, name))
+            return write(name, a, a, b)
+        return write(scaled.name, a, a, b, alpha=as_number(alpha, dtype, name))
 
     publish(function, name, doc=f"{name} `other`, scaled by `alpha`, element by element.", aliases=alias)
     publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False, aliases=[f"{a}_" for a in alias])
@@ -212,9 +213,9 @@ def div_(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     a, b = _operands("div_", self, other, overloaded=False)
     if rounding_mode is None:
         computes_in = in_wide_steps if is_half_beside_number(a.dtype, b) else _in_floats
-        return run_inplace("div", a, a, b, computes_in=None if a._array.dtype.char in "fdFD" else computes_in)
+        return write("div", a, a, b, computes_in=None if a._array.dtype.char in "fdFD" else computes_in)
     _check_mode(rounding_mode)
-    return run_inplace("div_rounded", a, a, b, computes_in=settled(ROUNDING[rounding_mode]), mode=rounding_mode)
+    return write("div_rounded", a, a, b, computes_in=settled(ROUNDING[rounding_mode]), mode=rounding_mode)
 
 
 _in_floats = settled(ANYTHING, to_float=True)
@@ -238,7 +239,7 @@ def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
 def floor_divide_(self: Any, other: Any) -> Any:
     """In-place version of `floor_divide`."""
     a, b = _operands("floor_divide_", self, other, overloaded=True)
-    return run_inplace("floor_divide_inplace", a, a, b, computes_in=settled(ROUNDING["floor"]))
+    return write("floor_divide_inplace", a, a, b, computes_in=settled(ROUNDING["floor"]))
 
 
 REMAINDER = Takes(REALS, "remainder_cpu")
@@ -262,7 +263,7 @@ def remainder_(self: Any, other: Any) -> Any:
     b = as_operand(other)
     if b is NotImplemented:
         raise invalid_combination("remainder_", self, other)
-    return run_inplace("remainder", self, self, b, computes_in=settled(REMAINDER))
+    return write("remainder", self, self, b, computes_in=settled(REMAINDER))
 
 
 POW = Takes("iufVc", "pow")
@@ -303,7 +304,7 @@ def pow_(self: Any, exponent: Any) -> Any:
     if b is NotImplemented:
         raise invalid_combination("pow_", self, exponent)
     if isinstance(b, Tensor):
-        return run_inplace("pow", self, self, b, computes_in=settled(POW))
+        return write("pow", self, self, b, computes_in=settled(POW))
     dtype = result_dtype(self, b)
     _check_integer_power(dtype, b)
 
@@ -311,7 +312,7 @@ def pow_(self: Any, exponent: Any) -> Any:
         check_castable(dtype, target)
         return dtype
 
-    return run_inplace("pow_number", self, self, computes_in=computes_in, exponent=as_number(b, dtype, "pow"))
+    return write("pow_number", self, self, computes_in=computes_in, exponent=as_number(b, dtype, "pow"))
 
 
 def _double(*values: Any) -> dtypes.dtype:
@@ -386,7 +387,7 @@ def lerp_(self: Any, end: Any, weight: Any) -> Any:
             self._array.dtype.char in "fd"):
         return _write_between(self, end, weight)
     check_inplace(self, (self, end, weight))
-    return run_inplace("lerp", self, self, end, _lerp_operands("lerp_", self, end, weight))
+    return write("lerp", self, self, end, _lerp_operands("lerp_", self, end, weight))
 
 
 INTEGER_ADDCDIV = (
@@ -420,9 +421,9 @@ def _addc(name: str) -> None:
             return in_old_order(written, f"{name}_", ("tensor1", "tensor2"), ("value",), self, tensor1, tensor2, *old)
         if type(value) is float and isinstance(tensor1, Tensor) and isinstance(tensor2, Tensor) and (
                 self._array.dtype.char in "fd" and self._array.dtype is tensor1._array.dtype is tensor2._array.dtype):
-            return run_inplace(name, self, self, tensor1, tensor2, value=value)
+            return write(name, self, self, tensor1, tensor2, value=value)
         value = check(f"{name}_", self, tensor1, tensor2, value)
-        return run_inplace(name, self, self, tensor1, tensor2, value=value,
+        return write(name, self, self, tensor1, tensor2, value=value,
                            computes_in=None if self._array.dtype.kind != "b" else settled(takes))
 
     takes = Takes("iufVc", f"{name}_cpu_out")

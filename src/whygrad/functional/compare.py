@@ -8,14 +8,14 @@ from typing import Any
 from whygrad.base import dtypes, errors
 from whygrad.core.levels import is_batched
 from whygrad.core.modes import modes
-from whygrad.core.promotion import cast, promote, result_dtype
-from whygrad.core.record import apply, layout_of
+from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import kinds_of, write, writer
 from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, settled, unary
-from whygrad.functional.run import FUNCTIONS, public, run_inplace, with_out
+from whygrad.functional.inplace import write, writer
+from whygrad.functional.promotion import cast, promote, result_dtype
+from whygrad.functional.run import FUNCTIONS, public, with_out
 from whygrad.ops.table import TABLE
 
 NOT_COMPLEX = "biufV"
@@ -36,7 +36,7 @@ def _write_booleans(name: str, row_name: str, takes: Takes, numbers: bool, alias
         dtype = result_dtype(self, b)
         takes.check(dtype)
         inputs = tuple(promote(name, self, b, dtype=dtype))
-        return write(layout_of(TABLE[row_name], kinds_of(inputs)), self, 0, inputs, {})
+        return write(row_name, self, *inputs, promotes=False)
 
     publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False,
             aliases=[f"{alias}_" for alias in aliases])
@@ -167,7 +167,7 @@ def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:
     if _are_plain_bounds(self, min, max):
         return _write_clamped(self, min, max)
     low, high = _bounds("clamp_", self, min, max)
-    return run_inplace("clamp", self, self, low, high, computes_in=_between_tensors if Tensor in (type(low), type(high))
+    return write("clamp", self, self, low, high, computes_in=_between_tensors if Tensor in (type(low), type(high))
                        else _between_numbers)
 
 
@@ -196,7 +196,7 @@ def _clamp_one_side(name: str, argument: str) -> tuple[Function, Function]:
     def write_over(self: Any, bound: Any) -> Any:
         b = check(f"{name}_", self, bound)
         in_dtype = _between_tensors if isinstance(b, Tensor) else _between_numbers
-        return run_inplace(name, self, self, b, computes_in=in_dtype)
+        return write(name, self, self, b, computes_in=in_dtype)
 
     return run, write_over
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.core.conj_neg import kind_of
-from whygrad.core.promotion import cast
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import read_tensor
+from whygrad.functional.conj_neg import kind_of
 from whygrad.functional.dispatch import default_float
-from whygrad.functional.run import METHODS, public, rows, run_inplace, with_out
+from whygrad.functional.promotion import cast
+from whygrad.functional.run import METHODS, public, rows, with_out, write
 from whygrad.ops.table import TABLE
 
 
@@ -41,14 +41,14 @@ def _half(x: Tensor, index: int) -> Tensor:
 
 def _part(of: Callable[[Any], Any]) -> property:
     """`x.real` and `x.imag`, which can be assigned to."""
-    def write(self: Any, value: Any) -> None:
+    def assign(self: Any, value: Any) -> None:
         part = of(self)
         if isinstance(value, Tensor):
             part.copy_(value)
         else:
             part.fill_(value)
 
-    return property(of, write, doc=of.__doc__)
+    return property(of, assign, doc=of.__doc__)
 
 
 METHODS["real"], METHODS["imag"] = _part(real), _part(imag)  # type: ignore[assignment]
@@ -76,7 +76,7 @@ def conj_physical_(self: Any) -> Tensor:
     read_tensor("conj_physical_", self)
     if self._array.dtype.kind != "c":
         return self  # type: ignore[no-any-return]
-    return run_inplace("conj_physical_inplace", self, self)
+    return write("conj_physical_inplace", self, self)
 
 
 @public()

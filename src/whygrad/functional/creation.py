@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
 from whygrad.backends.memory_order import empty_like
-from whygrad.base import dtypes, layouts
-from whygrad.core.promotion import as_number
+from whygrad.base import acceleration, dtypes, layouts
 from whygrad.core.tensor import Tensor
 from whygrad.functional import from_data, ranges
 from whygrad.functional.arguments import (
@@ -29,27 +26,21 @@ from whygrad.functional.arguments import (
     read_tensor,
 )
 from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh
+from whygrad.functional.promotion import as_number
 from whygrad.functional.run import made_under_transforms, public, run, with_out
 
 __all__ = ["from_data", "ranges"]
 
-# From so many elements on, zeros are written by a kernel.
-MANY = 1 << 16
 CHANNELS_LAST = {layouts.channels_last: 4, layouts.channels_last_3d: 5}
 
 
 def zeros(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """Many are written by all threads, once kernels are in use."""
-    if math.prod(sizes) < MANY or kernels.unavailable() != "":
-        return np.zeros(sizes, dtype)
-    array = np.empty(sizes, dtype)
-    kernels.fill(array, 0)
-    return array
+    return acceleration.zeros(sizes, dtype)
 
 
 def ones(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     array = np.empty(sizes, dtype)
-    kernels.fill(array, 1)
+    acceleration.fill(array, 1)
     return array
 
 
@@ -142,7 +133,7 @@ def _number_dtype(value: Any) -> dtypes.dtype:
 
 def _filled_with(name: str, array: np.ndarray, fill_value: Any, dtype: dtypes.dtype) -> np.ndarray:
     check_range(fill_value, dtype)
-    kernels.fill(array, as_number(fill_value, dtype, name) if dtype.category < 2 else fill_value)
+    acceleration.fill(array, as_number(fill_value, dtype, name) if dtype.category < 2 else fill_value)
     return array
 
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from whygrad.base import dtypes
 from whygrad.base.broadcasting import check_broadcast
-from whygrad.core.promotion import cast, promote, result_dtype
 from whygrad.core.record import apply, compiled
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.core.write import ComputesIn, check_castable, run_inplace, with_out, writer
 from whygrad.functional.arguments import INT64_LIMIT, invalid_combination, wrong_type
+from whygrad.functional.inplace import ComputesIn, check_castable, write, writer
+from whygrad.functional.promotion import cast, promote, result_dtype
 from whygrad.functional.run import FUNCTIONS, METHODS, under_name
+from whygrad.functional.writes import with_out
 from whygrad.ops.table import TABLE, Row
 
 # Kinds of NumPy dtypes: b bool, i and u integers, f floating, V bfloat16, c complex.
@@ -181,11 +182,11 @@ def unary(name: str, *, takes: Takes = ANYTHING, to_float: bool = False, complex
             raise wrong_type(f"{name}_", "input", 1, "Tensor", self)
         kind = self._array.dtype.kind
         if kind in ready:
-            return write(self)
+            return write_self(self)
         row_name = complex_row if complex_row and kind == "c" else inplace_row or name
-        return run_inplace(row_name, self, self, computes_in=computes_in)
+        return write(row_name, self, self, computes_in=computes_in)
 
-    write = writer(inplace_row or name, "t")
+    write_self = writer(inplace_row or name, "t")
     computes_in = settled(takes, to_float)
 
     chosen = publish(function if out_argument else function_without_out, name, doc=f"{name} of each element.",
@@ -215,7 +216,7 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
         return fast(input, other)
 
     fast = first
-    write, write_number = writer(row.name, "tt"), writer(row.name, "ts")
+    write_tensor, write_number = writer(row.name, "tt"), writer(row.name, "ts")
 
     def operands(caller: str, input: Any, other: Any) -> tuple[Any, Any]:
         a, b = as_operand(input), as_operand(other)
@@ -246,7 +247,7 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
     def written(self: Any, other: Any) -> Any:
         if (isinstance(other, Tensor) and isinstance(self, Tensor) and other._array.dtype is self._array.dtype
                 and self._array.dtype.kind in ready):
-            return write(self, other)
+            return write_tensor(self, other)
         if numbers != "none" and isinstance(self, Tensor) and is_at_home(other, self._array.dtype) and (
                 self._array.dtype.kind in ready):
             return write_number(self, other)
@@ -254,7 +255,7 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
         if a is not self or not isinstance(a, Tensor):
             raise invalid_combination(f"{name}_", self, other)
         wide = scales and is_half_beside_number(a.dtype, b)
-        return run_inplace(row.name, a, a, b, computes_in=in_wide_steps if wide else computes_in)
+        return write(row.name, a, a, b, computes_in=in_wide_steps if wide else computes_in)
 
     computes_in = settled(takes, to_float)
     publish(function, name, doc=f"{name} of two tensors, element by element.", method=method, aliases=aliases)

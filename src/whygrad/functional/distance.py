@@ -6,10 +6,10 @@ from typing import Any
 
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.dtypes import get_default_dtype
-from whygrad.core.promotion import result_dtype
 from whygrad.core.record import apply
 from whygrad.functional.arguments import read_flag, read_float, read_int, read_tensor
 from whygrad.functional.dims import normalize_dim
+from whygrad.functional.promotion import result_dtype
 from whygrad.functional.run import FUNCTIONS, public
 from whygrad.ops.table import TABLE
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.core.promotion import promote
+from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import broadcast_shapes
 from whygrad.functional import return_types
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.fresh import in_usual_order, warn_once
@@ -24,6 +23,7 @@ from whygrad.functional.matrices import (
     transposed,
     with_outs,
 )
+from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, with_out
 from whygrad.ops.table import TABLE
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes
-from whygrad.core.promotion import cast
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_place, read_dtype, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.fresh import fresh
+from whygrad.functional.promotion import cast
 from whygrad.functional.run import FUNCTIONS, rows, with_out
 
 # name -> (what it maps: complex numbers "c" or real ones "r"; whether it is the forward transform)

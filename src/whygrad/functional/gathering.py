@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
+from whygrad.base import acceleration
 from whygrad.base.broadcasting import broadcast_shapes
-from whygrad.core.promotion import cast
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import check_inplace
@@ -38,7 +37,8 @@ from whygrad.functional.indexing import (
 )
 from whygrad.functional.joining import unbind
 from whygrad.functional.outs import with_disjoint_out
-from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
+from whygrad.functional.promotion import cast
+from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, with_out, write
 from whygrad.functional.shape import dim_of, expand_to, flatten
 from whygrad.ops.table import TABLE
 
@@ -53,7 +53,7 @@ def positions(index: Tensor) -> Tensor:
 
 def check_bounds(index: Tensor, n: int, error: Callable[[int], Exception], lowest: int = 0) -> None:
     array = index._numbers
-    if not array.size or (kernels.within(array, n) if not lowest else array.min() >= lowest and array.max() < n):
+    if not array.size or (acceleration.within(array, n) if not lowest else array.min() >= lowest and array.max() < n):
         return
     raise error(int(array[(array < lowest) | (array >= n)].ravel()[0]))
 
@@ -183,7 +183,7 @@ def scatter_(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
     check_inplace(self, (self, src))
     inputs, statics = _scatter_arguments("scatter_", self, dim, index, src, value, reduce)
     check_disjoint(self, inputs[1:])
-    return run_inplace("scatter", self, self, *inputs, **statics)
+    return write("scatter", self, self, *inputs, **statics)
 
 
 def _scatter_add_arguments(self: Tensor, dim: Any, index: Any, src: Any) -> Any:
@@ -365,7 +365,7 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
                                    f"{list(shape)}")
         if name != "masked_scatter":
             check_disjoint(self, inputs[1:], name)
-        return run_inplace(name, self, self, *inputs, **statics)
+        return write(name, self, self, *inputs, **statics)
 
     changed.__name__ = changed.__qualname__ = name
     inplace.__name__ = inplace.__qualname__ = f"{name}_"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.core.promotion import promote
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import (
     invalid_combination,
@@ -17,6 +16,7 @@ from whygrad.functional.arguments import (
     wrong_type,
 )
 from whygrad.functional.fresh import warn_once
+from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, public, rows, with_out
 from whygrad.functional.shape import dim_of, flatten, reshape_to
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from whygrad.base.unsupported import TENSOR_NAMES, missing_from_tensor
-from whygrad.core.promotion import cast, promote, result_dtype
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, is_number, read_int, read_number, read_sizes, read_tensor
 from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
 from whygrad.functional.outs import with_outs
+from whygrad.functional.promotion import cast, promote, result_dtype
 from whygrad.functional.reduction import read_axes
-from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, rows, run_inplace, with_out
+from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, rows, with_out, write
 from whygrad.functional.shape import sizes
 from whygrad.ops.table import TABLE
 
@@ -100,7 +100,7 @@ def heaviside(input: Any, values: Any, *, out: Any = None) -> Tensor:
 def heaviside_(self: Any, values: Any) -> Tensor:
     """In-place version of `heaviside`."""
     _check_heaviside("heaviside_", self, values)
-    return run_inplace("heaviside", self, self, values)
+    return write("heaviside", self, self, values)
 
 
 def _refuse_exponent(input: Tensor, other: Tensor) -> None:
@@ -126,7 +126,7 @@ def ldexp_(self: Any, other: Any) -> Tensor:
     _refuse_exponent(self, other)
     if self.dtype.category < 2:
         raise RuntimeError(f"ldexp can't be cast to the desired output type {self.dtype.scalar_name}")
-    return run_inplace("ldexp", self, self, cast(other, self._array.dtype))
+    return write("ldexp", self, self, cast(other, self._array.dtype))
 
 
 @public()

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from whygrad.base import dtypes
+from whygrad.base.overlap import OVERLAP
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import OVERLAP, check_castable, with_out
 from whygrad.functional.arguments import wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.indexing import check_disjoint
+from whygrad.functional.inplace import check_castable
+from whygrad.functional.writes import with_out
 
 # What torch says of an `out` whose dtype is not that of the result, by the functions that do not cast to it.
 _REFUSALS = {

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from whygrad.base.broadcasting import broadcast_shapes
-from whygrad.core.promotion import promote, result_dtype
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import read_int, read_tensor, wrong_type
 from whygrad.functional.fresh import warn, warn_once
+from whygrad.functional.promotion import promote, result_dtype
 from whygrad.functional.run import FUNCTIONS, public, rows
 from whygrad.ops.table import TABLE
 

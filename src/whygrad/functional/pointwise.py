@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.core.promotion import cast
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import read_float, read_tensor, wrong_type
 from whygrad.functional.dispatch import FLOATS, REALS, Takes, default_float, settled, unary
-from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
+from whygrad.functional.promotion import cast
+from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, with_out, write
 from whygrad.ops.table import TABLE
 
 # The rows that say so themselves; the others need more than their name.
@@ -93,8 +93,8 @@ def round_(self: Any, *, decimals: int | None = None) -> Any:
     """In-place version of `round`."""
     read_tensor("round_", self)
     if decimals is None:
-        return run_inplace("round", self, self, computes_in=settled(ROUND))
-    return run_inplace("round_decimals", self, self, computes_in=settled(ROUND_DECIMALS), decimals=decimals)
+        return write("round", self, self, computes_in=settled(ROUND))
+    return write("round_decimals", self, self, computes_in=settled(ROUND_DECIMALS), decimals=decimals)
 
 
 def _eps(eps: Any) -> float | None:
@@ -115,7 +115,7 @@ def logit(input: Any, eps: float | None = None, *, out: Any = None) -> Any:
 @public()
 def logit_(self: Any, eps: float | None = None) -> Any:
     """In-place version of `logit`."""
-    return run_inplace("logit", read_tensor("logit_", self), self, computes_in=settled(LOGIT, to_float=True),
+    return write("logit", read_tensor("logit_", self), self, computes_in=settled(LOGIT, to_float=True),
                        eps=_eps(eps))
 
 
@@ -142,7 +142,7 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
 def nan_to_num_(self: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
     """In-place version of `nan_to_num`."""
     read_tensor("nan_to_num_", self)
-    return run_inplace("nan_to_num", self, self, **_replacements(self.dtype, nan, posinf, neginf))
+    return write("nan_to_num", self, self, **_replacements(self.dtype, nan, posinf, neginf))
 
 
 @public()

@@ -15,6 +15,7 @@ from whygrad.base.unsupported import TENSOR_NAMES
 from whygrad.core.modes import modes, special
 from whygrad.core.node import row_node
 from whygrad.core.tensor import Tensor, grad_fn
+from whygrad.functional import tensor_properties  # noqa: F401 (hangs them onto Tensor)
 from whygrad.functional.arguments import fits
 from whygrad.functional.fresh import fresh
 from whygrad.functional.from_data import ONE_ELEMENT, warn_of_lost_gradient

@@ -9,10 +9,10 @@ import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
 from whygrad.base import dtypes
-from whygrad.core.promotion import cast_values
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_place, invalid_combination, is_integer, read_dtype, read_int, read_number
 from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh, warn, warn_once
+from whygrad.functional.promotion import cast_values
 from whygrad.functional.run import public
 
 INCONSISTENT = "upper bound and lower bound inconsistent with step sign"

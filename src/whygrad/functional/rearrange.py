@@ -20,7 +20,7 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.fresh import in_usual_order
-from whygrad.functional.run import public, rows, run_inplace, with_out
+from whygrad.functional.run import public, rows, with_out, write
 from whygrad.functional.shape import dim_of, dims_of, flatten, ravel, sizes
 
 
@@ -164,7 +164,7 @@ def _triangle(name: str, doc: str) -> None:
         return with_out(name, getattr(rows, name)(input, diagonal=check(name, input, diagonal)), out, input)
 
     def inplace(self: Any, diagonal: int = 0) -> Tensor:
-        return run_inplace(name, self, self, diagonal=check(name, self, diagonal))
+        return write(name, self, self, diagonal=check(name, self, diagonal))
 
     triangle.__name__ = triangle.__qualname__ = name
     inplace.__name__ = inplace.__qualname__ = f"{name}_"

@@ -9,7 +9,6 @@ from typing import Any
 
 from whygrad.base import dtypes
 from whygrad.core.modes import modes
-from whygrad.core.promotion import cast
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
 from whygrad.functional.arguments import (
@@ -29,7 +28,8 @@ from whygrad.functional.dims import normalize_dim, normalize_dims
 from whygrad.functional.fresh import warn
 from whygrad.functional.lazy import lazily_compiled
 from whygrad.functional.outs import with_outs
-from whygrad.functional.run import FUNCTIONS, public, run, run_inplace, with_out
+from whygrad.functional.promotion import cast
+from whygrad.functional.run import FUNCTIONS, public, run, with_out, write
 from whygrad.ops import TABLE
 
 Dims = int | tuple[int, ...] | list[int] | None
@@ -474,7 +474,7 @@ def _running(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
                                f"{c_name(wanted)} should match")
         if wanted is dtypes.bool_:
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-        return run_inplace(name, self, self, axis=read_axis(name, self, dim))
+        return write(name, self, self, axis=read_axis(name, self, dim))
 
     return running, running_inplace
 

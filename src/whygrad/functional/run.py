@@ -8,9 +8,10 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from whygrad.core.modes import modes, special
-from whygrad.core.promotion import promote
 from whygrad.core.record import apply, compiled
-from whygrad.core.write import copy_, fill_, run_inplace, with_out, zero_
+from whygrad.functional.inplace import write
+from whygrad.functional.promotion import promote
+from whygrad.functional.writes import copy_, fill_, with_out, zero_
 from whygrad.ops.table import TABLE
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -95,4 +96,4 @@ rows = _Rows()
 for _writer in (copy_, fill_, zero_):
     METHODS[_writer.__name__] = _writer
 
-__all__ = ["FUNCTIONS", "METHODS", "public", "rows", "run", "run_inplace", "with_out"]
+__all__ = ["FUNCTIONS", "METHODS", "public", "rows", "run", "with_out", "write"]

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.promotion import cast
+from whygrad.base.overlap import check_overlap
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import check_overlap
 from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, read_int, read_number, read_tensor
 from whygrad.functional.dispatch import default_float
 from whygrad.functional.outs import with_outs
+from whygrad.functional.promotion import cast
 from whygrad.functional.reduction import check_ordered
-from whygrad.functional.run import FUNCTIONS, public, run_inplace, with_out
+from whygrad.functional.run import FUNCTIONS, public, with_out, write
 from whygrad.functional.shape import dim_of, dims_of
 from whygrad.ops.table import TABLE
 
@@ -267,4 +267,4 @@ def renorm_(self: Any, p: float, dim: int, maxnorm: float) -> Tensor:
     check_overlap(self._array, ())
     if self._array.dtype.kind == "c":
         return self.copy_(_renorm_complex(self.clone(), statics))  # type: ignore[no-any-return]
-    return run_inplace("renorm", self, self, **statics)
+    return write("renorm", self, self, **statics)

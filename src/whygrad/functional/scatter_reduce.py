@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.numpy_scatter_reduce import UFUNCS
-from whygrad.core.promotion import cast
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import check_inplace, run_inplace, with_out
+from whygrad.core.write import check_inplace
 from whygrad.functional.arguments import read_tensor, wrong_type
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.gathering import (
@@ -21,9 +20,12 @@ from whygrad.functional.gathering import (
     positions,
 )
 from whygrad.functional.indexing import check_disjoint
+from whygrad.functional.inplace import write
 from whygrad.functional.memory import as_strided
+from whygrad.functional.promotion import cast
 from whygrad.functional.run import FUNCTIONS, public, rows
 from whygrad.functional.shape import dim_of
+from whygrad.functional.writes import with_out
 from whygrad.ops.table import TABLE
 
 REDUCTIONS = tuple(UFUNCS)
@@ -63,7 +65,7 @@ def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, *, i
     check_inplace(self, (self, src))
     inputs, statics = _scatter_reduce_arguments(self, dim, index, src, reduce, include_self)
     check_disjoint(self, inputs)
-    return run_inplace("scatter_reduce", self, self, *inputs, **statics)
+    return write("scatter_reduce", self, self, *inputs, **statics)
 
 
 def _index_reduce_arguments(self: Any, dim: Any, index: Any, source: Any, reduce: Any, include_self: Any) -> Any:
@@ -115,7 +117,7 @@ def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, *, 
     check_inplace(self, (self, source))
     inputs, statics = _index_reduce_arguments(self, dim, index, source, reduce, include_self)
     check_disjoint(self, (index, source))
-    return run_inplace("scatter_reduce", self, self, *inputs, **statics)
+    return write("scatter_reduce", self, self, *inputs, **statics)
 
 
 def _put_arguments(self: Any, index: Any, source: Any) -> tuple[Tensor, Tensor]:
@@ -150,7 +152,7 @@ def put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor
     check_inplace(self, (self, source))
     places, values = _put_arguments(self, index, source)
     check_disjoint(self, (index, source))
-    return run_inplace("put", self, self, places, values, accumulate=accumulate)
+    return write("put", self, self, places, values, accumulate=accumulate)
 
 
 def _embed(name: str, input: Any, src: Any, part: tuple[int, ...], **statics: Any) -> Tensor:

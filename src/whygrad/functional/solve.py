@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.promotion import promote
+from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import broadcast_shapes
 from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
 from whygrad.functional.dims import normalize_dim
@@ -28,6 +27,7 @@ from whygrad.functional.matrices import (
     read_matrices,
     with_outs,
 )
+from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run, with_out
 from whygrad.ops.table import TABLE
 

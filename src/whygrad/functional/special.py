@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.core.promotion import cast, promote, result_dtype
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.core.write import check_castable
 from whygrad.functional.arguments import read_int, read_tensor, wrong_type
 from whygrad.functional.dispatch import FLOATS, Takes, as_operand, default_float, unary
+from whygrad.functional.inplace import check_castable
+from whygrad.functional.promotion import cast, promote, result_dtype
 from whygrad.functional.random import not_implemented, stream_of
-from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, run_inplace, with_out
+from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, with_out, write
 from whygrad.ops.table import TABLE
 
 NUMBERS = "biu" + FLOATS
@@ -62,7 +62,7 @@ def _in_place(row_name: str, name: str) -> Callable[..., Any]:
     def function(self: Tensor, other: Any) -> Tensor:
         read_tensor(f"{name}_", other, "other", 1)
         Takes(FLOATS, f"{name}_cpu").check(result_dtype(self, other))
-        return run_inplace(row_name, self, self, other)  # type: ignore[no-any-return]
+        return write(row_name, self, self, other)  # type: ignore[no-any-return]
 
     function.__name__ = function.__qualname__ = f"{name}_"
     function.__doc__ = f"In-place version of `{name}`."
@@ -102,7 +102,7 @@ def _polygamma_of_self(self: Tensor, n: int) -> Tensor:
 def _polygamma_in_place(self: Tensor, n: int) -> Tensor:
     """In-place version of `polygamma`."""
     check_castable(default_float(self.dtype), self.dtype)
-    return run_inplace("polygamma", self, self, n=_order(n, 1))  # type: ignore[no-any-return]
+    return write("polygamma", self, self, n=_order(n, 1))  # type: ignore[no-any-return]
 
 
 METHODS["polygamma"], METHODS["polygamma_"] = _polygamma_of_self, _polygamma_in_place

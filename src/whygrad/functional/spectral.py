@@ -10,7 +10,6 @@ import numpy as np
 from whygrad.backends import raw
 from whygrad.backends.numpy_solve import cutoff
 from whygrad.base import dtypes
-from whygrad.core.promotion import cast
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, is_integer, read_tensor
@@ -23,6 +22,7 @@ from whygrad.functional.matrices import (
     read_matrices,
     with_outs,
 )
+from whygrad.functional.promotion import cast
 from whygrad.functional.reduction import vector_norm
 from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, rows, run, with_out
 from whygrad.functional.solve import as_tolerance

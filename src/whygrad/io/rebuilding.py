@@ -15,8 +15,8 @@ import numpy as np
 
 from whygrad.base import dtypes, layouts
 from whygrad.base.devices import device
-from whygrad.core.conj_neg import KINDS
 from whygrad.core.tensor import Size, Tensor
+from whygrad.functional.conj_neg import KINDS
 from whygrad.functional.fresh import fresh
 from whygrad.functional.parameter import Parameter
 

@@ -15,8 +15,8 @@ import numpy as np
 from whygrad.base import dtypes, layouts
 from whygrad.base.devices import device
 from whygrad.base.torch_homes import torch_home
-from whygrad.core.conj_neg import Turned
 from whygrad.core.tensor import Size, Tensor, wrap
+from whygrad.functional.conj_neg import Turned
 from whygrad.functional.parameter import Parameter
 from whygrad.io import options
 from whygrad.io.atomic import replacing

@@ -1,103 +1,119 @@
 """Kernels: rows as machine code, through LLVM.
 
 The same rows that NumPy runs are read with symbols and compiled into one pass over memory (trace.py, pointwise.py). It
-happens when a row is hot (warm.py), so importing this package costs nothing. `WHYGRAD_KERNELS=0` switches it off.
+happens when a row is hot (jit.py), so importing this package costs nothing. `WHYGRAD_KERNELS=0` switches it off. The rest of
+whygrad does not import this package: its functions are registered with base/acceleration.py, which describes them.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.kernels import jit as warm_module
+import numpy as np
+
+from whygrad.base import acceleration
+from whygrad.kernels import jit
 from whygrad.kernels.jit import JitElementwise, JitKernel, JitSlot, counts, not_compiled, unavailable
 from whygrad.kernels.registry import KERNELS
 from whygrad.ops.table import Row
 
-__all__ = ["JitSlot", "add_rows", "address", "drawing", "empty_cache", "enabled", "fill", "is_hot", "make_step", "memory_stats",
-           "put_elements", "stats", "tell_references", "warm", "warm_into", "warm_write", "within", "word"]
+__all__ = ["empty_cache", "enabled", "memory_stats", "stats"]
 
-MEMORY = ("kept_bytes", "most_bytes", "reused", "fresh")  # what memory_stats tells
+MEMORY = ("kept_bytes", "most_bytes", "reused", "fresh")  # the keys of memory_stats
 
 DATA = 16  # bytes from the start of an array to the address of its elements (see host.py)
 enabled = os.environ.get("WHYGRAD_KERNELS", "1").lower() not in ("0", "off", "false", "no")
 
 
-def word(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any:
-    """What stands for NumPy's function of a row in a vocabulary: itself, or a place for its kernel."""
-    if enabled and name in KERNELS:
-        JitKernel(name, numpy).put(scope, name)
-        return scope[name]
-    return numpy
+def bind_row(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any:
+    if name in KERNELS:
+        JitKernel(name, numpy).bind(scope, name)
+    else:
+        scope[name] = numpy
+    return scope[name]
 
 
-def warm(name: str, numpy: Callable[..., Any], function: Callable[..., Any], takes_vocabulary: bool = True,
-         last: bool = False, is_pass: bool = False) -> JitElementwise:
-    """Stands for `numpy` until `function`, a forward or a rule, is compiled. The `last` rule of a gradient may overwrite it.
-
-    `is_pass`: one of the functions that rows have for `in_one_pass`.
-    """
-
+def bind_elementwise(scope: dict[Any, Any], key: Any, name: str, numpy: Callable[..., Any], function: Callable[..., Any], *,
+                     takes_vocabulary: bool = True, may_overwrite: bool = False, is_pass: bool = False) -> None:
     def traced(*symbols: Any, **statics: Any) -> Any:
         from whygrad.kernels.trace import as_traced, vocabulary
 
         return as_traced(function)(vocabulary, *symbols, **statics) if takes_vocabulary else function(*symbols, **statics)
 
-    return JitElementwise(name, numpy, traced, is_rule=name.startswith("d_"), is_pass=is_pass, last=last)
+    JitElementwise(name, numpy, traced, is_rule=name.startswith("d_"), is_pass=is_pass,
+                   may_overwrite=may_overwrite).bind(scope, key)
 
 
-def tell_references(count: int) -> None:
-    """How many references to a gradient the engine's walk has while a rule runs."""
-    warm_module.walk_references = count
-
-
-def warm_write(row: Row, numpy: Callable[..., Any]) -> JitElementwise:
-    """Stands for the forward of an elementwise row that writes into its last argument. Statics come after the inputs: a
-    number among them may be another one in every call."""
-
+def bind_row_write(scope: dict[Any, Any], key: Any, row: Row, numpy: Callable[..., Any]) -> None:
     def traced(*symbols: Any) -> Any:
         from whygrad.kernels.trace import as_traced, vocabulary
 
+        # Statics are inputs here: a number among them may be another one in every call.
         count = len(row.inputs)
         return as_traced(row.forward)(vocabulary, *symbols[:count], **dict(zip(row.statics, symbols[count:], strict=True)))
 
-    return JitElementwise(f"{row.name}_into", numpy, traced, into=True)
+    JitElementwise(f"{row.name}_into", numpy, traced, into=True).bind(scope, key)
 
 
-def warm_into(word: str, numpy: Callable[..., Any]) -> JitElementwise:
-    """Stands for a ufunc that writes into its last argument."""
-
+def bind_ufunc_write(scope: dict[Any, Any], key: Any, word: str, numpy: Callable[..., Any]) -> None:
     def traced(*symbols: Any) -> Any:
         from whygrad.kernels.trace import vocabulary
 
         return vocabulary.apply(word, *symbols)
 
-    return JitElementwise(f"{word}_into", numpy, traced, into=True)
+    JitElementwise(f"{word}_into", numpy, traced, into=True).bind(scope, key)
+
+
+def bind_again(scope: dict[Any, Any], key: Any, function: Callable[..., Any]) -> bool:
+    if isinstance(function, JitSlot):
+        function.bind(scope, key)
+        return True
+    scope[key] = function
+    return False
+
+
+def tell_references(count: int) -> None:
+    jit.walk_references = count
 
 
 _asked = 0
 
 
 def is_hot(size: int) -> bool:
-    """For those who ask each time: shall an operation on so many elements be compiled?"""
+    """For operations without a slot: shall one on `size` elements be compiled?"""
     global _asked
     _asked += 1
-    return (size >= warm_module.LARGE or _asked > warm_module.HOT) and warm_module.usable()
+    return (size >= jit.LARGE or _asked > jit.HOT) and jit.usable()
 
 
-def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int, *, pure: bool) -> Any:
-    """The step of an optimizer as a kernel (see steps.py), or None."""
+def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int, size: int, *, pure: bool) -> Any:
+    key = update, count
+    if is_hot(size):
+        from whygrad.kernels.steps import make_step as make
+
+        return make(update, numbers, count, pure=pure)
+    if unavailable() != "" or not pure or key in _steps_not_cached:
+        return None
+    from whygrad.kernels.code import only_cached
     from whygrad.kernels.steps import make_step as make
 
-    return make(update, numbers, count, pure=pure)
+    with only_cached():
+        step = make(update, numbers, count, pure=True)
+    if step is None:
+        _steps_not_cached.add(key)
+    return step
+
+
+_steps_not_cached: set[Any] = set()
 
 
 def add_rows(target: Any, index: Any, rows: Any) -> bool:
-    """`target[index[i]] += rows[i]` for all i, if that is much and of the kind kernels are for; else False."""
-    if not enabled or target.dtype != "f4" or not is_hot(rows.size):
+    if target.dtype != "f4" or not is_hot(rows.size):
         return False
     from whygrad.kernels.indexing import add_rows
 
@@ -105,8 +121,7 @@ def add_rows(target: Any, index: Any, rows: Any) -> bool:
 
 
 def put_elements(target: Any, index: Any, source: Any, axis: int, how: str) -> bool:
-    """Elements of `source` written (or "add"ed ...) where `index` says along an axis, if that is much; else False."""
-    if not enabled or target.dtype != "f4" or not is_hot(index.size):
+    if target.dtype != "f4" or not is_hot(index.size):
         return False
     from whygrad.kernels.gather_scatter import put
 
@@ -114,14 +129,13 @@ def put_elements(target: Any, index: Any, source: Any, axis: int, how: str) -> b
 
 
 def within(index: Any, size: int) -> bool:
-    """Are all numbers at least 0, and below `size`?"""
     global _within
     if _within is None:
-        if not enabled or not is_hot(index.size):
+        if not is_hot(index.size):
             return bool(index.min() >= 0 and index.max() < size)
-        from whygrad.kernels import gather_scatter as elements
+        from whygrad.kernels import gather_scatter
 
-        _within = elements.within()
+        _within = gather_scatter.within()
     return _within(index, size)
 
 
@@ -129,12 +143,11 @@ _within: Callable[..., bool] | None = None
 
 
 # Bytes from which on an array is filled by all threads.
-FILLED_TOGETHER = 1 << 18
+PARALLEL_FILL = 1 << 18
 
 
 def fill(x: Any, value: Any) -> None:
-    """`x.fill(value)`, by a kernel if it is much."""
-    if x.nbytes < FILLED_TOGETHER or not enabled or not x.flags.carray or not warm_module.usable():
+    if x.nbytes < PARALLEL_FILL or not x.flags.carray or not jit.usable():
         x.fill(value)
         return
     from whygrad.kernels.fills import fill
@@ -142,18 +155,28 @@ def fill(x: Any, value: Any) -> None:
     fill(x, value)
 
 
+# Elements from which on zeros are written: fresh pages are zero, but slower to get than memory that the allocator keeps.
+WRITTEN_ZEROS = 1 << 16
+
+
+def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
+    if math.prod(shape) < WRITTEN_ZEROS or unavailable() != "":
+        return np.zeros(shape, dtype)
+    array = np.empty(shape, dtype)
+    fill(array, 0)
+    return array
+
+
 def address(x: Any) -> int:
-    """Where an array's first element is."""
-    if unavailable() == "":  # then it is known how arrays lie in memory, and a look costs a tenth
+    if unavailable() == "":  # then the layout of arrays is verified, and reading the field takes a tenth of the time
         return int(ctypes.c_int64.from_address(id(x) + DATA).value)
     found: int = x.__array_interface__["data"][0]
     return found
 
 
 def drawing(name: str, count: int) -> Callable[..., Any] | None:
-    """What draws so many random numbers (see random.py), if it shall be a kernel."""
     found = _drawing.get(name)
-    if found is None and enabled and is_hot(count):
+    if found is None and is_hot(count):
         from whygrad.kernels import random
 
         if random.state_is_known():
@@ -166,26 +189,26 @@ _drawing: dict[str, Callable[..., Any]] = {}
 
 
 def memory_stats() -> dict[str, int]:
-    """The allocator behind NumPy's arrays: bytes it keeps, the most it would keep, and how many blocks were kept ones or fresh.
+    """The allocator behind NumPy's arrays: bytes it keeps, the most it would keep, and how many blocks were reused or fresh.
 
-    All is 0 until kernels are in use.
+    All are 0 until kernels are in use.
     """
     memory = sys.modules.get("whygrad.kernels.memory")
     return dict.fromkeys(MEMORY, 0) if memory is None else memory.memory_stats()
 
 
 def empty_cache() -> None:
-    """Give the memory back that the allocator keeps."""
+    """Give the memory that the allocator keeps back to the system."""
     memory = sys.modules.get("whygrad.kernels.memory")
     if memory is not None:
         memory.empty_cache()
 
 
 def stats() -> dict[str, Any]:
-    """How many functions were compiled, loaded from the cache, or stayed with NumPy, and how often each way was taken.
+    """How many functions were compiled, loaded from the cache, or stayed with NumPy, and the calls of each kind.
 
-    `by_name` tells it of each function: calls that ran as machine code, and calls that were handed on to NumPy (or to
-    another kernel). `not_compiled` are those that cannot be written as one pass, and are NumPy's.
+    `by_name`: for each function the calls that ran as machine code, and those that were handed on to NumPy (or to another
+    kernel). `not_compiled`: functions that cannot be written as one pass, and are NumPy's.
     """
     result: dict[str, Any] = {"enabled": enabled, "functions": dict(counts), "not_compiled": sorted(not_compiled),
                               "calls": {"native": 0, "numpy": 0}, "by_name": {}}
@@ -198,3 +221,6 @@ def stats() -> dict[str, Any]:
     elif reason:
         result["unavailable"] = reason
     return result
+
+
+acceleration.register(sys.modules[__name__] if enabled else None)

@@ -16,10 +16,11 @@ import ctypes
 from functools import cache, partial
 from typing import Any
 
-from llvmlite import binding, ir
+from llvmlite import ir
 
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
+from whygrad.kernels.linker import symbols
 from whygrad.kernels.tiles import buffer, half_turned, lanes_within, load_some, prefetch, smaller, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
@@ -55,8 +56,7 @@ class Tiles:
         self._load = self.load
         for kept in (self._memory, self._load):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # also after this module is gone
-        binding.add_symbol("whygrad_tiles", ctypes.addressof(self._memory))
-        binding.add_symbol("whygrad_load_tiles", id(self._load))
+        symbols.update(whygrad_tiles=ctypes.addressof(self._memory), whygrad_load_tiles=id(self._load))
 
     def require(self, f: Function, rows: Value) -> None:
         """In the entry of a product: see to it that there are all tiles that so many rows are made up of."""

@@ -1,4 +1,4 @@
-"""The machine under us: LLVM's view of the processor, and where Python and NumPy keep what kernels read.
+"""The machine under us: the processor, and where Python and NumPy keep what kernels read.
 
 Nothing is assumed: the places inside an ndarray are tried out on real ones, and whatever is not as expected makes kernels
 unavailable, not wrong.
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import platform
 import sys
-import sysconfig
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from whygrad.kernels import DATA
+from whygrad.kernels.linker import symbols
 
 
 class Unavailable(Exception):
@@ -53,7 +54,7 @@ def numpy_functions() -> Any:
 
 def check_layout() -> None:
     """Raise Unavailable unless objects lie in memory as the kernels expect."""
-    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED") or sys.maxsize < 2 ** 62:
+    if sys.implementation.name != "cpython" or "t" in getattr(sys, "abiflags", "") or sys.maxsize < 2 ** 62:
         raise Unavailable("kernels need CPython with its global lock, on 64 bits")
     if sys.byteorder != "little":
         raise Unavailable("kernels are written for little-endian processors")
@@ -96,40 +97,42 @@ def check_memory() -> None:
 
 
 class Host:
-    """LLVM set up for this processor."""
+    """What kernels have to know of this processor."""
 
     def __init__(self) -> None:
         check_layout()
         try:
-            from llvmlite import binding
+            import llvmlite
         except ImportError:
             raise Unavailable("llvmlite is not installed (pip install llvmlite)") from None
         check_memory()
-        binding.initialize_native_target()
-        binding.initialize_native_asmprinter()
-        self.cpu = binding.get_host_cpu_name()
-        features = binding.get_host_cpu_features()
-        self.features = features.flatten()
-        self.target = binding.Target.from_default_triple().create_target_machine(
-            cpu=self.cpu, features=self.features, opt=2, codemodel="large", jit=True)  # large: objects may lie anywhere
-        self.triple = binding.get_default_triple()
-        self.data_layout = str(self.target.target_data)
+        from numpy._core._multiarray_umath import __cpu_features__ as features  # type: ignore[attr-defined]
+
         # float32 numbers in one register.
-        self.lanes = 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
+        self.lanes = 16 if features.get("AVX512F") else 8 if features.get("AVX2") else 4
         # Vector registers.
-        self.registers = 32 if features.get("avx512f") or self.triple.startswith(("aarch64", "arm64")) else 16
-        for name, address in {
-            "whygrad_counted": ctypes.addressof(counted), "numpy_array_type": id(np.ndarray),
-            "numpy_new_from_descr": numpy_functions()[NEW_FROM_DESCR],
-            **{f"numpy_dtype_{code}": id(dtype) for code, dtype in DTYPES.items()},
-        }.items():
-            binding.add_symbol(name.replace("?", "bool"), address)
+        self.registers = 32 if features.get("AVX512F") or platform.machine() in ("aarch64", "arm64") else 16
+        # Everything about this machine on which compiled code depends.
+        self.key = (*processor(), str(self.lanes), llvmlite.__version__, np.__version__, sys.version)
+        symbols.update({"whygrad_counted": ctypes.addressof(counted), "numpy_array_type": id(np.ndarray),
+                        "numpy_new_from_descr": numpy_functions()[NEW_FROM_DESCR],
+                        **{f"numpy_dtype_{code}".replace("?", "bool"): id(dtype) for code, dtype in DTYPES.items()}})
 
-    def key(self) -> tuple[str, ...]:
-        """Everything about this machine on which compiled code depends."""
-        import llvmlite
 
-        return self.triple, self.cpu, self.features, llvmlite.__version__, np.__version__, sys.version
+def processor() -> tuple[str, ...]:
+    """Its model and features: as the system tells them, or as LLVM does, which takes longer to load."""
+    try:
+        with open("/proc/cpuinfo", "rb", buffering=0) as file:
+            first = file.read(8192).decode(errors="replace").split("\n\n")[0]
+    except OSError:
+        first = ""
+    wanted = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
+    known = [line for line in first.splitlines() if line.partition("\t")[0] in wanted]
+    if known:
+        return platform.machine(), *known
+    from llvmlite import binding
+
+    return binding.get_default_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
 
 @cache

@@ -1,7 +1,7 @@
-"""When a row becomes machine code: after it was called often, or on large arrays.
+"""When a row becomes machine code: after it was called often, on large arrays, or if its kernel lies in the cache on disk.
 
-Until then a `JitElementwise` counts the calls and runs NumPy. Once it is hot, the compiled function replaces it in every scope
-that holds it, so there is no further indirection. A script of a few small operations never loads the compiler.
+Until then a slot stands for the function, counts the calls and runs NumPy. The compiled function then replaces the slot in
+every scope that holds it, so there is no further indirection. A script of a few small operations never loads the compiler.
 """
 
 from __future__ import annotations
@@ -22,150 +22,195 @@ from whygrad.kernels.registry import SLOW_IN_NUMPY
 
 # WHYGRAD_KERNELS=always compiles at the first call, for tests.
 ALWAYS = os.environ.get("WHYGRAD_KERNELS") == "always"
+# A function is compiled after HOT calls, or when an argument has LARGE elements.
 HOT = 0 if ALWAYS else 300
 LARGE = 0 if ALWAYS else 8192
-# Of a function with more choices of statics than this, the others stay with NumPy.
-MOST_STATICS = 256
+# A kernel that is in the cache takes about 0.15 ms to load and saves some 10 µs a call: once in so many calls a slot looks.
+LOOK_INTERVAL = 16
+# The first kernel of a process takes some 15 ms more (imports, threads, the allocator): so many calls of slots come before.
+START_AFTER = 1500
+# Specializations of one function; calls with further statics stay with NumPy.
+MAX_SPECIALIZATIONS = 256
 
 # The dtypes that every formula is compiled for (float32, float16, bfloat16), as NumPy's characters.
-FOR_KERNELS = frozenset("feE")
+COMPILED_DTYPES = frozenset("feE")
 
 counts = {"native": 0, "numpy": 0}
 not_compiled: set[str] = set()
-# One at a time; whoever deposits a gradient (deposits.py) may ask for it, so forking asks for that one's lock first.
+# Held while code is compiled or loaded. core/deposits.py takes its own lock first and then this one; forking does the same.
 compiling = threading.RLock()
 hold_while_forking(compiling)
 _unavailable: str | None = None
+_calls = 0  # of all slots, in steps of LOOK_INTERVAL
 
-# How many references to a gradient there are while its rule runs, if they are all the engine's; 0 if that cannot be told.
+# References to a gradient while its rule runs, if all of them are the engine's; 0 if that is not known.
 walk_references = 0
 
 
+class NotCached(Exception):
+    """A kernel would have to be compiled, and was only to be loaded."""
+
+
 class JitSlot:
-    """Stands in the places of a function until it is hot."""
+    """Stands for a function in the scopes that hold it, until there is a kernel."""
 
     def __init__(self, name: str, numpy: Callable[..., Any]) -> None:
         self.name = name
         self.numpy = numpy
         self.calls = 0
-        self.places: list[tuple[dict[Any, Any], Any]] = []
+        self.not_cached = False  # looked for once, in vain
+        self.bindings: list[tuple[dict[Any, Any], Any]] = []
 
-    def put(self, scope: dict[Any, Any], key: Any) -> None:
+    def bind(self, scope: dict[Any, Any], key: Any) -> None:
         scope[key] = self
-        self.places.append((scope, key))
+        self.bindings.append((scope, key))
 
-    def replace(self, function: Callable[..., Any]) -> None:
-        for scope, place in self.places:
-            scope[place] = function
+    def rebind(self, function: Callable[..., Any]) -> None:
+        for scope, key in self.bindings:
+            scope[key] = function
+
+    def _shall_look(self) -> bool:
+        """Is it worth looking for the kernel in the cache? Asked once in LOOK_INTERVAL calls."""
+        global _calls
+        _calls += LOOK_INTERVAL
+        return not self.not_cached and (_unavailable == "" or (_calls >= START_AFTER and usable()))
 
 
 class JitKernel(JitSlot):
-    """A row whose kernel is written by hand (see words.py)."""
+    """A row whose kernel is written by hand (see registry.py)."""
 
     def __call__(self, *args: Any, **statics: Any) -> Any:
         self.calls += 1
-        if self.calls <= min(HOT, SLOW_IN_NUMPY.get(self.name, HOT)) and all(np.size(x) < LARGE for x in args):
-            return self.numpy(*args, **statics)
+        if self.calls <= min(HOT, SLOW_IN_NUMPY.get(self.name, HOT)):
+            for x in args:
+                if getattr(x, "size", 0) >= LARGE:
+                    break
+            else:
+                if self.calls % LOOK_INTERVAL or not self._shall_look():
+                    return self.numpy(*args, **statics)
+                return self._from_cache(args, statics)
         function = self.numpy
         if usable():
             from whygrad.kernels.registry import make
 
             with compiling:
                 function = make(self.name, self.numpy)
-        self.replace(function)
+        self.rebind(function)
         return function(*args, **statics)
+
+    def _from_cache(self, args: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+        """Kernels are loaded when they run, so this is a trial run."""
+        from whygrad.kernels.code import only_cached
+        from whygrad.kernels.registry import make
+
+        try:
+            with only_cached():
+                function = make(self.name, self.numpy)
+                result = function(*args, **statics)
+        except NotCached:
+            self.not_cached = True
+            return self.numpy(*args, **statics)
+        self.rebind(function)
+        return result
 
 
 class JitElementwise(JitSlot):
-    """An elementwise function that will be compiled. `trace(symbols)` gives its formula; `numpy` is what it does until then.
+    """An elementwise function that will be compiled. `trace(symbols)` gives its formula.
 
-    Statics are part of a formula, so for each choice of them another one stands in our place.
+    Statics are part of a formula, so each choice of them has a slot of its own, a specialization.
     """
 
     def __init__(self, name: str, numpy: Callable[..., Any], trace: Callable[..., Any], into: bool = False,
-                 is_rule: bool = False, last: bool = False, is_pass: bool = False) -> None:
+                 is_rule: bool = False, may_overwrite: bool = False, is_pass: bool = False) -> None:
         super().__init__(name, numpy)
         self.trace = trace
         # Both are several kernels of torch's, each of which rounds float16 and bfloat16.
         self.is_rule = is_rule
         self.is_pass = is_pass
-        self.last = last  # nobody but the engine's walk has its first argument, which is not read again
+        self.may_overwrite = may_overwrite  # only the engine's walk holds the first argument, and does not read it again
         self.into = into  # the last argument is the array to write to
-        # By kinds and dtype of the arguments, and by those that are neither arrays nor numbers.
+        # Compiled functions by kinds and dtype of the arguments, and by those that are neither arrays nor numbers.
         self.made: dict[Any, Callable[..., Any]] = {}
-        # The dtype of the one that took our place.
-        self.placed = ""
-        # What stands for us beside some statics.
-        self.beside: dict[Any, Any] = {}
-        self.whole: JitElementwise | None = None  # for whom we stand
+        self.bound_dtype = ""  # of the compiled function that replaced this slot
+        self.specializations: dict[Any, Any] = {}
+        self.parent: JitElementwise | None = None  # the unspecialized slot
 
     def __call__(self, *args: Any, **statics: Any) -> Any:
         if statics:
-            return self._beside(statics)(*args)
+            return self._specialized(statics)(*args)
         self.calls += 1
-        if self.calls <= HOT and not _is_large(args[:2]):
-            return self.numpy(*args)
+        if self.calls <= HOT and not _is_large(args):
+            if self.calls % LOOK_INTERVAL or not self._shall_look():
+                return self.numpy(*args)
+            from whygrad.kernels.code import only_cached
+
+            with only_cached():
+                return self._compiled_for(args, None)
         return self._compiled_for(args, None)
 
-    def _beside(self, statics: dict[str, Any]) -> Callable[..., Any]:
+    def _specialized(self, statics: dict[str, Any]) -> Callable[..., Any]:
         key = *statics.items(), *map(type, statics.values())  # 1 == 1.0 == 1 + 0j
         try:
             if 0.0 in statics.values():
                 key = *key, *map(str, statics.values())  # 0.0 == -0.0
-            found: Callable[..., Any] | None = self.beside.get(key)
+            found: Callable[..., Any] | None = self.specializations.get(key)
         except (TypeError, ValueError):  # an array among the statics
             return partial(self.numpy, **statics)
         if found is None:
             numpy = partial(self.numpy, **statics)
-            if len(self.beside) == MOST_STATICS:
-                return numpy  # they are always new
-            found = JitElementwise(self.name, numpy, partial(self.trace, **statics), self.into, self.is_rule, self.last,
-                                   self.is_pass)
-            found.whole = self
-            found.put(self.beside, key)
+            if len(self.specializations) == MAX_SPECIALIZATIONS:
+                return numpy
+            found = JitElementwise(self.name, numpy, partial(self.trace, **statics), self.into, self.is_rule,
+                                   self.may_overwrite, self.is_pass)
+            found.parent = self
+            found.bind(self.specializations, key)
         return found
 
     def _compiled_for(self, args: tuple[Any, ...], declined: Callable[..., Any] | None) -> Any:
-        """By the function that is made for such arguments, unless it is the one that has declined them."""
+        """Run the function that is compiled for such arguments, unless it is the one that has declined them."""
         kinds, code = kinds_of(args[:-1] if self.into else args)
         if "a" in kinds and code in ("f4", "f8"):
-            kinds = kinds.replace("s", "a")  # a number may stand for an array
+            kinds = kinds.replace("s", "a")  # the same code takes a number or an array
         constants = tuple([x for x, kind in zip(args, kinds, strict=False) if kind == "c"])
         key = kinds, code, constants
         found = self.made.get(key)
         if found is None:
-            with compiling:
-                found = self.made.get(key)
-                if found is None:
-                    found = self.made[key] = self._make(kinds, code, constants)
+            try:
+                with compiling:
+                    found = self.made.get(key)
+                    if found is None:
+                        found = self.made[key] = self._make(kinds, code, constants)
+            except NotCached:
+                self.not_cached = True
+                return self.numpy(*args)
         if found is declined:
             return self.numpy(*args)
         if constants:
             args = (*[x for x, kind in zip(args, kinds, strict=False) if kind != "c"], *args[len(kinds):])
         return found(*args)
 
-    def _waiting(self, *args: Any, **statics: Any) -> Any:
-        """In our place while only dtypes were seen that are NumPy's, such as float64 for a tanh."""
+    def _wait(self, *args: Any, **statics: Any) -> Any:
+        """Replaces the slot while every dtype seen so far is left to NumPy, such as float64 for tanh."""
         if statics:
-            return self._beside(statics)(*args)
+            return self._specialized(statics)(*args)
         for x in args:
-            if type(x) is np.ndarray and x.dtype.char in FOR_KERNELS:
+            if type(x) is np.ndarray and x.dtype.char in COMPILED_DTYPES:
                 return self._compiled_for(args, None)
         return self.numpy(*args)
 
     def _make(self, kinds: str, code: str, constants: tuple[Any, ...]) -> Callable[..., Any]:
-        # The first one takes our place, and float32 the place of others.
-        first = not constants and self.placed != "f4" and (not self.placed or code == "f4")
+        # The first compiled function replaces the slot, and one for float32 replaces that of another dtype.
+        first = not constants and self.bound_dtype != "f4" and (not self.bound_dtype or code == "f4")
         numpy = _given(self.numpy, kinds, constants) if constants else self.numpy
         compiled: Callable[..., Any] | None = None
         hopeless, gives_back = not usable(), False
 
         def other_kind(*args: Any, **statics: Any) -> Any:
-            """What the compiled function was not made for; in the end it is NumPy's."""
-            return self._beside(statics)(*args) if statics else self._compiled_for(args, compiled)
+            """For arguments that the compiled function declines; in the end NumPy's."""
+            return self._specialized(statics)(*args) if statics else self._compiled_for(args, compiled)
 
-        # Beside float16 and bfloat16, some of torch's kernels round a number to them, others do not: NumPy's way knows which.
-        # Those that make up a pass do not.
+        # With float16 and bfloat16, some of torch's kernels round a number to them and others do not; only the NumPy
+        # functions know which. Passes do not round it.
         known = "?" not in kinds and ("s" not in kinds or code not in ("f2", "b2") or self.is_pass)
         if known and not hopeless:
             from whygrad.base.expression import Untraceable
@@ -182,29 +227,34 @@ class JitElementwise(JitSlot):
                     raise Untraceable("it gives its argument back, which costs nothing")
                 hopeless = False
                 compiled = compile_formula(self.name, formula, variable, (other_kind if first else numpy, numpy), code, self.into,
-                                           walk_references if self.last else 0)
+                                           walk_references if self.may_overwrite else 0)
         counts["numpy" if compiled is None else "native"] += 1
         if hopeless:
             not_compiled.add(self.name)
-        if first and (compiled is not None or not self.placed):
-            self.placed = code if compiled is not None else ""
-            self.replace(compiled or (self.numpy if hopeless else self._waiting))
-        whole = self.whole or self
-        if hopeless and not gives_back and not self.made and len(whole.beside) == (self.whole is not None):
-            whole.replace(whole.numpy)  # what has no formula for the first statics has none for others
+        if first and (compiled is not None or not self.bound_dtype):
+            self.bound_dtype = code if compiled is not None else ""
+            self.rebind(compiled or (self.numpy if hopeless else self._wait))
+        parent = self.parent or self
+        if hopeless and not gives_back and not self.made and len(parent.specializations) == (self.parent is not None):
+            parent.rebind(parent.numpy)  # what has no formula for the first statics has none for others
         return compiled or numpy
 
 
 def _is_large(args: tuple[Any, ...]) -> bool:
-    """Whether one of them is, or what they broadcast to."""
-    sizes = [np.size(x) for x in args]
-    if max(sizes) >= LARGE:
+    """Is one of the first two arguments large, or the shape they broadcast to?"""
+    first = getattr(args[0], "size", 1)
+    if first >= LARGE:
         return True
-    if len(args) == 1 or sizes[0] * sizes[1] < LARGE or np.shape(args[0]) == np.shape(args[1]):
+    if len(args) == 1:
+        return False
+    second = getattr(args[1], "size", 1)
+    if second >= LARGE:
+        return True
+    if first * second < LARGE or args[0].shape == args[1].shape:
         return False
     try:
-        return np.broadcast(*args).size >= LARGE
-    except ValueError:  # NumPy will say so
+        return np.broadcast(args[0], args[1]).size >= LARGE
+    except ValueError:  # raised again, in the words of NumPy, when they are computed
         return False
 
 
@@ -222,9 +272,9 @@ CODES = {"f": "f4", "d": "f8", "e": "f2", "?": "m"}
 
 
 def kinds_of(args: tuple[Any, ...]) -> tuple[str, str]:
-    """A letter for each argument, and the dtype they share.
+    """A letter for each argument, and the dtype that the arrays share.
 
-    "a" an array, "m" a boolean one, "s" a number, "n" None, "c" another constant, "?" what kernels do not know.
+    "a" an array, "m" a boolean array, "s" a number, "n" None, "c" another constant, "?" a type without kernels.
     """
     kinds, codes = "", set()
     for x in args:
@@ -237,12 +287,12 @@ def kinds_of(args: tuple[Any, ...]) -> tuple[str, str]:
             kind = type(x)
             kinds += "s" if kind is float or kind is int else "n" if x is None else "c" if kind is str or kind is bool else "?"
     if len(codes) > 1:
-        kinds = "?" * len(args)  # promotion is done before a row runs, so this is no row's business
+        kinds = "?" * len(args)  # no row: these are promoted before
     return kinds, codes.pop() if len(codes) == 1 and "?" not in codes else "f4"
 
 
 def usable() -> bool:
-    """Can kernels be compiled here? If not, say why, once."""
+    """Can kernels be compiled here? If not, a warning says why, once."""
     global _unavailable
     if _unavailable is None:
         from whygrad.kernels.host import Unavailable, host
@@ -264,5 +314,5 @@ def usable() -> bool:
 
 
 def unavailable() -> str | None:
-    """Why there are no kernels; "" if there are, None if nobody has asked yet."""
+    """Why there are no kernels; "" if there are, None if that is not known yet."""
     return _unavailable

@@ -6,16 +6,17 @@ Only memory of arrays that no longer exist is reused, so nobody sees another's n
 
 from __future__ import annotations
 
+import _tracemalloc
 import ctypes
 import os
 import sys
-import tracemalloc
 from functools import cache
 from typing import Any
 
 from whygrad.kernels import MEMORY
 from whygrad.kernels.code import address_beside, address_of
 from whygrad.kernels.host import SET_HANDLER, numpy_functions
+from whygrad.kernels.linker import symbols
 from whygrad.kernels.memory_code import CLASSES, HITS, KEPT, LISTS, LOCK, MISSES, MOST, write_all
 
 state = (ctypes.c_int64 * (LISTS + CLASSES))()
@@ -33,9 +34,7 @@ class _Handler(ctypes.Structure):
 
 @cache
 def _capsule() -> Any:
-    from llvmlite import binding
-
-    binding.add_symbol("whygrad_heap", ctypes.addressof(state))
+    symbols["whygrad_heap"] = ctypes.addressof(state)
     malloc = address_of("allocator", write_all)
     functions = _Functions(None, malloc, *[address_beside("allocator", suffix) for suffix in ("_calloc", "_realloc", "_free")])
     handler = _Handler(b"whygrad", 1, functions)
@@ -62,7 +61,7 @@ def _unlock() -> None:
 
 def install() -> bool:
     """Use it for the arrays that this thread makes from now on. Not while somebody traces allocations."""
-    if sys.platform != "linux" or tracemalloc.is_tracing() or os.environ.get("WHYGRAD_ALLOCATOR") == "0":
+    if sys.platform != "linux" or _tracemalloc.is_tracing() or os.environ.get("WHYGRAD_ALLOCATOR") == "0":
         return False
     capsule = _capsule()[0]
     _empty()

@@ -25,6 +25,7 @@ from whygrad.base.threads import number_of_threads, openblas
 from whygrad.kernels import memory
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import host
+from whygrad.kernels.linker import symbols
 from whygrad.kernels.values import I32, I64, POINTER, VOID, Function, Value
 
 MOST = 64
@@ -238,16 +239,14 @@ class Pool:
     """Starts and counts the workers."""
 
     def __init__(self) -> None:
-        from llvmlite import binding
-
         self._started = 1
         self._lock = threading.Lock()
         self._blas: Any = None
         shared.threads.value = 1
         host()
-        binding.add_symbol("whygrad_pool", shared.address)
+        symbols["whygrad_pool"] = shared.address
         self.run_parallel = address_of("pool: run_parallel", _write_run_parallel)
-        binding.add_symbol("whygrad_run_parallel", self.run_parallel)
+        symbols["whygrad_run_parallel"] = self.run_parallel
         self._can_thread = sys.platform == "linux" and FUTEX is not None
         if self._can_thread:
             self._worker = address_of("pool: worker", _write_worker)

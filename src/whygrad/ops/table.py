@@ -169,8 +169,9 @@ class Row:
         return f"<row {self.name}({', '.join((*self.inputs, *self.statics))})>"
 
 
-# Names that the compiled functions use for themselves (see core/record.py).
-RESERVED = frozenset({"busy", "edges", "forward", "frame", "layout", "record", "row", "saved", "source", "special", "t"})
+# Names that the generated functions use for themselves (see core/row_text.py).
+RESERVED = frozenset({"arrays", "busy", "forward", "frame", "inputs", "modes", "new", "nodes", "outs", "record", "row", "source",
+                      "special"})
 
 TABLE: dict[str, Row] = {}
 

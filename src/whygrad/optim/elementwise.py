@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
 from whygrad.autograd.grad_mode import enable_grad
-from whygrad.base import dtypes
+from whygrad.base import acceleration, dtypes
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import bump
 from whygrad.functional.run import FUNCTIONS
@@ -138,10 +137,10 @@ class Elementwise(Stepping):
         special = group.get("capturable") or group.get("fused")
         self._numbers_now = {}
         together = Together(self.update)
-        if kernels.enabled and not (differentiable or special) and self._gather(group["params"], numbers, names, together):
+        if acceleration.enabled and not (differentiable or special) and self._gather(group["params"], numbers, names, together):
             together.finish()
             return
-        run = partial(on_tensors, self.update) if differentiable else together.add if kernels.enabled else partial(
+        run = partial(on_tensors, self.update) if differentiable else together.add if acceleration.enabled else partial(
             on_arrays, self.update)
         try:
             for p in group["params"]:
@@ -245,12 +244,10 @@ class Together:
             return
         self.params, self.arrays = [], []
         each = len(arrays) // len(params)
-        step = None
-        if kernels.is_hot(sum([p.size for p in arrays[::each]])):
-            # Ours depend on nothing but their options. One of the user's may, and must not be kept alive.
-            ours = self.update.__module__.startswith("whygrad.optim.")
-            update = _with_decay(self.update) if ours else partial(_decay_and_update, self.update)
-            step = kernels.make_step(update, self.numbers, each, pure=ours)
+        # Ours depend on nothing but their options. One of the user's may, and must not be kept alive.
+        ours = self.update.__module__.startswith("whygrad.optim.")
+        update = _with_decay(self.update) if ours else partial(_decay_and_update, self.update)
+        step = acceleration.make_step(update, self.numbers, each, sum([p.size for p in arrays[::each]]), pure=ours)
         site = why.site()
         done = 0
         while done < len(params):

@@ -13,9 +13,9 @@ from typing import Any
 
 from whygrad.autograd.hooks import RemovableHandle, register
 from whygrad.base import errors
-from whygrad.core.conj_neg import Turned
-from whygrad.core.promotion import cast_values
 from whygrad.core.tensor import Tensor, grad_note, wrap
+from whygrad.functional.conj_neg import Turned
+from whygrad.functional.promotion import cast_values
 from whygrad.why import record as why
 
 # Every optimizer alive, so that an explanation can say who holds a parameter and where that optimizer was made.

@@ -16,11 +16,10 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any, Self
 
 import whygrad
-from whygrad.autograd import Function
+from whygrad.autograd import Function, calls
 from whygrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from whygrad.autograd.saved_hooks import SavedTensor, save_alone, saved_tensors_hooks
 from whygrad.base import errors
-from whygrad.core import calls
 from whygrad.core.modes import modes
 from whygrad.core.tensor import Tensor
 from whygrad.random import fork_rng, get_rng_state, set_rng_state

@@ -7,8 +7,8 @@ from collections.abc import Generator
 from typing import Any, NoReturn
 
 from whygrad.base.frames import user_frame
+from whygrad.core import door
 from whygrad.core.tensor import Tensor
-from whygrad.profiler import listening as _listening
 from whygrad.utils import checkpoint_texts as texts
 
 
@@ -31,11 +31,11 @@ class _Log:
     @contextlib.contextmanager
     def running(self) -> Generator[None, None, None]:
         self.lines, self.places = [], []
-        _listening.start(self)
+        door.start(self)
         try:
             yield
         finally:
-            _listening.stop(self)
+            door.stop(self)
 
     def traces(self, label: str) -> str:
         count = len(self.lines)

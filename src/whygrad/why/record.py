@@ -24,8 +24,9 @@ def program_site() -> Site:
     return frame.f_code, frame.f_lasti
 
 
-def site() -> Site:
-    frame = user_frame(1)
+def site(depth: int = 1) -> Site:
+    """Where the user is. So many frames are known to be of this package."""
+    frame = user_frame(depth)
     return frame.f_code, frame.f_lasti
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from whygrad.core.record import layout_of
+from whygrad.core.record import specialization_of
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import check_inplace, perform
 from whygrad.func.batched import BatchedTensor, BatchLevel
@@ -39,7 +39,7 @@ def write(level: BatchLevel, row: Row, target: Tensor, position: int, inputs: tu
     if row.broadcasts or row.name == "overwrite":
         opened = aligned(level, inputs)
         kinds = "".join(["t" if isinstance(x, Tensor) else "s" for x in opened])
-        perform(layout_of(row, kinds), whole, position, tuple(opened), statics)
+        perform(specialization_of(row, kinds), whole, position, tuple(opened), statics)
         return
     if whole.requires_grad:
         # The rule may want the old value, which is about to be overwritten.

@@ -11,7 +11,7 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.dims import normalize_dim
-from whygrad.functional.run import made_under_transforms, run, run_inplace, with_out
+from whygrad.functional.run import made_under_transforms, run, with_out, write
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
 
@@ -59,7 +59,7 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
         slopes = _drawn_slopes(input, lower, upper)
     else:
         slopes = input._with_numbers(np.where(array <= 0, array.dtype.type((lower + upper) / 2), array.dtype.type(1)))
-    return run_inplace("rrelu", input, input, slopes) if inplace else run("rrelu", input, slopes)
+    return write("rrelu", input, input, slopes) if inplace else run("rrelu", input, slopes)
 
 
 @made_under_transforms("random")

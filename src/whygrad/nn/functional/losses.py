@@ -12,12 +12,12 @@ from whygrad.backends import raw
 from whygrad.base import dtypes
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.base.errors import user_stacklevel
-from whygrad.core.promotion import cast, promote
 from whygrad.core.record import apply, compiled
 from whygrad.core.tensor import Size, Tensor
-from whygrad.core.write import check_castable
 from whygrad.functional.activation import logsigmoid
 from whygrad.functional.distance import pairwise_distance
+from whygrad.functional.inplace import check_castable
+from whygrad.functional.promotion import cast, promote
 from whygrad.functional.softmax import log_softmax
 from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduction_of
 from whygrad.nn.torch_functions import torch

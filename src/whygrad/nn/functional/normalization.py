@@ -10,10 +10,10 @@ import numpy as np
 
 from whygrad.backends import raw
 from whygrad.base import dtypes
-from whygrad.core.promotion import cast
 from whygrad.core.record import apply
 from whygrad.core.tensor import Size
 from whygrad.functional.dims import normalize_dim
+from whygrad.functional.promotion import cast
 from whygrad.functional.rearrange import pad
 from whygrad.functional.run import with_out
 from whygrad.ops.table import TABLE

@@ -12,8 +12,9 @@ import numpy as np
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
-from whygrad.core.write import bump, run_inplace
+from whygrad.core.write import bump
 from whygrad.functional.fresh import fresh
+from whygrad.functional.inplace import write
 from whygrad.functional.random import in_memory_order
 from whygrad.functional.run import made_under_transforms, run
 from whygrad.nn.torch_functions import torch
@@ -55,7 +56,7 @@ def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool 
     else:
         kind = input._array.dtype.type
         noise = _noise(input, p, by_channel, lambda kept: kept, kind(1) / kind(1 - p))
-    return run_inplace("mul", input, input, noise) if inplace else run("mul", input, noise)
+    return write("mul", input, input, noise) if inplace else run("mul", input, noise)
 
 
 def _alpha_drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool = False) -> Any:
@@ -67,12 +68,12 @@ def _alpha_drop(input: Any, p: float, training: bool, inplace: bool, by_channel:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if p == 1:
         zeros = wrap(np.zeros((), input._array.dtype))
-        return run_inplace("mul", input, input, zeros) if inplace else run("mul", input, zeros)
+        return write("mul", input, input, zeros) if inplace else run("mul", input, zeros)
     scale = 1.0 / math.sqrt((SELU_DEPTH * SELU_DEPTH * p + 1) * (1 - p))
     noise, shift = _noise(input, p, by_channel, lambda kept: (
         kept * kept.dtype.type(scale), (kept - 1) * (SELU_DEPTH * scale) + SELU_DEPTH * scale * p))
     if inplace:
-        return run_inplace("add", input, run_inplace("mul", input, input, noise), shift)
+        return write("add", input, write("mul", input, input, noise), shift)
     return run("add", run("mul", input, noise), shift)
 
 

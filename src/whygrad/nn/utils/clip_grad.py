@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import kernels
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.backends import raw
 from whygrad.backends.fp_warnings import quiet
+from whygrad.base import acceleration
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import bump
@@ -25,8 +25,7 @@ SMALL = 8192
 
 
 mul_into: Any = quiet(np.multiply)  # (a, b, out)
-if kernels.enabled:
-    kernels.warm_into("mul", mul_into).put(globals(), "mul_into")
+acceleration.bind_ufunc_write(globals(), "mul_into", "mul", mul_into)
 
 
 def _norm(array: np.ndarray, norm_type: float) -> Any:

@@ -7,13 +7,14 @@ views work on the memory, so a view of a turned view is turned as well.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from whygrad.base import errors
 from whygrad.core.modes import modes
-from whygrad.core.tensor import Tensor, cut, wrap
+from whygrad.core.tensor import TURNED, TURNING, Tensor, cut, wrap
 
 
 class Turned(Tensor):
@@ -99,10 +100,7 @@ class ConjugatedAndNegated(Turned):
 # By whether it conjugates and whether it negates.
 KINDS: dict[tuple[bool, bool], type[Tensor]] = {
     (kind.conjugated, kind.negated): kind for kind in (Conjugated, Negated, ConjugatedAndNegated)} | {(False, False): Tensor}
-TURNED = frozenset({Conjugated, Negated, ConjugatedAndNegated})
-
-# Rows that give a view of the same memory, turned once more.
-TURNING = frozenset({"conj_view", "neg_view"})
+TURNED.update({Conjugated, Negated, ConjugatedAndNegated})
 
 
 def kind_of(t: Any) -> type[Turned]:
@@ -117,11 +115,14 @@ def resolved(t: Tensor) -> Tensor:
     return wrap(np.array(t._array)) if isinstance(t, Turned) else t
 
 
-def turn_over(result: Tensor, row_name: str) -> None:
-    """What a turning row does to the view it has made."""
+def turn_over(result: Tensor, *, conjugated: bool = False, negated: bool = False) -> None:
+    """What a row that conjugates or negates does to the view it has made."""
     kind = kind_of(result)
-    result.__class__ = KINDS[kind.conjugated ^ (row_name == "conj_view"),  # type: ignore[assignment]
-                              kind.negated ^ (row_name == "neg_view")]
+    result.__class__ = KINDS[kind.conjugated ^ conjugated, kind.negated ^ negated]  # type: ignore[assignment]
+
+
+TURNING["conj_view"] = partial(turn_over, conjugated=True)
+TURNING["neg_view"] = partial(turn_over, negated=True)
 
 
 def turning(steps: Any) -> Any:

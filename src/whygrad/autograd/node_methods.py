@@ -1,0 +1,124 @@
+"""What torch's users can do with a node. The methods are hung onto the classes of core/node.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whygrad.autograd.calls import call_node
+from whygrad.autograd.hooks import register
+from whygrad.autograd.saved_names import saved_attribute, saved_attributes
+from whygrad.autograd.unfused import take_apart
+from whygrad.base.devices import CPU
+from whygrad.base.dtypes import FROM_NUMPY
+from whygrad.core.node import AccumulateGrad, Node, NodeInterface, accumulator_of, extra, row_node, shown
+
+# torch generates most nodes from its table; the others show their C++ name.
+_WRITTEN_BY_HAND = {"AccumulateGrad", "CopyBackwards", "CopySlices", "Error"}
+
+
+class InterfaceMethods:
+    """These become attributes of NodeInterface."""
+
+    def name(self: Any) -> str:
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in _WRITTEN_BY_HAND else name
+
+    @property
+    def next_functions(self: Any) -> tuple[tuple[Any, int], ...]:
+        """Where the gradients go: (node, which of its outputs) for each argument; (None, 0) for one without history."""
+        node = self._itself()
+        layout: Any = getattr(type(node), "layout", None)
+        if layout is not None and layout.row.name == "linear":
+                take_apart(node)
+        return tuple([_shown_end(node, edge) for edge in node.edges])
+
+    @property
+    def metadata(self: Any) -> dict[Any, Any]:
+        more = extra(self._itself())
+        if more.metadata is None:
+            more.metadata = {}
+        return more.metadata
+
+    @property
+    def requires_grad(self: Any) -> bool:
+        return True
+
+    @property
+    def _input_metadata(self: Any) -> tuple[OutputMetadata, ...]:
+        node = self._itself()
+        if type(node.shapes) is list:
+            return tuple([OutputMetadata(shape, dtype) for shape, dtype in node.shapes])
+        if not hasattr(node, "output"):
+            raise NotImplementedError(f"{self.name()}._input_metadata: the shape of this node's output is not kept; it "
+                                      "is known of a node that was looked at as `tensor.grad_fn`")
+        return (OutputMetadata(*node.output),)
+
+    def _sequence_nr(self: Any) -> int:
+        return int(self._itself().seq)
+
+    def _set_sequence_nr(self: Any, number: int) -> None:
+        self._itself().seq = number
+
+    def register_hook(self: Any, fn: Callable[..., Any]) -> Any:
+        """Call `fn(grad_inputs, grad_outputs)` after this node ran; it may give other grad_inputs."""
+        return register(extra(self._itself()).post_hooks, fn)
+
+    def register_prehook(self: Any, fn: Callable[..., Any]) -> Any:
+        """Call `fn(grad_outputs)` before this node runs; it may give other grad_outputs."""
+        return register(extra(self._itself()).pre_hooks, fn)
+
+
+class NodeMethods:
+    """These become attributes of Node."""
+
+    def __call__(self: Any, *gradients: Any, **keywords: Any) -> Any:
+        """Run the node alone: from the gradients of its outputs to those of its arguments."""
+        if keywords:
+            raise TypeError("keyword arguments are not supported")
+        return call_node(self, gradients)
+
+    def __getattr__(self: Any, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+                return saved_attribute(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self: Any) -> list[str]:
+        return sorted({*object.__dir__(self), *saved_attributes(self)})
+
+
+def _shown_end(node: Node, edge: Any) -> tuple[Any, int]:
+    end, number = row_node(edge)
+    if end is None or isinstance(end, Node):
+        return shown(end), number
+    accumulator = accumulator_of(end)
+    extra(node).accumulators.append(accumulator)
+    return accumulator, 0
+
+
+def _metadata_of_leaf(self: AccumulateGrad) -> tuple[OutputMetadata, ...]:
+    array = self.variable._array
+    return (OutputMetadata(array.shape, array.dtype),)
+
+
+class OutputMetadata:
+    """Shape and dtype of one output of a node."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        self.shape = list(shape)
+        self.dtype = FROM_NUMPY[dtype]
+
+    @property
+    def device(self) -> Any:
+        return CPU
+
+
+for _target, _methods in ((NodeInterface, InterfaceMethods), (Node, NodeMethods)):
+    for _name, _member in vars(_methods).items():
+        if _name not in ("__module__", "__doc__", "__dict__", "__weakref__"):
+            setattr(_target, _name, _member)
+AccumulateGrad._input_metadata = property(_metadata_of_leaf)  # type: ignore[attr-defined]

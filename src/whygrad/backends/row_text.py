@@ -1,0 +1,401 @@
+"""The generated text of a row: Python functions made for its exact arguments.
+
+`recorder_source` is `record` of core/record.py, unrolled; `node_source` and `unwatched_source` are the same for writes in place;
+`gradient_source` calls the row's rules on what the node saved. A closure that does without text takes 5 to 15 % longer, of an
+operation of one microsecond. Arguments are numbered in the text (`x0` a Tensor, `x0_x` its array, `x0_n` its edge), so rows of
+one pattern have the same text: it is compiled once for all of them, and run in the scope of each.
+`print(source_of("mul", "tt"))` of core/record.py shows it.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterable
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from whygrad.ops.table import NoGrad, Rule
+
+if TYPE_CHECKING:
+    from whygrad.core.record import RowSpecialization
+
+_compiled_texts: dict[str, CodeType] = {}
+
+
+def run_text(text: str, scope: dict[str, Any], name: str) -> Any:
+    """The function `name` that a text defines, with these globals."""
+    code = _compiled_texts.get(text)
+    if code is None:
+        filename = f"<whygrad rows {len(_compiled_texts)}: {name}>"
+        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+        code = _compiled_texts[text] = compile(text, filename, "exec")
+    exec(code, scope)
+    return scope[name]
+
+
+class _Names:
+    """How the arguments and results of a row are called in its text."""
+
+    def __init__(self, spec: RowSpecialization) -> None:
+        row = spec.row
+        self.inputs = [f"x{i}" for i in range(len(row.inputs))]
+        self.tensors = [x for x, kind in zip(self.inputs, spec.kinds, strict=True) if kind == "t"]
+        self.arrays = [f"{x}_x" if x in self.tensors else x for x in self.inputs]
+        self.tracked = [x for x, name in zip(self.inputs, row.inputs, strict=True) if name in spec.rules]
+        self.of = dict(zip(row.inputs, self.inputs, strict=True))
+        self.outs = [f"out{i}" for i in range(len(row.outputs))]
+        self.results = [f"t{i}" for i in range(len(row.outputs))]
+        self.signature = [f"{name}=default_{name}" if name in row.static_defaults else name for name in row.statics]
+        self.statics = "{" + ", ".join(f"'{name}': {name}" for name in row.statics) + "}"
+        self.keywords = "".join(f", {name}={name}" for name in row.statics)
+
+
+def _tuple(parts: Iterable[str]) -> str:
+    return "(" + "".join(f"{part}, " for part in parts) + ")"
+
+
+def recorder_source(spec: RowSpecialization) -> str:
+    """Text of the function that runs the row and records it."""
+    row, names = spec.row, _Names(spec)
+    if row.outputs == "list":
+        return _list_source(spec, names)
+    inputs = ["*inputs"] if row.variadic else [*names.inputs, "*"] if row.statics else names.inputs
+    given = "inputs" if row.variadic else _tuple(names.inputs)
+    call = f"forward({'*arrays' if row.variadic else ', '.join(names.arrays)}{names.keywords})"
+    outs = ", ".join(names.outs) + ("" if spec.one_output else ",")
+    # In a mode such as no_grad the forward runs as usual, unless there is a handler for the row (see door.py).
+    whole = spec.one_output and not row.variadic
+    handled = " and (modes.levels or special.listeners)" if whole else ""
+    lines = [f"def run({', '.join([*inputs, *names.signature])}):",
+             "    busy = special.on and unusual()",
+             f"    if busy{handled}: return record(SPEC, {given}, {names.statics})"]
+    if row.variadic:
+        lines += ["    arrays = [x._array for x in inputs]"]
+    lines += [f"    {x}_x = {x}.{'_memory' if row.view else '_array'}" for x in names.tensors]
+    if row.broadcasts and len(names.tensors) > 1:
+        lines += [f"    try: {outs} = {call}",
+                  "    except ValueError:",
+                  f"        check_broadcast({_tuple(f'{x}_x' for x in names.tensors)})",
+                  "        raise"]
+    else:
+        lines += [f"    {outs} = {call}"]
+    for i, (out, t) in enumerate(zip(names.outs, names.results, strict=True)):
+        lines += [f"    if type({out}) is not ndarray: {out} = asarray({out})", *_memory_order_lines(spec, names, i),
+                  *([f"    if busy: return record_result(SPEC, {given}, {names.statics}, out0)"] if whole else []),
+                  *_fresh_lines(t, out, view=row.view)]
+    if row.view:
+        lines += [*_view_lines(names), *(["    TURNING[row.name](t0)"] if spec.turns else [])]
+    if row.variadic and spec.rules:
+        lines += ["    nodes = [source(x) if x._node is None and x._lookup else x._node for x in inputs]",
+                  "    _missing = nodes.count(None)"]
+        untracked = "_missing == len(nodes)"
+    else:
+        lines += _edge_lines(names)
+        untracked = " and ".join(f"{x}_n is None" for x in names.tracked)
+    # A view of an inference tensor is no view, and has no history.
+    untracked = f"t0._view is None or {untracked}" if row.view else untracked
+    results = names.results[0] if spec.one_output else f"[{', '.join(names.results)}]"
+    causes = f"untracked_causes(row, {given})"
+    if not row.variadic and len(names.tracked) == len(names.tensors):
+        causes = f"{names.tensors[0]}._cause"
+        for x in names.tensors[1:]:
+            causes = f"merge({causes}, {x}._cause)"
+    if not spec.rules:
+        lines += [f"    {' = '.join(f'{t}._cause' for t in names.results)} = {causes}"]
+    else:
+        lines += [f"    if {untracked}:",
+                  f"        {' = '.join(f'{t}._cause' for t in names.results)} = {causes}",
+                  f"        return {results}",
+                  *_node_lines(spec, names)]
+        for i, t in enumerate(names.results):
+            node = f"port_of(node, {i})" if spec.several else "node"
+            if isinstance(row.outputs[i], NoGrad):
+                where = "(node.site_code, node.lasti)"
+                lines += [f"    {t}._cause = (Cause('non-differentiable-op', {where}, row.outputs[{i}].reason, (node,)),)"]
+            else:
+                lines += [f"    {t}.{'_view.node' if row.view else '_node'} = {node}", f"    {t}._cause = ()"]
+    return "\n".join([*lines, f"    return {results}"]) + "\n"
+
+
+def _list_source(spec: RowSpecialization, names: _Names) -> str:
+    """A list of views of one tensor; any other list is recorded in the general way."""
+    row = spec.row
+    if not row.view or row.variadic or len(row.inputs) > 1 or spec.saved:
+        return "def run(*inputs, **statics): return record(SPEC, inputs, {**row.static_defaults, **statics})\n"
+    return "\n".join([
+        f"def run(x0, *, {', '.join(names.signature)}):",
+        f"    if special.on and unusual(): return record(SPEC, (x0,), {names.statics})",
+        "    x0_x = x0._memory",
+        f"    outs = forward(x0_x{names.keywords})",
+        f"    statics = {names.statics}",
+        "    results = []",
+        "    for out in outs:",
+        *[f"    {line}" for line in _fresh_lines("t", "out", view=True)],
+        "        make_view(t, x0, row, statics, len(results))",
+        "        results.append(t)",
+        *_edge_lines(names),
+        "    if x0_n is None or not results or results[0]._view is None:",
+        "        causes = untracked_causes(row, (x0,))",
+        "        for t in results: t._cause = causes",
+        "        return results",
+        *_node_lines(spec, names),
+        "    for i, t in enumerate(results):",
+        "        t._view.node = port_of(node, i)",
+        "        t._cause = ()",
+        "    return results"]) + "\n"
+
+
+def _fresh_lines(t: str, out: str, *, view: bool) -> list[str]:
+    lines = [f"    {t} = new(Tensor)",
+             f"    {t}._array = {out}",
+             f"    {t}._node = {t}._grad = {t}._view = {t}._meta = None"]
+    return lines if view else [*lines, f"    {t}._lookup = False", f"    {t}._counter = [0]"]
+
+
+def _view_lines(names: _Names) -> list[str]:
+    """`make_view`, unrolled for where nothing is unusual."""
+    step = f"(row, {names.statics}, None, x0_x.shape)"
+    return ["    _counter = x0._counter",
+            f"    if special.on or type(_counter) is not list or type(x0) in TURNED: make_view(t0, x0, row, {names.statics})",
+            "    else:",
+            "        t0._lookup = True",
+            "        t0._counter = _counter",
+            "        _parent = x0._view",
+            "        _link = t0._view = new(View)",
+            f"        if _parent is None: _link.base, _link.steps, _link.creation = x0, ({step},), ''",
+            f"        else: _link.base, _link.steps, _link.creation = _parent.base, (*_parent.steps, {step}), _parent.creation",
+            "        _link.node, _link.requires_grad, _link.version = None, False, _counter[0]"]
+
+
+def _memory_order_lines(spec: RowSpecialization, names: _Names, i: int) -> list[str]:
+    """Inputs in the usual order give a result in the usual order, in NumPy as in torch; for others torch's rule is needed."""
+    memory, out = spec.row.memory, names.outs[i]
+    if memory == "columns" and i in spec.row.matrices:
+        return [f"    if {out}.ndim > 1: {out} = in_columns({out})"]
+    if memory in ("contiguous", "columns"):
+        return [f"    if {out}.ndim > 1 and not {out}.flags.c_contiguous: {out} = ascontiguousarray({out})"]
+    if memory == "channels":
+        first = f"{names.tensors[0]}_x"
+        usual = f"{out}.flags.c_contiguous and {first}.flags.c_contiguous"
+        return [f"    if {out}.ndim > 1 and not ({usual}): {out} = with_channels_as_in({out}, {first})"]
+    if memory == "follow" and names.tensors:
+        usual = " and ".join(f"{x}_x.flags.c_contiguous" for x in names.tensors)
+        return [f"    if {out}.ndim > 1 and not ({usual}): {out} = follow({out}, {_tuple(f'{x}_x' for x in names.tensors)})"]
+    return []
+
+
+def _edge_lines(names: _Names) -> list[str]:
+    lines = []
+    for x in names.tracked:
+        lines += [f"    {x}_n = {x}._node",
+                  f"    if {x}_n is None and {x}._lookup: {x}_n = source({x})"]
+    return lines
+
+
+def _node_lines(spec: RowSpecialization, names: _Names) -> list[str]:
+    """The node of an application whose edges are known."""
+    row = spec.row
+    fixed = isinstance(row.node, str) or not row.statics
+    edges = "tuple(nodes)" if row.variadic else _tuple(f"{x}_n" if x in names.tracked else "None" for x in names.inputs)
+    lines = [f"    node = new({'NODE' if fixed else f'SPEC.node_class(SPEC.node_name({names.statics}))'})",
+             f"    node.edges = {edges}",
+             f"    node.saved = {_saved_expression(spec, names)}"]
+    if spec.static:
+        shapes = ["[x.shape for x in arrays]"] if row.variadic else [f"{names.arrays[i]}.shape" for i in spec.shaped]
+        static = [name for name in spec.static if name in row.statics] + shapes[:len(spec.shaped)]
+        lines += [f"    node.static = {_tuple(static)}"]
+    if spec.several:
+        shapes = ", ".join(f"({out}.shape, {out}.dtype)" for out in names.outs)
+        shapes = "(out.shape, out.dtype) for out in outs" if row.outputs == "list" else shapes
+        lines += [f"    node.shapes = [{shapes}]", "    node.ports = {}"]
+    elif row.broadcasts and len(names.tensors) > 1:
+        shapes = [f"{x}_x.shape" if x in names.tensors else "()" for x in names.inputs]
+        lines += [f"    node.shapes = None if {' == '.join(f'{x}_x.shape' for x in names.tensors)} else {_tuple(shapes)}"]
+    else:
+        lines += ["    node.shapes = None"]
+    causes = _tuple(f"{x}._cause" if x in names.tensors else "()" for x in names.inputs)
+    if row.variadic:
+        lines += ["    node.cuts = tuple([x._cause for x in inputs]) if _missing else None"]
+    elif len(names.tensors) == 1:
+        lines += ["    node.cuts = None"]
+    elif len(names.tracked) < len(names.tensors):
+        lines += [f"    node.cuts = {causes}"]
+    else:
+        lines += [f"    node.cuts = None if {' and '.join(f'{x}_n is not None' for x in names.tracked)} else {causes}"]
+    return [*lines,
+            "    node.seq = next_sequence_number()",
+            "    node.extra = None",
+            *_frame_lines(),
+            "    node.site_code = frame.f_code",
+            "    node.lasti = frame.f_lasti"]
+
+
+def _frame_lines() -> list[str]:
+    # Whoever calls a compiled row is one of us: the user's frame is further out. One without a name is the user's.
+    return ["    frame = getframe(2)",
+            "    try:",
+            "        while internal_modules[frame.f_globals['__name__']] and frame.f_back is not None: frame = frame.f_back",
+            "    except KeyError: pass"]
+
+
+def _saved_expression(spec: RowSpecialization, names: _Names) -> str:
+    """What the rules of tracked arguments name, and nothing else: each value with its version counter and version."""
+    row = spec.row
+    parts = []
+    conditions = set()
+    for name in spec.saved:
+        wanted_by = spec.wanted_by[name]
+        condition = None
+        if len(wanted_by) < len(names.tracked):
+            condition = " or ".join(f"{names.of[x]}_n is not None" for x in wanted_by)
+        conditions.add(condition)
+        if name in row.output_names:
+            i = row.output_names.index(name)
+            tensor, value = names.results[i], names.outs[i]
+        else:
+            tensor = names.of[name]
+            value = f"{tensor}_x"
+        if row.variadic and name in row.inputs:
+            parts.append("tuple(arrays), [x._counter for x in inputs], [x._counter[0] for x in inputs]")
+        elif name in spec.numbers:
+            parts.append(f"{tensor}, None, None")
+        elif condition is None:
+            parts.append(f"{value}, _counter := {tensor}._counter, _counter[0]")
+        else:
+            parts.append(f"{value} if {condition} else None, _counter := {tensor}._counter, _counter[0] if {condition} else 0")
+    if not parts:
+        return "()"
+    values = f"({', '.join(parts)})"
+    if None not in conditions and len(conditions) < len(names.tracked):
+        # Some of the rules save nothing: a node that saved nothing can be walked twice.
+        values += " if " + " or ".join(sorted(c for c in conditions if c)) + " else ()"
+    return values
+
+
+def node_source(spec: RowSpecialization) -> str:
+    """Text of the function that records a write into the tensor `t0`, whose array is `out0`: `make_node`, unrolled."""
+    names = _Names(spec)
+    lines = ["def node_of(inputs, arrays, statics, t0, out0):",
+             f"    {', '.join(names.inputs)}, = inputs",
+             f"    {', '.join(names.arrays)}, = arrays",
+             *[f"    {name} = statics['{name}']" for name in spec.row.statics],
+             *_edge_lines(names)]
+    if names.tracked:
+        lines += [f"    if {' and '.join(f'{x}_n is None' for x in names.tracked)}: return None",
+                  *_node_lines(spec, names)]
+    return "\n".join([*lines, f"    return {'node' if names.tracked else 'None'}"]) + "\n"
+
+
+def unwatched_source(spec: RowSpecialization) -> str:
+    """Text of the short way of a write into the first argument, for when nobody watches its memory: there is nothing to record,
+    to promote or to broadcast. False if it is not so. `_recorded` says whether operations are _recorded.
+    """
+    names = _Names(spec)
+    others = names.tensors[1:]
+
+    def has_history(x: str) -> str:
+        return f"_recorded and ({x}._node is not None or {x}._lookup)"
+
+    signature = ["_recorded", *names.inputs, *(["*"] if names.signature else []), *names.signature]
+    lines = [f"def unwatched({', '.join(signature)}):",
+             "    x0_x = x0._array",
+             "    _counter, _dtype, _base = x0._counter, x0_x.dtype, x0_x.base",
+             f"    if type(_counter) is not list or 0 in x0_x.strides or {has_history('x0')}: return False",
+             "    if _base is not None and (",
+             "            x0._view is not None or type(_base) is not ndarray or type(x0) in TURNED): return False"]
+    for x in others:
+        lines += [f"    {x}_x = {x}._array",
+                  f"    if {x}_x.dtype is not _dtype or {x}_x.shape != x0_x.shape: return False",
+                  f"    if {has_history(x)}: return False",
+                  f"    if {x}_x is not x0_x and ({x}_x.base is x0_x or _base is not None and (",
+                  f"            {x}_x is _base or {x}_x.base is _base)): return False"]
+    for x in names.inputs:
+        if x not in names.tensors:
+            lines += [f"    if type({x}) is int: _plain = _dtype.kind in 'fc' or _dtype is int64",
+                      f"    else: _plain = {x} is None or type({x}) is float and _dtype.kind in 'fc'",
+                      "    if not _plain: return False"]
+    compute = f"SPEC.compute({_tuple(names.arrays)}, x0_x, {names.statics})"
+    if spec.has_written_kernel:
+        lines += [f"    if _dtype is float32: into({', '.join([*names.arrays, *spec.row.statics, 'x0_x'])})",
+                  f"    else: {compute}"]
+    else:
+        lines += [f"    {compute}"]
+    lines += ["    if len(_counter) == 1: _counter += (None, None, _dtype)",
+              "    _counter[0] += 1",
+              *_frame_lines(),
+              "    _counter[1] = (frame.f_code, frame.f_lasti)"]
+    if others:
+        causes = "x0._cause"
+        for x in others:
+            causes = f"merge({causes}, {x}._cause)"
+        lines += [f"    if x0._node is None and not x0._lookup: x0._cause = {causes}"]
+    return "\n".join([*lines, "    return True"]) + "\n"
+
+
+def gradient_source(spec: RowSpecialization, reader: str) -> str:
+    """Text of the gradient function: "raw" on bare arrays; "graph" on Tensors, with saved values lifted back into the graph.
+
+    `v0` is the first saved value, `v0_c` its version counter and `v0_v` its version; `k0` is the first static.
+    """
+    row = spec.row
+    names = {name: f"v{k}" for k, name in enumerate(spec.saved)} | {name: f"k{k}" for k, name in enumerate(spec.static)}
+    lines = [f"def {reader}(node, g, edges):"]
+    if spec.saved:
+        lines += ["    saved = node.saved",
+                  "    if type(saved) is not tuple: saved = open_saved(node)",
+                  "    " + ("if saved: " if spec.may_save_nothing else "")
+                  + ", ".join(f"v{k}, v{k}_c, v{k}_v" for k in range(len(spec.saved))) + " = saved"]
+    if spec.static:
+        lines.append("    " + "".join(f"k{k}, " for k in range(len(spec.static))) + "= node.static")
+    if spec.several and not row.partial:
+        lines.append("    g = fill_missing(node.shapes, g, zeros, never)")
+    if reader == "raw" and row.at_once is not None and len(spec.rules) == len(row.inputs):
+        lines += [f"    if {' and '.join(f'edges[{i}] is not None' for i in range(len(row.inputs)))}:",
+                  *[f"        {line}" for line in _check_lines(spec, row.at_once)],
+                  f"        return at_once({', '.join(names.get(n, n) for n in row.at_once.names)})"]
+    for i, name in enumerate(row.inputs):
+        rule = spec.rules.get(name)
+        if rule is None:
+            continue
+        # On arrays the rule of an elementwise row may be machine code, which has no use for a vocabulary.
+        bound = reader == "raw" and row.broadcasts
+        arguments = ", ".join(names.get(n, n) for n in rule.names if n != "xp" or not bound)
+        body = [*_check_lines(spec, rule), *(_lift_lines(spec, rule) if reader == "graph" else ()),
+                f"g{i} = rule{i}({arguments})"]
+        if len(spec.rules) == 1:
+            lines += [f"    {line}" for line in body]
+        else:
+            lines += [f"    if edges[{i}] is None: g{i} = None", "    else:", *(f"        {line}" for line in body)]
+    if row.variadic:
+        return "\n".join([*lines, f"    return {'g0' if spec.rules else 'None'}"]) + "\n"
+    gradients = _tuple(f"g{i}" if name in spec.rules else "None" for i, name in enumerate(row.inputs))
+    if row.broadcasts and len(row.inputs) > 1:
+        lines.append(f"    if node.shapes is not None: return sum_to_shapes(node.shapes, {gradients}, xp)")
+    return "\n".join([*lines, f"    return {gradients}"]) + "\n"
+
+
+def _check_lines(spec: RowSpecialization, rule: Rule) -> list[str]:
+    """Raise if a saved value that this rule uses was changed in place since; take the new one if it was swapped."""
+    lines = []
+    for k, name in enumerate(spec.saved):
+        if name not in rule.names or name in spec.numbers:
+            continue
+        if spec.row.variadic and name in spec.row.inputs:
+            lines.append(f"check_all(node, {k}, v{k}, v{k}_c, v{k}_v)")
+        else:
+            lines.append(f"if v{k}_c[0] != v{k}_v: v{k} = changed(node, {k}, v{k}, v{k}_c, v{k}_v)")
+    return lines
+
+
+def _lift_lines(spec: RowSpecialization, rule: Rule) -> list[str]:
+    row, lines = spec.row, []
+    for k, name in enumerate(spec.saved):
+        if name not in rule.names:
+            continue
+        if name in row.output_names:
+            lines.append(f"v{k} = lift_output(v{k}, node, {spec.several}, {row.output_names.index(name)}, v{k}_c)")
+        elif row.variadic:
+            lines.append(f"v{k} = [lift(x, edge, c) for x, edge, c in zip(v{k}, node.edges, v{k}_c)]")
+        else:
+            lines.append(f"v{k} = lift(v{k}, node.edges[{row.inputs.index(name)}], v{k}_c)")
+    return lines

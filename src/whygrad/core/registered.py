@@ -1,0 +1,21 @@
+"""What core leaves to the packages above it: their modules register here when they are loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Registered:
+    """Modules of autograd, by what core asks of them."""
+
+    # Calls hooks: on_leaf, on_output, before_node, after_node, after_accumulation.
+    hooks: Any
+    # Anomaly mode: keep_trace, run_node.
+    anomaly: Any
+    # Hooks on saved values: pack.
+    saved_hooks: Any
+    # Views of what is written in place: history_of_view, CopySlices.
+    views: Any
+
+
+registered = Registered()

@@ -1,0 +1,186 @@
+"""torch's properties of a tensor: its gradient, its place in the graph, its data. They are hung onto Tensor."""
+
+from __future__ import annotations
+
+import weakref
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from whygrad.base import errors
+from whygrad.base.devices import CPU, device
+from whygrad.core.node import extra, row_node, shown
+from whygrad.core.tensor import InferenceCounter, Swapped, Tensor, cut, grad_fn, requires_grad, set_requires_grad, wrap
+from whygrad.functional.conj_neg import resolved
+
+
+class TensorProperties:
+    """These become attributes of Tensor."""
+
+    @property
+    def requires_grad(self) -> bool:
+        if self._node is not None:
+            return True
+        return self._lookup and requires_grad(self)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
+        if grad_fn(self) is not None:
+            raise errors.noted(RuntimeError(errors.CHANGE_NON_LEAF_TRUE if value else errors.CHANGE_NON_LEAF),
+                               "flag_of_non_leaf", self, value)
+        if value and self._array.dtype.kind not in "fcV":
+            raise errors.noted(RuntimeError("only Tensors of floating point and complex dtype can require gradients"),
+                               "integers_require_grad", self.dtype)
+        set_requires_grad(self, value)
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool")
+
+    @property
+    def is_leaf(self: Tensor) -> bool:
+        return grad_fn(self) is None
+
+    @property
+    def grad_fn(self) -> Any:
+        node = row_node(grad_fn(self))[0]
+        if node is not None:
+            # For whoever asks the node next: it does not keep its result.
+            node.output = self._array.shape, self._array.dtype
+        return shown(node)
+
+    @property
+    def _grad_fn(self) -> Any:
+        return self.grad_fn
+
+    @_grad_fn.deleter
+    def _grad_fn(self) -> None:
+        raise RuntimeError("Deletion of _grad_fn not allowed. Detach tensor instead!")
+
+    @property
+    def output_nr(self: Tensor) -> int:
+        return row_node(grad_fn(self))[1]
+
+    @property
+    def grad(self: Tensor) -> Tensor | None:
+        if self._grad is None:
+            node = self._node if self._view is None else self._view.node
+            if node is not None and not self.retains_grad:
+                errors.warn_non_leaf_grad()
+        return self._grad
+
+    @grad.setter
+    def grad(self: Tensor, value: Any) -> None:
+        check_assigned_grad(self, value)
+        if type(value) is not Tensor and value is not None:
+            value = resolved(value)  # to those who add to it, it must be its own memory
+        self._grad = value
+        self.meta.note_grad("assigned" if value is not None else "cleared")
+
+    @grad.deleter
+    def grad(self: Tensor) -> None:
+        self._grad = None
+
+    @property
+    def _backward_hooks(self: Tensor) -> dict[int, Any] | None:
+        """The hooks registered on this tensor."""
+        node = grad_fn(self)
+        if node is None:
+            hooks = None if self._meta is None else self._meta.hooks
+        else:
+            hooks = None if node.extra is None else node.extra.tensor_hooks
+        return hooks if hooks or type(hooks) is not dict else None
+
+    @_backward_hooks.setter
+    def _backward_hooks(self: Tensor, hooks: dict[int, Any]) -> None:
+        node = grad_fn(self)
+        if node is None:
+            self.meta.hooks = hooks
+        else:
+            extra(node).tensor_hooks = hooks
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self: Tensor) -> None:
+        raise RuntimeError("Deletion of _backwards_hooks not allowed!")
+
+    @property
+    def _version(self: Tensor) -> int:
+        if type(self._counter) is InferenceCounter:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return int(self._counter[0])
+
+    @property
+    def _base(self: Tensor) -> Tensor | None:
+        return None if self._view is None else self._view.base
+
+    def _is_view(self: Tensor) -> bool:
+        return self._view is not None
+
+    def is_inference(self: Tensor) -> bool:
+        return type(self._counter) is InferenceCounter
+
+    @property
+    def data(self: Tensor) -> Tensor:
+        result = wrap(self._array)
+        result._cause = cut(self, "detach", ".data")
+        return result
+
+    @data.setter
+    def data(self: Tensor, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.requires_grad and value._array.dtype.kind not in "fcV":
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if value.layout is not self.layout:  # type: ignore[attr-defined]
+            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "
+                               "tensor type.")
+        old = self._array
+        self._array = value._array
+        # References: `old` and the argument. If there are more, it may have been saved for backward.
+        if (getrefcount(old) > 2 or old.shape != self._array.shape) and type(self._counter) is not InferenceCounter:
+            self._counter[0] = swapped(self._counter[0], old, self._array)
+
+    @data.deleter
+    def data(self: Tensor) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+    @property
+    def device(self: Tensor) -> device:
+        return CPU
+
+    @property
+    def ndim(self: Tensor) -> int:
+        return self._array.ndim
+
+
+def check_assigned_grad(t: Tensor, value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is t:
+        raise RuntimeError("can't assign Variable as its own grad")
+    wanted = t.dtype if t._meta is None or t._meta.grad_dtype is ... else t._meta.grad_dtype
+    if wanted is not None and value.dtype is not wanted:
+        raise errors.noted(RuntimeError(errors.grad_dtype_mismatch(value.dtype, wanted)), "assigned_gradient", t)
+    if value._array.shape != t._array.shape:
+        raise errors.noted(RuntimeError(
+            f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size '{list(t._array.shape)}'. "
+            "Please ensure that the gradient and the tensor are the same size"), "assigned_gradient", t)
+
+
+def swapped(version: int, old: np.ndarray, new: np.ndarray) -> Swapped:
+    """The version of a tensor whose array was `old` until now."""
+    result = Swapped(version)
+    earlier = version.newer if isinstance(version, Swapped) else []
+    result.newer = [(ref, new if array is old else array) for ref, array in earlier if ref() is not None]
+    result.newer.append((weakref.ref(old), new))
+    return result
+
+
+for _name, _member in vars(TensorProperties).items():
+    if not _name.startswith("__"):
+        setattr(Tensor, _name, _member)

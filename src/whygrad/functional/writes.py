@@ -1,0 +1,131 @@
+"""Writing values into a tensor: `copy_`, `fill_`, `zero_`, `out=`, and numbers that have no gradient."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from whygrad.backends.numpy_convert import cast_values
+from whygrad.base import acceleration, dtypes, errors
+from whygrad.base.overlap import check_overlap
+from whygrad.core.levels import refuse_out
+from whygrad.core.modes import modes, special
+from whygrad.core.record import specialization_of
+from whygrad.core.tensor import TURNED, InferenceCounter, Tensor, wrap
+from whygrad.core.write import bump, check_inplace, is_unwatched, perform, recorded_writes
+from whygrad.functional.inplace import write_watched
+from whygrad.functional.promotion import promote
+from whygrad.ops.table import TABLE
+
+
+def write_values(target: Tensor, values: Any, name: str, *, constant: bool = False) -> Tensor:
+    """Overwrite `target` with values that have no gradient; `name` is torch's node for it, such as "NormalBackward0".
+
+    A `constant` may be written into expanded memory: every element gets the same.
+    """
+    if is_unwatched(target) and (constant or 0 not in target._array.strides) and recorded_writes() is not None:
+        array = target._array
+        if not constant:
+            array[...] = values
+        else:
+            acceleration.fill(array, values)
+        bump(target)
+        return target
+    check_inplace(target, (target,))
+    if not constant:
+        check_overlap(target._array, ())
+    return perform(specialization_of(TABLE["overwrite"], "t"), target, 0, (target,), {"values": values, "node": name})
+
+
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Copy the elements of `other` into this tensor, in its dtype and shape."""
+    if not isinstance(other, Tensor):
+        from whygrad.functional.arguments import is_number, wrong_type
+        if not is_number(other):
+            raise wrong_type("copy_", "other", 2, "Tensor", other)
+        other = wrap(np.asarray(other, dtypes.result_dtype([other]).numpy))
+    recorded = recorded_writes() if special.writes else True
+    spec = specialization_of(TABLE["copy"], "tt")
+    if recorded is not None and spec.unwatched(recorded, self, other):
+        return self
+    if other is self:  # even if it is expanded
+        check_inplace(self, (self,))
+        return perform(spec, self, 0, (self, self), {})
+    if other._array.dtype is not self._array.dtype:
+        if self._array.dtype.kind in "fcV":
+            check_inplace(self, (self, other))  # before the cast looks at the history of `other`
+        _, other = promote("copy", self, other, dtype=self.dtype)
+    return write_watched(spec, self, (self, other), {}, promotes=False)
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Set every element to `value` (a number or a 0-dim tensor)."""
+    if isinstance(value, Tensor):
+        if value._array.ndim:
+            raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
+                               f"{value._array.ndim} dimensions.")
+        _, promoted = promote("fill", self, value, dtype=self.dtype)
+        check_inplace(self, (self, promoted))
+        check_overlap(self._array, ())  # with the value memory may be shared: that is read before it is overwritten
+        return perform(specialization_of(TABLE["fill"], "tt"), self, 0, (self, promoted), {})
+    if not (type(value) is float and isinstance(self, Tensor) and self._array.dtype.kind == "f"
+            and -65504 <= value <= 65504):
+        from whygrad.functional.arguments import check_range, invalid_combination, is_number
+        if not isinstance(self, Tensor) or not is_number(value):
+            raise invalid_combination("fill_", self, value)
+        check_inplace(self, (self,))
+        check_range(value, self.dtype)
+    return write_values(self, value, "FillBackward2", constant=True)
+
+
+def zero_(self: Tensor) -> Tensor:
+    if not isinstance(self, Tensor):
+        from whygrad.functional.arguments import wrong_type
+        raise wrong_type("zero_", "input", 1, "Tensor", self)
+    return write_values(self, 0, "ZeroBackward0", constant=True)
+
+
+RESIZED_QUIETLY = frozenset({"addbmm", "bernoulli", "log_sigmoid", "multinomial", "narrow_copy"})
+
+
+def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
+    """Put a result into `out`, as torch does for `out=`; give the result itself if there is none."""
+    if out is None:
+        return result
+    if not isinstance(out, Tensor):
+        from whygrad.functional.arguments import wrong_type
+        raise wrong_type(name, "out", None, "Tensor", out)
+    if special.on and modes.levels:
+        refuse_out(name, result, out)
+    if modes.grad and result._array.dtype.kind in "fVc" and (
+            out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                           "arguments requires grad.")
+    if type(out._counter) is InferenceCounter and not modes.inference:
+        raise RuntimeError(errors.INFERENCE_INPLACE)
+    if special.on and modes.mutation is not None:
+        modes.mutation.before_write(out)
+    check_overlap(out._array, inputs if name in TABLE and TABLE[name].broadcasts else ())
+    if result.dtype is not out.dtype:
+        from whygrad.functional.outs import check_out_dtype
+        check_out_dtype(name, result.dtype, out.dtype)
+    if out._array.shape != result._array.shape:
+        if out._array.size and name not in RESIZED_QUIETLY:
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out._array.shape)}, which does not "
+                f"match the required output shape {list(result._array.shape)}. This behavior is deprecated, and in a future "
+                "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
+                "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning,
+                stacklevel=errors.user_stacklevel())
+        follows = name in ("fft_ifft", "fft_ihfft") or (name in TABLE and TABLE[name].broadcasts)
+        order: Any = "K" if follows else "C"
+        out._array = np.empty_like(result._array, out._array.dtype, order)
+    values = cast_values(result._array, out._array.dtype) if result.dtype is not out.dtype else result._array
+    if type(out) in TURNED:
+        out.put(values)  # type: ignore[attr-defined]
+    else:
+        out._array[...] = values
+    bump(out)
+    return out
