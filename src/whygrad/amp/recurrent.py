@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import whygrad as torch
 from whygrad.functional.linalg import linear
 from whygrad.nn.functional.recurrent import gru_step, lstm_step
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.dirichlet import Dirichlet
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.utils import _Number, broadcast_all
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

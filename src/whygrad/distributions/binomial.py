@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

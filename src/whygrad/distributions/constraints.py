@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad import dtypes, linalg
 from whygrad._tensor import wrap
 from whygrad.distributions.utils import Values
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

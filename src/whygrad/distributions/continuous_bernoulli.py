@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
 from whygrad.nn.functional import binary_cross_entropy_with_logits
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.utils import Values
 from whygrad.functional.special import sample_dirichlet
 from whygrad.nn.functional import one_hot
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

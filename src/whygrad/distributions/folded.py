@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, validated
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import AbsTransform
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

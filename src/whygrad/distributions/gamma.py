@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.functional.special import SPECIAL
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

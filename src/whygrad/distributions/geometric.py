@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad import dtypes
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
@@ -11,7 +12,6 @@ from whygrad.distributions.distribution import Distribution, Real, Shape, valida
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.utils import broadcast_all, empty_like_parameter
 from whygrad.nn.functional import binary_cross_entropy_with_logits
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, validated
@@ -12,7 +13,6 @@ from whygrad.distributions.transformed_distribution import TransformedDistributi
 from whygrad.distributions.transforms import AffineTransform, ExpTransform
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import euler_constant
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

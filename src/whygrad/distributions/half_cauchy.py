@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+import whygrad as torch
 from whygrad.distributions.cauchy import Cauchy
 from whygrad.distributions.distribution import Real
 from whygrad.distributions.folded import Folded
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

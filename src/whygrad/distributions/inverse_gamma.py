@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real
 from whygrad.distributions.gamma import Gamma
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import PowerTransform
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions.bernoulli import Bernoulli
 from whygrad.distributions.beta import Beta
 from whygrad.distributions.binomial import Binomial
@@ -24,7 +25,6 @@ from whygrad.distributions.pareto import Pareto
 from whygrad.distributions.poisson import Poisson
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import euler_constant
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import AffineTransform, PowerTransform
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import euler_constant
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

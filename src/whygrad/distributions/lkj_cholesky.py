@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad import dtypes
 from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.beta import Beta
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad import linalg
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
 from whygrad.distributions.utils import Values, _standard_normal, lazy_property
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

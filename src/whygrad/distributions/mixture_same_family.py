@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad._tensor import Size
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.categorical import Categorical
 from whygrad.distributions.distribution import Distribution, Shape, validated
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

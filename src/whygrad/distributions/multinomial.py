@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.binomial import Binomial
 from whygrad.distributions.categorical import Categorical
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.probs_or_logits import OfCategories
 from whygrad.distributions.utils import Values, broadcast_all
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

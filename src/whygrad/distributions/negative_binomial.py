@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.binomial import Counting
@@ -11,7 +12,6 @@ from whygrad.distributions.distribution import Shape, validated
 from whygrad.distributions.gamma import Gamma
 from whygrad.distributions.utils import lazy_property
 from whygrad.nn.functional import logsigmoid
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import SigmoidTransform
 from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.categorical import Categorical
 from whygrad.distributions.distribution import Distribution, Shape, validated
@@ -11,7 +12,6 @@ from whygrad.distributions.probs_or_logits import OfCategories
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import ExpTransform
 from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.chi2 import Chi2
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.utils import _standard_normal
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
+import whygrad as torch
 from whygrad import dtypes
 from whygrad._tensor import Size, Tensor
 from whygrad.autograd.grad_mode import enable_grad
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

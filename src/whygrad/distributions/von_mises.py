@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad import dtypes
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.utils import Values
 from whygrad.functional.special import SPECIAL
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape
 from whygrad.distributions.exponential import Exponential
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import AffineTransform, PowerTransform
 from whygrad.distributions.utils import euler_constant
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -7,6 +7,7 @@ import numbers
 import warnings
 from typing import Any
 
+import whygrad as torch
 from whygrad import dtypes, linalg
 from whygrad.distributions import constraints
 from whygrad.distributions.chi2 import Chi2
@@ -15,7 +16,6 @@ from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.multivariate_normal import _half_log_det, _precision_to_scale_tril
 from whygrad.distributions.utils import Values, lazy_property
 from whygrad.errors import user_stacklevel
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import whygrad as torch
 from whygrad.errors import user_stacklevel
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.made import REQUIRED, keep, module_of
 from whygrad.nn.module import Module
-from whygrad.nn.torch_functions import torch
 from whygrad.parameter import Parameter
 
 _whygrad_internal_ = True

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedParameter
 from whygrad.nn.module import Module
-from whygrad.nn.torch_functions import torch
 from whygrad.parameter import Parameter
 
 _whygrad_internal_ = True

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.function import Function
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad._absent import absent_from
 from whygrad._inplace import bump
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.errors import user_stacklevel
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 __getattr__ = absent_from("torch.nn.init")

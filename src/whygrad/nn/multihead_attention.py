@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.nn import init
 from whygrad.nn.functional import attention
 from whygrad.nn.linear import NonDynamicallyQuantizableLinear
 from whygrad.nn.module import Module
-from whygrad.nn.torch_functions import torch
 from whygrad.parameter import Parameter
 
 _whygrad_internal_ = True

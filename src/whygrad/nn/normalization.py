@@ -6,6 +6,7 @@ import numbers
 import warnings
 from typing import Any
 
+import whygrad as torch
 from whygrad._inplace import bump
 from whygrad.autograd.modes import special
 from whygrad.errors import user_stacklevel
@@ -14,7 +15,6 @@ from whygrad.nn import init
 from whygrad.nn.cross_map import CrossMapLRN2d as _CrossMapLRN2d
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedBuffer, UninitializedParameter
 from whygrad.nn.module import Module, parameter_of
-from whygrad.nn.torch_functions import torch
 from whygrad.parameter import Parameter
 
 _whygrad_internal_ = True

@@ -7,11 +7,11 @@ import numbers
 import warnings
 from typing import Any
 
+import whygrad as torch
 from whygrad.errors import user_stacklevel
 from whygrad.nn import init
 from whygrad.nn.functional import recurrent
 from whygrad.nn.module import Module, parameter_of
-from whygrad.nn.torch_functions import torch
 from whygrad.nn.utils.rnn import PackedSequence
 from whygrad.parameter import Parameter
 

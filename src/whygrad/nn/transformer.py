@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import is_grad_enabled
 from whygrad.errors import user_stacklevel
 from whygrad.nn import functional as F
@@ -19,7 +20,6 @@ from whygrad.nn.linear import Linear
 from whygrad.nn.module import Module
 from whygrad.nn.multihead_attention import MultiheadAttention
 from whygrad.nn.normalization import LayerNorm
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -7,10 +7,10 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import whygrad as torch
 from whygrad._tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.utils import Values, _sum_rightmost, lazy_property
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.transforms.base import Transform
 from whygrad.distributions.utils import _sum_rightmost, lazy_property
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.transforms.base import Transform
 from whygrad.distributions.utils import Real, _Number, broadcast_all, lazy_property
 from whygrad.nn.functional import softplus
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad import dtypes, linalg
 from whygrad._tensor import Size
 from whygrad.distributions import constraints
@@ -12,7 +13,6 @@ from whygrad.distributions.transforms.base import TOO_FEW, Transform
 from whygrad.distributions.transforms.pointwise import Fixed, _clipped_sigmoid
 from whygrad.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from whygrad.nn.functional import logsigmoid, pad, softplus
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -1,5 +1,6 @@
 """torch.nn.functional: layers and losses as functions."""
 
+import whygrad as torch
 from whygrad._absent import absent_from
 from whygrad.functional.activation import (
     celu,
@@ -132,7 +133,6 @@ from whygrad.nn.functional.resampling import (
 )
 from whygrad.nn.functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
 from whygrad.nn.modules.utils import _pair, _single, _triple
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 __getattr__ = absent_from("torch.nn.functional")

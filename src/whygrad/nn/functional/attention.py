@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import whygrad as torch
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
 from whygrad.errors import user_stacklevel
@@ -16,7 +17,6 @@ from whygrad.functional.linalg import linear
 from whygrad.functional.rearrange import pad
 from whygrad.nn.functional.regularization import dropout
 from whygrad.nn.functional.softmax import softmax
-from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 
 _whygrad_internal_ = True

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import whygrad as torch
 from whygrad import dtypes
 from whygrad._apply import apply, compiled
 from whygrad._inplace import check_castable
@@ -19,7 +20,6 @@ from whygrad.functional.activation import logsigmoid
 from whygrad.functional.distance import pairwise_distance
 from whygrad.functional.softmax import log_softmax
 from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduction_of
-from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast, promote
 from whygrad.why import record as why

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad import dtypes
 from whygrad._apply import apply
 from whygrad._tensor import Tensor
@@ -17,7 +18,6 @@ from whygrad.backends.memory_order import with_channels_as_in
 from whygrad.functional.arguments import check_sizes, is_integer, read_tensor, wrong_type
 from whygrad.functional.fresh import in_usual_order
 from whygrad.functional.run import with_out
-from whygrad.nn.torch_functions import torch
 from whygrad.ops.pool import Adaptive, Kind, Sliding
 from whygrad.ops.table import TABLE
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
 from whygrad.functional.linalg import linear
 from whygrad.nn.functional.regularization import dropout as drop
-from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 
 _whygrad_internal_ = True

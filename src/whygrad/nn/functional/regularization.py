@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad._apply import apply
 from whygrad._inplace import bump, run_inplace
 from whygrad._tensor import wrap
@@ -16,7 +17,6 @@ from whygrad.errors import user_stacklevel
 from whygrad.functional.fresh import fresh
 from whygrad.functional.random import in_memory_order
 from whygrad.functional.run import made_under_transforms, run
-from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
 

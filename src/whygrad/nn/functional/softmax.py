@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import whygrad as torch
 from whygrad.errors import user_stacklevel
 from whygrad.functional import softmax as functions
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad import kernels
 from whygrad._inplace import bump
 from whygrad._tensor import Tensor, wrap
@@ -16,7 +17,6 @@ from whygrad.autograd.grad_mode import no_grad
 from whygrad.backends import raw
 from whygrad.backends.quiet import quiet
 from whygrad.errors import user_stacklevel
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import whygrad as torch
 from whygrad._tensor import Tensor
 from whygrad.nn.module import typename
-from whygrad.nn.torch_functions import torch
 
 _whygrad_internal_ = True
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad import linalg
 from whygrad._tensor import Tensor
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.nn import functional as F
 from whygrad.nn.module import Module
-from whygrad.nn.torch_functions import torch
 from whygrad.nn.utils import parametrize
 from whygrad.nn.utils.spectral_norm import as_matrix, default_dim
 from whygrad.nn.utils.weight_norm import _weight_norm, norm_except_dim

@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import whygrad as torch
 from whygrad.layouts import contiguous_format
 from whygrad.nn.module import Module
-from whygrad.nn.torch_functions import torch
 from whygrad.nn.utils.convert_parameters import parameters_to_vector
 
 _whygrad_internal_ = True
