@@ -44,6 +44,7 @@ class _ConvNd(Module):
     """Base of all convolutions: weight, bias and how the kernel moves."""
 
     dims: ClassVar[int]
+    function: ClassVar[str]  # the name in nn.functional, looked up at each call so that a patched one is used
     weight: Any
     bias: Any
 
@@ -124,7 +125,7 @@ class _Conv(_ConvNd):
                          False, (0,) * dims, groups, bias, padding_mode, device, dtype)
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
-        convolve = CONVOLUTIONS[self.dims - 1]
+        convolve = getattr(F, self.function)
         if self.padding_mode == "zeros":
             return convolve(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
         padded = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
@@ -134,19 +135,16 @@ class _Conv(_ConvNd):
         return self._conv_forward(input, self.weight, self.bias)
 
 
-CONVOLUTIONS = (F.conv1d, F.conv2d, F.conv3d)
-
-
 class Conv1d(_Conv):
-    dims = 1
+    dims, function = 1, "conv1d"
 
 
 class Conv2d(_Conv):
-    dims = 2
+    dims, function = 2, "conv2d"
 
 
 class Conv3d(_Conv):
-    dims = 3
+    dims, function = 3, "conv3d"
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -181,23 +179,20 @@ class _ConvTransposeNd(_ConvNd):
         return [n - low for n, low in zip(output_size, smallest, strict=True)]
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
-        return TRANSPOSED[self.dims - 1](input, self.weight, self.bias, self.stride, self.padding,
+        return getattr(F, self.function)(input, self.weight, self.bias, self.stride, self.padding,
                                          self._output_padding(input, output_size), self.groups, self.dilation)
 
 
-TRANSPOSED = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)
-
-
 class ConvTranspose1d(_ConvTransposeNd):
-    dims = 1
+    dims, function = 1, "conv_transpose1d"
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    dims = 2
+    dims, function = 2, "conv_transpose2d"
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    dims = 3
+    dims, function = 3, "conv_transpose3d"
 
 
 class _LazyConvolution(LazyModuleMixin):
