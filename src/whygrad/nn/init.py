@@ -40,16 +40,24 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
-def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
-    """Fill with numbers from U(a, b)."""
+def _no_grad_uniform_(tensor: Any, a: float, b: float, generator: Any = None) -> Any:
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Fill with numbers from N(mean, std²)."""
+def _no_grad_normal_(tensor: Any, mean: float, std: float, generator: Any = None) -> Any:
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
+
+
+def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+    """Fill with numbers from U(a, b)."""
+    return _no_grad_uniform_(tensor, a, b, generator)
+
+
+def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+    """Fill with numbers from N(mean, std²)."""
+    return _no_grad_normal_(tensor, mean, std, generator)
 
 
 def constant_(tensor: Any, val: float) -> Any:
@@ -59,7 +67,8 @@ def constant_(tensor: Any, val: float) -> Any:
 
 
 def ones_(tensor: Any) -> Any:
-    return constant_(tensor, 1.0)
+    with no_grad():
+        return tensor.fill_(1.0)
 
 
 def zeros_(tensor: Any) -> Any:
@@ -116,12 +125,12 @@ def _xavier_std(tensor: Any, gain: float) -> float:
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Glorot's: U(-a, a) with a = gain·√(6 / (fan_in + fan_out))."""
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
-    return uniform_(tensor, -bound, bound, generator)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Glorot's: N(0, std²) with std = gain·√(2 / (fan_in + fan_out))."""
-    return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
+    return _no_grad_normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
 def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None:
@@ -139,14 +148,14 @@ def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlineari
     if std is None:
         return tensor
     bound = math.sqrt(3.0) * std
-    return uniform_(tensor, -bound, bound, generator)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Any:
     """He's: N(0, std²) with std = gain / √fan."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor if std is None else normal_(tensor, 0, std, generator)
+    return tensor if std is None else _no_grad_normal_(tensor, 0, std, generator)
 
 
 def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
@@ -225,7 +234,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
-    normal_(tensor, 0, std, generator)
+    _no_grad_normal_(tensor, 0, std, generator)
     for column in range(columns):
         tensor._array[torch.randperm(rows)._array[:zeros], column] = 0
     return tensor

@@ -11,11 +11,11 @@ import whygrad as torch
 from whygrad.autograd.grad_mode import is_grad_enabled
 from whygrad.errors import user_stacklevel
 from whygrad.nn import functional as F
-from whygrad.nn import init
 from whygrad.nn.activation import GELU, ReLU
 from whygrad.nn.containers import ModuleList
 from whygrad.nn.dropout import Dropout
 from whygrad.nn.functional import attention
+from whygrad.nn.init import xavier_uniform_
 from whygrad.nn.linear import Linear
 from whygrad.nn.module import Module
 from whygrad.nn.multihead_attention import MultiheadAttention
@@ -278,4 +278,4 @@ class Transformer(Module):
     def _reset_parameters(self) -> None:
         for parameter in self.parameters():
             if parameter.ndim > 1:
-                init.xavier_uniform_(parameter)
+                xavier_uniform_(parameter)

@@ -13,10 +13,8 @@ from whygrad._apply import apply
 from whygrad._tensor import Tensor, wrap
 from whygrad.errors import user_stacklevel
 from whygrad.functional.arguments import C_NAMES, read_tensor
-from whygrad.functional.linalg import linear
-from whygrad.functional.rearrange import pad
+from whygrad.nn import functional as F
 from whygrad.nn.functional.regularization import dropout
-from whygrad.nn.functional.softmax import softmax
 from whygrad.ops.table import TABLE
 
 _whygrad_internal_ = True
@@ -183,12 +181,12 @@ def _project_packed(q: Any, k: Any, v: Any, weight: Any, bias: Any) -> tuple[Any
     size = q.size(-1)
     if k is not v:
         parts = [None] * 3 if bias is None else bias.chunk(3)
-        return tuple([linear(x, w, b) for x, w, b in zip((q, k, v), weight.chunk(3), parts, strict=True)])
+        return tuple([F.linear(x, w, b) for x, w, b in zip((q, k, v), weight.chunk(3), parts, strict=True)])
     if q is k:
-        return _several(linear(q, weight, bias), 3, size)
+        return _several(F.linear(q, weight, bias), 3, size)
     w_q, w_kv = weight.split([size, size * 2])
     b_q, b_kv = (None, None) if bias is None else bias.split([size, size * 2])
-    return (linear(q, w_q, b_q), *_several(linear(k, w_kv, b_kv), 2, size))
+    return (F.linear(q, w_q, b_q), *_several(F.linear(k, w_kv, b_kv), 2, size))
 
 
 def _several(projected: Any, count: int, size: int) -> tuple[Any, ...]:
@@ -206,7 +204,7 @@ def _project_separately(tensors: tuple[Any, ...], weights: tuple[Any, ...], bias
     for name, b in zip(("query", "key", "value"), parts, strict=True):
         if b is not None and b.shape != (size,):
             raise AssertionError(f"expecting {name} bias shape of {(size,)}, but got {b.shape}")
-    return tuple([linear(x, w, b) for x, w, b in zip(tensors, weights, parts, strict=True)])
+    return tuple([F.linear(x, w, b) for x, w, b in zip(tensors, weights, parts, strict=True)])
 
 
 def multi_head_attention_forward(
@@ -303,9 +301,9 @@ def multi_head_attention_forward(
             attn_mask = (attn_mask.unsqueeze(0) if attn_mask.size(0) == 1 and attn_mask.dim() == 3 else
                          attn_mask.view(bsz, num_heads, -1, src_len))
         q, k, v = [x.view(bsz, num_heads, -1, head_dim) for x in (q, k, v)]
-        result = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
+        result = F.scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
         result = result.permute(2, 0, 1, 3).reshape(bsz * tgt_len, embed_dim)
-    projected: Any = linear(result, out_proj_weight, out_proj_bias)
+    projected: Any = F.linear(result, out_proj_weight, out_proj_bias)
     projected = projected.view(tgt_len, bsz, projected.size(1))
     if need_weights:
         weights_of_heads = weights_of_heads.view(bsz, num_heads, tgt_len, src_len)
@@ -318,7 +316,7 @@ def multi_head_attention_forward(
 
 def _one_longer(mask: Any) -> Any:
     """Nobody is kept from seeing an added position."""
-    return None if mask is None else pad(mask, (0, 1))
+    return None if mask is None else F.pad(mask, (0, 1))
 
 
 def _by_head(x: Any, static: Any, name: str, heads: int, head_dim: int) -> Any:
@@ -336,7 +334,7 @@ def _attend_with_weights(q: Any, k: Any, v: Any, attn_mask: Any, dropout_p: floa
         raise AssertionError("FIXME: is_causal not implemented for need_weights")  # so says torch
     q = q * math.sqrt(1.0 / float(q.shape[2]))
     turned = k.transpose(-2, -1)
-    weights = softmax(torch.bmm(q, turned) if attn_mask is None else torch.baddbmm(attn_mask, q, turned), dim=-1)
+    weights = F.softmax(torch.bmm(q, turned) if attn_mask is None else torch.baddbmm(attn_mask, q, turned), dim=-1)
     if dropout_p > 0.0:
-        weights = dropout(weights, dropout_p)
+        weights = F.dropout(weights, p=dropout_p)
     return torch.bmm(weights, v), weights

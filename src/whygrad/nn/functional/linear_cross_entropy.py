@@ -10,6 +10,7 @@ from typing import Any
 from whygrad import dtypes
 from whygrad.errors import user_stacklevel
 from whygrad.functional.linalg import linear
+from whygrad.nn import functional as F
 from whygrad.nn.functional.losses import cross_entropy
 
 _whygrad_internal_ = True
@@ -63,21 +64,24 @@ def linear_cross_entropy(input: Any, linear_weight: Any, target: Any, *, linear_
     shape = (*batch, classes, *positions)
     if tuple(target.shape) == shape and ignore_index is not None:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    if options is not None:
-        _warn_if_ignored(target, linear_bias, reduction, label_smoothing, tuple(positions))
+    chunked = options is not None and not _warn_if_ignored(target, linear_bias, reduction, label_smoothing, tuple(positions))
     if positions:
         linear_weight = linear_weight.reshape(math.prod((classes, *positions)), features)
         linear_bias = None if linear_bias is None else linear_bias.reshape(-1)
-    logits: Any = linear(input, linear_weight, linear_bias)
-    return cross_entropy(logits.reshape(shape), target, weight, ignore_index=-100 if ignore_index is None else ignore_index,
-                         reduction=reduction, label_smoothing=label_smoothing)
+    # torch's chunked operator is one piece, in which patched functions are not seen.
+    project, loss = (linear, cross_entropy) if chunked else (F.linear, F.cross_entropy)
+    logits: Any = project(input, linear_weight, linear_bias)
+    return loss(logits.reshape(shape), target, weight=weight, ignore_index=-100 if ignore_index is None else ignore_index,
+                reduction=reduction, label_smoothing=label_smoothing)
 
 
-def _warn_if_ignored(target: Any, bias: Any, reduction: str, label_smoothing: float, positions: tuple[int, ...]) -> None:
+def _warn_if_ignored(target: Any, bias: Any, reduction: str, label_smoothing: float, positions: tuple[int, ...]) -> bool:
     known = reduction in ("mean", "sum", "none")
-    if positions or not known or label_smoothing != 0.0 or target.dtype is not dtypes.int64:
+    ignored = bool(positions) or not known or label_smoothing != 0.0 or target.dtype is not dtypes.int64
+    if ignored:
         warnings.warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, "
                       "label_smoothing == 0, target.dtype == int64, out_features == (). Got "
                       f"reduction={reduction!r}, label_smoothing={label_smoothing}, target.dtype={target.dtype}, "
                       f"out_features={positions}, tracing=False, linear_bias.shape="
                       f"{None if bias is None else tuple(bias.shape)}.", stacklevel=user_stacklevel())
+    return ignored

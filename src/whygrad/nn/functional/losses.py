@@ -16,9 +16,9 @@ from whygrad.autograd.grad_mode import is_grad_enabled, no_grad
 from whygrad.backends import raw
 from whygrad.broadcasting import broadcast_shapes
 from whygrad.errors import user_stacklevel
-from whygrad.functional.activation import logsigmoid
 from whygrad.functional.distance import pairwise_distance
 from whygrad.functional.softmax import log_softmax
+from whygrad.nn import functional as F
 from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduction_of
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast, promote
@@ -394,7 +394,7 @@ def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, siz
     """The binary cross entropy of logits, averaged over the classes."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
-    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
     loss = loss.sum(dim=-1) / input.shape[-1]

@@ -13,8 +13,8 @@ from whygrad._apply import apply
 from whygrad._tensor import Size
 from whygrad.backends import raw
 from whygrad.functional.dims import normalize_dim
-from whygrad.functional.rearrange import pad
 from whygrad.functional.run import with_out
+from whygrad.nn import functional as F
 from whygrad.ops.table import TABLE
 from whygrad.promotion import cast
 
@@ -205,10 +205,11 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
                          f"{input.ndim} dimensions)")
     if input._array.size == 0:
         return input
-    before = size // 2
-    channels = input.shape[1]
-    padded: Any = pad(input.mul(input), (0, 0) * (input.ndim - 2) + (before, size - 1 - before))
-    total: Any = sum(padded.narrow(1, i, channels) for i in range(size))
-    # torch takes the mean by average pooling, which of integers is an integer.
-    mean: Any = total / size if input.is_floating_point() else total.div(size, rounding_mode="trunc")
+    square, around = input.mul(input), (size // 2, (size - 1) // 2)
+    if input.ndim == 3:
+        mean = F.avg_pool2d(F.pad(square.unsqueeze(1), (0, 0, *around)), (size, 1), stride=1).squeeze(1)
+    else:
+        samples, channels, rows, *_ = input.shape
+        volume = F.pad(square.view(samples, 1, channels, rows, -1), (0, 0, 0, 0, *around))
+        mean = F.avg_pool3d(volume, (size, 1, 1), stride=1).squeeze(1).view(input.shape)
     return input / mean.mul(alpha).add(k).pow(beta)

@@ -12,7 +12,7 @@ from whygrad._apply import apply
 from whygrad._tensor import Tensor
 from whygrad.errors import user_stacklevel
 from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_tensor
-from whygrad.nn.functional.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from whygrad.nn import functional as F
 from whygrad.ops.conv import Window
 from whygrad.ops.resample import Interpolated, Sampling
 from whygrad.ops.table import TABLE
@@ -28,7 +28,6 @@ MODES = {"nearest": ("nearest", "Nearest", (3, 4, 5)), "nearest-exact": ("neares
          **SMOOTH_MODES}
 ANTIALIASED = {"bilinear": ("linear-aa", "UpsampleBilinear2DAa"), "bicubic": ("cubic-aa", "UpsampleBicubic2DAa"),
                "lanczos": ("lanczos-aa", "UpsampleLanczos2DAa")}
-AREA = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
 
 
 def _sizes(input: Tensor, size: Any, scale_factor: Any) -> tuple[Any, Any]:
@@ -78,8 +77,8 @@ def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: st
     if antialias and not (mode in ANTIALIASED and ndim == 4):
         raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D "
                          "tensor as input")
-    if mode == "area" and ndim in AREA:
-        return AREA[ndim](input, out)
+    if mode == "area" and ndim in (3, 4, 5):
+        return getattr(F, f"adaptive_avg_pool{ndim - 2}d")(input, out)
     if mode == "lanczos" and ndim == 4:
         if align_corners:
             raise ValueError("Lanczos mode does not support align_corners=True")
@@ -140,19 +139,19 @@ def upsample(input: Any, size: Any = None, scale_factor: Any = None, mode: str =
              align_corners: bool | None = None) -> Any:
     """The old name of `interpolate`."""
     _deprecated("upsample")
-    return interpolate(input, size, scale_factor, mode, align_corners)
+    return F.interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode="nearest"."""
     _deprecated("upsample_nearest")
-    return interpolate(input, size, scale_factor, mode="nearest")
+    return F.interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode="bilinear" and align_corners=True."""
     _deprecated("upsample_bilinear")
-    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+    return F.interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
 def _default_corners(align_corners: bool | None) -> bool:
