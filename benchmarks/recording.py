@@ -19,12 +19,12 @@ from benchmarks.workloads import small_chain
 ROOT = Path(__file__).resolve().parent.parent
 
 # What a compiled row does only for explanations: the beginnings of its lines.
-RECORDING = ("frame = getframe", "while '_whygrad_internal_'", "node.site_code =", "node.lasti =", "node.cuts =", "t._cause = ()")
+RECORDING = ("frame = getframe", "while internal_modules", "node.site_code =", "node.lasti =", "node.cuts =", "t._cause = ()")
 
 
 def compile_recording_out() -> None:
     """From now on rows are compiled without it. Not fit for anything but timing."""
-    from whygrad import _apply
+    from whygrad.core import record as _apply
 
     plain = _apply.apply_source
 

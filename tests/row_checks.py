@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import whygrad
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, grad_fn, wrap
-from whygrad.autograd.node import Node, row_node
 from whygrad.backends import raw
-from whygrad.backends.quiet import BARE
+from whygrad.backends.fp_warnings import BARE
+from whygrad.core.conj_neg import turning
+from whygrad.core.node import Node, row_node
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, grad_fn, wrap
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule
-from whygrad.turned import turning
 
 STEP = 1e-5
 SHORTER = {np.dtype(np.float64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.complex64)}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whygrad import dtypes as w
+from whygrad.base import dtypes as w
 
 torch = pytest.importorskip("torch")
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import whygrad
-from whygrad import _apply, _row_source
+from whygrad.core import record as _apply
+from whygrad.core import row_source as _row_source
 from whygrad.ops.table import TABLE, NoGrad, Row, op
 
 SOURCE = Path(whygrad.__file__).parent
@@ -36,9 +37,9 @@ def imports_of(path: Path) -> set[str]:
 
 # folder -> what it must not import when loaded
 FORBIDDEN = {
-    "ops": ["whygrad.autograd", "whygrad._tensor", "whygrad._apply", "whygrad.backends", "whygrad.functional", "whygrad.nn",
+    "ops": ["whygrad.autograd", "whygrad.core", "whygrad.backends", "whygrad.functional", "whygrad.nn",
             "whygrad.why"],
-    "backends": ["whygrad.autograd", "whygrad._tensor", "whygrad._apply", "whygrad.functional", "whygrad.nn", "whygrad.why"],
+    "backends": ["whygrad.autograd", "whygrad.core", "whygrad.functional", "whygrad.nn", "whygrad.why"],
     "autograd": ["whygrad.nn", "whygrad.optim"],
     "functional": ["whygrad.nn", "whygrad.optim"],
 }

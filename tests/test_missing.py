@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import whygrad
-from whygrad._missing import Missing, MissingModule
-from whygrad._reasons import why_missing
+from whygrad.compat.missing import Missing, MissingModule
+from whygrad.compat.reasons import why_missing
 
 NAMESPACES = ("", "amp", "autograd", "autograd.graph", "backends", "compiler", "cuda", "distributions", "fft", "jit", "linalg",
               "masked", "multiprocessing", "nn", "nn.attention", "nn.functional", "nn.init", "nn.utils", "optim",

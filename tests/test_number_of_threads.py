@@ -11,7 +11,7 @@ import pytest
 # Prints the number that is reported, that of the kernels' pool, and that of NumPy's OpenBLAS where it brings one.
 REPORT = """
 import whygrad
-from whygrad.threads import openblas
+from whygrad.base.threads import openblas
 
 def report():
     from whygrad.kernels.pool import pool

@@ -15,8 +15,8 @@ import torch.utils._pytree
 from oracle import outcome
 
 import whygrad
-import whygrad.hub
-import whygrad.library
+import whygrad.compat.hub
+import whygrad.compat.library
 import whygrad.utils._pytree as trees
 
 BOTH = pytest.mark.parametrize("lib", [torch, whygrad], ids=["torch", "whygrad"])

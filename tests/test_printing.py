@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whygrad import printing
-from whygrad.printing import format_tensor
+from whygrad.base import printing
+from whygrad.base.printing import format_tensor
 
 torch: Any = pytest.importorskip("torch")
 ml_dtypes: Any = pytest.importorskip("ml_dtypes")

@@ -11,8 +11,9 @@ from row_checks import Sample, check_quiet, check_reasons, check_sample
 from row_samples import FAMILIES, SAMPLES
 from row_samples.making import case, imaginary, real
 
-from whygrad import Tensor, _apply
+from whygrad import Tensor
 from whygrad.backends import raw, tensor
+from whygrad.core import record as _apply
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule, elementwise, op, view
 
 

@@ -2,11 +2,8 @@
 
 from math import e, inf, nan, pi
 
-import whygrad.autograd.calls
-from whygrad import _protocol, dtypes, layouts, legacy, linalg, random, return_types
-from whygrad._lazy import attribute as __getattr__
-from whygrad._methods import install
-from whygrad._tensor import Size, Tensor
+import whygrad.autograd
+from whygrad import linalg, random
 from whygrad.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from whygrad.autograd.grad_mode import (
     enable_grad,
@@ -16,11 +13,18 @@ from whygrad.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from whygrad.devices import device
-from whygrad.dtypes import dtype, finfo, iinfo
+from whygrad.base import dtypes, layouts
+from whygrad.base.devices import device
+from whygrad.base.dtypes import dtype, finfo, iinfo
+from whygrad.base.layouts import layout, memory_format
+from whygrad.compat import legacy
+from whygrad.compat.lazy import attribute as __getattr__
+from whygrad.core.tensor import Size, Tensor
+from whygrad.functional import protocol as _protocol
+from whygrad.functional import return_types
+from whygrad.functional.methods import install
+from whygrad.functional.parameter import Buffer, Parameter
 from whygrad.functional.run import FUNCTIONS
-from whygrad.layouts import layout, memory_format
-from whygrad.parameter import Buffer, Parameter
 from whygrad.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 # While whygrad stands in for torch (see alias.py), torch's version is told instead.

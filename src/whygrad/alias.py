@@ -18,41 +18,14 @@ from types import FrameType, ModuleType
 from typing import Any
 
 import whygrad
-from whygrad import _backends_flags
-from whygrad._absent import absent_from
-from whygrad._missing import MissingModule, is_missing_module, is_prepared
-
-_whygrad_internal_ = True
+from whygrad.base.frames import is_internal
+from whygrad.compat import backends_flags as _backends_flags
+from whygrad.compat.absent import absent_from
+from whygrad.compat.missing import MissingModule, is_missing_module, is_prepared
+from whygrad.compat.modules import home_of
 
 # The version that programs see, and whose behaviour is followed.
 TORCH_VERSION = "2.13.0"
-
-# Where a module of torch has another place or name here.
-_RENAMED = {
-    "torch": "whygrad",
-    "torch.__config__": "whygrad.config",
-    "torch._C": "whygrad._C",
-    "torch._C._autograd": "whygrad._C._autograd",
-    "torch._C._functions": "whygrad._C._functions",
-    "torch._C._nn": "whygrad._C._nn",
-    "torch._tensor": "whygrad._tensor",
-    "torch._vmap_internals": "whygrad.func.legacy",
-    "torch.autograd._functions": "whygrad.autograd._functions",
-    "torch.cpu.amp.autocast_mode": "whygrad.cpu.amp",
-    "torch.cpu.amp.grad_scaler": "whygrad.cpu.amp",
-    "torch.cuda.amp.autocast_mode": "whygrad.cuda.amp",
-    "torch.cuda.amp.grad_scaler": "whygrad.cuda.amp",
-    "torch.jit.annotations": "whygrad.jit",
-    "torch.optim.adamw": "whygrad.optim.adam",
-    "torch.optim.sparse_adam": "whygrad.optim.adam",
-    "torch.serialization": "whygrad.io",
-    "torch.utils.data._utils": "whygrad.utils.data",
-    "torch.utils.data._utils.collate": "whygrad.utils.data.collate",
-    "torch.utils.data._utils.fetch": "whygrad.utils.data.fetch",
-    "torch.utils.data._utils.worker": "whygrad.utils.data.worker",
-    "torch.utils._pytree": "whygrad.utils._pytree",
-    "torch.utils.hooks": "whygrad.autograd.hooks",
-}
 
 # A folder that holds a package `torch`, for processes that begin with an empty interpreter.
 _SHIM = str(Path(__file__).parent / "_shim")
@@ -60,12 +33,10 @@ _SHIM = str(Path(__file__).parent / "_shim")
 
 def resolve(name: str) -> str:
     """The name of the module of ours that stands for a module of torch; ModuleNotFoundError if there is none."""
-    found = _RENAMED.get(name)
-    if found is None and name.startswith("torch.nn.modules."):
+    found = home_of(name)
+    if name.startswith("torch.nn.modules."):
         importlib.import_module("whygrad.nn.modules")  # it makes the modules below it
         found = name.replace("torch", "whygrad")
-    if found is None and "._" not in name:
-        found = "whygrad" + name.removeprefix("torch")
     if found is None or not _exists(found):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
     return found
@@ -127,7 +98,7 @@ def _importing_frame() -> FrameType | None:
     """The frame of the import statement."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename.startswith("<frozen importlib") or
-                                 "_whygrad_internal_" in frame.f_globals):
+                                 is_internal(frame)):
         frame = frame.f_back
     return frame
 

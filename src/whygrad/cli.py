@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
-_whygrad_internal_ = True
+from whygrad.base.frames import is_internal
 
 RUN_USAGE = "whygrad run [options] (script.py | -m module | -c code | -) [arguments of the program ...]"
 
@@ -239,7 +239,7 @@ def _keep_program_lines(error: BaseException) -> None:
         while entry is not None:
             entries.append(entry)
             entry = entry.tb_next
-        own = [entry for entry in entries if "_whygrad_internal_" not in entry.tb_frame.f_globals]
+        own = [entry for entry in entries if not is_internal(entry.tb_frame)]
         for entry, following in zip(own, [*own[1:], None], strict=False):
             entry.tb_next = following
         if own:

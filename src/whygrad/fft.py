@@ -1,6 +1,6 @@
 """torch.fft."""
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.functional import fourier
 from whygrad.functional.fourier import fftfreq, fftshift, ifftshift, rfftfreq
 

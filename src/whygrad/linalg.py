@@ -1,6 +1,6 @@
 """torch.linalg."""
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.functional.factor import (
     LinAlgError,
     cholesky_ex,

@@ -9,15 +9,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from whygrad import dtypes, linalg
-from whygrad._absent import absent_from
-from whygrad._tensor import Tensor
+from whygrad import linalg
+from whygrad.base import dtypes
+from whygrad.compat.absent import absent_from
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.dims import normalize_dims
 from whygrad.functional.run import FUNCTIONS
 from whygrad.nn import functional as F
 
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.masked")
 
 __all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean",

@@ -10,9 +10,8 @@ from multiprocessing import *  # noqa: F403
 from multiprocessing import get_context
 from typing import Any
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.multiprocessing")
 
 __all__ = [*multiprocessing.__all__, "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy",

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from whygrad._absent import absent_from
-from whygrad._tensor import Tensor
+from whygrad.compat.absent import absent_from
+from whygrad.core.tensor import Tensor
 
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.overrides")
 
 REFUSAL = ("{} is not available in whygrad: calls of torch functions cannot be intercepted. Write a function around the tensor, "
@@ -83,7 +82,7 @@ class DisableTorchFunctionSubclass:
 
 def refuse_overrides(kind: type) -> None:
     """For a subclass of Tensor whose own `__torch_function__` or `__torch_dispatch__` would never be called."""
-    from whygrad._missing import Missing
+    from whygrad.compat.missing import Missing
 
     for name in ("__torch_function__", "__torch_dispatch__"):
         if name in vars(kind) and not isinstance(vars(kind)[name], Missing):

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whygrad import devices
-from whygrad._absent import absent_from
-from whygrad._tensor import Tensor
+from whygrad.base import devices
+from whygrad.compat.absent import absent_from
+from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import fresh
 
 if TYPE_CHECKING:
     from whygrad._rng import Stream
-
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.random")
 
 __all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",

@@ -1,6 +1,6 @@
 """torch.special: what of it whygrad has."""
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.functional import bessel  # noqa: F401 (adds its functions to SPECIAL)
 from whygrad.functional.special import SPECIAL
 

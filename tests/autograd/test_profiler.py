@@ -7,10 +7,11 @@ import json
 import pytest
 
 import whygrad
-from whygrad import _apply, _inplace
-from whygrad.autograd import engine
 from whygrad.autograd.profiler import emit_nvtx, profile, record_function
 from whygrad.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg
+from whygrad.core import engine
+from whygrad.core import record as _apply
+from whygrad.core import write as _inplace
 
 
 def work():

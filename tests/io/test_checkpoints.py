@@ -20,7 +20,7 @@ import torch
 import whygrad
 import whygrad.nn
 from whygrad import io as checkpoint
-from whygrad.parameter import Parameter
+from whygrad.functional.parameter import Parameter
 
 DTYPES = [
     "bool",
@@ -174,7 +174,7 @@ def test_torch_objects() -> None:
         {"size": torch.Size([2, 3]), "dtype": torch.bfloat16, "device": torch.device("cuda:1"), "layout": torch.strided}
     )
     assert type(ours["size"]) is whygrad.Size
-    assert ours["dtype"] is whygrad.dtypes.bfloat16
+    assert ours["dtype"] is whygrad.base.dtypes.bfloat16
     assert str(ours["device"]) == "cuda:1"
     back = through_torch(ours)
     assert back["size"] == torch.Size([2, 3])
@@ -361,7 +361,7 @@ def test_map_location() -> None:
     torch.save(torch.ones(2), buffer)
     for place in (
         "cpu",
-        whygrad.devices.device("cpu"),
+        whygrad.base.devices.device("cpu"),
         {"cpu": "cpu"},
         lambda storage, location: storage,
         lambda storage, location: None,

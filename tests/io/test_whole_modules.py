@@ -87,7 +87,7 @@ def test_a_model_is_code_and_needs_trust() -> None:
 
 
 def test_every_class_is_named_as_torch_names_it() -> None:
-    from whygrad.torch_homes import torch_home
+    from whygrad.compat.torch_homes import torch_home
 
     for space in ("nn", "optim", "optim.lr_scheduler", "distributions", "nn.utils.rnn", "utils.data"):
         ours, theirs = whygrad, torch

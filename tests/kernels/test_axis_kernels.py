@@ -9,9 +9,10 @@ import pytest
 
 import whygrad
 from tests.kernels.test_words import numpy_function
-from whygrad.kernels import distances, elements, sampling, scans
+from whygrad.kernels import distances, sampling, scans
+from whygrad.kernels import gather_scatter as elements
 from whygrad.kernels.pool import pool
-from whygrad.kernels.words import make
+from whygrad.kernels.registry import make
 from whygrad.ops.resample import Sampling
 
 rng = np.random.default_rng(0)

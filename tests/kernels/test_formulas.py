@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from whygrad import kernels
 from whygrad.backends import raw
 from whygrad.kernels.functions import ERF_SPLIT
+from whygrad.kernels.jit import JitElementwise, kinds_of
 from whygrad.kernels.pointwise import compile_formula, inputs
 from whygrad.kernels.trace import Untraceable, trace, vocabulary
-from whygrad.kernels.warm import Warm, kinds_of
 from whygrad.ops import TABLE
 from whygrad.ops.table import Rule
 
@@ -150,7 +150,7 @@ def strided(draw: Any, n: int) -> np.ndarray:
 def test_any_array_gives_what_numpy_gives(data):
     n = data.draw(st.sampled_from([0, 1, 2, 15, 16, 17, 64, 70]))
     a, b = strided(data.draw, n), strided(data.draw, n)
-    warm = Warm("mul", np.multiply, lambda x, y: TABLE["mul"].forward(vocabulary, x, y))
+    warm = JitElementwise("mul", np.multiply, lambda x, y: TABLE["mul"].forward(vocabulary, x, y))
     warm.calls = 10 ** 9
     scope: dict[str, Any] = {}
     warm.put(scope, "mul")

@@ -10,7 +10,7 @@ from kernel_checks import refuse, with_threads
 
 import whygrad
 from whygrad.kernels import indexing
-from whygrad.kernels.words import make
+from whygrad.kernels.registry import make
 
 BOTH = (1, 2)
 

@@ -10,7 +10,7 @@ from kernel_checks import refuse, with_threads
 
 from whygrad.backends import raw
 from whygrad.kernels.cells import CELLS
-from whygrad.kernels.words import make
+from whygrad.kernels.registry import make
 from whygrad.ops.recurrent import layer, layer_rule
 
 

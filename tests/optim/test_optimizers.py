@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import whygrad
-from whygrad import dtypes, optim
+from whygrad import optim
+from whygrad.base import dtypes
 from whygrad.optim import elementwise
 
 WEIGHT_DECAY = {"weight_decay": 0.05}

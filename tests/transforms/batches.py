@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from row_checks import Constant, Sample, as_list
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, wrap
-from whygrad.autograd.levels import entered
+from whygrad.core.levels import entered
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchLevel, batched
 from whygrad.ops.table import Row
 

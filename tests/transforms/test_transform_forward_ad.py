@@ -214,7 +214,7 @@ def test_outside_of_a_level(name: str) -> None:
 
 
 def test_a_level_costs_nothing_after_its_end() -> None:
-    from whygrad.autograd.modes import modes, special
+    from whygrad.core.modes import modes, special
 
     with whygrad.autograd.forward_ad.dual_level():
         assert special.on

@@ -11,10 +11,10 @@ from batches import Batch, choices, gradients, quietly
 from row_checks import Application, Sample, as_list, random_like
 from row_samples import SAMPLES
 
-from whygrad._apply import apply
-from whygrad._tensor import wrap
 from whygrad.autograd.dual import DualLevel
-from whygrad.autograd.levels import entered
+from whygrad.core.levels import entered
+from whygrad.core.record import apply
+from whygrad.core.tensor import wrap
 from whygrad.func.batching import RULES, looped, rule_for
 from whygrad.func.batching.families import refused
 from whygrad.ops.table import TABLE, NoGrad

@@ -11,7 +11,7 @@ import pytest
 from row_samples import SAMPLES
 
 import whygrad
-from whygrad.backends import ink
+from whygrad.backends import formula as ink
 from whygrad.ops.table import TABLE, NoGrad
 
 SHORT = {

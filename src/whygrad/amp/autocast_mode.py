@@ -8,15 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._absent import absent_from
-from whygrad._tensor import Tensor
 from whygrad.amp import casting
 from whygrad.amp.casting import state
-from whygrad.devices import device as make_device
+from whygrad.base import dtypes
+from whygrad.base.devices import device as make_device
+from whygrad.compat.absent import absent_from
+from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import warn
 
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.amp.autocast_mode")
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]

@@ -15,13 +15,12 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any, cast
 
-from whygrad import dtypes
-from whygrad._tensor import Tensor
 from whygrad.autograd.grad_mode import enable_grad
-from whygrad.autograd.modes import inherited
+from whygrad.base import dtypes
+from whygrad.core.modes import inherited
+from whygrad.core.tensor import Tensor
 from whygrad.ops.table import TABLE
 
-_whygrad_internal_ = True
 # Errors look through these frames: the user called the function behind (see functional/arguments.py).
 _passes_calls_on_ = True
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 import whygrad as torch
-from whygrad._absent import absent_from
-from whygrad._tensor import Tensor
 from whygrad.autograd.grad_mode import no_grad
-from whygrad.dtypes import float16, float32, int32
+from whygrad.base.dtypes import float16, float32, int32
+from whygrad.compat.absent import absent_from
+from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import warn
 
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.amp.grad_scaler")
 
 __all__ = ["GradScaler", "OptState"]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad import amp, dtypes
+from whygrad import amp
+from whygrad.base import dtypes
 from whygrad.functional.fresh import warn
-
-_whygrad_internal_ = True
 
 _DEPRECATED = "`torch.{1}.amp.{0}(args...)` is deprecated. Please use `torch.amp.{0}('{1}', args...)` instead."
 

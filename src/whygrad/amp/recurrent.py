@@ -9,8 +9,6 @@ import whygrad as torch
 from whygrad.functional.linalg import linear
 from whygrad.nn.functional.recurrent import gru_step, lstm_step
 
-_whygrad_internal_ = True
-
 
 def run_layer(cell: str, input: Any, initial: Any, params: Sequence[Any], sizes: tuple[int, ...] | None, reverse: bool,
               has_biases: bool) -> tuple[Any, Any]:

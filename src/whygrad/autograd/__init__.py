@@ -8,11 +8,9 @@ grad_mode.py, anomaly.py, graph.py. Loaded when first asked for: functional.py, 
 from importlib import import_module
 from typing import Any
 
-from whygrad._absent import absent_from
 from whygrad.autograd import anomaly as anomaly_mode
 from whygrad.autograd import function, grad_mode, graph
 from whygrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
-from whygrad.autograd.calls import backward, grad
 from whygrad.autograd.function import Function
 from whygrad.autograd.grad_mode import (
     _force_original_view_tracking,
@@ -28,6 +26,8 @@ from whygrad.autograd.grad_mode import (
 )
 from whygrad.autograd.saved_hooks import SavedTensor
 from whygrad.autograd.variable import Variable
+from whygrad.compat.absent import absent_from
+from whygrad.core.calls import backward, grad
 
 __all__ = [
     "Function", "SavedTensor", "Variable", "_force_original_view_tracking", "_unsafe_preserve_version_counter", "anomaly_mode",
@@ -36,8 +36,6 @@ __all__ = [
     "inference_mode", "is_multithreading_enabled", "is_view_replay_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
     "set_multithreading_enabled", "variable",
 ]
-
-_whygrad_internal_ = True
 _absent = absent_from("torch.autograd")
 
 # Modules, and names of modules, that are loaded when first asked for.

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Size, Tensor
 from whygrad.autograd.function import Function
-
-_whygrad_internal_ = True
+from whygrad.core.tensor import Size, Tensor
 
 
 class Resize(Function):

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import errors
-from whygrad._tensor import Tensor
-from whygrad.autograd.modes import refresh, special
-from whygrad.autograd.node import Node
-
-_whygrad_internal_ = True
+from whygrad.base import errors
+from whygrad.base.frames import is_internal
+from whygrad.core.modes import refresh, special
+from whygrad.core.node import Node
+from whygrad.core.tensor import Tensor
 
 
 class _Evaluating(threading.local):
@@ -79,7 +78,7 @@ def keep_trace(node: Node) -> None:
     import traceback
 
     frames = [(frame, line) for frame, line in traceback.walk_stack(sys._getframe(1))
-              if "_whygrad_internal_" not in frame.f_globals]
+              if not is_internal(frame)]
     node.metadata["traceback_"] = traceback.StackSummary.extract(reversed(frames)).format()
     if _evaluating.node is not None:
         node.metadata["parent_"] = _evaluating.node

@@ -13,21 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._apply import apply, layout_of
-from whygrad._inplace import is_expanded, kinds_of, perform, same_memory
-from whygrad._tensor import Tensor, grad_fn, wrap
-from whygrad.autograd.levels import Level
-from whygrad.autograd.modes import modes
-from whygrad.autograd.node import Node
 from whygrad.autograd.push_forward import push_forward
 from whygrad.autograd.views import replay
 from whygrad.backends import tensor as xp
 from whygrad.backends.numpy_layout import storage
+from whygrad.core.conj_neg import kind_of
+from whygrad.core.levels import Level
+from whygrad.core.modes import modes
+from whygrad.core.node import Node
+from whygrad.core.record import apply, layout_of
+from whygrad.core.tensor import Tensor, grad_fn, wrap
+from whygrad.core.write import is_expanded, kinds_of, perform, same_memory
 from whygrad.ops.layout import inverse_permutation
 from whygrad.ops.table import TABLE, NoGrad, Row
-from whygrad.turned import kind_of
-
-_whygrad_internal_ = True
 
 # Rows that leave nothing of their target: it moves as what is written into it does, which the write broadcasts.
 OVERWRITING = frozenset({"copy", "fill", "overwrite"})

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor
 from whygrad.autograd.dual import DualLevel, tangent_like
 from whygrad.autograd.grad_mode import DecoratorContextManager
-from whygrad.autograd.levels import entered, is_batched, with_levels
-from whygrad.autograd.modes import modes
+from whygrad.core.levels import entered, is_batched, with_levels
+from whygrad.core.modes import modes
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
 from whygrad.ops.table import TABLE
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
-
-_whygrad_internal_ = True
 
 
 class _Entered(NamedTuple):

@@ -8,17 +8,15 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from whygrad import errors
-from whygrad._tensor import Tensor, set_requires_grad, wrap
 from whygrad.autograd.function_node import BackwardCFunction, CustomNode, FunctionCtx
 from whygrad.autograd.function_outputs import Outputs
-from whygrad.autograd.modes import modes, refresh, special
-from whygrad.autograd.node import Node, next_sequence_number, port_of
+from whygrad.base import errors
+from whygrad.core.modes import modes, refresh, special
+from whygrad.core.node import Node, next_sequence_number, port_of
+from whygrad.core.tensor import Tensor, set_requires_grad, wrap
 from whygrad.why import record as why
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
-
-_whygrad_internal_ = True
 
 
 NO_SETUP_CONTEXT = (

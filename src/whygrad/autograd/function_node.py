@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from whygrad import backends, errors
-from whygrad._tensor import Tensor, source, wrap
+from whygrad import backends
 from whygrad.autograd.hooks import from_user, to_user
-from whygrad.autograd.modes import modes
-from whygrad.autograd.node import Node, NodeInterface, OutputMetadata, next_sequence_number
 from whygrad.autograd.saved_hooks import SavedTensor, nothing_saved, save
+from whygrad.base import errors
+from whygrad.core.modes import modes
+from whygrad.core.node import Node, NodeInterface, OutputMetadata, next_sequence_number
+from whygrad.core.tensor import Tensor, source, wrap
 from whygrad.why import record as why
 
 if TYPE_CHECKING:
     from whygrad.autograd.function import Function
-
-_whygrad_internal_ = True
 
 
 class FunctionCtx:

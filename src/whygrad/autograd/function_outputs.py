@@ -5,17 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from whygrad import errors
-from whygrad._apply import attach, make_view
-from whygrad._inplace import bump, check_inplace, rebase
-from whygrad._tensor import Tensor, cut, grad_fn, wrap
 from whygrad.autograd.function_node import CustomNode
-from whygrad.autograd.modes import modes
-from whygrad.autograd.node import Node, port_of
+from whygrad.base import errors
+from whygrad.core.modes import modes
+from whygrad.core.node import Node, port_of
+from whygrad.core.record import attach, make_view
+from whygrad.core.tensor import Tensor, cut, grad_fn, wrap
+from whygrad.core.write import bump, check_inplace, rebase
 from whygrad.ops.table import TABLE
 from whygrad.why import record as why
-
-_whygrad_internal_ = True
 
 
 class Outputs:

@@ -11,13 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import whygrad
-from whygrad._tensor import Tensor
-from whygrad.autograd.calls import grad
 from whygrad.autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from whygrad.core.calls import grad
+from whygrad.core.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
-
-_whygrad_internal_ = True
 
 Tensors = tuple[Any, ...]
 

@@ -12,12 +12,10 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whygrad import errors
-from whygrad._tensor import Tensor
-from whygrad.autograd.modes import modes, refresh, special
+from whygrad.base import errors
+from whygrad.core.modes import modes, refresh, special
+from whygrad.core.tensor import Tensor
 from whygrad.why import record as why
-
-_whygrad_internal_ = True
 
 
 def is_grad_enabled() -> bool:

@@ -16,18 +16,16 @@ from typing import Any
 import numpy as np
 
 import whygrad
-from whygrad import dtypes, errors
-from whygrad._tensor import Tensor
 from whygrad.autograd import gradcheck_texts as texts
 from whygrad.autograd import jacobians
-from whygrad.autograd.calls import grad
 from whygrad.autograd.functional import forward_mode_and_vmap
 from whygrad.autograd.jacobians import as_tuple, is_floating, tensors_in, wants_grad
+from whygrad.base import dtypes, errors
+from whygrad.core.calls import grad
+from whygrad.core.tensor import Tensor
 
 __all__ = ["GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian",
            "get_numerical_jacobian_wrt_specific_input", "gradcheck", "gradgradcheck"]
-
-_whygrad_internal_ = True
 
 Function = Callable[..., Any]
 
@@ -337,7 +335,7 @@ def _check_linear(outputs: tuple[Any, ...], inputs: tuple[Any, ...], masked: boo
 
 def _check_missing_gradients(func: Function, outputs: tuple[Any, ...], inputs: tuple[Any, ...]) -> None:
     """Backward must cope with outputs that get no gradient: all of them, then each one."""
-    from whygrad._C._functions import UndefinedGrad
+    from whygrad.compat._C._functions import UndefinedGrad
 
     wanted = list(tensors_in(inputs))
 

@@ -8,20 +8,18 @@ from abc import ABCMeta
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from whygrad import dtypes
-from whygrad._absent import absent_from
-from whygrad._tensor import Tensor, grad_fn
-from whygrad.autograd import engine
 from whygrad.autograd.hooks import RemovableHandle, register_hook
 from whygrad.autograd.mutation import allow_mutation_on_saved_tensors
-from whygrad.autograd.node import AccumulateGrad, NodeInterface, accumulator_of, port_of, row_node, shown
-from whygrad.autograd.node import Node as GraphNode
 from whygrad.autograd.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from whygrad.base import dtypes
+from whygrad.compat.absent import absent_from
+from whygrad.core import engine
+from whygrad.core.node import AccumulateGrad, NodeInterface, accumulator_of, port_of, row_node, shown
+from whygrad.core.node import Node as GraphNode
+from whygrad.core.tensor import Tensor, grad_fn
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
            "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
-
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.autograd.graph")
 
 
@@ -75,7 +73,7 @@ def output_metadata(edge: GradientEdge) -> tuple[tuple[int, ...], dtypes.dtype]:
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count an in-place write that happened behind our back."""
-    from whygrad._inplace import bump
+    from whygrad.core.write import bump
 
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         bump(t)

@@ -9,14 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from whygrad import errors
-from whygrad._tensor import Tensor, grad_fn, wrap
-from whygrad.autograd.modes import modes
-from whygrad.autograd.node import Node, Port, extra
 from whygrad.backends import tensor as xp
+from whygrad.base import errors
+from whygrad.core.modes import modes
+from whygrad.core.node import Node, Port, extra
+from whygrad.core.tensor import Tensor, grad_fn, wrap
 from whygrad.why import record as why
-
-_whygrad_internal_ = True
 
 _next_id = itertools.count().__next__
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Any
 
-from whygrad._tensor import Tensor
-from whygrad.autograd.engine import Backward, count_dependencies
-from whygrad.autograd.node import AccumulateGrad, Node, NodeInterface, accumulator_of
-
-_whygrad_internal_ = True
+from whygrad.core.engine import Backward, count_dependencies
+from whygrad.core.node import AccumulateGrad, Node, NodeInterface, accumulator_of
+from whygrad.core.tensor import Tensor
 
 
 def shown_target(target: Any) -> Any:

@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 
 import whygrad
-from whygrad._tensor import Tensor, wrap
-from whygrad.autograd.calls import grad
 from whygrad.autograd.functional import forward_mode_and_vmap
-
-_whygrad_internal_ = True
+from whygrad.core.calls import grad
+from whygrad.core.tensor import Tensor, wrap
 
 Function = Callable[..., Any]
 

@@ -7,11 +7,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from whygrad._tensor import InferenceCounter, Tensor, wrap
-from whygrad.autograd.modes import modes
 from whygrad.autograd.saved_hooks import saved_tensors_hooks
-
-_whygrad_internal_ = True
+from whygrad.core.modes import modes
+from whygrad.core.tensor import InferenceCounter, Tensor, wrap
 
 OUTSIDE = ("Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
            "recorded.")

@@ -12,12 +12,10 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
-from whygrad._tensor import Tensor
 from whygrad.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg
+from whygrad.core.tensor import Tensor
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "profile", "record_function"]
-
-_whygrad_internal_ = True
 
 _profiles: list[profile] = []
 
@@ -61,7 +59,7 @@ class profile:
             self.stop()
 
     def start(self) -> None:
-        from whygrad import _listening
+        from whygrad.profiler import listening as _listening
 
         self._raw = []
         self._began = time.perf_counter_ns()
@@ -69,7 +67,7 @@ class profile:
         _profiles.append(self)
 
     def stop(self) -> None:
-        from whygrad import _listening
+        from whygrad.profiler import listening as _listening
 
         _profiles.remove(self)
         _listening.stop(self)

@@ -9,8 +9,6 @@ from typing import Any, Self
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
 
-_whygrad_internal_ = True
-
 
 def _format_time(time_us: float) -> str:
     for unit, scale in (("s", 1e6), ("ms", 1e3)):

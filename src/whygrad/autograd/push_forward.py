@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, wrap
-from whygrad.autograd.levels import is_batched
 from whygrad.backends import tensor as xp
-from whygrad.backends.quiet import restore, silence
+from whygrad.backends.fp_warnings import restore, silence
+from whygrad.core.levels import is_batched
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.ops.table import NoGrad, Row, Rule
-
-_whygrad_internal_ = True
 
 # Element by element with complex numbers the rule goes both ways only where the derivative is a complex number.
 HOLOMORPHIC = frozenset({"add", "sub", "rsub", "mul", "div", "neg", "add_scaled", "sub_scaled", "exp", "sin", "cos", "copy"})
@@ -142,7 +140,7 @@ def _transposed(row: Row, given: dict[int, Tensor], inputs: Sequence[Any], stati
                 moving: list[bool]) -> Tangents:
     """The derivative as the transpose of the rules."""
     from whygrad.autograd.grad_mode import enable_grad
-    from whygrad.autograd.modes import modes
+    from whygrad.core.modes import modes
     from whygrad.func.pull_back import pull_back, variable
 
     records = modes.grad

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import errors
-from whygrad._tensor import InferenceCounter, Tensor, known_source, source, wrap
-from whygrad.autograd.modes import modes, refresh
-from whygrad.autograd.node import Cast, Node, extra, port_of, row_node
-
-_whygrad_internal_ = True
+from whygrad.base import errors
+from whygrad.core.modes import modes, refresh
+from whygrad.core.node import Cast, Node, extra, port_of, row_node
+from whygrad.core.tensor import InferenceCounter, Tensor, known_source, source, wrap
 
 
 class saved_tensors_hooks:

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import errors
-from whygrad._tensor import wrap
-from whygrad.autograd.node import Node
 from whygrad.autograd.saved_hooks import SavedTensor, as_saved_tensors, nothing_saved
-
-_whygrad_internal_ = True
+from whygrad.base import errors
+from whygrad.core.node import Node
+from whygrad.core.tensor import wrap
 
 # What torch calls the values that our rows name otherwise.
 _NAMES = {"a": "self", "x": "self", "b": "other", "out": "result", "out0": "result0", "out1": "result1", "axis": "dim",

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._apply import layout_of
-from whygrad.autograd.modes import modes
-from whygrad.autograd.node import Node
+from whygrad.core.modes import modes
+from whygrad.core.node import Node
+from whygrad.core.record import layout_of
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 
 def take_apart(node: Node) -> None:

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import errors
-from whygrad._tensor import Tensor, cut, set_requires_grad, wrap
-from whygrad.autograd import engine
-
-_whygrad_internal_ = True
+from whygrad.base import errors
+from whygrad.core import engine
+from whygrad.core.tensor import Tensor, cut, set_requires_grad, wrap
 
 
 class _VariableMeta(type):

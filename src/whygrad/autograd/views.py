@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import backends, errors
-from whygrad._tensor import Tensor, wrap
-from whygrad.autograd.node import Node, next_sequence_number
-from whygrad.turned import turning
-
-_whygrad_internal_ = True
+from whygrad import backends
+from whygrad.base import errors
+from whygrad.core.conj_neg import turning
+from whygrad.core.node import Node, next_sequence_number
+from whygrad.core.tensor import Tensor, wrap
 
 # A step is (row, statics, which of several outputs or None, shape it was applied to).
 Steps = tuple[tuple[Any, dict[str, Any], int | None, tuple[int, ...]], ...]
@@ -114,7 +113,7 @@ class CopySlices(Node):
     def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.write is None:
             raise errors.graph_freed(self)
-        from whygrad._inplace import copy_
+        from whygrad.core.write import copy_
 
         turn = backends.tensor.conj if self.crosses else _same
         g = turn(g)

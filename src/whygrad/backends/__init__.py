@@ -45,11 +45,9 @@ from whygrad.backends import (
     numpy_special,
     numpy_spectral,
 )
-from whygrad.backends.quiet import SILENCED, quiet
-from whygrad.backends.short import IN_FLOAT32, in_float32
+from whygrad.backends.fp_warnings import SILENCED, quiet
+from whygrad.backends.half_precision import IN_FLOAT32, in_float32
 from whygrad.ops import TABLE
-
-_whygrad_internal_ = True
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout, numpy_index,
             numpy_conv, numpy_pool, numpy_resample, numpy_convert, numpy_nn, numpy_recurrent, numpy_attention,
@@ -122,8 +120,8 @@ class TensorVocabulary:
         return reshape_to(x, shape)
 
     def __getattr__(self, name: str) -> Any:
-        from whygrad._apply import apply
-        from whygrad.promotion import promote
+        from whygrad.core.promotion import promote
+        from whygrad.core.record import apply
 
         if name not in TABLE:
             raise AttributeError(f"no row is called '{name}'")
@@ -146,6 +144,6 @@ tensor = TensorVocabulary()
 
 def __getattr__(name: str) -> Any:
     """torch.backends.cudnn and its like: flags that programs set."""
-    from whygrad._backends_flags import flags_module
+    from whygrad.compat.backends_flags import flags_module
 
     return flags_module(name)

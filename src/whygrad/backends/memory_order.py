@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-_whygrad_internal_ = True
-
 
 def axes_by_stride(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
     """The axes from the slowest to the fastest. The first input that tells two axes apart decides; stride 0 tells nothing."""

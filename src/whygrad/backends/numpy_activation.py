@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends import numpy_erf
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_choice import clip, where
-from whygrad.backends.quiet import quiet
-
-_whygrad_internal_ = True
 
 SQRT_HALF = math.sqrt(0.5)
 SQRT_TWO_OVER_PI = math.sqrt(2 / math.pi)

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.memory_order import copy_in_order
 from whygrad.backends.numpy_reduction import is_half
-from whygrad.backends.quiet import quiet
-
-_whygrad_internal_ = True
 
 
 def _precise(x: Any) -> Any:

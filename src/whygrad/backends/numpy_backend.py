@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 
-_whygrad_internal_ = True
-
-
 zeros_like = np.zeros_like
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from whygrad.backends.numpy_nn import add_rows
 
-_whygrad_internal_ = True
-
 
 def embedding_bag(table: Any, index: Any, bag: Any, weights: Any, *, bags: int, mode: str, padding_idx: int,
                   by_frequency: bool) -> tuple[Any, Any]:

@@ -15,8 +15,6 @@ import numpy as np
 
 from whygrad.backends.numpy_special import i0, i1, in_double
 
-_whygrad_internal_ = True
-
 Array = Any
 Function = Callable[[Array], Array]
 

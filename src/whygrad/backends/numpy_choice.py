@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-_whygrad_internal_ = True
-
 try:
     # The ufunc behind np.clip: unlike np.maximum it is vectorised for a constant, and it has no wrapper.
     from numpy._core.umath import clip  # type: ignore[attr-defined]

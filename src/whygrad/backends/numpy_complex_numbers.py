@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-_whygrad_internal_ = True
-
 
 def angle(x: Any) -> Any:
     if x.dtype.kind == "c":

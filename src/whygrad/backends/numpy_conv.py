@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_reduction import is_half
-from whygrad.backends.quiet import quiet
 from whygrad.ops.conv import Window
-
-_whygrad_internal_ = True
 
 Shape = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]

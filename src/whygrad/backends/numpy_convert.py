@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.memory_order import copy_of
-from whygrad.backends.quiet import quiet
-
-_whygrad_internal_ = True
-
 
 # Conversions, by NumPy's characters, of which no number can go wrong: NumPy has nothing to warn of.
 HARMLESS = {*itertools.product("?bBhHiIlLqQ", "?bBhHiIlLqQfd"), *itertools.product("fd", "?d")}

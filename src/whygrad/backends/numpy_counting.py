@@ -9,8 +9,6 @@ import numpy as np
 
 from whygrad.backends.numpy_sorting import order
 
-_whygrad_internal_ = True
-
 
 def unique(x: Any) -> Any:
     """Each NaN is a value of its own."""

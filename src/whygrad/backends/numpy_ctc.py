@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.backends.quiet import quiet
-
-_whygrad_internal_ = True
+from whygrad.backends.fp_warnings import quiet
 
 
 class Places(NamedTuple):

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-_whygrad_internal_ = True
-
 # Highest power first, as Horner's rule wants them.
 SMALL = ((-2.37630166566501626084e-05, -5.77027029648944159157e-03, -2.84817495755985104766e-02,
           -3.25042107247001499370e-01, 1.28379167095512558561e-01),

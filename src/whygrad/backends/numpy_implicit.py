@@ -16,8 +16,6 @@ import numpy as np
 
 from whygrad.backends.numpy_special import digamma, in_double
 
-_whygrad_internal_ = True
-
 Array = Any
 
 _STEP = 0.1

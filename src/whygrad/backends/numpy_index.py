@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 
 from whygrad import kernels
+from whygrad.backends.half_precision import is_short
 from whygrad.backends.memory_order import copy_of, empty_in_order
-from whygrad.backends.short import is_short
-
-_whygrad_internal_ = True
 
 Shape = tuple[int, ...]
 

@@ -11,8 +11,6 @@ from whygrad import kernels
 from whygrad.backends.memory_order import copy_in_order, copy_of, empty_like, has_channels_last
 from whygrad.backends.numpy_index import add_at, index_select_backward
 
-_whygrad_internal_ = True
-
 Shape = tuple[int, ...]
 Geometry = tuple[Shape, tuple[int, ...], int]
 

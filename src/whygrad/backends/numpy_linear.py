@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whygrad import kernels
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_reduction import FLOAT32, FLOAT64, is_half, sum_to
-from whygrad.backends.quiet import quiet
-
-_whygrad_internal_ = True
 
 # Of factors that broadcast; a kernel when it is hot.
 times: Any = np.multiply

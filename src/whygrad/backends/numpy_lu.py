@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_factor import solve_triangular
-from whygrad.backends.quiet import quiet
-
-_whygrad_internal_ = True
 
 Array = Any
 

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_reduction import sum
-from whygrad.backends.quiet import quiet
-
-_whygrad_internal_ = True
 
 DENSE = (np.dtype(np.float32), np.dtype(np.float64))
 

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_reduction import vector_norm
-from whygrad.backends.quiet import quiet
-
-_whygrad_internal_ = True
 
 # So many differences are held at once.
 BLOCK = 1 << 18

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends import numpy_erf
-from whygrad.backends.quiet import quiet
-
-_whygrad_internal_ = True
+from whygrad.backends.fp_warnings import quiet
 
 add = np.add
 sub = np.subtract

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.backends.quiet import quiet
-
-_whygrad_internal_ = True
+from whygrad.backends.fp_warnings import quiet
 
 Array = Any
 # For k: (a, b, c).

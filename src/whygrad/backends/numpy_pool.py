@@ -14,8 +14,6 @@ from whygrad.backends.numpy_conv import empty, in_single_precision
 from whygrad.backends.numpy_index import add_at
 from whygrad.ops.pool import Adaptive, Kind, Sliding
 
-_whygrad_internal_ = True
-
 Shape = tuple[int, ...]
 Axis = Sliding | Adaptive
 Axes = tuple[Axis, ...]

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.backends.quiet import quiet
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.running import accumulate
-
-_whygrad_internal_ = True
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 

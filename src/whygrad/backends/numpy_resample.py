@@ -16,8 +16,6 @@ from whygrad.backends.numpy_pool import along, as_slice, elements_along, everyth
 from whygrad.ops.conv import Window
 from whygrad.ops.resample import Interpolated, Sampling
 
-_whygrad_internal_ = True
-
 Shape = tuple[int, ...]
 
 # Elements that are read for a sampled image at a time.

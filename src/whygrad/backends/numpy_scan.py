@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_reduction import in_float32
-from whygrad.backends.quiet import quiet
 from whygrad.backends.running import accumulate
-
-_whygrad_internal_ = True
 
 
 def _running_extreme(ufunc: np.ufunc) -> Callable[..., Any]:

@@ -9,8 +9,6 @@ import numpy as np
 from whygrad.backends.numpy_index import add_at, along, changed_copy, combine_at
 from whygrad.backends.numpy_layout import select, slice
 
-_whygrad_internal_ = True
-
 UFUNCS: dict[str, np.ufunc] = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
 

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.memory_order import in_columns
 from whygrad.backends.numpy_factor import solve_triangular
 from whygrad.backends.numpy_lu import lu_factor_ex, lu_unpack
 from whygrad.backends.numpy_reduction import is_half
-from whygrad.backends.quiet import quiet
-
-_whygrad_internal_ = True
 
 Array = Any
 

@@ -9,9 +9,6 @@ import numpy as np
 from whygrad.backends.memory_order import copy_in_order
 from whygrad.backends.numpy_index import gather
 
-_whygrad_internal_ = True
-
-
 # From how many elements for each that is asked for on, and in groups of how many, the largest are looked for by groups.
 MUCH_LARGER = 64
 GROUP = 16

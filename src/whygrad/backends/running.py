@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-_whygrad_internal_ = True
-
 # From so many elements on it is worth the trouble.
 MANY = 4096
 # Along the last axis, lines are cut into blocks of this length.

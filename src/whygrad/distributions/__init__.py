@@ -1,6 +1,6 @@
 """torch.distributions."""
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.distributions import constraints, kl_mixed, kl_vectors, transforms
 from whygrad.distributions.bernoulli import Bernoulli
 from whygrad.distributions.beta import Beta
@@ -48,7 +48,6 @@ from whygrad.distributions.von_mises import VonMises
 from whygrad.distributions.weibull import Weibull
 from whygrad.distributions.wishart import Wishart
 
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.distributions")
 
 __all__ = ["Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "ContinuousBernoulli", "Dirichlet",

@@ -14,8 +14,6 @@ from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.utils import broadcast_all
 from whygrad.nn.functional import binary_cross_entropy_with_logits
 
-_whygrad_internal_ = True
-
 __all__ = ["Bernoulli"]
 
 

@@ -6,14 +6,12 @@ import math
 from typing import Any
 
 import whygrad as torch
-from whygrad import dtypes
-from whygrad._tensor import Size
+from whygrad.base import dtypes
+from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.utils import Values
-
-_whygrad_internal_ = True
 
 __all__ = ["Categorical"]
 

@@ -10,8 +10,6 @@ from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.utils import empty_like_parameter
 
-_whygrad_internal_ = True
-
 __all__ = ["Cauchy"]
 
 

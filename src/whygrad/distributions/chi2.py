@@ -6,8 +6,6 @@ from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real
 from whygrad.distributions.gamma import Gamma
 
-_whygrad_internal_ = True
-
 __all__ = ["Chi2"]
 
 

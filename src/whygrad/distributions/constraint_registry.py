@@ -8,8 +8,6 @@ from typing import Any
 from whygrad.distributions import constraints, transforms
 from whygrad.distributions.utils import _Number
 
-_whygrad_internal_ = True
-
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 Factory = Callable[[Any], transforms.Transform]

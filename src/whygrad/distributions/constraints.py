@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 import whygrad as torch
-from whygrad import dtypes, linalg
-from whygrad._tensor import wrap
+from whygrad import linalg
+from whygrad.base import dtypes
+from whygrad.core.tensor import wrap
 from whygrad.distributions.utils import Values
-
-_whygrad_internal_ = True
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
            "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",

@@ -13,8 +13,6 @@ from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
 from whygrad.nn.functional import binary_cross_entropy_with_logits
 
-_whygrad_internal_ = True
-
 __all__ = ["ContinuousBernoulli"]
 
 

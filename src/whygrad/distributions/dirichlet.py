@@ -12,8 +12,6 @@ from whygrad.distributions.utils import Values
 from whygrad.functional.special import sample_dirichlet
 from whygrad.nn.functional import one_hot
 
-_whygrad_internal_ = True
-
 __all__ = ["Dirichlet"]
 
 

@@ -7,13 +7,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from whygrad._tensor import Size, Tensor
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.tensor import Size, Tensor
 from whygrad.distributions import constraints
 from whygrad.distributions.utils import Real, Values, broadcast_all, lazy_property
-from whygrad.errors import user_stacklevel
-
-_whygrad_internal_ = True
 
 __all__ = ["Distribution", "Real"]
 

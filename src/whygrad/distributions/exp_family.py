@@ -8,8 +8,6 @@ from whygrad import autograd
 from whygrad.distributions.distribution import Distribution
 from whygrad.distributions.utils import Values
 
-_whygrad_internal_ = True
-
 __all__ = ["ExponentialFamily"]
 
 

@@ -10,8 +10,6 @@ from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.utils import empty_like_parameter
 
-_whygrad_internal_ = True
-
 __all__ = ["Exponential"]
 
 

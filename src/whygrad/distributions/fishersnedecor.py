@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from whygrad import dtypes
+from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.gamma import Gamma
-
-_whygrad_internal_ = True
 
 __all__ = ["FisherSnedecor"]
 

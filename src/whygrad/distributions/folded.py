@@ -11,8 +11,6 @@ from whygrad.distributions.distribution import Distribution, validated
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import AbsTransform
 
-_whygrad_internal_ = True
-
 
 class Folded(TransformedDistribution):
     """|x|: twice the density of x, on one half."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import whygrad as torch
-from whygrad import dtypes
+from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.functional.special import SPECIAL
-
-_whygrad_internal_ = True
 
 __all__ = ["Gamma"]
 

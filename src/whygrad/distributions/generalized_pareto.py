@@ -9,8 +9,6 @@ import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 
-_whygrad_internal_ = True
-
 __all__ = ["GeneralizedPareto"]
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import whygrad as torch
-from whygrad import dtypes
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.utils import broadcast_all, empty_like_parameter
 from whygrad.nn.functional import binary_cross_entropy_with_logits
-
-_whygrad_internal_ = True
 
 __all__ = ["Geometric"]
 

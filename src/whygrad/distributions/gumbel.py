@@ -6,15 +6,13 @@ import math
 from typing import Any
 
 import whygrad as torch
-from whygrad import dtypes
+from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, validated
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import AffineTransform, ExpTransform
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import euler_constant
-
-_whygrad_internal_ = True
 
 __all__ = ["Gumbel"]
 

@@ -9,8 +9,6 @@ from whygrad.distributions.cauchy import Cauchy
 from whygrad.distributions.distribution import Real
 from whygrad.distributions.folded import Folded
 
-_whygrad_internal_ = True
-
 __all__ = ["HalfCauchy"]
 
 

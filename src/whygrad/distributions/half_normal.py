@@ -8,8 +8,6 @@ from whygrad.distributions.distribution import Real
 from whygrad.distributions.folded import Folded
 from whygrad.distributions.normal import Normal
 
-_whygrad_internal_ = True
-
 __all__ = ["HalfNormal"]
 
 

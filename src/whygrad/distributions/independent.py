@@ -8,8 +8,6 @@ from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape
 from whygrad.distributions.utils import _sum_rightmost
 
-_whygrad_internal_ = True
-
 __all__ = ["Independent"]
 
 

@@ -12,8 +12,6 @@ from whygrad.distributions.gamma import Gamma
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import PowerTransform
 
-_whygrad_internal_ = True
-
 __all__ = ["InverseGamma"]
 
 

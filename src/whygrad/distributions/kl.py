@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.base.errors import user_stacklevel
 from whygrad.distributions.bernoulli import Bernoulli
 from whygrad.distributions.beta import Beta
 from whygrad.distributions.binomial import Binomial
@@ -30,10 +31,7 @@ from whygrad.distributions.poisson import Poisson
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import Values, _sum_rightmost, euler_constant
-from whygrad.errors import user_stacklevel
 from whygrad.nn.functional import softplus
-
-_whygrad_internal_ = True
 
 __all__ = ["kl_divergence", "register_kl"]
 

@@ -26,8 +26,6 @@ from whygrad.distributions.poisson import Poisson
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import euler_constant
 
-_whygrad_internal_ = True
-
 
 def _mean_log_of_uniform(low: Any, high: Any) -> Any:
     return (torch.xlogy(high, high) - torch.xlogy(low, low)) / (high - low) - 1

@@ -9,8 +9,6 @@ from whygrad.distributions.kl import register_kl
 from whygrad.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
 from whygrad.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis, _half_log_det
 
-_whygrad_internal_ = True
-
 DIFFERENT = "KL-divergence between two {} with                          different event shapes cannot be computed"
 PAIRS = {(MultivariateNormal, MultivariateNormal): "Multivariate Normals",
          (LowRankMultivariateNormal, LowRankMultivariateNormal): "Low Rank Multivariate Normals",

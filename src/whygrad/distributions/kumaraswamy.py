@@ -13,8 +13,6 @@ from whygrad.distributions.transforms import AffineTransform, PowerTransform
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import euler_constant
 
-_whygrad_internal_ = True
-
 __all__ = ["Kumaraswamy"]
 
 

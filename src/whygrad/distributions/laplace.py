@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad import dtypes
+from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.utils import empty_like_parameter
-
-_whygrad_internal_ = True
 
 __all__ = ["Laplace"]
 

@@ -6,13 +6,11 @@ import math
 from typing import Any
 
 import whygrad as torch
-from whygrad import dtypes
-from whygrad._tensor import Size
+from whygrad.base import dtypes
+from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.beta import Beta
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
-
-_whygrad_internal_ = True
 
 __all__ = ["LKJCholesky"]
 

@@ -10,8 +10,6 @@ from whygrad.distributions.normal import Normal
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import ExpTransform
 
-_whygrad_internal_ = True
-
 __all__ = ["LogNormal"]
 
 

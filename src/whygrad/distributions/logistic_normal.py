@@ -8,8 +8,6 @@ from whygrad.distributions.normal import Normal
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import StickBreakingTransform
 
-_whygrad_internal_ = True
-
 __all__ = ["LogisticNormal"]
 
 

@@ -12,8 +12,6 @@ from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
 from whygrad.distributions.utils import Values, _standard_normal, lazy_property
 
-_whygrad_internal_ = True
-
 __all__ = ["LowRankMultivariateNormal"]
 
 

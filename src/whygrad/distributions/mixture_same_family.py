@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import whygrad as torch
-from whygrad._tensor import Size
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.categorical import Categorical
 from whygrad.distributions.distribution import Distribution, Shape, validated
-
-_whygrad_internal_ = True
 
 __all__ = ["MixtureSameFamily"]
 

@@ -13,8 +13,6 @@ from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.probs_or_logits import OfCategories
 from whygrad.distributions.utils import Values, broadcast_all
 
-_whygrad_internal_ = True
-
 __all__ = ["Multinomial"]
 
 

@@ -13,8 +13,6 @@ from whygrad.distributions.gamma import Gamma
 from whygrad.distributions.utils import lazy_property
 from whygrad.nn.functional import logsigmoid
 
-_whygrad_internal_ = True
-
 __all__ = ["NegativeBinomial"]
 
 

@@ -12,8 +12,6 @@ from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.utils import _standard_normal
 
-_whygrad_internal_ = True
-
 __all__ = ["Normal"]
 
 

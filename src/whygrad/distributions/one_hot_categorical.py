@@ -12,8 +12,6 @@ from whygrad.distributions.probs_or_logits import OfCategories
 from whygrad.distributions.utils import Values
 from whygrad.nn.functional import one_hot
 
-_whygrad_internal_ = True
-
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 

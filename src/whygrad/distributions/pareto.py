@@ -10,8 +10,6 @@ from whygrad.distributions.exponential import Exponential
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import AffineTransform, ExpTransform
 
-_whygrad_internal_ = True
-
 __all__ = ["Pareto"]
 
 

@@ -11,8 +11,6 @@ from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.utils import broadcast_all
 
-_whygrad_internal_ = True
-
 __all__ = ["Poisson"]
 
 

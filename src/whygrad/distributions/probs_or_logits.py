@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Size
+from whygrad.core.tensor import Size
 from whygrad.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
-
-_whygrad_internal_ = True
 
 
 def given(probs: Any, logits: Any) -> str:

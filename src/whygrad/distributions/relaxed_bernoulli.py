@@ -12,8 +12,6 @@ from whygrad.distributions.transformed_distribution import TransformedDistributi
 from whygrad.distributions.transforms import SigmoidTransform
 from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
 
-_whygrad_internal_ = True
-
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 

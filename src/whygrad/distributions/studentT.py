@@ -11,8 +11,6 @@ from whygrad.distributions.chi2 import Chi2
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.utils import _standard_normal
 
-_whygrad_internal_ = True
-
 __all__ = ["StudentT"]
 
 

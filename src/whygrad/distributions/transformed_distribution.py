@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Size
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.independent import Independent
 from whygrad.distributions.transforms import ComposeTransform, Transform
 from whygrad.distributions.utils import _sum_rightmost
-
-_whygrad_internal_ = True
 
 __all__ = ["TransformedDistribution"]
 

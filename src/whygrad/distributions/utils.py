@@ -7,11 +7,9 @@ from functools import update_wrapper
 from typing import Any
 
 import whygrad as torch
-from whygrad import dtypes
-from whygrad._tensor import Size, Tensor
 from whygrad.autograd.grad_mode import enable_grad
-
-_whygrad_internal_ = True
+from whygrad.base import dtypes
+from whygrad.core.tensor import Size, Tensor
 
 __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
            "vec_to_tril_matrix"]

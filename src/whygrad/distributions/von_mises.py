@@ -6,14 +6,12 @@ import math
 from typing import Any
 
 import whygrad as torch
-from whygrad import dtypes
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.utils import Values
 from whygrad.functional.special import SPECIAL
-
-_whygrad_internal_ = True
 
 __all__ = ["VonMises"]
 

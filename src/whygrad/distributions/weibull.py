@@ -12,8 +12,6 @@ from whygrad.distributions.transformed_distribution import TransformedDistributi
 from whygrad.distributions.transforms import AffineTransform, PowerTransform
 from whygrad.distributions.utils import euler_constant
 
-_whygrad_internal_ = True
-
 __all__ = ["Weibull"]
 
 

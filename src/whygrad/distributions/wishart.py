@@ -8,16 +8,15 @@ import warnings
 from typing import Any
 
 import whygrad as torch
-from whygrad import dtypes, linalg
+from whygrad import linalg
+from whygrad.base import dtypes
+from whygrad.base.errors import user_stacklevel
 from whygrad.distributions import constraints
 from whygrad.distributions.chi2 import Chi2
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.multivariate_normal import _half_log_det, _precision_to_scale_tril
 from whygrad.distributions.utils import Values, lazy_property
-from whygrad.errors import user_stacklevel
-
-_whygrad_internal_ = True
 
 __all__ = ["Wishart"]
 

@@ -13,5 +13,3 @@ from whygrad.func.vmap import vmap
 
 __all__ = ["debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
            "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap"]
-
-_whygrad_internal_ = True

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.utils._pytree import tree_flatten
-
-_whygrad_internal_ = True
 
 Argnums = int | tuple[int, ...]
 

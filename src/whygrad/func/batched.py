@@ -10,14 +10,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from whygrad._tensor import Tensor, View, grad_fn
-from whygrad.autograd.levels import Level, with_levels
-from whygrad.autograd.modes import modes
-from whygrad.autograd.node import row_node, shown
 from whygrad.backends import tensor as xp
+from whygrad.core.levels import Level, with_levels
+from whygrad.core.modes import modes
+from whygrad.core.node import row_node, shown
+from whygrad.core.tensor import Tensor, View, grad_fn
 from whygrad.ops.table import Row
-
-_whygrad_internal_ = True
 
 ITEM = ("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
         "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "

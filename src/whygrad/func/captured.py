@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from whygrad._tensor import Tensor, grad_fn
-from whygrad.autograd.modes import modes
+from whygrad.base.frames import is_internal
+from whygrad.core.modes import modes
+from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.func.batched import BatchedTensor, BatchLevel
 from whygrad.func.transforming import Derivative
-
-_whygrad_internal_ = True
 
 # torch's name of an operation says which of its forms it is.
 _WITH_TENSOR = frozenset({"add", "sub", "mul", "div", "add_scaled", "sub_scaled", "pow", "fmod", "remainder"})
@@ -78,7 +77,7 @@ def _reachable(derivative: Derivative) -> Iterator[Any]:
     yield from _held_by(derivative.function)
     outside = derivative.caller
     while outside is not None:
-        if "_whygrad_internal_" not in outside.f_globals:
+        if not is_internal(outside):
             yield from _parts(outside.f_locals)
         outside = outside.f_back
 
@@ -86,7 +85,7 @@ def _reachable(derivative: Derivative) -> Iterator[Any]:
 def _frames_inside(derivative: Derivative) -> Iterator[FrameType]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame is not derivative.caller:
-        if "_whygrad_internal_" not in frame.f_globals:
+        if not is_internal(frame):
             yield frame
         frame = frame.f_back
 

@@ -6,18 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.dual import DualLevel
 from whygrad.autograd.function import Function
 from whygrad.autograd.function_node import FunctionCtx
-from whygrad.autograd.levels import concerned, with_levels
-from whygrad.autograd.modes import modes
 from whygrad.backends import tensor as xp
+from whygrad.core.levels import concerned, with_levels
+from whygrad.core.modes import modes
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchLevel, batched, spread
 from whygrad.func.vmap import mapped, moved
 from whygrad.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
-
-_whygrad_internal_ = True
 
 MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 

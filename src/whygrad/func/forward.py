@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.dual import DualLevel
 from whygrad.autograd.forward_ad import _set_fwd_grad_enabled, attach_tangent
 from whygrad.autograd.grad_mode import enable_grad
-from whygrad.autograd.levels import entered
 from whygrad.backends import tensor as xp
+from whygrad.core.levels import entered
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.arguments import (
     Argnums,
     check_outputs,
@@ -29,8 +29,6 @@ from whygrad.func.reverse import _run_for_vjp, bases, jacrev
 from whygrad.func.transforming import Derivative, transforming
 from whygrad.func.vmap import moved, vmap
 from whygrad.utils._pytree import tree_flatten, tree_unflatten
-
-_whygrad_internal_ = True
 
 CALL = "jvp(f, primals, tangents)"
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor, wrap
 from whygrad.backends import tensor as xp
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.gathering import check_bounds, counted_from_front, positions
 from whygrad.functional.run import FUNCTIONS
-
-_whygrad_internal_ = True
 
 MASK = ("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a "
         "boolean mask.")

@@ -10,14 +10,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from whygrad import errors
-from whygrad._tensor import Tensor
-from whygrad.autograd.levels import entered
+from whygrad.base import errors
+from whygrad.core.levels import entered
+from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchLevel, batched
 from whygrad.func.vmap import Inputs, moved, name_of, unwrapped
 from whygrad.utils._pytree import tree_unflatten
-
-_whygrad_internal_ = True
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:

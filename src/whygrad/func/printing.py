@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad._tensor import Tensor, known_source
 from whygrad.autograd.dual import DualLevel
-from whygrad.autograd.levels import with_levels
-from whygrad.autograd.modes import modes
-from whygrad.autograd.node import Node
+from whygrad.core.levels import with_levels
+from whygrad.core.modes import modes
+from whygrad.core.node import Node
+from whygrad.core.tensor import Tensor, known_source
 from whygrad.func.batched import BatchedTensor, BatchLevel
 from whygrad.func.transforming import Derivative
 from whygrad.func.vmap import moved
-
-_whygrad_internal_ = True
 
 
 def at_work() -> Iterator[Derivative | BatchLevel]:
@@ -41,7 +39,7 @@ def _shown(t: Tensor, transforms: list[tuple[int, Any]]) -> str:
             outer = modes.levels[:modes.levels.index(transform)]
             inner = _shown(with_levels(outer, moved, t._whole, 0, t._dim), transforms)
             return _wrapped(f"BatchedTensor(lvl={number}, bdim={t._dim}, value=", inner)
-    from whygrad._protocol import plain_text
+    from whygrad.functional.protocol import plain_text
 
     while isinstance(t, BatchedTensor):  # its vmap has ended
         t = t._whole

@@ -14,20 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._apply import apply
-from whygrad._inplace import is_expanded
-from whygrad._tensor import Tensor, source, wrap
-from whygrad.autograd import engine
-from whygrad.autograd.deposits import owned_copy
 from whygrad.autograd.dual import DualLevel
-from whygrad.autograd.levels import Level, with_levels
-from whygrad.autograd.modes import modes
-from whygrad.autograd.node import DeadEnd
 from whygrad.backends import tensor as xp
+from whygrad.core import engine
+from whygrad.core.deposits import owned_copy
+from whygrad.core.levels import Level, with_levels
+from whygrad.core.modes import modes
+from whygrad.core.node import DeadEnd
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, source, wrap
+from whygrad.core.write import is_expanded
 from whygrad.func.batched import BatchedTensor, BatchLevel, batched, spread
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 Levels = tuple[Level, ...]
 Gradients = list[Tensor | None]

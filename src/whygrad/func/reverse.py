@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import errors
-from whygrad._tensor import Tensor, source, wrap
 from whygrad.autograd.dual import DualLevel
 from whygrad.autograd.grad_mode import enable_grad
-from whygrad.autograd.modes import modes
-from whygrad.autograd.node import Node
 from whygrad.autograd.saved_hooks import disable_saved_tensors_hooks
 from whygrad.backends import tensor as xp
+from whygrad.base import errors
+from whygrad.core.modes import modes
+from whygrad.core.node import Node
+from whygrad.core.tensor import Tensor, source, wrap
 from whygrad.func.arguments import (
     Argnums,
     check_outputs,
@@ -31,8 +31,6 @@ from whygrad.func.pull_back import pull_back, variable
 from whygrad.func.transforming import Derivative, transforming
 from whygrad.func.vmap import vmap
 from whygrad.utils._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
-
-_whygrad_internal_ = True
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:

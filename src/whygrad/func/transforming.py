@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from whygrad._tensor import Tensor
-from whygrad.autograd.modes import modes, special
-from whygrad.autograd.node import next_sequence_number
+from whygrad.base.frames import is_internal
+from whygrad.core.modes import modes, special
+from whygrad.core.node import next_sequence_number
+from whygrad.core.tensor import Tensor
 from whygrad.utils._pytree import tree_flatten
-
-_whygrad_internal_ = True
 
 
 class Derivative:
@@ -34,7 +33,7 @@ class Derivative:
         self.began = next_sequence_number()
         # The user who called the transform: his frame, and those around it, are outside.
         self.caller: FrameType | None = sys._getframe(1)
-        while self.caller is not None and "_whygrad_internal_" in self.caller.f_globals:
+        while self.caller is not None and is_internal(self.caller):
             self.caller = self.caller.f_back
 
 

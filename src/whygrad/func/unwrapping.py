@@ -6,11 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchedTensor
 from whygrad.func.transforming import transforming
-
-_whygrad_internal_ = True
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:

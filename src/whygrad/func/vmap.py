@@ -7,14 +7,12 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from whygrad._tensor import Tensor
-from whygrad.autograd.levels import entered
 from whygrad.backends import tensor as xp
+from whygrad.core.levels import entered
+from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchLevel, batched, spread
 from whygrad.func.transforming import transforming
 from whygrad.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_map, tree_unflatten
-
-_whygrad_internal_ = True
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,

@@ -1,5 +1,6 @@
 """torch-named functions, by family. Each registers itself with `public` (see run.py)."""
 
+from whygrad.compat import removed
 from whygrad.functional import (
     activation,
     added_products,
@@ -27,11 +28,9 @@ from whygrad.functional import (
     random,
     rearrange,
     reduction,
-    removed,
     scan,
     scatter_reduce,
     shape,
-    short_time,
     softmax,
     solve,
     sorting,
@@ -41,6 +40,7 @@ from whygrad.functional import (
     storages,
     windows,
 )
+from whygrad.functional import stft as short_time
 from whygrad.functional.run import FUNCTIONS, METHODS, with_named_input
 
 for _name, _function in FUNCTIONS.items():

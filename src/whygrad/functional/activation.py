@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad import dtypes
-from whygrad._apply import apply
-from whygrad._inplace import run_inplace
+from whygrad.base import dtypes
+from whygrad.core.promotion import as_number
+from whygrad.core.record import apply
+from whygrad.core.write import run_inplace
 from whygrad.functional.arguments import check_range, read_number, read_tensor
 from whygrad.functional.dispatch import FLOATS, REALS, Takes, publish, unary
 from whygrad.functional.run import FUNCTIONS, METHODS, public, with_out
 from whygrad.ops.table import TABLE
-from whygrad.promotion import as_number
-
-_whygrad_internal_ = True
 
 NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
 SELU_ALPHA = 1.6732632423543772848170429916717

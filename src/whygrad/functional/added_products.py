@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._apply import apply
-from whygrad._inplace import bump, check_inplace
-from whygrad._tensor import Tensor
+from whygrad.core.promotion import promote
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import bump, check_inplace
 from whygrad.functional.arguments import read_number, read_tensor
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dims import normalize_dim
@@ -15,9 +16,6 @@ from whygrad.functional.linalg import check_addmm, check_bmm, check_expands, che
 from whygrad.functional.old_order import in_old_order
 from whygrad.functional.run import public, run_inplace, with_out
 from whygrad.ops.table import TABLE
-from whygrad.promotion import promote
-
-_whygrad_internal_ = True
 
 
 def _check_addmv(c: Tensor, a: Tensor, b: Tensor, inplace: bool = False) -> None:

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._tensor import Tensor
-from whygrad.devices import check_device, device
-from whygrad.layouts import check_layout
-
-_whygrad_internal_ = True
+from whygrad.base import dtypes
+from whygrad.base.devices import check_device, device
+from whygrad.base.frames import is_internal
+from whygrad.base.layouts import check_layout
+from whygrad.core.tensor import Tensor
 
 # As C++ calls the dtypes, in some of torch's messages.
 C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
@@ -59,7 +58,7 @@ def called_as(function: str) -> Call:
     Methods and aliases have code of their own, which is named after them (see `run.under_name`).
     """
     frame, code = sys._getframe(2), None
-    while frame is not None and "_whygrad_internal_" in frame.f_globals:
+    while frame is not None and is_internal(frame):
         if "_passes_calls_on_" not in frame.f_globals:
             code = frame.f_code
         frame = frame.f_back  # type: ignore[assignment]

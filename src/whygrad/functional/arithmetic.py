@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._apply import apply, compiled, tracked_nodes
-from whygrad._inplace import check_castable, check_inplace, writer
-from whygrad._tensor import Tensor
+from whygrad.base import dtypes
+from whygrad.core.promotion import as_number, cast, promote, result_dtype
+from whygrad.core.record import apply, compiled, tracked_nodes
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import check_castable, check_inplace, writer
 from whygrad.functional.arguments import check_int, check_range, invalid_combination, read_number, read_tensor, wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dispatch import (
@@ -32,9 +33,6 @@ from whygrad.functional.dispatch import (
 from whygrad.functional.old_order import in_old_order
 from whygrad.functional.run import public, run_inplace, with_out
 from whygrad.ops.table import TABLE
-from whygrad.promotion import as_number, cast, promote, result_dtype
-
-_whygrad_internal_ = True
 
 binary("mul", numbers="either", overloaded=False, scales=True)
 binary("multiply", row_name="mul", numbers="either", scales=True)

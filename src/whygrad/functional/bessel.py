@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor
+from whygrad.core.promotion import cast, promote, result_dtype
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import invalid_combination
 from whygrad.functional.dispatch import Takes, as_operand, default_float
 from whygrad.functional.run import with_out
 from whygrad.functional.special import NUMBERS, SPECIAL
 from whygrad.ops.bessel import BESSEL, POLYNOMIALS
 from whygrad.ops.table import TABLE
-from whygrad.promotion import cast, promote, result_dtype
-
-_whygrad_internal_ = True
 
 
 def _check(takes: Takes, dtype: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whygrad import dtypes
+from whygrad.base import dtypes
 
 _C_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
             "bool": "bool",

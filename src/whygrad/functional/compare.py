@@ -5,20 +5,18 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from whygrad import dtypes, errors
-from whygrad._apply import apply, layout_of
-from whygrad._inplace import kinds_of, write, writer
-from whygrad._tensor import Tensor
-from whygrad.autograd.levels import is_batched
-from whygrad.autograd.modes import modes
+from whygrad.base import dtypes, errors
+from whygrad.core.levels import is_batched
+from whygrad.core.modes import modes
+from whygrad.core.promotion import cast, promote, result_dtype
+from whygrad.core.record import apply, layout_of
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import kinds_of, write, writer
 from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dispatch import Function, Takes, as_operand, binary, number_as_tensor, publish, settled, unary
 from whygrad.functional.run import FUNCTIONS, public, run_inplace, with_out
 from whygrad.ops.table import TABLE
-from whygrad.promotion import cast, promote, result_dtype
-
-_whygrad_internal_ = True
 
 NOT_COMPLEX = "biufV"
 PLAIN = (float, int)

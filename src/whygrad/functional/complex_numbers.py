@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor
+from whygrad.core.conj_neg import kind_of
+from whygrad.core.promotion import cast
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.dispatch import default_float
 from whygrad.functional.run import METHODS, public, rows, run_inplace, with_out
 from whygrad.ops.table import TABLE
-from whygrad.promotion import cast
-from whygrad.turned import kind_of
-
-_whygrad_internal_ = True
 
 
 @public(method=False)

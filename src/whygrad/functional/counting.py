@@ -6,19 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, return_types
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, cut, wrap
 from whygrad.backends import numpy_counting
+from whygrad.base import dtypes
+from whygrad.core.promotion import result_dtype
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, cut, wrap
+from whygrad.functional import return_types
 from whygrad.functional.arguments import check_range, invalid_combination, is_integer, read_int, read_number, read_tensor
 from whygrad.functional.c_names import c_name
 from whygrad.functional.outs import with_outs
 from whygrad.functional.run import made_under_transforms, public, with_out
 from whygrad.functional.shape import dim_of
 from whygrad.ops.table import TABLE
-from whygrad.promotion import result_dtype
-
-_whygrad_internal_ = True
 
 
 def _check_countable(name: str, x: Tensor) -> None:

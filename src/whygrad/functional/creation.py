@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, kernels, layouts
-from whygrad._tensor import Tensor
+from whygrad import kernels
 from whygrad.backends.memory_order import empty_like
+from whygrad.base import dtypes, layouts
+from whygrad.core.promotion import as_number
+from whygrad.core.tensor import Tensor
 from whygrad.functional import from_data, ranges
 from whygrad.functional.arguments import (
     check_place,
@@ -28,9 +30,6 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh
 from whygrad.functional.run import made_under_transforms, public, run, with_out
-from whygrad.promotion import as_number
-
-_whygrad_internal_ = True
 
 __all__ = ["from_data", "ranges"]
 

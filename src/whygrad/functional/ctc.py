@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, wrap
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import invalid_combination, is_integer
 from whygrad.functional.run import made_under_transforms, public, rows
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 CHECKING = "(while checking arguments for ctc_loss_allocate_outputs)"
 

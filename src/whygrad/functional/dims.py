@@ -6,8 +6,6 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-_whygrad_internal_ = True
-
 
 def normalize_dim(dim: Any, ndim: int) -> int:
     """A dim counted from the front. A 0-dim tensor may be addressed as if it had one dim."""

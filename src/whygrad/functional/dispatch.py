@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._apply import apply, compiled
-from whygrad._inplace import ComputesIn, check_castable, run_inplace, with_out, writer
-from whygrad._tensor import Tensor, wrap
-from whygrad.broadcasting import check_broadcast
+from whygrad.base import dtypes
+from whygrad.base.broadcasting import check_broadcast
+from whygrad.core.promotion import cast, promote, result_dtype
+from whygrad.core.record import apply, compiled
+from whygrad.core.tensor import Tensor, wrap
+from whygrad.core.write import ComputesIn, check_castable, run_inplace, with_out, writer
 from whygrad.functional.arguments import INT64_LIMIT, invalid_combination, wrong_type
 from whygrad.functional.run import FUNCTIONS, METHODS, under_name
 from whygrad.ops.table import TABLE, Row
-from whygrad.promotion import cast, promote, result_dtype
-
-_whygrad_internal_ = True
 
 # Kinds of NumPy dtypes: b bool, i and u integers, f floating, V bfloat16, c complex.
 FLOATS = "fV"

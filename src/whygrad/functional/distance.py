@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._apply import apply
 from whygrad.autograd.grad_mode import no_grad
-from whygrad.dtypes import get_default_dtype
+from whygrad.base.dtypes import get_default_dtype
+from whygrad.core.promotion import result_dtype
+from whygrad.core.record import apply
 from whygrad.functional.arguments import read_flag, read_float, read_int, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import FUNCTIONS, public
 from whygrad.ops.table import TABLE
-from whygrad.promotion import result_dtype
-
-_whygrad_internal_ = True
 
 
 @public(method=False)

@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor
+from whygrad.core.promotion import promote
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import read_each, wrong_type
 from whygrad.functional.linalg import refuse_bool
 from whygrad.functional.run import public
 from whygrad.ops.table import TABLE
-from whygrad.promotion import promote
-
-_whygrad_internal_ = True
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

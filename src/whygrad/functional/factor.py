@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad import return_types
-from whygrad._apply import apply
-from whygrad._inplace import broadcast_shapes
-from whygrad._tensor import Tensor
+from whygrad.core.promotion import promote
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import broadcast_shapes
+from whygrad.functional import return_types
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.fresh import in_usual_order, warn_once
 from whygrad.functional.matrices import (
@@ -25,9 +26,6 @@ from whygrad.functional.matrices import (
 )
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, with_out
 from whygrad.ops.table import TABLE
-from whygrad.promotion import promote
-
-_whygrad_internal_ = True
 
 _NOT_POSITIVE = ("The factorization could not be completed because the input is not positive-definite (the leading minor of "
                  "order {} is not positive-definite).")

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import wrong_type
 from whygrad.functional.run import FUNCTIONS, METHODS
-
-_whygrad_internal_ = True
 
 _UNARY = ("abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac", "lgamma",
           "log", "log10", "log1p", "log2", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt",

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._tensor import Tensor
+from whygrad.base import dtypes
+from whygrad.core.promotion import cast
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_place, read_dtype, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.fresh import fresh
 from whygrad.functional.run import FUNCTIONS, rows, with_out
-from whygrad.promotion import cast
-
-_whygrad_internal_ = True
 
 # name -> (what it maps: complex numbers "c" or real ones "r"; whether it is the forward transform)
 FAMILY = {"fft": ("c2c", True), "ifft": ("c2c", False), "rfft": ("r2c", True), "irfft": ("c2r", False),

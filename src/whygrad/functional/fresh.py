@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, errors
-from whygrad._inplace import bump
-from whygrad._tensor import InferenceCounter, Tensor, set_requires_grad, wrap
-from whygrad.autograd.modes import modes, special
+from whygrad.base import dtypes, errors
+from whygrad.core.modes import modes, special
+from whygrad.core.tensor import InferenceCounter, Tensor, set_requires_grad, wrap
+from whygrad.core.write import bump
 from whygrad.functional.arguments import check_flag, check_sizes, wrong_type
 from whygrad.why import record as why
-
-_whygrad_internal_ = True
 
 NOT_DIFFERENTIABLE = "Only Tensors of floating point and complex dtype can require gradients"
 

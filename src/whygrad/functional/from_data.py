@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, errors
-from whygrad._tensor import Tensor, cut, set_requires_grad, source
-from whygrad.autograd.modes import modes
-from whygrad.backends.quiet import quiet
+from whygrad.backends.fp_warnings import quiet
+from whygrad.base import dtypes, errors
+from whygrad.core.modes import modes
+from whygrad.core.promotion import cast_values
+from whygrad.core.tensor import Tensor, cut, set_requires_grad, source
 from whygrad.functional.arguments import check_place, fits, kind_name, read_dtype, type_name
 from whygrad.functional.fresh import NOT_DIFFERENTIABLE, fresh, warn, warn_once
 from whygrad.functional.run import public
-from whygrad.promotion import cast_values
 from whygrad.why import record as why
-
-_whygrad_internal_ = True
 
 COPY_CONSTRUCT = ("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
                   "sourceTensor.detach().clone().requires_grad_(True), rather than {}(sourceTensor).")

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from whygrad import kernels
-from whygrad._apply import apply
-from whygrad._inplace import check_inplace
-from whygrad._tensor import Tensor, wrap
-from whygrad.broadcasting import broadcast_shapes
+from whygrad.base.broadcasting import broadcast_shapes
+from whygrad.core.promotion import cast
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
+from whygrad.core.write import check_inplace
 from whygrad.functional.arguments import (
     called_as,
     check_range,
@@ -40,9 +41,6 @@ from whygrad.functional.outs import with_disjoint_out
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
 from whygrad.functional.shape import dim_of, expand_to, flatten
 from whygrad.ops.table import TABLE
-from whygrad.promotion import cast
-
-_whygrad_internal_ = True
 
 INT64 = np.dtype(np.int64)
 INDEX_DTYPES = (INT64, np.dtype(np.int32))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from whygrad.autograd.calls import tensor_backward
 from whygrad.autograd.hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
+from whygrad.core.calls import tensor_backward
 from whygrad.functional.run import public
-
-_whygrad_internal_ = True
 
 public(function=False, name="backward")(tensor_backward)
 for _method in (register_hook, register_post_accumulate_grad_hook, retain_grad):

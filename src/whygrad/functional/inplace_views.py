@@ -5,16 +5,14 @@ from __future__ import annotations
 from sys import getrefcount
 from typing import Any
 
-from whygrad import errors
-from whygrad._inplace import bump, check_inplace, rebase
-from whygrad._tensor import InferenceCounter, Tensor
-from whygrad.autograd.modes import modes, special
+from whygrad.base import errors
+from whygrad.core.modes import modes, special
+from whygrad.core.tensor import InferenceCounter, Tensor
+from whygrad.core.write import bump, check_inplace, rebase
 from whygrad.functional import memory, shape
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.run import METHODS
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 # The names that torch gives to the node when a tensor itself turns into its view.
 _INPLACE_NODES = {"TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.promotion import promote
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import (
     invalid_combination,
     is_integer,
@@ -18,9 +19,6 @@ from whygrad.functional.arguments import (
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.run import FUNCTIONS, public, rows, with_out
 from whygrad.functional.shape import dim_of, flatten, reshape_to
-from whygrad.promotion import promote
-
-_whygrad_internal_ = True
 
 
 def read_tensors(function: str, tensors: Any) -> list[Tensor]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._apply import compiled
+from whygrad.core.record import compiled
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 
 def lazily_compiled(name: str, kinds: str, namespace: dict[str, Any] | None = None,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.functional.factor import linalg_qr
 from whygrad.functional.linalg import matmul
 from whygrad.functional.run import FUNCTIONS, public
 from whygrad.functional.spectral import linalg_svd
-
-_whygrad_internal_ = True
 
 
 @public(method=False)

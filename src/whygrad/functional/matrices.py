@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor, wrap
 from whygrad.backends.numpy_factor import LinAlgError
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.run import rows, with_out
-
-_whygrad_internal_ = True
 
 
 def read_matrices(function: str, x: Any, argument: str = "A", *, name: str, square: bool = True, kernel: str = "",

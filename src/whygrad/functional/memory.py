@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._inplace import bump
-from whygrad._tensor import Tensor
-from whygrad.autograd.levels import is_batched
-from whygrad.autograd.modes import modes
 from whygrad.backends.numpy_layout import address, storage
+from whygrad.base.layouts import channels_last, channels_last_3d, contiguous_format
+from whygrad.core.levels import is_batched
+from whygrad.core.modes import modes
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import bump
 from whygrad.functional.arguments import read_int, read_sizes, read_tensor
 from whygrad.functional.run import METHODS, public, rows
 from whygrad.functional.shape import dim_of, sizes
-from whygrad.layouts import channels_last, channels_last_3d, contiguous_format
-
-_whygrad_internal_ = True
 
 
 @public()

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import return_types
-from whygrad._apply import apply
-from whygrad._missing import TENSOR_NAMES, missing_from_tensor
-from whygrad._tensor import Tensor, wrap
+from whygrad.compat.missing import TENSOR_NAMES, missing_from_tensor
+from whygrad.core.promotion import cast, promote, result_dtype
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
+from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, is_number, read_int, read_number, read_sizes, read_tensor
 from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
 from whygrad.functional.outs import with_outs
@@ -19,9 +20,6 @@ from whygrad.functional.reduction import read_axes
 from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, rows, run_inplace, with_out
 from whygrad.functional.shape import sizes
 from whygrad.ops.table import TABLE
-from whygrad.promotion import cast, promote, result_dtype
-
-_whygrad_internal_ = True
 
 
 @public()

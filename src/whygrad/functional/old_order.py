@@ -9,10 +9,8 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.functional import fresh
-
-_whygrad_internal_ = True
 
 DEPRECATED = ("This overload of {0} is deprecated:\n\t{0}({1})\nConsider using one of the following signatures instead:\n"
               "\t{0}({2})")

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from whygrad import dtypes
-from whygrad._inplace import OVERLAP, check_castable, with_out
-from whygrad._tensor import Tensor
+from whygrad.base import dtypes
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import OVERLAP, check_castable, with_out
 from whygrad.functional.arguments import wrong_type
 from whygrad.functional.c_names import c_name
 from whygrad.functional.indexing import check_disjoint
-
-_whygrad_internal_ = True
 
 # What torch says of an `out` whose dtype is not that of the result, by the functions that do not cast to it.
 _REFUSALS = {

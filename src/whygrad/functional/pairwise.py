@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, wrap
-from whygrad.broadcasting import broadcast_shapes
+from whygrad.base.broadcasting import broadcast_shapes
+from whygrad.core.promotion import promote, result_dtype
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import read_int, read_tensor, wrong_type
 from whygrad.functional.fresh import warn, warn_once
 from whygrad.functional.run import FUNCTIONS, public, rows
 from whygrad.ops.table import TABLE
-from whygrad.promotion import promote, result_dtype
-
-_whygrad_internal_ = True
 
 # torch goes over to matrix products where one side has more rows than this.
 FEW_ROWS = 25

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad import dtypes
-from whygrad._apply import apply
-from whygrad._tensor import Tensor
+from whygrad.base import dtypes
+from whygrad.core.promotion import cast
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import read_float, read_tensor, wrong_type
 from whygrad.functional.dispatch import FLOATS, REALS, Takes, default_float, settled, unary
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run_inplace, with_out
 from whygrad.ops.table import TABLE
-from whygrad.promotion import cast
-
-_whygrad_internal_ = True
 
 # Fractional results: integers become floating first.
 for _name in ("sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos",

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._tensor import Tensor
-from whygrad.backends.quiet import quiet
+from whygrad.backends.fp_warnings import quiet
+from whygrad.base import dtypes
+from whygrad.core.promotion import cast_values
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_place, invalid_combination, is_integer, read_dtype, read_int, read_number
 from whygrad.functional.fresh import allocate, deliver, dtype_for, fresh, warn, warn_once
 from whygrad.functional.run import public
-from whygrad.promotion import cast_values
-
-_whygrad_internal_ = True
 
 INCONSISTENT = "upper bound and lower bound inconsistent with step sign"
 DEPRECATED_RANGE = ("torch.range is deprecated and will be removed in a future release because its behavior is "

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor, wrap
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import (
     check_range,
     invalid_combination,
@@ -22,8 +22,6 @@ from whygrad.functional.dims import normalize_dim
 from whygrad.functional.fresh import in_usual_order
 from whygrad.functional.run import public, rows, run_inplace, with_out
 from whygrad.functional.shape import dim_of, dims_of, flatten, ravel, sizes
-
-_whygrad_internal_ = True
 
 
 @public(function=False)

@@ -7,9 +7,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from whygrad import dtypes, return_types
-from whygrad._tensor import Tensor
-from whygrad.autograd.modes import modes
+from whygrad.base import dtypes
+from whygrad.core.modes import modes
+from whygrad.core.promotion import cast
+from whygrad.core.tensor import Tensor
+from whygrad.functional import return_types
 from whygrad.functional.arguments import (
     called_as,
     invalid_combination,
@@ -28,9 +30,6 @@ from whygrad.functional.fresh import warn
 from whygrad.functional.lazy import lazily_compiled
 from whygrad.functional.outs import with_outs
 from whygrad.functional.run import FUNCTIONS, public, run, run_inplace, with_out
-from whygrad.promotion import cast
-
-_whygrad_internal_ = True
 
 Dims = int | tuple[int, ...] | list[int] | None
 

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
-from whygrad._apply import apply, compiled
-from whygrad._inplace import copy_, fill_, run_inplace, with_out, zero_
-from whygrad.autograd.modes import modes, special
+from whygrad.core.modes import modes, special
+from whygrad.core.promotion import promote
+from whygrad.core.record import apply, compiled
+from whygrad.core.write import copy_, fill_, run_inplace, with_out, zero_
 from whygrad.ops.table import TABLE
-from whygrad.promotion import promote
-
-_whygrad_internal_ = True
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,7 +67,7 @@ def made_under_transforms(how: str) -> Callable[[F], F]:
         @functools.wraps(f)
         def made(*args: Any, **kwargs: Any) -> Any:
             if special.on and modes.levels:
-                from whygrad.func.making import WAYS
+                from whygrad.func.vmap_factories import WAYS
                 return WAYS[how](f, args, kwargs)
             return f(*args, **kwargs)
 

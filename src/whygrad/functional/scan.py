@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import return_types
-from whygrad._apply import apply
-from whygrad._inplace import check_overlap
-from whygrad._tensor import Tensor
+from whygrad.core.promotion import cast
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import check_overlap
+from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, read_int, read_number, read_tensor
 from whygrad.functional.dispatch import default_float
 from whygrad.functional.outs import with_outs
@@ -18,9 +19,6 @@ from whygrad.functional.reduction import check_ordered
 from whygrad.functional.run import FUNCTIONS, public, run_inplace, with_out
 from whygrad.functional.shape import dim_of, dims_of
 from whygrad.ops.table import TABLE
-from whygrad.promotion import cast
-
-_whygrad_internal_ = True
 
 
 def _running_extreme(name: str, doc: str) -> Callable[..., Any]:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._apply import apply
-from whygrad._inplace import check_inplace, run_inplace, with_out
-from whygrad._tensor import Tensor
+from whygrad.core.promotion import cast
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import check_inplace, run_inplace, with_out
 from whygrad.functional.arguments import read_tensor, wrong_type
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.gathering import (
@@ -23,9 +24,6 @@ from whygrad.functional.memory import as_strided
 from whygrad.functional.run import FUNCTIONS, public, rows
 from whygrad.functional.shape import dim_of
 from whygrad.ops.table import TABLE
-from whygrad.promotion import cast
-
-_whygrad_internal_ = True
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 

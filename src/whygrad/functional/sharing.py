@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor
-
-_whygrad_internal_ = True
+from whygrad.core.tensor import Tensor
 
 
 class Block:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._apply import compiled
+from whygrad.core.record import compiled
 from whygrad.functional.arguments import read_int, wrong_type
 from whygrad.functional.dims import named_axis, normalize_dim
 from whygrad.functional.run import public, with_out
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 
 def _make(name: str, what: str) -> Callable[..., Any]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import return_types
-from whygrad._apply import apply
-from whygrad._inplace import broadcast_shapes
-from whygrad._tensor import Tensor
+from whygrad.core.promotion import promote
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import broadcast_shapes
+from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.linalg import matmul
@@ -29,9 +30,6 @@ from whygrad.functional.matrices import (
 )
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run, with_out
 from whygrad.ops.table import TABLE
-from whygrad.promotion import promote
-
-_whygrad_internal_ = True
 
 _SINGULAR_INVERSE = ("The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
                      "singular.")

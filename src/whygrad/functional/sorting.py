@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import return_types
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, wrap
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
+from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
 from whygrad.functional.indexing import check_disjoint
 from whygrad.functional.outs import with_outs
@@ -17,8 +17,6 @@ from whygrad.functional.reduction import check_not_empty, check_ordered
 from whygrad.functional.run import public, with_out
 from whygrad.functional.shape import dim_of
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 
 def _sort(name: str, input: Any, dim: Any, descending: bool, stable: bool | None) -> Any:

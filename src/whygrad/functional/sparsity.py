@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.functional.run import public
-
-_whygrad_internal_ = True
 
 
 @public(function=False)

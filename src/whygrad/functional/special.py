@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._apply import apply
-from whygrad._inplace import check_castable
-from whygrad._tensor import Tensor
+from whygrad.core.promotion import cast, promote, result_dtype
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import check_castable
 from whygrad.functional.arguments import read_int, read_tensor, wrong_type
 from whygrad.functional.dispatch import FLOATS, Takes, as_operand, default_float, unary
 from whygrad.functional.random import not_implemented, stream_of
 from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, run_inplace, with_out
 from whygrad.ops.table import TABLE
-from whygrad.promotion import cast, promote, result_dtype
-
-_whygrad_internal_ = True
 
 NUMBERS = "biu" + FLOATS
 SPECIAL: dict[str, Callable[..., Any]] = {}
@@ -179,7 +177,6 @@ def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How a share `x` moves with its concentration, over 1 - x."""
     _floating("_dirichlet_grad", "_dirichlet_grad_cpu", x, alpha, total)
     return apply(TABLE["dirichlet_grad"], *promote("_dirichlet_grad", x, alpha, total))  # type: ignore[no-any-return]
-
 
 
 # torch.special's own names for functions of the torch namespace.

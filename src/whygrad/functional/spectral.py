@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, return_types
-from whygrad._tensor import Tensor, wrap
 from whygrad.backends import raw
 from whygrad.backends.numpy_solve import cutoff
+from whygrad.base import dtypes
+from whygrad.core.promotion import cast
+from whygrad.core.tensor import Tensor, wrap
+from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, is_integer, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.matrices import (
@@ -24,9 +26,6 @@ from whygrad.functional.matrices import (
 from whygrad.functional.reduction import vector_norm
 from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, rows, run, with_out
 from whygrad.functional.solve import as_tolerance
-from whygrad.promotion import cast
-
-_whygrad_internal_ = True
 
 
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:

@@ -6,19 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._inplace import bump, check_inplace
-from whygrad._tensor import Tensor
-from whygrad._tensor import source as source_of
-from whygrad.autograd.modes import modes
-from whygrad.autograd.node import next_sequence_number
+from whygrad.base import dtypes
+from whygrad.core.modes import modes
+from whygrad.core.node import next_sequence_number
+from whygrad.core.tensor import Tensor
+from whygrad.core.tensor import source as source_of
+from whygrad.core.write import bump, check_inplace
 from whygrad.functional.arguments import check_place, invalid_combination
 from whygrad.functional.c_names import c_name
 from whygrad.functional.convert import UntypedStorage
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.run import public
-
-_whygrad_internal_ = True
 
 DEPRECATED = (
     "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
@@ -107,7 +105,7 @@ def _no_derivative_of_set(edges: tuple[Any, ...]) -> Any:
 @public(function=False)
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of this one's dtype: uninitialised from sizes, or from data."""
-    from whygrad.legacy import construct
+    from whygrad.compat.legacy import construct
 
     check_place("new", None, device, False)
     return construct(args, self.dtype, typed=True)
@@ -116,7 +114,7 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
 @public(method=False)
 def set_default_tensor_type(t: Any) -> None:
     """The default dtype by the name of its tensor type: "torch.DoubleTensor", or the type itself."""
-    from whygrad.legacy import TYPES
+    from whygrad.compat.legacy import TYPES
 
     warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
               "torch.set_default_device() as alternatives.")

@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._tensor import Tensor
+from whygrad.base import dtypes
+from whygrad.base.layouts import strided
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_place, read_dtype, read_int
 from whygrad.functional.c_names import c_name
 from whygrad.functional.fresh import fresh
 from whygrad.functional.run import public
-from whygrad.layouts import strided
-
-_whygrad_internal_ = True
-
 
 # Shapes. `count` points, and `last` is where the window would end: at the last point, or (periodic) one after it.
 

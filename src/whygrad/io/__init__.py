@@ -11,7 +11,7 @@ A checkpoint is a zip archive: `data.pkl` describes the objects, `data/0`, `data
     loading.py     the way through: file -> archive -> pickle -> objects
 """
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.io.loading import default_restore_location, load
 from whygrad.io.options import skip_data
 from whygrad.io.rebuilding import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals

@@ -13,14 +13,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad.devices import device
+from whygrad.base import dtypes
+from whygrad.base.devices import device
 from whygrad.io import options
 from whygrad.io.archive import PICKLE, Archive, broken
 from whygrad.io.rebuilding import GLOBALS, UNTYPED, Storage, StorageKind, refuse_unless
 from whygrad.io.unpickling import Unpickler
-
-_whygrad_internal_ = True
 
 UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
           "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result "

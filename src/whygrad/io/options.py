@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-_whygrad_internal_ = True
-
 
 class _State(threading.local):
     skips_data = False

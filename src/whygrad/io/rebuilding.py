@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, layouts
-from whygrad._tensor import Size, Tensor
-from whygrad.devices import device
+from whygrad.base import dtypes, layouts
+from whygrad.base.devices import device
+from whygrad.core.conj_neg import KINDS
+from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.fresh import fresh
-from whygrad.parameter import Parameter
-from whygrad.turned import KINDS
-
-_whygrad_internal_ = True
+from whygrad.functional.parameter import Parameter
 
 MOST_DIMS = 64
 # Hashing a tuple is recursive, and exponential in the depth if each level names the one below it twice.

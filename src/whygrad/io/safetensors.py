@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import fresh
 from whygrad.io.atomic import replacing
-
-_whygrad_internal_ = True
 
 
 def _library() -> Any:

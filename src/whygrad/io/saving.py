@@ -12,9 +12,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from whygrad import dtypes, layouts
-from whygrad._tensor import Size, Tensor, wrap
-from whygrad.devices import device
+from whygrad.base import dtypes, layouts
+from whygrad.base.devices import device
+from whygrad.compat.torch_homes import torch_home
+from whygrad.core.conj_neg import Turned
+from whygrad.core.tensor import Size, Tensor, wrap
+from whygrad.functional.parameter import Parameter
 from whygrad.io import options
 from whygrad.io.atomic import replacing
 from whygrad.io.rebuilding import (
@@ -29,11 +32,6 @@ from whygrad.io.rebuilding import (
     rebuild_tensor_v2,
     rebuild_tensor_v3,
 )
-from whygrad.parameter import Parameter
-from whygrad.torch_homes import torch_home
-from whygrad.turned import Turned
-
-_whygrad_internal_ = True
 
 DEFAULT_PROTOCOL = 2
 _LOCAL_HEADER = 30  # bytes before the name

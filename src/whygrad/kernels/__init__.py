@@ -12,14 +12,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.kernels import warm as warm_module
-from whygrad.kernels.warm import Standing, Warm, WarmWord, counts, not_compiled, unavailable
-from whygrad.kernels.words import WORDS
+from whygrad.kernels import jit as warm_module
+from whygrad.kernels.jit import JitElementwise, JitKernel, JitSlot, counts, not_compiled, unavailable
+from whygrad.kernels.registry import KERNELS
 from whygrad.ops.table import Row
 
-_whygrad_internal_ = True
-
-__all__ = ["Standing", "add_rows", "address", "drawing", "empty_cache", "enabled", "fill", "is_hot", "make_step", "memory_stats",
+__all__ = ["JitSlot", "add_rows", "address", "drawing", "empty_cache", "enabled", "fill", "is_hot", "make_step", "memory_stats",
            "put_elements", "stats", "tell_references", "warm", "warm_into", "warm_write", "within", "word"]
 
 MEMORY = ("kept_bytes", "most_bytes", "reused", "fresh")  # what memory_stats tells
@@ -30,14 +28,14 @@ enabled = os.environ.get("WHYGRAD_KERNELS", "1").lower() not in ("0", "off", "fa
 
 def word(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any:
     """What stands for NumPy's function of a row in a vocabulary: itself, or a place for its kernel."""
-    if enabled and name in WORDS:
-        WarmWord(name, numpy).put(scope, name)
+    if enabled and name in KERNELS:
+        JitKernel(name, numpy).put(scope, name)
         return scope[name]
     return numpy
 
 
 def warm(name: str, numpy: Callable[..., Any], function: Callable[..., Any], takes_vocabulary: bool = True,
-         last: bool = False, is_pass: bool = False) -> Warm:
+         last: bool = False, is_pass: bool = False) -> JitElementwise:
     """Stands for `numpy` until `function`, a forward or a rule, is compiled. The `last` rule of a gradient may overwrite it.
 
     `is_pass`: one of the functions that rows have for `in_one_pass`.
@@ -48,7 +46,7 @@ def warm(name: str, numpy: Callable[..., Any], function: Callable[..., Any], tak
 
         return as_traced(function)(vocabulary, *symbols, **statics) if takes_vocabulary else function(*symbols, **statics)
 
-    return Warm(name, numpy, traced, is_rule=name.startswith("d_"), is_pass=is_pass, last=last)
+    return JitElementwise(name, numpy, traced, is_rule=name.startswith("d_"), is_pass=is_pass, last=last)
 
 
 def tell_references(count: int) -> None:
@@ -56,7 +54,7 @@ def tell_references(count: int) -> None:
     warm_module.walk_references = count
 
 
-def warm_write(row: Row, numpy: Callable[..., Any]) -> Warm:
+def warm_write(row: Row, numpy: Callable[..., Any]) -> JitElementwise:
     """Stands for the forward of an elementwise row that writes into its last argument. Statics come after the inputs: a
     number among them may be another one in every call."""
 
@@ -66,10 +64,10 @@ def warm_write(row: Row, numpy: Callable[..., Any]) -> Warm:
         count = len(row.inputs)
         return as_traced(row.forward)(vocabulary, *symbols[:count], **dict(zip(row.statics, symbols[count:], strict=True)))
 
-    return Warm(f"{row.name}_into", numpy, traced, into=True)
+    return JitElementwise(f"{row.name}_into", numpy, traced, into=True)
 
 
-def warm_into(word: str, numpy: Callable[..., Any]) -> Warm:
+def warm_into(word: str, numpy: Callable[..., Any]) -> JitElementwise:
     """Stands for a ufunc that writes into its last argument."""
 
     def traced(*symbols: Any) -> Any:
@@ -77,7 +75,7 @@ def warm_into(word: str, numpy: Callable[..., Any]) -> Warm:
 
         return apply(word, *symbols)
 
-    return Warm(f"{word}_into", numpy, traced, into=True)
+    return JitElementwise(f"{word}_into", numpy, traced, into=True)
 
 
 _asked = 0
@@ -110,7 +108,7 @@ def put_elements(target: Any, index: Any, source: Any, axis: int, how: str) -> b
     """Elements of `source` written (or "add"ed ...) where `index` says along an axis, if that is much; else False."""
     if not enabled or target.dtype != "f4" or not is_hot(index.size):
         return False
-    from whygrad.kernels.elements import put
+    from whygrad.kernels.gather_scatter import put
 
     return put(target, index, source, axis, how)
 
@@ -121,7 +119,7 @@ def within(index: Any, size: int) -> bool:
     if _within is None:
         if not enabled or not is_hot(index.size):
             return bool(index.min() >= 0 and index.max() < size)
-        from whygrad.kernels import elements
+        from whygrad.kernels import gather_scatter as elements
 
         _within = elements.within()
     return _within(index, size)

@@ -15,8 +15,6 @@ from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.panels import panel_width
 from whygrad.kernels.stages import ALONE, workspace
 
-_whygrad_internal_ = True
-
 # Multiplications below which one thread does all.
 ALONE_WORK = 1 << 17
 # Beside a panel most of whose columns are empty, matrix products are the better way.

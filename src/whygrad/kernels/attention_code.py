@@ -20,8 +20,6 @@ from whygrad.kernels.stages import OfPlan, Part, Plan, Stage, Task, part_for_all
 from whygrad.kernels.tiles import LINE, lane_numbers, lanes_within, load_some, prefetch, smaller, store_some
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
 
-_whygrad_internal_ = True
-
 # Keys (forward) and queries (backward) that are treated at a time: their scores stay in the nearest cache.
 KEYS, QUERIES = 128, 64
 

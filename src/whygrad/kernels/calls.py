@@ -16,8 +16,6 @@ from llvmlite import ir
 from whygrad.kernels import host
 from whygrad.kernels.values import ELEMENT, F64, I32, I64, POINTER, VOID, Function, Value
 
-_whygrad_internal_ = True
-
 METH_FASTCALL_WITH_KEYWORDS = 0x80 | 0x02
 NULL = ir.Constant(POINTER, None)
 TASK = ir.FunctionType(VOID, [POINTER, I64, I64]).as_pointer()  # task(slots, low, high)

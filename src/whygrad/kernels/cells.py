@@ -12,8 +12,6 @@ from typing import NamedTuple
 from whygrad.kernels.functions import sigmoid, tanh
 from whygrad.kernels.values import Function, Value
 
-_whygrad_internal_ = True
-
 Values = list[Value]
 
 

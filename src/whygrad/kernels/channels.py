@@ -14,8 +14,6 @@ from whygrad.kernels.pool import pool
 from whygrad.kernels.rowwise import ARGUMENTS, MOST, RESULTS, TASK, new_results, read_arguments
 from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Value, Variable
 
-_whygrad_internal_ = True
-
 ALONE_BELOW = 16384
 
 

@@ -19,9 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from whygrad.kernels.host import host
-from whygrad.kernels.warm import compiling
-
-_whygrad_internal_ = True
+from whygrad.kernels.jit import compiling
 
 _addresses: dict[str, int] = {}
 _names: dict[str, str] = {}

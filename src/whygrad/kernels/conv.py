@@ -17,8 +17,6 @@ from whygrad.kernels.conv_weight import weight_gradient
 from whygrad.kernels.winograd import applies, winograd
 from whygrad.kernels.winograd_weight import winograd_weight
 
-_whygrad_internal_ = True
-
 Shape = tuple[int, ...]
 
 

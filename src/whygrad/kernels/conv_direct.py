@@ -24,8 +24,6 @@ from whygrad.kernels.stages import ALONE, Elsewhere, OfPlan, Part, Stage, Task, 
 from whygrad.kernels.tiles import copy_row, pack_image, smaller, spread_products
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
-_whygrad_internal_ = True
-
 IMAGE, WEIGHT, BIAS, WORKSPACE, RESULT = range(5)
 
 

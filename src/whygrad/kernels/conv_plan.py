@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import Plan
 
-_whygrad_internal_ = True
-
 # Floats of image that a thread works on at a time: they should stay in its own cache.
 IMAGE_FLOATS = 1 << 16
 # Vectors of pixels in a unit of work: with fewer, several images are taken together.

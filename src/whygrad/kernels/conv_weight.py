@@ -29,8 +29,6 @@ from whygrad.kernels.stages import ALONE, Elsewhere, Part, Stage, Task, part_for
 from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, smaller, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
-_whygrad_internal_ = True
-
 IMAGE, GRADIENT, UNUSED, WORKSPACE, RESULT = range(5)
 # Floats that the sums of all chunks may have together, and how many chunks there are at most.
 CHUNK_FLOATS, CHUNKS = 1 << 20, 16

@@ -16,8 +16,6 @@ from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, Value
 
-_whygrad_internal_ = True
-
 ALONE_BELOW = 32768
 WORTH_IT = 1024
 # Rows of the second table that are compared at a time, and vectors of a row.

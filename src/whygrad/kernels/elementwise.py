@@ -20,8 +20,6 @@ from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I8, I16, I32, I64, POINTER, VOID, Function, Value
 
-_whygrad_internal_ = True
-
 MOST = 16  # arguments
 AXES = 8
 # Elements of a piece that is filled with one number: as many as a formula reads in one turn.

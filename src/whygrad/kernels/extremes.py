@@ -13,8 +13,6 @@ from whygrad.kernels.columns import Fold, column_kernel, themselves
 from whygrad.kernels.host import FLOAT32
 from whygrad.kernels.rowwise import Row, row_kernel
 
-_whygrad_internal_ = True
-
 # All elements are taken in pieces of so many.
 PIECE = 4096
 # Smaller arrays are left to NumPy, which has less to ask first.

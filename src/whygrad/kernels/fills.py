@@ -14,8 +14,6 @@ from whygrad.kernels.code import address_of
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import I64, POINTER, VOID, Function
 
-_whygrad_internal_ = True
-
 PIECE = 64  # bytes
 ALONE_BELOW = (1 << 18) // PIECE
 

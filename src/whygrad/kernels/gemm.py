@@ -21,8 +21,6 @@ from whygrad.kernels.pool import PIECES_PER_THREAD, THREADS, pool
 from whygrad.kernels.reduce import column_sums
 from whygrad.kernels.values import I32, I64, POINTER, Function, Value
 
-_whygrad_internal_ = True
-
 # Multiplications below which one thread is quicker than two.
 ALONE_BELOW = 200_000
 # Below so many all that counts is the call itself.

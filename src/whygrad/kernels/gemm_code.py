@@ -23,8 +23,6 @@ from whygrad.kernels.host import host
 from whygrad.kernels.tiles import buffer, half_turned, lanes_within, load_some, prefetch, smaller, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
-_whygrad_internal_ = True
-
 # The vectors of a tile. Times its rows they are 24 sums for 32 registers, or 12 for 16.
 VECTORS = 3
 # The longest block of the inner dimension, and the vectors of columns that are packed at once: 288 KB with the widest vectors.

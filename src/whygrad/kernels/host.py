@@ -17,8 +17,6 @@ import numpy as np
 
 from whygrad.kernels import DATA
 
-_whygrad_internal_ = True
-
 
 class Unavailable(Exception):
     """Why kernels cannot be used here."""

@@ -19,8 +19,6 @@ from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import copy_row, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I64, Value
 
-_whygrad_internal_ = True
-
 # Numbers below which one thread does all, and below which rows are not worth asking for.
 ALONE_BELOW = 32768
 WORTH_IT = 8192

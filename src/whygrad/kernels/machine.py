@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-_whygrad_internal_ = True
-
 GAMMA = ("lgamma", "digamma", "trigamma")
 # Written for float32 alone; in float64 NumPy's own are used.
 SINGLE_ONLY = frozenset({"exp", "log", "tanh", "sigmoid", "erf", "erfc", "erfinv", "expm1", "log1p", "sin", "cos", "normal_cdf",

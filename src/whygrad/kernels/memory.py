@@ -18,8 +18,6 @@ from whygrad.kernels.code import address_beside, address_of
 from whygrad.kernels.host import SET_HANDLER, numpy_functions
 from whygrad.kernels.memory_code import CLASSES, HITS, KEPT, LISTS, LOCK, MISSES, MOST, write_all
 
-_whygrad_internal_ = True
-
 state = (ctypes.c_int64 * (LISTS + CLASSES))()
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(state))  # arrays are freed after this module when the process ends
 

@@ -14,8 +14,6 @@ from llvmlite import ir
 
 from whygrad.kernels.values import I8, I32, I64, POINTER, VOID, Function, Value
 
-_whygrad_internal_ = True
-
 # The allocator's own memory, in units of 8 bytes: a lock, bytes kept, the most to keep, hits, misses, where ground that is
 # not cut yet begins and ends, then the lists.
 LOCK, KEPT, MOST, HITS, MISSES, GROUND, GROUND_END, LISTS = range(8)

@@ -18,8 +18,6 @@ from whygrad.kernels.pool import pool
 from whygrad.kernels.rowwise import ALONE_BELOW, Row
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
 
-_whygrad_internal_ = True
-
 # What the tasks are given.
 G, X, WEIGHT, EPS, MEANS, SCALES, G_X, G_WEIGHT, G_BIAS, ROWS, COLUMNS = range(11)
 # Vectors of columns that are added up side by side, and the rows before they join the total: long sums lose less that way.

@@ -15,8 +15,6 @@ from whygrad.kernels.columns import column_kernel
 from whygrad.kernels.rowwise import Row, row_kernel, row_or_number
 from whygrad.kernels.values import F32, Value
 
-_whygrad_internal_ = True
-
 
 def statistics_of(part: Row | Channel, x: Value, eps: Value) -> tuple[Value, Value]:
     """(mean, one over the deviation) of a row or a channel."""

@@ -12,8 +12,6 @@ from whygrad.kernels.reduce import total
 from whygrad.kernels.rowwise import Row, row_kernel
 from whygrad.kernels.trace import vocabulary
 
-_whygrad_internal_ = True
-
 
 def vector_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
     squares = total("squares", lambda x: vocabulary.sum(x * x), lambda x: None)

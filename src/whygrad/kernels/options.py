@@ -14,8 +14,6 @@ from typing import Any
 
 from whygrad.kernels.trace import Untraceable
 
-_whygrad_internal_ = True
-
 
 class Options:
     """What `update` may do with its options: read them by name."""

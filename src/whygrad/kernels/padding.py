@@ -20,8 +20,6 @@ from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import copy_row, lanes_within, store_some
 from whygrad.kernels.values import F32, I64, Value
 
-_whygrad_internal_ = True
-
 ALONE_BELOW = 32768
 # Of longer axes, such as sounds have, the tables would cost more than the work.
 LONGEST = 2048

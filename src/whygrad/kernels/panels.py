@@ -12,8 +12,6 @@ from whygrad.kernels.host import host
 from whygrad.kernels.tiles import lanes_within, load_some, smaller, store_some, transposed
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
-_whygrad_internal_ = True
-
 
 def panel_width() -> int:
     return 2 * host().lanes

@@ -10,8 +10,6 @@ from whygrad.kernels.host import DTYPES, host
 from whygrad.kernels.machine import HEAVY, SINGLE_ONLY, Writer
 from whygrad.kernels.trace import TOTALS, Symbol, Untraceable
 
-_whygrad_internal_ = True
-
 # The codes of float16 and bfloat16, computed in float32, and the words that round to them.
 SHORT = {"f2": "as_float16", "b2": "as_bfloat16"}
 # Below so many elements one thread is quicker than two.
@@ -96,7 +94,7 @@ def _arguments(kinds: str, code: str) -> list[tuple[int, Any]]:
 
 def dtype_of(code: str) -> Any:
     if code == "b2":
-        from whygrad.dtypes import bfloat16
+        from whygrad.base.dtypes import bfloat16
 
         return bfloat16.numpy
     return DTYPES[code]

@@ -21,13 +21,11 @@ from typing import Any
 
 from llvmlite import ir
 
+from whygrad.base.threads import number_of_threads, openblas
 from whygrad.kernels import memory
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import host
 from whygrad.kernels.values import I32, I64, POINTER, VOID, Function, Value
-from whygrad.threads import number_of_threads, openblas
-
-_whygrad_internal_ = True
 
 MOST = 64
 LINE = 64

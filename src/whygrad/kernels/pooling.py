@@ -26,8 +26,6 @@ from whygrad.kernels.pooling_code import (
 from whygrad.kernels.stages import ALONE, workspace
 from whygrad.ops.pool import Adaptive, Sliding
 
-_whygrad_internal_ = True
-
 Shape = tuple[int, ...]
 Axis = Sliding | Adaptive
 

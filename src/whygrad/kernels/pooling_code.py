@@ -13,8 +13,6 @@ from whygrad.kernels.stages import Plan, Stage, Task, staged
 from whygrad.kernels.tiles import evens, interleaved, lane_numbers, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I32, I64, Value
 
-_whygrad_internal_ = True
-
 
 @dataclass(kw_only=True)
 class OfPlanes(Plan):

@@ -22,9 +22,7 @@ from whygrad.kernels.pool import pool
 from whygrad.kernels.tiles import smaller
 from whygrad.kernels.values import F32, F64, I8, I32, I64, POINTER, VOID, Function, Value, vector
 
-_whygrad_internal_ = True
-
-WORDS, SHIFT = 624, 397
+KERNELS, SHIFT = 624, 397
 # Elements below which one thread is quicker than two.
 ALONE_BELOW = 8192
 BLOCK = 16
@@ -67,9 +65,9 @@ def _write_renewal(module: Any, name: str) -> None:
         with f.loop(whole, stop) as i:
             renewed(i, i + 1, i + away, 1)
 
-    span(0, WORDS - SHIFT, SHIFT)
-    span(WORDS - SHIFT, WORDS - 1, SHIFT - WORDS)
-    renewed(f.integer(WORDS - 1), f.integer(0), f.integer(SHIFT - 1), 1)
+    span(0, KERNELS - SHIFT, SHIFT)
+    span(KERNELS - SHIFT, KERNELS - 1, SHIFT - KERNELS)
+    renewed(f.integer(KERNELS - 1), f.integer(0), f.integer(SHIFT - 1), 1)
     f.b.ret_void()
 
 
@@ -79,7 +77,7 @@ def _write_draws(module: Any, name: str, make: Maker, pairs: bool, renew: str) -
     state, out, n, numbers = f.arguments
     lanes = host().lanes
     together = lanes // 2 if pairs else lanes
-    used, done = f.variable(f.load(I32, state, WORDS).to(I64)), f.variable(f.integer(0))
+    used, done = f.variable(f.load(I32, state, KERNELS).to(I64)), f.variable(f.integer(0))
     given = [f.load(F64, numbers, i) for i in range(3)]
 
     def at(words: Value, place: Value, width: int) -> None:
@@ -96,11 +94,11 @@ def _write_draws(module: Any, name: str, make: Maker, pairs: bool, renew: str) -
     f.b.position_at_end(head)
     f.b.cbranch((done.get() < n).v, body, end)
     f.b.position_at_end(body)
-    with f.when(used.get() >= WORDS):
+    with f.when(used.get() >= KERNELS):
         f.call(renew, VOID, state)
         used.set(f.integer(0))
     start, first = used.get(), done.get()
-    count = smaller(f, n - first, (WORDS - start) // each)
+    count = smaller(f, n - first, (KERNELS - start) // each)
     whole = count // together * together
     with f.loop(0, whole, together, running=True) as i:
         at(f.load(I32, state, start + i * each, together * each), first + i, together)
@@ -109,8 +107,8 @@ def _write_draws(module: Any, name: str, make: Maker, pairs: bool, renew: str) -
     used.set(start + count * each)
     done.set(first + count)
     if pairs:
-        with f.when(used.get().equals(WORDS - 1) & (done.get() < n)):  # one half before, one after the renewal
-            high = f.load(I32, state, WORDS - 1)
+        with f.when(used.get().equals(KERNELS - 1) & (done.get() < n)):  # one half before, one after the renewal
+            high = f.load(I32, state, KERNELS - 1)
             f.call(renew, VOID, state)
             both = Value(f, ir.Constant(ir.VectorType(I32, 2), ir.Undefined))
             for lane, word in enumerate((high, f.load(I32, state, 0))):
@@ -120,7 +118,7 @@ def _write_draws(module: Any, name: str, make: Maker, pairs: bool, renew: str) -
             done.set(done.get() + 1)
     f.b.branch(head)
     f.b.position_at_end(end)
-    f.store(used.get().to(I32), state, WORDS)
+    f.store(used.get().to(I32), state, KERNELS)
     f.b.ret_void()
     return f.function
 
@@ -290,6 +288,6 @@ def state_is_known() -> bool:
     """Does a generator's state lie in memory as kernels expect it?"""
     bits = np.random.MT19937(1)
     bits.random_raw(3)
-    words = (ctypes.c_uint32 * (WORDS + 1)).from_address(bits.ctypes.state_address)
+    words = (ctypes.c_uint32 * (KERNELS + 1)).from_address(bits.ctypes.state_address)
     state: Any = bits.state["state"]
     return list(words) == [*state["key"].tolist(), state["pos"]]

@@ -15,8 +15,6 @@ from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.pool import pool
 from whygrad.kernels.stages import ALONE, workspace
 
-_whygrad_internal_ = True
-
 # Multiplications below which one thread does all.
 ALONE_WORK = 1 << 18
 # A thread takes its sequences in two portions if each has at least so many.

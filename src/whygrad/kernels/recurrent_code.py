@@ -21,8 +21,6 @@ from whygrad.kernels.stages import Elsewhere, OfPlan, Part, Plan, Stage, Task, p
 from whygrad.kernels.tiles import LINE, buffer, lanes_within, load_some, prefetch, smaller, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
-_whygrad_internal_ = True
-
 
 @dataclass(kw_only=True)
 class StepsPlan(Plan):

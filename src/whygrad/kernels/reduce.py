@@ -15,8 +15,6 @@ from whygrad.kernels.pointwise import compile_formula, inputs
 from whygrad.kernels.rowwise import Row, row_kernel
 from whygrad.kernels.trace import Symbol, vocabulary
 
-_whygrad_internal_ = True
-
 FLOAT32 = np.dtype(np.float32)
 
 

@@ -22,8 +22,6 @@ from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import lanes_within
 from whygrad.kernels.values import F32, I32, I64, POINTER, Some, Value
 
-_whygrad_internal_ = True
-
 ALONE_BELOW = 16384
 
 

@@ -19,8 +19,6 @@ from whygrad.kernels.host import host as machine
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Some, Value, Variable
 
-_whygrad_internal_ = True
-
 # Below so many elements one thread is quicker than two.
 ALONE_BELOW = 16384
 

@@ -17,8 +17,6 @@ from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import evens, lanes_within, load_some, odds
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, Value
 
-_whygrad_internal_ = True
-
 ALONE_BELOW = 4096
 # Points of a unit.
 BLOCK = 256

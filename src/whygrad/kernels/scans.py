@@ -20,8 +20,6 @@ from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import lanes_within
 from whygrad.kernels.values import F32, F64, I64, Some, Value
 
-_whygrad_internal_ = True
-
 ALONE_BELOW = 16384
 # Fewer elements are NumPy's.
 WORTH_IT = 2048

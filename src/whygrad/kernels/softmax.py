@@ -11,8 +11,6 @@ from numpy import ascontiguousarray
 from whygrad.kernels.functions import exp, log
 from whygrad.kernels.rowwise import Body, Row, row_kernel, row_or_number
 
-_whygrad_internal_ = True
-
 
 def _along_last(name: str, kinds: str, body: Body) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A maker for a row with the static `axis`, a tuple of one axis."""

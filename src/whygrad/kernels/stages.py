@@ -22,8 +22,6 @@ from whygrad.kernels.host import host
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I1, I64, POINTER, VOID, Function, Value
 
-_whygrad_internal_ = True
-
 # Before the arrays, a task's arguments are: which parts of the workspace are in use (a bit for each), and the plan.
 IN_USE, PLAN, ARRAYS = 0, 1, 2
 # `alone_below`, to have everything done by one thread.

@@ -16,8 +16,6 @@ from whygrad.kernels.options import Known, Options
 from whygrad.kernels.pointwise import compile_update
 from whygrad.kernels.trace import Number, Symbol, Untraceable, apply
 
-_whygrad_internal_ = True
-
 
 class Tape:
     """What was done: words, each with the places of its arguments. Places below 0 are numbers, in order from -1 down."""

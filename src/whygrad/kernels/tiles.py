@@ -14,8 +14,6 @@ from llvmlite import ir
 from whygrad.kernels.host import host
 from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value, vector
 
-_whygrad_internal_ = True
-
 LINE = 16  # floats of a cache line
 
 

@@ -16,8 +16,6 @@ from whygrad.kernels.code import address_of
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I32, POINTER, VOID
 
-_whygrad_internal_ = True
-
 PIECE = 4096
 
 

@@ -15,8 +15,6 @@ from whygrad.kernels.machine import PRIMITIVES
 from whygrad.ops import TABLE
 from whygrad.ops.table import Row
 
-_whygrad_internal_ = True
-
 Number = (bool, int, float)
 
 

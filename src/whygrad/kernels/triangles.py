@@ -16,8 +16,6 @@ from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import lanes_within
 from whygrad.kernels.values import F32, I64, Some, Value
 
-_whygrad_internal_ = True
-
 ALONE_BELOW = 32768  # multiplications
 # Larger systems are cut into blocks by NumPy's way, which leaves most of the work to matrix products.
 LARGEST = 256

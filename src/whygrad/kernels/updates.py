@@ -19,8 +19,6 @@ from whygrad.kernels.elementwise import FILLED, MOST, RUN, STEPS, fill, local
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value
 
-_whygrad_internal_ = True
-
 # The words that come with a function. Which arrays of a set are written: one bit for each.
 FORMULA, ARRAYS, NUMBERS, WRITTEN, ALONE_BELOW = range(5)
 # Sets that are shared out together, and what is noted of each: where it begins among all, its elements, and its arrays.

@@ -14,8 +14,6 @@ from typing import Any, Self
 
 from llvmlite import ir
 
-_whygrad_internal_ = True
-
 F16, F32, F64 = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 FLOATS = (F16, F32, F64)

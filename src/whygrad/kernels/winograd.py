@@ -36,8 +36,6 @@ from whygrad.kernels.stages import ALONE, Elsewhere, Part, Stage, Task, part_for
 from whygrad.kernels.tiles import buffer, copy_row, interleaved, smaller, spread_products
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
-_whygrad_internal_ = True
-
 FLAG, RESULT = 4, 5
 PLACES = 16
 

@@ -32,8 +32,6 @@ from whygrad.kernels.winograd import (
     transforming,
 )
 
-_whygrad_internal_ = True
-
 
 @dataclass(kw_only=True)
 class WinogradWeight(ByChunks):

@@ -1,6 +1,7 @@
 """torch.nn: modules, containers, layers and losses."""
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
+from whygrad.functional.parameter import Buffer, Parameter
 from whygrad.nn import functional, init, modules, parallel, parameter, utils
 from whygrad.nn.activation import (
     CELU,
@@ -151,7 +152,6 @@ from whygrad.nn.transformer import (
     TransformerEncoderLayer,
 )
 from whygrad.nn.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
-from whygrad.parameter import Buffer, Parameter
 
 __getattr__ = absent_from("torch.nn")
 

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import whygrad as torch
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
+from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.from_function import REQUIRED, module_class, store
 from whygrad.nn.module import Module
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 
 def _show(self: Any, names: tuple[str, ...]) -> str:

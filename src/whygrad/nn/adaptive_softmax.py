@@ -11,8 +11,6 @@ from whygrad.nn.containers import ModuleList, Sequential
 from whygrad.nn.linear import Linear
 from whygrad.nn.module import Module
 
-_whygrad_internal_ = True
-
 
 class _ASMoutput(NamedTuple):
     output: Any

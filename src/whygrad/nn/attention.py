@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.nn.functional import attention
 
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.nn.attention")
 
 

@@ -7,11 +7,9 @@ from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Self
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
+from whygrad.functional.parameter import Parameter
 from whygrad.nn.module import Module, indented, typename, with_lines
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 
 class Numbered(Module):

@@ -8,13 +8,11 @@ from typing import Any, ClassVar
 
 import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedParameter
 from whygrad.nn.module import Module
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 PADDINGS = ("same", "valid")
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")

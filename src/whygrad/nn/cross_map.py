@@ -7,8 +7,6 @@ from typing import Any
 import whygrad as torch
 from whygrad.autograd.function import Function
 
-_whygrad_internal_ = True
-
 
 class CrossMapLRN2d(Function):
     """What torch computes, which is not quite what its name says: the window of the backward is another than that of the

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.nn.module import Module
-
-_whygrad_internal_ = True
 
 REQUIRED = inspect.Parameter.empty
 

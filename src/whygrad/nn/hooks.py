@@ -9,16 +9,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from whygrad._tensor import Tensor
 from whygrad.autograd.hooks import RemovableHandle
-from whygrad.autograd.modes import modes
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.modes import modes
+from whygrad.core.tensor import Tensor
 from whygrad.why import record as why
 
 if TYPE_CHECKING:
     from whygrad.nn.module import Module
-
-_whygrad_internal_ = True
 
 Registry = OrderedDict[int, Any]
 

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 import whygrad as torch
-from whygrad._absent import absent_from
-from whygrad._inplace import bump
 from whygrad.autograd.grad_mode import no_grad
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
+from whygrad.compat.absent import absent_from
+from whygrad.core.write import bump
 
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.nn.init")
 
 LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid")

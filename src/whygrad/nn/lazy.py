@@ -7,14 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._methods import OPERATORS
-from whygrad._tensor import Size, Tensor, set_requires_grad
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.base import dtypes
+from whygrad.core.tensor import Size, Tensor, set_requires_grad
+from whygrad.functional.methods import OPERATORS
+from whygrad.functional.parameter import Parameter
 from whygrad.functional.run import METHODS
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 # The methods of a tensor that one without a shape has as well.
 ALLOWED = frozenset({"size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short", "int",

@@ -7,13 +7,11 @@ from typing import Any
 
 import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedParameter
 from whygrad.nn.module import Module, parameter_of
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 
 class Identity(Module):

@@ -13,8 +13,6 @@ from whygrad.nn.linear import Linear
 from whygrad.nn.module import Module
 from whygrad.nn.shape import PairwiseDistance
 
-_whygrad_internal_ = True
-
 
 class _Loss(Module):
     """Base of all losses: knows its `reduction`."""

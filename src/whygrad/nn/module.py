@@ -7,17 +7,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from whygrad import dtypes
-from whygrad._tensor import Tensor
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.autograd.hooks import RemovableHandle
-from whygrad.errors import user_stacklevel
+from whygrad.base import dtypes
+from whygrad.base.errors import user_stacklevel
+from whygrad.compat.torch_homes import torch_home
+from whygrad.core.tensor import Tensor
+from whygrad.functional.parameter import Buffer, Parameter
 from whygrad.nn.hooks import HookedCall, add_hook, everywhere, on_registration
 from whygrad.nn.state import StateDictMethods
-from whygrad.parameter import Buffer, Parameter
-from whygrad.torch_homes import torch_home
-
-_whygrad_internal_ = True
 
 # Every registry that holds hooks of one module.
 HOOK_REGISTRIES = ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import whygrad as torch
+from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn.functional.attention import _canonical_mask, _none_or_dtype
 from whygrad.nn.init import constant_, xavier_normal_, xavier_uniform_
 from whygrad.nn.linear import NonDynamicallyQuantizableLinear
 from whygrad.nn.module import Module
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 
 class MultiheadAttention(Module):

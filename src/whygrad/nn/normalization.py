@@ -7,17 +7,15 @@ import warnings
 from typing import Any
 
 import whygrad as torch
-from whygrad._inplace import bump
-from whygrad.autograd.modes import special
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.modes import special
+from whygrad.core.write import bump
+from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.cross_map import CrossMapLRN2d as _CrossMapLRN2d
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedBuffer, UninitializedParameter
 from whygrad.nn.module import Module, parameter_of
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 
 class _Affine(Module):

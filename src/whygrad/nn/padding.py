@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 from whygrad.nn import functional as F
 from whygrad.nn.module import Module
 
-_whygrad_internal_ = True
-
 
 class _Pad(Module):
     """Base of all paddings: a number before and one after each padded dim, last dim first."""

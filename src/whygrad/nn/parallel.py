@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._missing import missing
+from whygrad.compat.missing import missing
 from whygrad.nn.module import Module
-
-_whygrad_internal_ = True
 
 DistributedDataParallel = missing("torch.nn.parallel.DistributedDataParallel")
 

@@ -9,8 +9,6 @@ from whygrad.nn import functional as F
 from whygrad.nn.from_function import REQUIRED, module_class, store
 from whygrad.nn.module import Module
 
-_whygrad_internal_ = True
-
 
 def _shows(*names: str) -> Callable[[Any], str]:
     """An `extra_repr` of these attributes."""

@@ -8,14 +8,12 @@ import warnings
 from typing import Any
 
 import whygrad as torch
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
+from whygrad.functional.parameter import Parameter
 from whygrad.nn import init
 from whygrad.nn.functional import recurrent
 from whygrad.nn.module import Module, parameter_of
 from whygrad.nn.utils.rnn import PackedSequence
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 # How many gates there are.
 MODES = {cell.upper(): gates for cell, gates in recurrent.GATES.items()}

@@ -7,8 +7,6 @@ from typing import Any
 from whygrad.nn import functional as F
 from whygrad.nn.module import Module
 
-_whygrad_internal_ = True
-
 
 class Flatten(Module):
     """Joins a range of dims into one."""

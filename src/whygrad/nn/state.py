@@ -7,18 +7,16 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from whygrad._tensor import Tensor
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.autograd.hooks import RemovableHandle
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.tensor import Tensor
+from whygrad.functional.parameter import Parameter
 from whygrad.nn.hooks import WithModule, add_hook
 from whygrad.nn.lazy import is_lazy
-from whygrad.parameter import Parameter
 
 if TYPE_CHECKING:
     from whygrad.nn.module import Module
-
-_whygrad_internal_ = True
 
 EXTRA_STATE = "_extra_state"
 

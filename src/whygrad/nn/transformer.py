@@ -9,7 +9,7 @@ from typing import Any
 
 import whygrad as torch
 from whygrad.autograd.grad_mode import is_grad_enabled
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
 from whygrad.nn import functional as F
 from whygrad.nn.activation import GELU, ReLU
 from whygrad.nn.containers import ModuleList
@@ -20,8 +20,6 @@ from whygrad.nn.linear import Linear
 from whygrad.nn.module import Module
 from whygrad.nn.multihead_attention import MultiheadAttention
 from whygrad.nn.normalization import LayerNorm
-
-_whygrad_internal_ = True
 
 Activation = str | Callable[[Any], Any]
 

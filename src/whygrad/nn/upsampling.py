@@ -7,8 +7,6 @@ from typing import Any
 from whygrad.nn import functional as F
 from whygrad.nn.module import Module
 
-_whygrad_internal_ = True
-
 
 class Upsample(Module):
     """The image at another size: `nn.functional.interpolate`."""

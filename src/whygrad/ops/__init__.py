@@ -40,9 +40,6 @@ from whygrad.ops import (
 )
 from whygrad.ops.table import TABLE, NoGrad, Row
 
-_whygrad_internal_ = True
-
-
 # A package that cannot be imported without its compiled ops, though much of it needs none; and what it asks them then.
 _TOLERATED: dict[str, dict[str, object]] = {"_torchaudio": {"is_align_available": False, "cuda_version": None}}
 
@@ -58,11 +55,11 @@ def __getattr__(name: str) -> object:
     if name in _TOLERATED:
         from types import SimpleNamespace
 
-        from whygrad._missing import answer
+        from whygrad.compat.missing import answer
 
         return SimpleNamespace(**{question: answer(question, value) for question, value in _TOLERATED[name].items()})
     if name.startswith("_"):
         raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
-    from whygrad.library import Namespace
+    from whygrad.compat.library import Namespace
 
     return Namespace(name)

@@ -95,7 +95,7 @@ class Row:
         return f"<row {self.name}({', '.join((*self.inputs, *self.statics))})>"
 
 
-# Names that the compiled functions use for themselves (see _apply.py).
+# Names that the compiled functions use for themselves (see core/record.py).
 RESERVED = frozenset({"busy", "edges", "forward", "frame", "layout", "record", "row", "saved", "source", "special", "t"})
 
 TABLE: dict[str, Row] = {}

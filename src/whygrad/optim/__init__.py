@@ -1,6 +1,6 @@
 """Optimizers, learning rate schedulers and averaging of weights, as torch.optim has them."""
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.optim import lr_scheduler as lr_scheduler
 from whygrad.optim import swa_utils as swa_utils
 from whygrad.optim.adadelta import Adadelta as Adadelta

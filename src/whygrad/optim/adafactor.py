@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._inplace import bump
-from whygrad._tensor import Tensor, wrap
-from whygrad.layouts import strided
+from whygrad.base.layouts import strided
+from whygrad.core.tensor import Tensor, wrap
+from whygrad.core.write import bump
 from whygrad.optim.elementwise import Stepping, lerp_, no_sparse, scalar
 from whygrad.optim.options import as_number
-
-_whygrad_internal_ = True
 
 
 class Adafactor(Stepping):

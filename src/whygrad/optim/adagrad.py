@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.optim.elementwise import Elementwise, Numbers
 from whygrad.optim.options import check_fused, check_lr, check_nonnegative
-
-_whygrad_internal_ = True
 
 
 class Adagrad(Elementwise):

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.optim.elementwise import Elementwise, Numbers, lerp_
 from whygrad.optim.options import as_number, check_betas, check_fused, check_lr, check_nonnegative, to_scalar
-
-_whygrad_internal_ = True
 
 Number = float | Tensor
 

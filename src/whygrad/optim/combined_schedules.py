@@ -10,8 +10,6 @@ from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.plateau import ReduceLROnPlateau
 from whygrad.optim.scheduler import LRScheduler, set_option
 
-_whygrad_internal_ = True
-
 
 class _Combined(LRScheduler):
     """What schedulers made of schedulers share."""

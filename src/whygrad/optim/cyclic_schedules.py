@@ -10,8 +10,6 @@ from typing import Any
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.scheduler import LRScheduler, Rates, attributes_of, check_optimizer, one_for_each_group, set_option
 
-_whygrad_internal_ = True
-
 
 class _WithMomentum(LRScheduler):
     """What schedulers share that move the momentum (or the first beta) against the rate."""

@@ -16,16 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, kernels
-from whygrad._inplace import bump
-from whygrad._tensor import Tensor, wrap
+from whygrad import kernels
 from whygrad.autograd.grad_mode import enable_grad
+from whygrad.base import dtypes
+from whygrad.core.tensor import Tensor, wrap
+from whygrad.core.write import bump
 from whygrad.functional.run import FUNCTIONS
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import as_number, with_numbers
 from whygrad.why import record as why
-
-_whygrad_internal_ = True
 
 # Elements of a block: few enough for the cache, and enough that NumPy reuses the memory of temporaries (from 256 KB).
 BLOCK = 131072

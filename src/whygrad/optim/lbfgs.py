@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._inplace import bump
-from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import enable_grad, no_grad
+from whygrad.core.tensor import Tensor, wrap
+from whygrad.core.write import bump
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import as_number, check_lr
-
-_whygrad_internal_ = True
 
 # Loss and flat gradient, `step_size` along `direction` away from the start of a line search.
 Evaluate = Callable[[Any, np.ndarray], tuple[float, np.ndarray]]

@@ -1,6 +1,6 @@
 """Learning rate schedulers: each says how the `lr` of every parameter group moves from one epoch to the next."""
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.optim.combined_schedules import ChainedScheduler as ChainedScheduler
 from whygrad.optim.combined_schedules import SequentialLR as SequentialLR
 from whygrad.optim.cyclic_schedules import CyclicLR as CyclicLR

@@ -11,14 +11,12 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-from whygrad import errors
-from whygrad._tensor import Tensor, grad_note, wrap
 from whygrad.autograd.hooks import RemovableHandle, register
-from whygrad.promotion import cast_values
-from whygrad.turned import Turned
+from whygrad.base import errors
+from whygrad.core.conj_neg import Turned
+from whygrad.core.promotion import cast_values
+from whygrad.core.tensor import Tensor, grad_note, wrap
 from whygrad.why import record as why
-
-_whygrad_internal_ = True
 
 # Every optimizer alive, so that an explanation can say who holds a parameter and where that optimizer was made.
 OPTIMIZERS: weakref.WeakSet[Optimizer] = weakref.WeakSet()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Tensor
-
-_whygrad_internal_ = True
+from whygrad.core.tensor import Tensor
 
 
 def to_scalar(option: Any) -> Any:

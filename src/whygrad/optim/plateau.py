@@ -8,8 +8,6 @@ from typing import Any
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_option, warn
 
-_whygrad_internal_ = True
-
 
 class ReduceLROnPlateau(LRScheduler):
     """Times `factor` when a measured value has not improved for `patience` epochs."""

@@ -10,12 +10,10 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
-from whygrad import errors
-from whygrad._tensor import Tensor
+from whygrad.base import errors
+from whygrad.core.tensor import Tensor
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import to_scalar
-
-_whygrad_internal_ = True
 
 Rates = list[Any]
 

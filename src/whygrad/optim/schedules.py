@@ -15,8 +15,6 @@ from typing import Any
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.scheduler import LRScheduler, Rates, attributes_of, flag
 
-_whygrad_internal_ = True
-
 
 class LambdaLR(LRScheduler):
     """The initial rate times `lr_lambda(epoch)`."""

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor, wrap
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.optim.elementwise import Elementwise, Numbers, on_arrays, on_rows
 from whygrad.optim.options import check_fused, check_lr, check_nonnegative
-
-_whygrad_internal_ = True
 
 
 class SGD(Elementwise):

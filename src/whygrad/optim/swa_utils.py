@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._absent import absent_from
-from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.compat.absent import absent_from
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.nn.module import Module
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import as_number
 from whygrad.optim.scheduler import LRScheduler, Rates, one_for_each_group
 
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.optim.swa_utils")
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",

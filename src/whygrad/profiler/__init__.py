@@ -17,8 +17,6 @@ from whygrad.profiler import itt
 __all__ = ["ProfilerAction", "ProfilerActivity", "itt", "kineto_available", "profile", "record_function", "schedule",
            "supported_activities", "tensorboard_trace_handler"]
 
-_whygrad_internal_ = True
-
 
 class ProfilerActivity(enum.Enum):
     CPU = 0

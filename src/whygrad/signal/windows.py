@@ -1,6 +1,6 @@
 """torch.signal.windows."""
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.functional.windows import (
     bartlett,
     blackman,

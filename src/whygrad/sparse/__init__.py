@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import whygrad
-from whygrad import layouts, legacy
-from whygrad._absent import absent_from
-from whygrad._tensor import Size
+from whygrad.base import layouts
+from whygrad.compat import legacy
+from whygrad.compat.absent import absent_from
+from whygrad.core.tensor import Size
 from whygrad.sparse import dispatch
 from whygrad.sparse.creation import Invariants as check_sparse_tensor_invariants
 from whygrad.sparse.creation import sparse_compressed_tensor as sparse_compressed_tensor
@@ -27,7 +28,6 @@ from whygrad.sparse.reductions import sparse_softmax as softmax
 from whygrad.sparse.reductions import sparse_sum as sum
 from whygrad.sparse.tensor import SparseTensor
 
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.sparse")
 
 __all__ = ["SparseSemiStructuredTensor", "addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "softmax", "spdiags",

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._tensor import Tensor, wrap
+from whygrad.base import dtypes
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.run import FUNCTIONS as DENSE
 from whygrad.sparse import array as numbers
 from whygrad.sparse import ops
 from whygrad.sparse.conversions import coalesce, is_sparse, no_out, promoted, same_shape, to_dtype, with_values
-
-_whygrad_internal_ = True
 
 SPARSE_PLUS_DENSE = "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
 

@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._refusing import RefusingArray
-
-_whygrad_internal_ = True
+from whygrad.compat.refusing import RefusingArray
 
 Shape = tuple[int, ...]
 

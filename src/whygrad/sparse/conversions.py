@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad import dtypes
+from whygrad.base import dtypes
 from whygrad.sparse import ops
 from whygrad.sparse.tensor import SparseTensor
-
-_whygrad_internal_ = True
 
 
 def is_sparse(x: Any) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes, errors
-from whygrad._tensor import Tensor, wrap
+from whygrad.base import dtypes, errors
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import check_place
 from whygrad.functional.fresh import NOT_DIFFERENTIABLE
 from whygrad.functional.run import FUNCTIONS as DENSE
@@ -15,8 +15,6 @@ from whygrad.sparse import array as numbers
 from whygrad.sparse import ops
 from whygrad.sparse.array import SparseArray
 from whygrad.why import record as why
-
-_whygrad_internal_ = True
 
 
 class Invariants:

@@ -11,12 +11,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._tensor import Tensor
-from whygrad.parameter import Parameter
+from whygrad.core.tensor import Tensor
+from whygrad.functional.parameter import Parameter
 from whygrad.sparse import functions, products
 from whygrad.sparse.tensor import SparseTensor
 
-_whygrad_internal_ = True
 # Errors look through these frames: the user called the function behind (see functional/arguments.py).
 _passes_calls_on_ = True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.functional.run import FUNCTIONS as DENSE
 from whygrad.sparse.arithmetic import ON_VALUES, add, div, mul, neg, on_values, pow, sub
 from whygrad.sparse.conversions import clone, coalesce, sparse_mask, to_dense, to_sparse, to_sparse_csc, to_sparse_csr, values
@@ -13,8 +13,6 @@ from whygrad.sparse.products import addmm, matmul, mm, mv
 from whygrad.sparse.reductions import any_of, norm, sum, zeros_like
 from whygrad.sparse.shapes import cat, getitem, index_select, permute, select, t, transpose, unsqueeze
 from whygrad.sparse.tensor import SparseTensor
-
-_whygrad_internal_ = True
 
 # By torch's names: functions that a sparse tensor may be given to, at any of the first places.
 FUNCTIONS: dict[str, Any] = {

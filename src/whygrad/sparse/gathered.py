@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import wrap
 from whygrad.backends import raw
 from whygrad.backends.numpy_index import along
+from whygrad.core.tensor import wrap
 from whygrad.sparse import array as numbers
 from whygrad.sparse import ops
 from whygrad.sparse.op import sparse_op
-
-_whygrad_internal_ = True
 
 
 def _rows(g: Any, table: Any, index: Any, padding_idx: int) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._inplace import bump
-from whygrad._tensor import Tensor
-from whygrad.autograd.modes import modes
+from whygrad.core.modes import modes
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import bump
 from whygrad.functional.run import METHODS as DENSE_METHODS
 from whygrad.sparse import array as numbers
 from whygrad.sparse.arithmetic import add, div, mul, neg
@@ -14,8 +14,6 @@ from whygrad.sparse.array import SparseArray
 from whygrad.sparse.conversions import is_sparse, same_shape, to_dense
 from whygrad.sparse.op import tensor_of
 from whygrad.sparse.reductions import zeros_like
-
-_whygrad_internal_ = True
 
 
 def _check_writing(name: str, *tensors: Any) -> None:

@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.function import Function
-from whygrad.autograd.modes import modes
+from whygrad.core.modes import modes
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.sparse.array import SparseArray
 from whygrad.sparse.tensor import SparseTensor
 from whygrad.why import record as why
-
-_whygrad_internal_ = True
 
 Rule = Callable[..., Any]
 

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._tensor import wrap
 from whygrad.backends.numpy_convert import cast_values
+from whygrad.base import dtypes
+from whygrad.core.tensor import wrap
 from whygrad.sparse import array as numbers
 from whygrad.sparse.array import SparseArray
 from whygrad.sparse.op import sparse_op
 from whygrad.sparse.tensor import SparseTensor
-
-_whygrad_internal_ = True
 
 
 def dense(g: Any) -> Any:

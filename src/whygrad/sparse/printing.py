@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad import dtypes, printing
-from whygrad._tensor import grad_fn
-from whygrad.autograd.node import row_node
-
-_whygrad_internal_ = True
+from whygrad.base import dtypes, printing
+from whygrad.core.node import row_node
+from whygrad.core.tensor import grad_fn
 
 PARTS = {"coo": ("indices",), "csr": ("crow_indices", "col_indices"), "csc": ("ccol_indices", "row_indices")}
 

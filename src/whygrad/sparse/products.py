@@ -8,8 +8,6 @@ from whygrad.sparse import ops
 from whygrad.sparse.arithmetic import SPARSE_PLUS_DENSE
 from whygrad.sparse.conversions import is_sparse, no_out
 
-_whygrad_internal_ = True
-
 
 def _matrices(name: str, a: Any, b: Any) -> None:
     for x in (a, b):

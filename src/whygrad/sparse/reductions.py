@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import wrap
+from whygrad.core.tensor import wrap
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import FUNCTIONS as DENSE
 from whygrad.sparse import array as numbers
@@ -14,8 +14,6 @@ from whygrad.sparse import ops
 from whygrad.sparse.array import SparseArray
 from whygrad.sparse.conversions import coalesce, is_sparse, no_out, with_values
 from whygrad.sparse.op import tensor_of
-
-_whygrad_internal_ = True
 
 
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:

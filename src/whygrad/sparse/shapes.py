@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import wrap
+from whygrad.core.tensor import wrap
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import FUNCTIONS as DENSE
 from whygrad.sparse import array as numbers
 from whygrad.sparse import ops
 from whygrad.sparse.conversions import is_sparse, no_out, to_sparse
-
-_whygrad_internal_ = True
 
 
 def permute(input: Any, *dims: Any) -> Any:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any, NoReturn
 
-from whygrad import dtypes, layouts
-from whygrad._tensor import Tensor, cut, wrap
+from whygrad.base import dtypes, layouts
+from whygrad.core.tensor import Tensor, cut, wrap
 from whygrad.functional.convert import detach as detach_dense
 from whygrad.functional.convert import read_to
 from whygrad.sparse.array import SparseArray
-
-_whygrad_internal_ = True
 
 LAYOUTS = {"coo": layouts.sparse_coo, "csr": layouts.sparse_csr, "csc": layouts.sparse_csc}
 # As torch's messages call them.

@@ -1,6 +1,6 @@
 """torch.utils: data loading, checkpoints of activations, DLPack, two tensors that change places."""
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.utils import checkpoint, data, dlpack
 from whygrad.utils.swapping import swap_tensors
 

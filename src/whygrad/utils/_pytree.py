@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-_whygrad_internal_ = True
-
 PyTree = Any
 Context = Any
 

@@ -16,20 +16,19 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any, Self
 
 import whygrad
-from whygrad import errors
-from whygrad._tensor import Tensor
-from whygrad.autograd import Function, calls
+from whygrad.autograd import Function
 from whygrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
-from whygrad.autograd.modes import modes
 from whygrad.autograd.saved_hooks import SavedTensor, save_alone, saved_tensors_hooks
+from whygrad.base import errors
+from whygrad.core import calls
+from whygrad.core.modes import modes
+from whygrad.core.tensor import Tensor
 from whygrad.random import fork_rng, get_rng_state, set_rng_state
 from whygrad.utils import checkpoint_texts as texts
 
 __all__ = ["CheckpointError", "CheckpointFunction", "DefaultDeviceType", "GraphExecGroup", "check_backward_validity",
            "checkpoint", "checkpoint_sequential", "detach_variable", "get_device_states", "noop_context_fn",
            "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states"]
-
-_whygrad_internal_ = True
 
 Contexts = tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractContextManager[Any]]
 

@@ -6,12 +6,10 @@ import contextlib
 from collections.abc import Generator
 from typing import Any, NoReturn
 
-from whygrad import _listening
-from whygrad._tensor import Tensor
+from whygrad.base.frames import user_frame
+from whygrad.core.tensor import Tensor
+from whygrad.profiler import listening as _listening
 from whygrad.utils import checkpoint_texts as texts
-from whygrad.why.record import user_frame
-
-_whygrad_internal_ = True
 
 
 class _Log:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.functional.from_data import from_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from whygrad._tensor import Tensor
-
-_whygrad_internal_ = True
+from whygrad.core.tensor import Tensor
 
 _SLOTS = tuple(name for name in Tensor.__slots__ if not name.startswith("__"))
 

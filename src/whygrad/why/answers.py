@@ -8,8 +8,6 @@ from typing import Any
 
 from whygrad.why.places import Place, shortened
 
-_whygrad_internal_ = True
-
 
 @dataclass
 class Edit:
@@ -107,7 +105,7 @@ class Answer:
     moment: int = 0
 
     def __post_init__(self) -> None:
-        from whygrad.autograd.engine import last_backward
+        from whygrad.core.engine import last_backward
         from whygrad.why.places import place
 
         last = last_backward()

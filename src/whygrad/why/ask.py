@@ -10,8 +10,8 @@ import re
 import sys
 from typing import Any
 
-from whygrad._tensor import Tensor
 from whygrad.cli import hint_at_misplaced
+from whygrad.core.tensor import Tensor
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.edits.names import binding_before
 from whygrad.why.edits.source import Source, source_of, start
@@ -19,8 +19,6 @@ from whygrad.why.explain import explain
 from whygrad.why.listener import Event, Listener, Pass, named_value
 from whygrad.why.places import Place
 from whygrad.why.trial import own_options, run
-
-_whygrad_internal_ = True
 
 USAGE = 'whygrad ask [--timeout SECONDS] "question" script.py [arguments of the program ...]'
 

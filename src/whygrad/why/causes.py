@@ -8,8 +8,6 @@ from typing import NamedTuple
 from whygrad.why.places import place
 from whygrad.why.record import Cause, Site
 
-_whygrad_internal_ = True
-
 
 class Told(NamedTuple):
     category: str

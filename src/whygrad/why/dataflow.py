@@ -11,8 +11,6 @@ from functools import lru_cache
 
 from whygrad.why.source import called, names_in, statement_at, statements, targets_of, text_of, value_of
 
-_whygrad_internal_ = True
-
 # Methods that put their argument into the object they are called on.
 _COLLECTING = ("append", "extend", "add", "insert", "update", "appendleft", "copy_", "fill_")
 

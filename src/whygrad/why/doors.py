@@ -10,11 +10,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from whygrad._tensor import Tensor, known_source
+from whygrad.base.frames import is_internal
+from whygrad.core.tensor import Tensor, known_source
 from whygrad.why import record
 from whygrad.why.facts import Copy, DataCounter, behind
-
-_whygrad_internal_ = True
 
 Undo = Callable[[], None]
 
@@ -58,7 +57,7 @@ def _wrap(owner: Any, name: str, tell: Callable[..., None]) -> Undo:
     plain = getattr(owner, name)
 
     def watched(*args: Any, **kwargs: Any) -> Any:
-        if "_whygrad_internal_" not in sys._getframe(1).f_globals:
+        if not is_internal(sys._getframe(1)):
             tell(*args)
         return plain(*args, **kwargs)
 
@@ -88,7 +87,7 @@ def _watch_property(watch: Any, name: str) -> Undo:
     def watched(t: Tensor) -> Any:
         value = get(t)
         frame = sys._getframe(1)
-        if "_whygrad_internal_" not in frame.f_globals:
+        if not is_internal(frame):
             watch.read(t, name, value, frame)
         return value
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.autograd.node import Node
+from whygrad.core.node import Node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.names import Owner, owner_of
@@ -18,8 +18,6 @@ from whygrad.why.rules.untracked import copied, copy_feeding
 from whygrad.why.rules.unwanted import not_held_words, unregistered_of
 from whygrad.why.source import called, statements
 from whygrad.why.usage import held_by
-
-_whygrad_internal_ = True
 
 
 def what_nobody_read(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from whygrad._tensor import Tensor, grad_fn
+from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.places import places
@@ -29,8 +29,6 @@ __all__ = ["Explanation", "explain", "verdicts_on"]
 if TYPE_CHECKING:
     from whygrad.nn.module import Module
     from whygrad.why.parameters import ParameterTable
-
-_whygrad_internal_ = True
 
 
 @overload

@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad._tensor import Tensor
-from whygrad.autograd.node import next_sequence_number
+from whygrad.core.node import next_sequence_number
+from whygrad.core.tensor import Tensor
 from whygrad.why.flow import COMPARING, Step, is_the_same, numbers_of, row_name
 from whygrad.why.nonfinite import Origin
 from whygrad.why.record import Cause, Site
-
-_whygrad_internal_ = True
 
 # A line in a loop may copy values of many tensors; so many are remembered.
 MOST_BEHIND = 1000

@@ -24,8 +24,6 @@ from whygrad.why.answers import Edit
 from whygrad.why.edits.apply import apply, moved
 from whygrad.why.trial import NO_FILE, Outcome, own_options, run
 
-_whygrad_internal_ = True
-
 USAGE = "whygrad fix [--write] [--timeout SECONDS] script.py [arguments of the program ...]"
 # How many changes are tried for one problem, how many runs there are at most, and how long a chain of changes may get.
 MOST_CHANGES, MOST_RUNS, LONGEST_CHAIN = 6, 60, 4

@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad._refusing import RefusingArray
-from whygrad._tensor import Tensor
-from whygrad.autograd.node import Node, row_node
-
-_whygrad_internal_ = True
+from whygrad.compat.refusing import RefusingArray
+from whygrad.core.node import Node, row_node
+from whygrad.core.tensor import Tensor
 
 SATURATED = {"sigmoid", "tanh", "erf", "erfc", "softmax", "log_softmax", "logsigmoid", "softplus", "gelu", "silu", "mish", "elu",
              "binary_cross_entropy_with_logits", "exp", "safe_softmax"}

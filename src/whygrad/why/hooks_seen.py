@@ -6,9 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad._tensor import Tensor
-
-_whygrad_internal_ = True
+from whygrad.core.tensor import Tensor
 
 
 class Change(NamedTuple):

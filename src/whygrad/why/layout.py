@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 from whygrad.why.picture import Picture
 
-_whygrad_internal_ = True
-
 HEIGHT, BETWEEN_LAYERS, BETWEEN_ITEMS = 38.0, 34.0, 18.0
 # A leaf that is used more often than this is drawn beside each of its users.
 SHARED = 3

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from whygrad._tensor import Tensor, grad_fn
-from whygrad.why import record
+from whygrad.base.frames import user_frame
+from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.causes import at
 from whygrad.why.edits.case import spot
@@ -23,8 +23,6 @@ from whygrad.why.places import Place, place
 from whygrad.why.question import Question
 from whygrad.why.rules import settle
 from whygrad.why.watch import Watch
-
-_whygrad_internal_ = True
 
 # A loop may read a gradient for hours.
 MOST_EVENTS = 2000
@@ -70,7 +68,7 @@ class Listener(Watch):
     def begin(self, backward: Any, *more: Any) -> None:
         super().begin(backward, *more)
         if len(self.passes) < MOST_EVENTS:
-            self.passes.append(_pass(backward, record.user_frame(1)))
+            self.passes.append(_pass(backward, user_frame(1)))
 
     def read(self, t: Tensor, what: str, value: Any, frame: FrameType) -> None:
         before = len(self.answers)

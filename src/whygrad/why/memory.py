@@ -7,9 +7,10 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whygrad._tensor import Tensor, known_source, wrap
-from whygrad.autograd import engine
-from whygrad.autograd.node import Node, next_sequence_number
+from whygrad.base.frames import is_of_package
+from whygrad.core import engine
+from whygrad.core.node import Node, next_sequence_number
+from whygrad.core.tensor import Tensor, known_source, wrap
 from whygrad.why import record
 from whygrad.why.facts import Broadcast, Copy, Deposit, Edit, HookChange, Ledger, Sample, Tensors, Trace, together
 from whygrad.why.flow import COMPARING, Step, has_zero_operand, numbers_of, row_name, state, stopped_share
@@ -17,8 +18,6 @@ from whygrad.why.hooks_seen import describe_change, registration_key, the_users
 from whygrad.why.nonfinite import forward_origin
 from whygrad.why.rules.altered import is_suspicious
 from whygrad.why.usage import held_by, usage_of
-
-_whygrad_internal_ = True
 
 # How many backward passes back the flow of gradients is remembered.
 REMEMBERED = 6
@@ -268,7 +267,7 @@ class Memory:
         return [vars(o)["_site"] for o in made[:2]]
 
     def holds_plain_tensors(self) -> bool:
-        from whygrad.parameter import Parameter
+        from whygrad.functional.parameter import Parameter
 
         return any(not isinstance(p, Parameter) for o in self.optimizers() for p in held_by(o))
 
@@ -286,7 +285,7 @@ class Memory:
 
 def is_ours(function: Any) -> bool:
     """A Function of this package (sparse products, the borders of modules), whose derivative is no question of the program."""
-    return "_whygrad_internal_" in getattr(getattr(function, "forward", None), "__globals__", {})
+    return is_of_package(getattr(function, "forward", None))
 
 
 def _may_vanish(node: Any, left: tuple[str, ...]) -> bool:

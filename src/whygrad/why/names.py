@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.why.places import Place
 from whygrad.why.source import expression, subject_of
-
-_whygrad_internal_ = True
 
 # In a list or an object of the program so many items are looked at.
 MOST_ITEMS = 200

@@ -6,12 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad._tensor import Tensor
-from whygrad.autograd.node import Node, row_node
+from whygrad.core.node import Node, row_node
+from whygrad.core.tensor import Tensor
 from whygrad.why.flow import row_name, saved_values
 from whygrad.why.record import Site
-
-_whygrad_internal_ = True
 
 # How many nodes are looked at.
 FURTHEST = 2000

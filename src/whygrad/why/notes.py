@@ -13,8 +13,6 @@ from whygrad.why.places import Place, place
 from whygrad.why.record import Site
 from whygrad.why.source import statement_at, subject_of
 
-_whygrad_internal_ = True
-
 Note = tuple[str, str, tuple[Site | Place | None, ...]]
 
 
@@ -27,7 +25,7 @@ def at(site: Site | None) -> str:
 
 def _made(t: Any) -> Site | None:
     """Where a tensor was computed, or created."""
-    from whygrad.autograd.node import row_node
+    from whygrad.core.node import row_node
 
     node = row_node(t._node if t._view is None else t._view.node)[0]
     if node is not None and hasattr(node, "site"):
@@ -47,7 +45,7 @@ def non_scalar_backward(t: Any) -> Note:
 
 def no_grad_fn(t: Any) -> Note:
     """backward() on a tensor that has no history."""
-    from whygrad.autograd.modes import modes
+    from whygrad.core.modes import modes
     from whygrad.why.question import Question
     from whygrad.why.rules.intermediate import replaced
     from whygrad.why.rules.untracked import from_causes
@@ -107,7 +105,7 @@ def graph_freed(node: Any, backward: Any) -> Note:
 
 
 def inplace_saved(node: Any, written_at: Site | None) -> Note:
-    from whygrad.autograd.node import Node, row_node
+    from whygrad.core.node import Node, row_node
 
     makers = [row_node(edge)[0] for edge in node.edges]
     names = " and ".join(dict.fromkeys(f"{type(m).__name__} {at(m.site)}" for m in makers if isinstance(m, Node)))

@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor, source
-from whygrad.autograd.node import Node
+from whygrad.core.node import Node
+from whygrad.core.tensor import Tensor, source
 from whygrad.why.answers import Explanation
 from whygrad.why.explain import explain
 from whygrad.why.flow import state
-
-_whygrad_internal_ = True
 
 FLOWS, NONE, ZERO, NAN, FROZEN, UNHELD, NOT_YET = (
     "flows", "None", "zero", "NaN", "frozen", "not in any optimizer", "not yet")

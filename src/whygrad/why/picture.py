@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad._tensor import Tensor
-from whygrad.autograd.node import Node, row_node
-from whygrad.backends import ink
+from whygrad.backends import formula as ink
+from whygrad.core.node import Node, row_node
+from whygrad.core.tensor import Tensor
 from whygrad.why.causes import told
 from whygrad.why.flow import row_name
 from whygrad.why.record import Cause, Site
-
-_whygrad_internal_ = True
 
 # What became of the gradient at an item or on an edge.
 UNKNOWN, FLOWS, ZERO, NAN, NOTHING, CUT, FROZEN = "unknown", "flows", "zero", "nan", "nothing", "cut", "frozen"

@@ -13,8 +13,6 @@ from types import CodeType
 
 from whygrad.why.record import Site
 
-_whygrad_internal_ = True
-
 # The text of programs that were handed over (a script as it was when it began, `-c`, standard input): a program may
 # delete or change its own file while it runs.
 _texts: dict[str, list[str]] = {}

@@ -6,10 +6,8 @@ import math
 import weakref
 from typing import Any, Self
 
-from whygrad.autograd import engine
+from whygrad.core import engine
 from whygrad.why.picture import measure
-
-_whygrad_internal_ = True
 
 _recorders: weakref.WeakKeyDictionary[Any, Flow] = weakref.WeakKeyDictionary()
 

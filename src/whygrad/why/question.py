@@ -6,15 +6,13 @@ from functools import cached_property
 from types import FrameType
 from typing import Any
 
-from whygrad._tensor import Tensor, grad_fn
-from whygrad.autograd import engine
+from whygrad.core import engine
+from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why import record
 from whygrad.why.facts import Ledger, Trace
 from whygrad.why.flow import Step
 from whygrad.why.names import Owner, name_of, owner_of, variables
 from whygrad.why.places import Place, place
-
-_whygrad_internal_ = True
 
 
 class Question:

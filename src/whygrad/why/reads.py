@@ -6,9 +6,9 @@ import ast
 import re
 from typing import Any
 
-from whygrad._tensor import Tensor, grad_fn
-from whygrad.autograd.node import row_node
-from whygrad.parameter import Parameter
+from whygrad.core.node import row_node
+from whygrad.core.tensor import Tensor, grad_fn
+from whygrad.functional.parameter import Parameter
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.flow import row_name
@@ -31,8 +31,6 @@ from whygrad.why.source import (
     thaws,
     value_of,
 )
-
-_whygrad_internal_ = True
 
 UNTRACKED = "requires_grad is False, although it was computed from tensors that require grad"
 # Functions whose results nobody expects to be differentiable.

@@ -7,42 +7,16 @@ history. Nothing here imports the rest of the package, and the rest imports noth
 
 from __future__ import annotations
 
-import os
-import sys
 import weakref
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 
-# Every module of this package that may stand between the user's line and a recorded op has this name in its globals.
-_whygrad_internal_ = True
+from whygrad.base.frames import program_frame, user_frame
 
 Site = tuple[CodeType, int]
 
 # The watch of `whygrad run` (see watch.py), which wants to hear of errors and gradients as they happen; else None.
 watching: Any = None
-
-
-def user_frame(depth: int = 1) -> FrameType:
-    """The nearest frame that does not belong to this package (the outermost one if all do)."""
-    frame = sys._getframe(depth + 1)
-    while "_whygrad_internal_" in frame.f_globals and frame.f_back is not None:
-        frame = frame.f_back
-    return frame
-
-
-def program_frame(depth: int = 1) -> FrameType:
-    """The same, but past Python's own library: `copy.deepcopy` is called by somebody."""
-    frame = user_frame(depth + 1)
-    while frame.f_back is not None and (_is_librarys(frame) or "_whygrad_internal_" in frame.f_globals):
-        frame = frame.f_back
-    return frame
-
-
-def _is_librarys(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith((_LIBRARY, "<frozen"))
-
-
-_LIBRARY = os.path.dirname(os.__file__) + os.sep
 
 
 def program_site() -> Site:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from whygrad.backends import ink
+from whygrad.backends import formula as ink
 from whygrad.why import layout as layouts
 from whygrad.why.answers import Answer
 from whygrad.why.picture import Item, Picture, Stats
@@ -26,8 +26,6 @@ from whygrad.why.svg import STYLES, clipped, place
 from whygrad.why.svg import lines_of as texts_on
 from whygrad.why.terminal import headline
 from whygrad.why.trace import Trace
-
-_whygrad_internal_ = True
 
 STATES = list(STYLES)
 MOST_LEAVES = 500

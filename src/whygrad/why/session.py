@@ -15,8 +15,6 @@ from whygrad.why import terminal
 from whygrad.why.answers import Answer
 from whygrad.why.watch import Watch
 
-_whygrad_internal_ = True
-
 
 class Session:
     def __init__(self, *, json_file: str | None = None, html_file: str | None = None, only: str | None = None, live: bool = False,

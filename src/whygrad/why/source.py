@@ -8,9 +8,6 @@ from functools import lru_cache
 
 from whygrad.why.places import Place, source_lines
 
-_whygrad_internal_ = True
-
-
 # file -> (its lines, the same in one piece): joining them for every question would take its time.
 _texts: dict[str, tuple[list[str], str]] = {}
 

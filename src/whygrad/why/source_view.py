@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from whygrad.why.places import Place
 
-_whygrad_internal_ = True
-
 # A longer file is shown around its marks only, and a longer line is cut off.
 MOST_LINES, AROUND, LONGEST_LINE = 1500, 25, 400
 

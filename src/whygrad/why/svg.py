@@ -8,16 +8,15 @@ import math
 import os
 from typing import Any
 
-from whygrad._tensor import Tensor, source
-from whygrad.autograd import engine
-from whygrad.autograd.node import Node
+from whygrad.base.frames import user_frame
+from whygrad.core import engine
+from whygrad.core.node import Node
+from whygrad.core.tensor import Tensor, source
 from whygrad.why import layout as layouts
 from whygrad.why import record
 from whygrad.why.picture import CUT, FLOWS, FROZEN, NAN, NOTHING, UNKNOWN, ZERO, Item, Picture, measure, name_leaves, take
 from whygrad.why.places import place as resolve
 from whygrad.why.variables import names_in
-
-_whygrad_internal_ = True
 
 # state -> (colour in light, colour in dark, dashes, what it means)
 STYLES = {
@@ -69,7 +68,7 @@ def graph(loss: Tensor, *, flow: bool = False, limit: int = 2000) -> Drawing:
     if root is None:
         raise ValueError("there is no graph behind this tensor: it does not require grad (explain() says why)")
     picture = take(root, limit)
-    name_leaves(picture, names_in(record.user_frame()))
+    name_leaves(picture, names_in(user_frame()))
     if flow:
         _walk(loss, root, picture)
     else:

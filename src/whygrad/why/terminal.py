@@ -14,8 +14,6 @@ from whygrad.why.answers import Answer, Explanation
 from whygrad.why.places import Place
 from whygrad.why.source_view import characters
 
-_whygrad_internal_ = True
-
 # So many answers are told in full in a terminal; of the others one line says where to look.
 IN_FULL = 20
 # A text is read more easily if its lines are not longer than this.

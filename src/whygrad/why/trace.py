@@ -16,16 +16,14 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from whygrad.autograd.node import next_sequence_number
-from whygrad.why import record
+from whygrad.base.frames import user_frame
+from whygrad.core.node import next_sequence_number
 from whygrad.why.answers import Answer
 from whygrad.why.layout import Box
 from whygrad.why.picture import Picture, name_leaves, take
 from whygrad.why.places import Place, place
 from whygrad.why.variables import names_in
 from whygrad.why.watch import Watch
-
-_whygrad_internal_ = True
 
 MOST_OPS = 20_000
 MOST_PICTURES = 12
@@ -132,7 +130,7 @@ class TracingWatch(Watch):
             return
         picture = take(root, MOST_OPS)
         with suppress(Exception):  # it looks at the program's own objects, which may do anything
-            name_leaves(picture, names_in(record.user_frame(2)))
+            name_leaves(picture, names_in(user_frame(2)))
         numbers = [item.seq for item in picture.items if item.kind == "op"]
         trace = Trace(picture, self.calls.between(min(numbers), max(numbers)) if numbers else [], backward.site)
         trace.number = count
@@ -166,7 +164,7 @@ class TracingWatch(Watch):
 
     def error(self, *what: Any) -> None:
         super().error(*what)
-        self._pin(record.user_frame(2), None)
+        self._pin(user_frame(2), None)
 
     def _pin(self, frame: FrameType, t: Any) -> None:
         """There may be an answer about this line, now or when the program has ended."""

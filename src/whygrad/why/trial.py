@@ -21,8 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-_whygrad_internal_ = True
-
 
 @dataclass
 class Outcome:

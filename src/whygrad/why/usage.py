@@ -5,11 +5,9 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from whygrad.autograd.node import Node, next_sequence_number
+from whygrad.core.node import Node, next_sequence_number
 from whygrad.why.answers import Explanation
 from whygrad.why.places import Place
-
-_whygrad_internal_ = True
 
 # To find out whether something was computed from what an optimizer holds, so many parameters are looked at.
 MOST_LOOKED_AT = 4

@@ -8,9 +8,7 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
-from whygrad._tensor import Tensor
-
-_whygrad_internal_ = True
+from whygrad.core.tensor import Tensor
 
 # So many variables of a frame are looked at, and so many elements of a list or a dict.
 MOST_VARIABLES, MOST_ELEMENTS = 2000, 200

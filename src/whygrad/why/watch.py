@@ -11,10 +11,11 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from whygrad._tensor import Tensor
-from whygrad.autograd import engine
-from whygrad.autograd.modes import modes
-from whygrad.autograd.node import next_sequence_number
+from whygrad.base.frames import program_frame
+from whygrad.core import engine
+from whygrad.core.modes import modes
+from whygrad.core.node import next_sequence_number
+from whygrad.core.tensor import Tensor
 from whygrad.why import ending, record
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.doors import Undo, open_doors
@@ -37,8 +38,6 @@ from whygrad.why.rules.optimizing import (
 )
 from whygrad.why.source import is_taken_for_granted
 from whygrad.why.usage import Usage, held_by, usage_of
-
-_whygrad_internal_ = True
 
 # So often a line is looked at once it has an answer; so many causes an answer names.
 MOST_ON_A_LINE, MOST_CAUSES = 20, 4
@@ -261,7 +260,7 @@ def _category(verdict: Verdict) -> str:
 
 
 def _here() -> Any:
-    frame = record.program_frame(2)
+    frame = program_frame(2)
     return place((frame.f_code, frame.f_lasti))
 
 

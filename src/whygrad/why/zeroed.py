@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor
-from whygrad.autograd.node import Node, row_node
+from whygrad.core.node import Node, row_node
+from whygrad.core.tensor import Tensor
 from whygrad.why.flow import Step, row_name, saved_values
-
-_whygrad_internal_ = True
 
 
 def how_zeroed(node: Node, g: Any, edges: tuple[Any, ...], left: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import whygrad as torch
-from whygrad._tensor import Size
+from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.utils import Values, _sum_rightmost, lazy_property
-
-_whygrad_internal_ = True
 
 TOO_FEW = "Too few dimensions on input"
 

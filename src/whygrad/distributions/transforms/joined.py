@@ -10,8 +10,6 @@ from whygrad.distributions import constraints
 from whygrad.distributions.transforms.base import Transform
 from whygrad.distributions.utils import _sum_rightmost, lazy_property
 
-_whygrad_internal_ = True
-
 
 class _Joined(Transform):
     """Cuts a tensor along `dim`, applies one transform to each part, and joins the results."""

@@ -6,13 +6,11 @@ import math
 from typing import Any
 
 import whygrad as torch
-from whygrad import dtypes
+from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.transforms.base import Transform
 from whygrad.distributions.utils import Real, _Number, broadcast_all, lazy_property
 from whygrad.nn.functional import softplus
-
-_whygrad_internal_ = True
 
 
 class Fixed(Transform):

@@ -6,15 +6,14 @@ import math
 from typing import Any
 
 import whygrad as torch
-from whygrad import dtypes, linalg
-from whygrad._tensor import Size
+from whygrad import linalg
+from whygrad.base import dtypes
+from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.transforms.base import TOO_FEW, Transform
 from whygrad.distributions.transforms.pointwise import Fixed, _clipped_sigmoid
 from whygrad.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from whygrad.nn.functional import logsigmoid, pad, softplus
-
-_whygrad_internal_ = True
 
 
 def _at_least(shape: Any, dims: int) -> Any:

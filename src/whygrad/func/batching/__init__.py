@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._apply import layout_of
-from whygrad._inplace import check_inplace, perform
-from whygrad._tensor import Tensor
+from whygrad.core.record import layout_of
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import check_inplace, perform
 from whygrad.func.batched import BatchedTensor, BatchLevel
 from whygrad.func.batching import conv, index, layout, linear, nn
 from whygrad.func.batching.families import (
@@ -26,8 +26,6 @@ from whygrad.func.batching.families import (
 from whygrad.ops.table import Row
 
 __all__ = ["RULES", "looped", "rule_for", "write"]
-
-_whygrad_internal_ = True
 
 # Moved by one axis: reductions, views, and rows along an axis; also rows that take any leading axes as they are.
 SHIFTED = """

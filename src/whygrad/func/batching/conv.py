@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor
 from whygrad.backends import tensor as xp
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchLevel, spread
 from whygrad.func.batching.families import defined
 from whygrad.ops.conv import Window
 from whygrad.ops.table import Row
-
-_whygrad_internal_ = True
 
 
 def merged(x: Tensor, axis: int) -> Tensor:

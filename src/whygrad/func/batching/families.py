@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor
 from whygrad.backends import raw
 from whygrad.backends import tensor as xp
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchedTensor, BatchLevel, spread
 from whygrad.functional.fresh import warn
 from whygrad.ops.table import NoGrad, Row
-
-_whygrad_internal_ = True
 
 BatchRule = Callable[[BatchLevel, Row, tuple[Any, ...], dict[str, Any]], Any]
 

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, wrap
 from whygrad.backends import tensor as xp
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchLevel, spread
 from whygrad.func.batching.families import along_number, by, moved_statics, refused, shifted, with_axes
 from whygrad.ops.table import Row
-
-_whygrad_internal_ = True
 
 Axes = tuple[int, ...]
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from whygrad._apply import apply
 from whygrad.backends import tensor as xp
+from whygrad.core.record import apply
 from whygrad.func.batched import BatchLevel
 from whygrad.func.batching.families import by, moved, shifted, shifted_with, wholes_of, with_axes
 from whygrad.ops.table import Row
-
-_whygrad_internal_ = True
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import string
 from typing import Any
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor
 from whygrad.backends import tensor as xp
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchLevel, spread
 from whygrad.func.batching.families import aligned, by, defined, wholes_of
 from whygrad.ops.linear import flat, transposed
 from whygrad.ops.table import Row
-
-_whygrad_internal_ = True
 
 
 def column(x: Tensor) -> Tensor:

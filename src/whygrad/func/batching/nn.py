@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, wrap
 from whygrad.backends import tensor as xp
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchedTensor, BatchLevel, spread
 from whygrad.func.batching.conv import merged, split
 from whygrad.func.batching.families import broadcast_shifted, by, defined, moved, shifted, wholes_of, with_axes
 from whygrad.ops.table import Row
-
-_whygrad_internal_ = True
 
 
 def folded(level: BatchLevel, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:

@@ -1,7 +1,7 @@
 """torch.nn.functional: layers and losses as functions."""
 
 import whygrad as torch
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.functional.activation import (
     celu,
     celu_,
@@ -134,7 +134,6 @@ from whygrad.nn.functional.resampling import (
 from whygrad.nn.functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
 from whygrad.nn.modules.utils import _pair, _single, _triple
 
-_whygrad_internal_ = True
 __getattr__ = absent_from("torch.nn.functional")
 
 sigmoid = torch.sigmoid

@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._apply import apply
-from whygrad._tensor import wrap
+from whygrad.base import dtypes
+from whygrad.core.record import apply
+from whygrad.core.tensor import wrap
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import made_under_transforms, run, run_inplace, with_out
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
-
-_whygrad_internal_ = True
 
 
 def glu(input: Any, dim: int = -1) -> Any:

@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import whygrad as torch
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, wrap
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import C_NAMES, read_tensor
 from whygrad.nn import functional as F
 from whygrad.nn.functional.regularization import dropout
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 
 class Kernels(NamedTuple):

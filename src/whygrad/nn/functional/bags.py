@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._apply import apply
-from whygrad._tensor import wrap
-from whygrad.errors import user_stacklevel
+from whygrad.base import dtypes
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.record import apply
+from whygrad.core.tensor import wrap
 from whygrad.functional.run import made_under_transforms
 from whygrad.nn.functional.regularization import renormalize
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 
 @made_under_transforms("looped")

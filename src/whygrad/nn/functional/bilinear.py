@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._apply import apply
+from whygrad.core.record import apply
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:

@@ -7,16 +7,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from whygrad import dtypes
-from whygrad._apply import apply
-from whygrad._tensor import Tensor
-from whygrad.errors import user_stacklevel
+from whygrad.base import dtypes
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import C_NAMES, check_sizes, invalid_combination, is_integer, wrong_type
 from whygrad.functional.rearrange import constant_pad
 from whygrad.ops.conv import Window
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 Sizes = tuple[int, ...]
 

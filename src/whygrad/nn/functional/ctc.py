@@ -7,8 +7,6 @@ from typing import Any
 from whygrad.functional.ctc import ctc_loss as torch_ctc_loss
 from whygrad.nn.functional.reduction import reduction_of
 
-_whygrad_internal_ = True
-
 
 def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0,
              reduction: str = "mean", zero_infinity: bool = False) -> Any:

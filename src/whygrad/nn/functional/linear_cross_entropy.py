@@ -7,13 +7,11 @@ import math
 import warnings
 from typing import Any
 
-from whygrad import dtypes
-from whygrad.errors import user_stacklevel
+from whygrad.base import dtypes
+from whygrad.base.errors import user_stacklevel
 from whygrad.functional.linalg import linear
 from whygrad.nn import functional as F
 from whygrad.nn.functional.losses import cross_entropy
-
-_whygrad_internal_ = True
 
 POLICIES = ("auto", "accurate", "balanced", "compact")
 

@@ -8,23 +8,21 @@ from collections.abc import Callable
 from typing import Any
 
 import whygrad as torch
-from whygrad import dtypes
-from whygrad._apply import apply, compiled
-from whygrad._inplace import check_castable
-from whygrad._tensor import Size, Tensor
 from whygrad.autograd.grad_mode import is_grad_enabled, no_grad
 from whygrad.backends import raw
-from whygrad.broadcasting import broadcast_shapes
-from whygrad.errors import user_stacklevel
+from whygrad.base import dtypes
+from whygrad.base.broadcasting import broadcast_shapes
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.promotion import cast, promote
+from whygrad.core.record import apply, compiled
+from whygrad.core.tensor import Size, Tensor
+from whygrad.core.write import check_castable
 from whygrad.functional.distance import pairwise_distance
 from whygrad.functional.softmax import log_softmax
 from whygrad.nn import functional as F
 from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduction_of
 from whygrad.ops.table import TABLE
-from whygrad.promotion import cast, promote
 from whygrad.why import record as why
-
-_whygrad_internal_ = True
 
 _mse_loss = compiled(TABLE["mse_loss"], "tt")
 _nll_loss = compiled(TABLE["nll_loss"], "tts")

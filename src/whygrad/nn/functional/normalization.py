@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._apply import apply
-from whygrad._tensor import Size
 from whygrad.backends import raw
+from whygrad.base import dtypes
+from whygrad.core.promotion import cast
+from whygrad.core.record import apply
+from whygrad.core.tensor import Size
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.run import with_out
 from whygrad.nn import functional as F
 from whygrad.ops.table import TABLE
-from whygrad.promotion import cast
-
-_whygrad_internal_ = True
 
 
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:

@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 
 import whygrad as torch
-from whygrad import dtypes
-from whygrad._apply import apply
-from whygrad._tensor import Tensor
-from whygrad.autograd.modes import modes
 from whygrad.backends.memory_order import with_channels_as_in
+from whygrad.base import dtypes
+from whygrad.core.modes import modes
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_sizes, is_integer, read_tensor, wrong_type
 from whygrad.functional.fresh import in_usual_order
 from whygrad.functional.run import with_out
 from whygrad.nn import functional as F
 from whygrad.ops.pool import Adaptive, Kind, Sliding
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 Sizes = tuple[int, ...]
 COUNT = {1: "one int", 2: "two ints", 3: "three ints"}

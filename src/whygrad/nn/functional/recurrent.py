@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 import whygrad as torch
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, wrap
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.linalg import linear
 from whygrad.nn.functional.regularization import dropout as drop
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from whygrad.errors import user_stacklevel
-
-_whygrad_internal_ = True
+from whygrad.base.errors import user_stacklevel
 
 
 def reduction_of(reduction: Any, size_average: bool | None = None, reduce: bool | None = None) -> str:

@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 
 import whygrad as torch
-from whygrad._apply import apply
-from whygrad._inplace import bump, run_inplace
-from whygrad._tensor import wrap
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.record import apply
+from whygrad.core.tensor import wrap
+from whygrad.core.write import bump, run_inplace
 from whygrad.functional.fresh import fresh
 from whygrad.functional.random import in_memory_order
 from whygrad.functional.run import made_under_transforms, run
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
-
-_whygrad_internal_ = True
 
 # SELU falls to minus this; alpha dropout drops to there.
 SELU_DEPTH = 1.7580993408473766

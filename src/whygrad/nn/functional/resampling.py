@@ -7,17 +7,15 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from whygrad import dtypes
-from whygrad._apply import apply
-from whygrad._tensor import Tensor
-from whygrad.errors import user_stacklevel
+from whygrad.base import dtypes
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_tensor
 from whygrad.nn import functional as F
 from whygrad.ops.conv import Window
 from whygrad.ops.resample import Interpolated, Sampling
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 Sizes = tuple[int, ...]
 AXES = ("D", "H", "W")

@@ -6,10 +6,8 @@ import warnings
 from typing import Any
 
 import whygrad as torch
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
 from whygrad.functional import softmax as functions
-
-_whygrad_internal_ = True
 
 
 def _implicit_dim(name: str, ndim: int) -> int:

@@ -7,8 +7,6 @@ from typing import Any
 
 from whygrad.nn import functional as F
 
-_whygrad_internal_ = True
-
 REDUCTIONS = ("none", "mean", "sum")
 INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")

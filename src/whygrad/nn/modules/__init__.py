@@ -34,8 +34,6 @@ from whygrad.nn import (
 )
 from whygrad.nn.module import Module
 
-_whygrad_internal_ = True
-
 HOMES: dict[str, tuple[ModuleType, ...]] = {
     "activation": (_activation, multihead_attention),
     "adaptive": (adaptive_softmax,),

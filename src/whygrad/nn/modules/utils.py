@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import Any
 
-_whygrad_internal_ = True
-
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
     def parse(x: Any) -> tuple[Any, ...]:

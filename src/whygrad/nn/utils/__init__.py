@@ -1,6 +1,6 @@
 """torch.nn.utils: gradient clipping, parameters as one vector, padded sequences, weights computed from other parameters."""
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.nn.utils import parametrizations, parametrize, rnn
 from whygrad.nn.utils.clip_grad import (
     clip_grad_norm,

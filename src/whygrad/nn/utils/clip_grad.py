@@ -11,14 +11,12 @@ import numpy as np
 
 import whygrad as torch
 from whygrad import kernels
-from whygrad._inplace import bump
-from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.backends import raw
-from whygrad.backends.quiet import quiet
-from whygrad.errors import user_stacklevel
-
-_whygrad_internal_ = True
+from whygrad.backends.fp_warnings import quiet
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.tensor import Tensor, wrap
+from whygrad.core.write import bump
 
 Tensors = Tensor | Iterable[Tensor]
 

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import whygrad as torch
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.nn.module import typename
-
-_whygrad_internal_ = True
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:

@@ -8,16 +8,13 @@ import numpy as np
 
 import whygrad as torch
 from whygrad import linalg
-from whygrad._tensor import Tensor
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.core.tensor import Tensor
 from whygrad.nn import functional as F
 from whygrad.nn.module import Module
 from whygrad.nn.utils import parametrize
 from whygrad.nn.utils.spectral_norm import as_matrix, default_dim
 from whygrad.nn.utils.weight_norm import _weight_norm, norm_except_dim
-
-_whygrad_internal_ = True
-
 
 ORTHOGONAL_MAPS = ("matrix_exp", "cayley", "householder")
 

@@ -7,14 +7,12 @@ from contextlib import contextmanager, suppress
 from copy import deepcopy
 from typing import Any
 
-from whygrad._inplace import bump
-from whygrad._tensor import Tensor
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.core.tensor import Tensor
+from whygrad.core.write import bump
+from whygrad.functional.parameter import Parameter
 from whygrad.nn.containers import ModuleDict, ModuleList
 from whygrad.nn.module import Module
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 _cache_enabled = 0
 _cache: dict[tuple[int, str], Tensor] = {}

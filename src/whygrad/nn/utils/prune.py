@@ -12,11 +12,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import whygrad as torch
-from whygrad.layouts import contiguous_format
+from whygrad.base.layouts import contiguous_format
 from whygrad.nn.module import Module
 from whygrad.nn.utils.convert_parameters import parameters_to_vector
-
-_whygrad_internal_ = True
 
 
 class BasePruningMethod(ABC):

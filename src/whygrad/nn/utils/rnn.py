@@ -8,13 +8,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 import whygrad as torch
-from whygrad import dtypes
-from whygrad._apply import apply
-from whygrad._tensor import Tensor, wrap
+from whygrad.base import dtypes
+from whygrad.core.record import apply
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import type_name
 from whygrad.ops.table import TABLE
-
-_whygrad_internal_ = True
 
 
 class PackedSequence_(NamedTuple):

@@ -6,12 +6,10 @@ from typing import Any
 
 import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
+from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn.lazy import UninitializedParameter
 from whygrad.nn.module import Module
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 
 def default_dim(module: Module) -> int:

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from whygrad import errors
-from whygrad._tensor import Tensor
+from whygrad.base import errors
+from whygrad.core.tensor import Tensor
 
 __all__ = ["functional_call"]
-
-_whygrad_internal_ = True
 
 _MISSING: Any = object()
 

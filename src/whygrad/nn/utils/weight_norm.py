@@ -5,14 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from whygrad._apply import apply
-from whygrad.errors import user_stacklevel
+from whygrad.base.errors import user_stacklevel
+from whygrad.core.record import apply
+from whygrad.functional.parameter import Parameter
 from whygrad.nn.lazy import UninitializedParameter
 from whygrad.nn.module import Module
 from whygrad.ops.table import TABLE
-from whygrad.parameter import Parameter
-
-_whygrad_internal_ = True
 
 
 def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:

@@ -1,6 +1,6 @@
 """torch.utils.data: datasets, samplers and the DataLoader."""
 
-from whygrad._absent import absent_from
+from whygrad.compat.absent import absent_from
 from whygrad.utils.data.collate import default_collate, default_convert
 from whygrad.utils.data.dataloader import DataLoader
 from whygrad.utils.data.dataset import (

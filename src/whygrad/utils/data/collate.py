@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad import dtypes
-from whygrad._tensor import Tensor
+from whygrad.base import dtypes
+from whygrad.core.tensor import Tensor
 from whygrad.functional.from_data import as_tensor, tensor
 from whygrad.functional.run import FUNCTIONS
-
-_whygrad_internal_ = True
 
 WRONG_TYPE = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 

@@ -17,8 +17,6 @@ from whygrad.utils.data.fetch import MakeFetcher
 from whygrad.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 from whygrad.utils.data.worker import Failure, StreamEnded, Workers, get_worker_info
 
-_whygrad_internal_ = True
-
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 T_co = TypeVar("T_co", covariant=True)

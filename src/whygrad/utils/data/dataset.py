@@ -8,11 +8,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import warn
 from whygrad.random import Generator, default_generator
-
-_whygrad_internal_ = True
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -9,8 +9,6 @@ from typing import Any
 from whygrad._rng import Stream
 from whygrad.utils.data.sampler import Sampler
 
-_whygrad_internal_ = True
-
 __all__ = ["DistributedSampler"]
 
 

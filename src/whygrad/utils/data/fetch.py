@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import fresh
 from whygrad.utils.data.collate import default_collate
 from whygrad.utils.data.dataset import IterableDataset, Subset, TensorDataset, _many
-
-_whygrad_internal_ = True
 
 
 class Fetcher:

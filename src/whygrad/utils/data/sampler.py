@@ -8,13 +8,11 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from whygrad import dtypes
 from whygrad._rng import Stream
-from whygrad._tensor import Tensor
+from whygrad.base import dtypes
+from whygrad.core.tensor import Tensor
 from whygrad.functional.from_data import as_tensor
 from whygrad.random import Generator, default_generator
-
-_whygrad_internal_ = True
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -22,11 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._switches import set_num_threads
+from whygrad.compat.switches import set_num_threads
 from whygrad.random import manual_seed
 from whygrad.utils.data.fetch import Fetcher
-
-_whygrad_internal_ = True
 
 # How often, in seconds, a waiting worker looks whether its program is still there.
 CHECK_INTERVAL = 2.0

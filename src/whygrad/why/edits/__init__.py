@@ -14,8 +14,6 @@ from whygrad.why.edits import cuts, leaves, passes, values, writes
 from whygrad.why.edits.case import Case
 from whygrad.why.edits.changes import Changes
 
-_whygrad_internal_ = True
-
 MENDERS: dict[str, Callable[[Case], Iterator[Changes]]] = {
     "non-leaf-no-retain": leaves.retain,
     "never-required-grad": leaves.ask,

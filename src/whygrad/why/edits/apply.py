@@ -9,8 +9,6 @@ import tokenize
 
 from whygrad.why.answers import Edit
 
-_whygrad_internal_ = True
-
 
 def apply(files: dict[str, bytes], edit: Edit) -> dict[str, bytes]:
     """The files with the edit made. UnicodeError or SyntaxError if the new text cannot be written in a file's encoding."""

@@ -12,8 +12,6 @@ from whygrad.why.edits.names import backward_above, module_name, uses
 from whygrad.why.edits.source import Source, names_in, source_of
 from whygrad.why.places import Place
 
-_whygrad_internal_ = True
-
 
 class Spot(NamedTuple):
     """A node of a program, and the statement it belongs to."""

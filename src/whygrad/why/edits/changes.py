@@ -8,8 +8,6 @@ from typing import NamedTuple
 from whygrad.why.answers import Edit
 from whygrad.why.edits.source import Position, Source, end, start
 
-_whygrad_internal_ = True
-
 
 class Span(NamedTuple):
     first: Position

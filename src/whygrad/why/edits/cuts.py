@@ -10,8 +10,6 @@ from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.names import assigned, binding_before, is_function, is_list, module_name
 from whygrad.why.edits.source import Function, Source, called, end, receiver, root, same, start
 
-_whygrad_internal_ = True
-
 DETACHING = {"detach", "detach_"}
 # Methods that give plain numbers, and functions that make a tensor of numbers.
 COPYING_OUT = {"item", "tolist", "numpy", "float", "int"}

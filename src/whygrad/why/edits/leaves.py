@@ -21,8 +21,6 @@ from whygrad.why.edits.names import (
 )
 from whygrad.why.edits.source import Function, Source, called, end, keyword, names_in, receiver, root, same, start
 
-_whygrad_internal_ = True
-
 
 def retain(case: Case) -> Iterator[Changes]:
     """Call retain_grad() where the tensor gets its name, or before backward."""

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from whygrad.why.edits.source import Function, Source, called, keyword, names_in, receiver, root, same, start
 
-_whygrad_internal_ = True
-
 OPTIMIZERS = {"SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "ASGD", "LBFGS", "NAdam", "RAdam", "RMSprop", "Rprop",
               "SparseAdam", "Adafactor", "Muon"}
 # Functions that make a tensor from nothing and take requires_grad=.

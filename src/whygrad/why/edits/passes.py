@@ -23,8 +23,6 @@ from whygrad.why.edits.names import (
 )
 from whygrad.why.edits.source import Loop, Source, called, end, keyword, receiver, same, start
 
-_whygrad_internal_ = True
-
 LOSS_WORDS = ("loss", "cost", "err", "objective")
 
 

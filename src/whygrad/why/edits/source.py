@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from whygrad.why.places import Place, source_lines
 
-_whygrad_internal_ = True
-
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 Loop = (ast.For, ast.AsyncFor, ast.While)

@@ -11,8 +11,6 @@ from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.names import Binding, assigned, binding_before, classes, is_function, is_module, is_optimizer
 from whygrad.why.edits.source import Source, called, end, keyword, names_in, receiver, root, same, start
 
-_whygrad_internal_ = True
-
 EPSILON = "1e-8"
 # What has an infinite slope somewhere, and how its input is kept away from there.
 INSIDE = ".clamp(-1 + 1e-6, 1 - 1e-6)"

@@ -12,8 +12,6 @@ from whygrad.why.edits.names import assigned
 from whygrad.why.edits.passes import backward_call, is_forward, loaded
 from whygrad.why.edits.source import Position, Source, called, end, keyword, receiver, start
 
-_whygrad_internal_ = True
-
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.FloorDiv: "//", ast.Mod: "%",
              ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
 # In-place methods whose counterpart is not the name without the underscore.

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from whygrad.why.answers import Explanation
 from whygrad.why.question import Question
 
-_whygrad_internal_ = True
-
 
 @dataclass
 class Doubtful:

@@ -6,8 +6,8 @@ import ast
 import re
 from typing import Any
 
-from whygrad._tensor import Tensor
-from whygrad.autograd.node import Node, row_node
+from whygrad.core.node import Node, row_node
+from whygrad.core.tensor import Tensor
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.flow import COMPARING, numbers_of, row_name
@@ -16,7 +16,6 @@ from whygrad.why.question import Question
 from whygrad.why.rules import Doubtful
 from whygrad.why.source import argument, called, is_difference, statement_at, targets_of, text_of
 
-_whygrad_internal_ = True
 
 def accumulated(q: Question) -> Explanation | Doubtful | None:
     """Several backward passes have added to it, and the program used what was there before."""

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor, wrap
 from whygrad.autograd.function import Function
+from whygrad.base.frames import is_of_package
+from whygrad.core.tensor import Tensor, wrap
 from whygrad.why import record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
@@ -21,8 +22,6 @@ from whygrad.why.question import Question
 from whygrad.why.record import Site
 from whygrad.why.rules import Doubtful
 from whygrad.why.source import tree
-
-_whygrad_internal_ = True
 
 
 def wrong_custom_backward(q: Question) -> Doubtful | None:
@@ -72,7 +71,7 @@ def _forwards() -> dict[Any, type[Function]]:
         function = pending.pop()
         pending += function.__subclasses__()
         plain = vars(function).get("forward")
-        if isinstance(plain, staticmethod) and "_whygrad_internal_" not in getattr(plain.__func__, "__globals__", {}):
+        if isinstance(plain, staticmethod) and not is_of_package(plain.__func__):
             found[getattr(plain.__func__, "__code__", None)] = function
     return found
 

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad._tensor import Tensor
-from whygrad.autograd import engine
-from whygrad.autograd.node import Node
+from whygrad.core import engine
+from whygrad.core.node import Node
+from whygrad.core.tensor import Tensor
 from whygrad.why import record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at, told
@@ -21,8 +21,6 @@ from whygrad.why.rules import Doubtful, Verdict
 from whygrad.why.rules.custom import called_directly, return_places
 from whygrad.why.rules.untracked import copied, copies_of, copy_feeding
 from whygrad.why.source import expression, names_in
-
-_whygrad_internal_ = True
 
 HEADLINE = "this leaf requires grad, but its .grad is None"
 

@@ -6,8 +6,8 @@ import ast
 import re
 from typing import Any
 
-from whygrad._tensor import Tensor, grad_fn
-from whygrad.autograd.node import row_node
+from whygrad.core.node import row_node
+from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.flow import leaves_from, row_name
@@ -15,8 +15,6 @@ from whygrad.why.names import parameters_in, variables
 from whygrad.why.places import Place, place, place_of_line, places
 from whygrad.why.question import Question
 from whygrad.why.source import called, last_assignment, names_in, statement_at, subject_of, targets_of, value_of
-
-_whygrad_internal_ = True
 
 
 def leaf_replaced(q: Question) -> Explanation | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.autograd.node import Node, row_node
+from whygrad.core.node import Node, row_node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.flow import op_words, row_name, state, where_it_turned
@@ -12,8 +12,6 @@ from whygrad.why.nonfinite import Origin
 from whygrad.why.places import place, places
 from whygrad.why.question import Question
 from whygrad.why.zeroed import between
-
-_whygrad_internal_ = True
 
 HEADLINE = "this gradient is nan or infinite"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Tensor
-from whygrad.autograd import engine
-from whygrad.autograd.node import next_sequence_number
+from whygrad.core import engine
+from whygrad.core.node import next_sequence_number
+from whygrad.core.tensor import Tensor
 from whygrad.why import record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
@@ -18,8 +18,6 @@ from whygrad.why.rules.unwanted import not_held_words
 from whygrad.why.rules.vanished import zero
 from whygrad.why.source import uncalled
 from whygrad.why.usage import computed_from, held_by, usage_of
-
-_whygrad_internal_ = True
 
 HEADLINE = "this step changes nothing: all gradients are None"
 
@@ -115,7 +113,7 @@ def _cleared(held: list[Any], last: Any) -> Explanation | None:
 
 def _others_reached(watch: Any, optimizer: Any, held: list[Any], last: Any) -> Explanation | None:
     """Backward reached parameters, but of another model."""
-    from whygrad.parameter import Parameter
+    from whygrad.functional.parameter import Parameter
 
     trace = watch.trace_of(last)
     reached = [] if trace is None else [p for p in trace.leaves if isinstance(p, Parameter) and not watch.holders(p)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at, told
 from whygrad.why.dataflow import reaches
@@ -16,8 +16,6 @@ from whygrad.why.record import Cause
 from whygrad.why.rules.custom import called_directly
 from whygrad.why.rules.intermediate import own_assignment, replaced
 from whygrad.why.source import expression, names_in, subject_of
-
-_whygrad_internal_ = True
 
 NO_GRADIENT = "this tensor's .grad is None, and it does not require grad"
 

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import Any
 
-from whygrad._tensor import Tensor
+from whygrad.core.tensor import Tensor
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.flow import leaves_from
@@ -16,8 +16,6 @@ from whygrad.why.question import Question
 from whygrad.why.record import Site
 from whygrad.why.rules import Doubtful
 from whygrad.why.source import called, statements, targets_of
-
-_whygrad_internal_ = True
 
 # What programs call a network that is to be left alone.
 _CONSTANT = re.compile(r"teacher|target|frozen|ema|old|ref|prior|pretrained|momentum|critic|fixed|extractor|vgg|shadow|baseline",
@@ -186,7 +184,7 @@ def not_in_optimizer(q: Question) -> Doubtful | None:
 
 def _is_to_be_learned(q: Question) -> bool:
     """A Parameter, a tensor attribute of a module, or a plain tensor beside others that an optimizer holds."""
-    from whygrad.parameter import Parameter
+    from whygrad.functional.parameter import Parameter
 
     if isinstance(q.t, Parameter) or (q.owner is not None and not q.owner.registered):
         return True

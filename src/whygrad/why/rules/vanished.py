@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from whygrad._tensor import Tensor
-from whygrad.autograd.node import Node, row_node
+from whygrad.core.node import Node, row_node
+from whygrad.core.tensor import Tensor
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.flow import (
@@ -32,8 +32,6 @@ from whygrad.why.record import Site
 from whygrad.why.rules import Doubtful, Verdict
 from whygrad.why.source import argument
 from whygrad.why.zeroed import between, is_linear, static_of
-
-_whygrad_internal_ = True
 
 # What rounding leaves of a gradient of ordinary size.
 TINY = 1e-6

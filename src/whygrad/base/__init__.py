@@ -1,0 +1,1 @@
+"""Dtypes, devices, layouts, errors, broadcasting, threads: what knows nothing of tensors."""

@@ -1,0 +1,51 @@
+"""Which frames belong to the user: the nearest one whose module is not of this package made the call."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FrameType
+from typing import Any
+
+
+class _InternalModules(dict[str, bool]):
+    """Module name -> whether it is of this package. Every name is looked at once: the test runs for every recorded op."""
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = isinstance(name, str) and (name == "whygrad" or name.startswith("whygrad."))
+        return found
+
+
+internal_modules = _InternalModules()
+
+
+def is_internal(frame: FrameType) -> bool:
+    return internal_modules[frame.f_globals.get("__name__", "")]
+
+
+def is_of_package(function: Any) -> bool:
+    """Whether a Python function was defined in this package."""
+    return internal_modules[getattr(function, "__globals__", {}).get("__name__", "")]
+
+
+def user_frame(depth: int = 1) -> FrameType:
+    """The nearest frame that does not belong to this package (the outermost one if all do)."""
+    frame = sys._getframe(depth + 1)
+    while internal_modules[frame.f_globals.get("__name__", "")] and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def program_frame(depth: int = 1) -> FrameType:
+    """The same, but past Python's own library: `copy.deepcopy` is called by a program."""
+    frame = user_frame(depth + 1)
+    while frame.f_back is not None and (_is_of_standard_library(frame) or is_internal(frame)):
+        frame = frame.f_back
+    return frame
+
+
+def _is_of_standard_library(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith((_STANDARD_LIBRARY, "<frozen"))
+
+
+_STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep

@@ -1,0 +1,117 @@
+"""The few names of torch's C++ core that programs and torch's own tests reach for, answered by whygrad's engine."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from whygrad.autograd import inspection
+from whygrad.autograd.grad_mode import _set_grad, is_grad_enabled, is_inference_mode_enabled
+from whygrad.compat._C import _autograd, _functions
+from whygrad.compat.missing import missing
+from whygrad.core.modes import modes
+from whygrad.core.node import NodeInterface
+from whygrad.core.tensor import Tensor
+
+__all__ = ["_WeakTensorRef", "_autograd", "_current_autograd_node", "_current_graph_task_execution_order",
+           "_current_graph_task_id", "_functions", "_get_should_execute_nodes", "_increment_version",
+           "_is_multithreading_enabled", "_set_grad_enabled", "_will_engine_execute_node", "has_lapack", "has_mkl",
+           "is_grad_enabled", "is_inference_mode_enabled"]
+
+has_lapack = True
+has_mkl = False
+
+
+def __getattr__(name: str) -> Any:
+    """Whatever else torch has there can be named, and raises when it is used."""
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch._C' has no attribute {name!r}")
+    if name == "_nn":
+        from importlib import import_module
+
+        return import_module("whygrad.compat._C._nn")
+    return missing(f"torch._C.{name}")
+
+
+class _WeakTensorRef:
+    def __init__(self, tensor: Tensor) -> None:
+        self._reference = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        return self._reference() is None
+
+
+def _set_grad_enabled(enabled: bool) -> None:
+    _set_grad(enabled, "set_grad_enabled")
+
+
+def _increment_version(tensors: Any) -> None:
+    from whygrad.autograd.graph import increment_version
+
+    increment_version(tensors)
+
+
+def _is_multithreading_enabled() -> bool:
+    from whygrad.autograd.grad_mode import is_multithreading_enabled
+
+    return is_multithreading_enabled()
+
+
+def _current_graph_task_id() -> int:
+    """The number of the backward that runs in this thread; -1 outside."""
+    return -1 if modes.running is None else modes.running.number
+
+
+def _current_autograd_node() -> Any:
+    """The node that is being computed, for whoever is called meanwhile."""
+    return None if modes.running is None else inspection.shown_target(modes.running.node)
+
+
+def _will_engine_execute_node(node: Any) -> bool:
+    """Inside a backward: whether a node has been or will be run in it."""
+    if not isinstance(node, NodeInterface):
+        raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
+    if modes.running is None:
+        raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
+    return inspection.will_execute(modes.running, node)
+
+
+def _get_should_execute_nodes() -> list[Any]:
+    if modes.running is None:
+        raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
+    return inspection.execution_order(modes.running)
+
+
+def _current_graph_task_execution_order() -> list[Any]:
+    """The nodes that the running backward will go through, from where it is, in its order."""
+    if modes.running is None:
+        raise RuntimeError("_current_graph_task_execution_order should only be called during the backward pass")
+    if _is_multithreading_enabled():
+        raise RuntimeError("get_current_graph_task_execution_order expects the current backward to be executed with "
+                           "multithreading disabled, e.g. by running:\n\n>>> with "
+                           "torch.autograd.set_multithreading_enabled(False):\n...     torch.autograd.grad(...)\n")
+    return inspection.execution_order(modes.running)
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return modes.forward_ad
+
+
+def _set_fwd_grad_enabled(enabled: bool) -> None:
+    modes.forward_ad = enabled
+
+
+def _get_tracing_state() -> None:
+    """There is no tracer."""
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Nobody counts."""
+
+
+def _are_functorch_transforms_active() -> bool:
+    return bool(modes.transforming)
+
+
+def DispatchKeySet(*keys: Any) -> frozenset[Any]:
+    return frozenset(keys)

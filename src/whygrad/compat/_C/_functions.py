@@ -1,0 +1,64 @@
+"""Nodes that can be made by hand: torch's own checks use them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad.autograd.function import Error
+from whygrad.core.node import AccumulateGrad, Node, next_sequence_number, port_of
+from whygrad.core.tensor import Tensor, source, wrap
+from whygrad.why import record as why
+
+__all__ = ["AccumulateGrad", "DelayedError", "UndefinedGrad"]
+
+
+class UndefinedGradBackward(Node):
+    """Passes on no gradient, whatever it gets."""
+
+    __slots__ = ()
+
+    def __init__(self, edge: Any) -> None:
+        self.edges = (edge,)
+        self.saved = ()
+        self.shapes = self.cuts = self.extra = None
+        self.seq = next_sequence_number()
+        self.site_code, self.lasti = why.site()
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (None,)
+
+    graph = raw
+
+
+class UndefinedGrad:
+    """`UndefinedGrad()(t)`: the values of `t`, and backward takes them for unused."""
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        result = wrap(tensor._array.copy())
+        edge = source(tensor)
+        if edge is not None:
+            result._node = UndefinedGradBackward(edge)
+        return result
+
+
+class DelayedError(Node):
+    """`DelayedError(text, n)(*tensors)`: the same values, and a backward through them raises `text`."""
+
+    __slots__ = ("count", "text")
+
+    def __init__(self, text: str, count: int) -> None:
+        self.text, self.count = text, count
+
+    def __call__(self, *tensors: Any, **keywords: Any) -> Any:
+        edges = tuple([source(t) for t in tensors])
+        several = len(tensors) > 1
+        shapes = [(t._array.shape, t._array.dtype) for t in tensors] if several else None
+        error = Error(self.text, edges, shapes)
+        results = []
+        for i, t in enumerate(tensors):
+            result = wrap(t._array)
+            result._counter = t._counter
+            if any(edge is not None for edge in edges):
+                result._node = port_of(error, i) if several else error
+            results.append(result)
+        return tuple(results) if several else results[0]

@@ -1,0 +1,1 @@
+"""What only imitates torch's surface: names, absences and their reasons."""

@@ -1,0 +1,57 @@
+"""torch.jit as with the environment variable PYTORCH_JIT=0: what would be scripted or traced runs as the Python it is.
+
+Saving and loading TorchScript archives is not available, and says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from typing import Final as Final
+
+from whygrad.compat.compiler import _unchanged
+from whygrad.compat.missing import answer, missing
+
+
+def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
+    """`obj` itself."""
+    return obj
+
+
+def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """`func` itself: unlike a recording, it still decides by the values it is given."""
+    return func
+
+
+def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
+    return mod
+
+
+def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
+    return mod
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    return drop if callable(drop) else _unchanged
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    return the_value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    import builtins
+
+    return builtins.isinstance(obj, target_type)
+
+
+unused = export = script_method = interface = script_if_tracing = _script_if_tracing = _unchanged
+_overload = _overload_method = _unchanged
+is_scripting = answer("is_scripting", False)
+is_tracing = answer("is_tracing", False)
+Attribute = annotate
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch.jit' has no attribute {name!r}")
+    return missing(f"torch.jit.{name}")

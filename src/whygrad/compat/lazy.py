@@ -1,0 +1,100 @@
+"""What `import whygrad` does not load until it is asked for: `whygrad.<name>` for the names below."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+from whygrad.base import dtypes
+from whygrad.compat.modules import home_of
+
+_NAMES = {
+    **dict.fromkeys(("save", "load"), "io"),
+    **dict.fromkeys(("set_printoptions", "get_printoptions"), "base.printing"),
+    **dict.fromkeys(("compile",), "compat.compiler"),
+    **dict.fromkeys(("cond",), "compat.control_flow"),
+    **dict.fromkeys(("DisableTorchFunctionSubclass",), "overrides"),
+    **dict.fromkeys(("vmap",), "func"),
+    **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
+                    "nn.functional.recurrent"),
+    **dict.fromkeys(("adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "channel_shuffle", "conv1d", "conv2d",
+                     "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "max_pool1d",
+                     "max_pool2d", "max_pool3d", "pixel_shuffle", "pixel_unshuffle"), "nn.functional"),
+    **dict.fromkeys(("bilinear", "hardshrink", "prelu", "rms_norm", "rrelu_"), "nn.functional"),
+    **dict.fromkeys(("alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits",
+                     "cosine_embedding_loss", "dropout", "dropout_", "embedding", "feature_alpha_dropout",
+                     "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "grid_sampler", "grid_sampler_2d",
+                     "grid_sampler_3d", "group_norm", "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm",
+                     "margin_ranking_loss", "poisson_nll_loss", "rrelu", "triplet_margin_loss"),
+                    "nn.functional.torch_names"),
+    **dict.fromkeys(("norm_except_dim", "_weight_norm"), "nn.utils.weight_norm"),
+    **dict.fromkeys(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_compressed_tensor"), "sparse"),
+    **dict.fromkeys(("Explanation", "explain"), "why.explain"),
+    **dict.fromkeys(("formula",), "backends.formula"),
+    **dict.fromkeys(("graph",), "why.svg"),
+    **dict.fromkeys(("flow", "plot_flow"), "why.plots"),
+    **dict.fromkeys(("empty_cache", "memory_stats"), "kernels"),
+    **dict.fromkeys(("GradScaler", "autocast"), "amp"),
+    **dict.fromkeys(("autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache",
+                     "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled",
+                     "is_autocast_cpu_enabled", "is_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
+                     "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype"),
+                    "amp.autocast_mode"),
+    **dict.fromkeys(("OutOfMemoryError",), "compat.cuda"),
+    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "functional.storages"),
+    **dict.fromkeys(("_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
+                     "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
+                    "compat.checks"),
+    **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "compat.types"),
+    **dict.fromkeys(("_VF", "_unique", "_unique2"), "compat.private"),
+    **dict.fromkeys((
+        "are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
+        "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
+        "is_deterministic_algorithms_warn_only_enabled", "is_vulkan_available", "is_warn_always_enabled",
+        "set_default_device", "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
+        "set_num_interop_threads", "set_num_threads", "set_warn_always", "use_deterministic_algorithms"), "compat.switches"),
+}
+
+_MODULES = frozenset({
+    "__config__", "_C", "amp", "autograd", "compiler", "cpu", "cuda", "distributions", "fft", "func", "hub", "jit", "library",
+    "masked", "multiprocessing", "nested", "nn", "optim", "overrides", "profiler", "serialization", "signal", "sparse", "special",
+    "testing", "types", "utils", "version"})
+_OUR_MODULES = frozenset({"alias", "io"})
+# Classes that programs name in `isinstance` and annotations, and of which nothing here is an instance.
+_NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
+
+
+def attribute(name: str) -> Any:
+    """The package's `__getattr__`."""
+    if name.startswith("_foreach_"):
+        from whygrad.functional.foreach import functions
+
+        vars(sys.modules["whygrad"]).update(found := functions())
+        value: Any = found.get(name)
+        if value is None:
+            from whygrad.compat.missing import absent
+
+            return absent("torch", name, sys._getframe(1))
+    elif name == "torch":  # torch.torch is torch
+        value = sys.modules["whygrad"]
+    elif name in dtypes.NAMES_ONLY:
+        value = dtypes.NAMES_ONLY[name]
+    elif name in _NAMES:
+        value = getattr(import_module(f"whygrad.{_NAMES[name]}"), name)
+    elif name in _MODULES:
+        value = import_module(home_of(f"torch.{name}") or "")
+    elif name in _OUR_MODULES:
+        value = import_module(f"whygrad.{name}")
+    elif name.startswith("__"):
+        raise AttributeError(f"module 'whygrad' has no attribute {name!r}")
+    elif name in _NAMEABLE:
+        from whygrad.compat.missing import missing
+
+        value = missing(f"torch.{name}")
+    else:
+        from whygrad.compat.missing import absent
+
+        return absent("torch", name, sys._getframe(1))
+    setattr(sys.modules["whygrad"], name, value)
+    return value

@@ -1,0 +1,93 @@
+"""The constructors of old: torch.Tensor(2, 3), torch.FloatTensor([1, 2]), isinstance(x, torch.LongTensor)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whygrad.base import dtypes, layouts
+from whygrad.core.record import apply
+from whygrad.core.tensor import Size, Tensor
+from whygrad.functional.arguments import C_NAMES, check_place, check_sizes, is_integer, type_name
+from whygrad.functional.fresh import allocate, fresh
+from whygrad.functional.from_data import copy_data
+from whygrad.ops.table import TABLE
+
+
+def construct(args: tuple[Any, ...], dtype: dtypes.dtype, typed: bool) -> Tensor:
+    """Sizes give uninitialised memory, a tensor an alias of it, and anything else is data to copy."""
+    if not args:
+        return fresh(np.empty(0, dtype.numpy))
+    first = args[0]
+    if len(args) == 1:
+        if isinstance(first, Tensor):
+            return _alias(first, dtype, typed)
+        if isinstance(first, Size):
+            args = tuple(first)
+        elif not is_integer(first):
+            if not hasattr(type(first), "__getitem__") or isinstance(first, (dict, np.generic)):
+                raise TypeError(f"new(): data must be a sequence (got {type_name(first)})")
+            array, causes = copy_data(first, dtype, f"torch.{dtype.scalar_name}Tensor" if typed else "torch.Tensor")
+            return fresh(array, False, causes)
+    if not all(is_integer(n) for n in args):
+        raise TypeError(f"new() received an invalid combination of arguments - got "
+                        f"({', '.join(map(type_name, args))}), but expected one of:")
+    sizes = tuple([int(n) for n in args])
+    check_sizes(sizes)
+    return fresh(allocate(np.empty, sizes, dtype.numpy))
+
+
+def _alias(t: Tensor, dtype: dtypes.dtype, typed: bool) -> Tensor:
+    if typed and t.dtype is not dtype:
+        raise TypeError(f"expected {_options(dtype)} (got {_options(t.dtype)})")
+    return apply(TABLE["alias"], t)  # type: ignore[no-any-return]
+
+
+def _options(dtype: dtypes.dtype) -> str:
+    return (f"TensorOptions(dtype={C_NAMES[dtype.name]}, device=cpu, layout=Strided, requires_grad=false (default), "
+            "pinned_memory=false (default), memory_format=(nullopt))")
+
+
+def _new(cls: type[Tensor], *args: Any, device: Any = None, **kwargs: Any) -> Tensor:
+    """Tensor(...)."""
+    check_place("new", None, device, False)
+    if list(kwargs) == ["data"] and not args:
+        args = (kwargs["data"],)
+    elif kwargs:
+        got = ", ".join([type_name(x) for x in args] + [f"{name}={_torch_name(x)}" for name, x in kwargs.items()])
+        raise TypeError(f"new() received an invalid combination of arguments - got ({got}), but expected one of:")
+    result = construct(args, dtypes.get_default_dtype(), typed=False)
+    if cls is not Tensor:
+        result.__class__ = cls
+    return result
+
+
+def _torch_name(value: Any) -> str:
+    return "torch.dtype" if isinstance(value, dtypes.dtype) else type_name(value)
+
+
+class tensortype(type):
+    """The class of torch.FloatTensor and the like: calling one constructs, and isinstance looks at the dtype."""
+
+    dtype: dtypes.dtype
+    is_cuda = False
+    layout = layouts.strided
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+
+    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+        check_place("new", None, device, False)
+        return construct(args, cls.dtype, typed=True)
+
+
+TYPES: dict[str, tensortype] = {
+    f"{dtype.scalar_name}Tensor": tensortype(f"{dtype.scalar_name}Tensor", (), {"dtype": dtype, "__module__": "torch"})
+    for dtype in (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.int32,
+                  dtypes.int16, dtypes.int8, dtypes.uint8, dtypes.bool_)}
+
+
+def install() -> None:
+    """Make the class Tensor itself callable in the old way."""
+    Tensor.__new__ = staticmethod(_new)  # type: ignore[method-assign, assignment]

@@ -1,0 +1,178 @@
+"""Stand-ins for the parts of torch that are not here: they can be imported and named, and raise when they are used."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Callable
+from types import FrameType, ModuleType
+from typing import Any
+
+
+class Missing(type):
+    """The class of every stand-in. A stand-in is a class, so that `isinstance` and `class X(...)` work with it."""
+
+    _full_name: str
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        from whygrad.compat.reasons import told
+
+        raise NotImplementedError(told(f"{cls._full_name} is not available in whygrad", cls._full_name))
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return missing(f"{cls._full_name}.{name}")
+
+    def __getitem__(cls, parameters: Any) -> Missing:
+        """In annotations."""
+        return cls
+
+    def __repr__(cls) -> str:
+        return f"<{cls._full_name}: not available in whygrad>"
+
+
+def missing(full_name: str) -> Missing:
+    return Missing(full_name.rpartition(".")[2], (),
+                   {"_full_name": full_name, "__module__": full_name.rpartition(".")[0]})
+
+
+class MissingModule(ModuleType):
+    """A module of torch that is not here. What it would hold is a stand-in, or one of the known answers."""
+
+    __path__: list[str] = []  # it may have submodules
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, f"{name} is not available in whygrad: its parts raise when they are used.")
+        for function, value in ANSWERS.get(name, {}).items():
+            setattr(self, function, value if callable(value) else answer(function, value))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        frame, full_name = sys._getframe(1), f"{self.__name__}.{name}"
+        if is_import_from(frame) and is_prepared(frame):
+            raise AttributeError(f"whygrad does not have {full_name}")
+        return MissingModule(full_name) if full_name in ANSWERS else missing(full_name)
+
+
+def answer(name: str, value: Any) -> Callable[..., Any]:
+    """A function that always says the same."""
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return value
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def unchanged(thing: Any) -> Any:
+    """What decorators that only tell torch's compilers something come to here."""
+    return thing
+
+
+def register(*about: Any, **options: Any) -> Any:
+    """As these decorators are made."""
+    return unchanged
+
+
+def decorate(function: Any = None, **options: Any) -> Any:
+    """A decorator of both kinds, with and without brackets."""
+    return unchanged if function is None else function
+
+
+# What programs ask before they use such a module, and what they do with it when they are merely imported.
+ANSWERS: dict[str, dict[str, Any]] = {
+    "torch.distributed": {"is_available": False, "is_initialized": False, "is_torchelastic_launched": False,
+                          "is_nccl_available": False, "is_gloo_available": False, "is_mpi_available": False},
+    "torch.distributed.rpc": {},
+    "torch.distributed.rpc.api": {"_require_initialized": unchanged},
+    "torch.xpu": {"is_available": False, "device_count": 0, "manual_seed": None, "manual_seed_all": None},
+    "torch.mps": {"is_available": False, "device_count": 0},
+    "torch.mtia": {"is_available": False, "device_count": 0},
+    "torch.accelerator": {"is_available": False, "device_count": 0, "current_accelerator": None},
+    "torch._dynamo": {"allow_in_graph": unchanged, "assume_constant_result": unchanged, "disable": decorate,
+                      "graph_break": None, "is_compiling": False, "mark_dynamic": None,
+                      "mark_static_address": None, "reset": None},
+    "torch.fx": {"wrap": unchanged},
+    "torch._jit_internal": {"_copy_to_script_wrapper": unchanged, "is_scripting": False},
+    "torch.onnx": {"is_in_onnx_export": False, "register_custom_op_symbolic": register},
+    "torch.onnx.symbolic_helper": {"parse_args": register},
+    # There is nothing to configure: decorated functions stay as they are.
+    "torch._dynamo.config": {"patch": decorate},
+    "torch.cpu": {"is_available": True, "device_count": 1, "synchronize": None, "current_device": "cpu"},
+}
+
+# Modules of torch 2.13 that are not here; so are all modules below them.
+MODULES = frozenset(f"torch.{name}" for name in (
+    "_C", "_custom_ops", "_decomp", "_dispatch", "_dynamo", "_export", "_functorch", "_guards", "_higher_order_ops",
+    "_inductor", "_jit_internal", "_library", "_logging", "_lowrank", "_meta_registrations", "_ops", "_prims", "_refs",
+    "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "accelerator", "ao",
+    "contrib", "cpu", "cuda.comm", "cuda.graphs", "cuda.memory", "cuda.nccl", "cuda.nvtx", "cuda.profiler",
+    "cuda.random", "cuda.sparse", "cuda.streams", "cuda.tunable", "distributed", "export", "futures", "fx",
+    "monitor", "mps", "mtia", "nn.attention.bias",
+    "nn.attention.flex_attention", "nn.attention.varlen", "nn.intrinsic", "nn.parallel", "nn.qat",
+    "nn.quantizable", "nn.quantized", "nn.utils.fusion", "onnx",
+    "package", "quantization", "sparse.semi_structured", "storage", "torch_version",
+    "utils._mode_utils", "utils._python_dispatch", "utils.backend_registration", "utils.benchmark", "utils.bottleneck",
+    "utils.bundled_inputs", "utils.collect_env", "utils.cpp_extension", "utils.data.datapipes",
+    "utils.data.graph", "utils.deterministic", "utils.file_baton", "utils.flop_counter",
+    "utils.jit", "utils.mobile_optimizer", "utils.model_zoo", "utils.show_pickle", "utils.tensorboard",
+    "utils.throughput_benchmark", "utils.weak", "xpu",
+))
+
+
+def is_missing_module(full_name: str) -> bool:
+    while full_name:
+        if full_name in MODULES:
+            return True
+        full_name = full_name.rpartition(".")[0]
+    return False
+
+
+def is_import_from(frame: FrameType | None) -> bool:
+    """Whether the frame stands at the naming half of `from x import y`."""
+    return frame is not None and frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == dis.opmap["IMPORT_FROM"]
+
+
+def is_prepared(frame: FrameType | None) -> bool:
+    """Whether the line that `frame` stands at is inside a `try` block: such a program has something else in mind."""
+    if frame is None:
+        return False
+    entries = dis.Bytecode(frame.f_code).exception_entries  # type: ignore[attr-defined]
+    # Entries with `lasti` are those of `with` blocks and of the handlers themselves.
+    return any(entry.start <= frame.f_lasti < entry.end and not entry.lasti for entry in entries)
+
+
+# Of Tensor's own names in torch, those that are not here: a wrong guess deserves no more than Python's usual words.
+TENSOR_NAMES = frozenset((
+    "const_data_ptr", "dequantize", "int_repr", "ipu", "is_distributed", "module_load", "mtia", "q_per_channel_axis",
+    "q_per_channel_scales", "q_per_channel_zero_points", "q_scale", "q_zero_point", "qscheme", "record_stream", "reinforce",
+    "resize", "resize_as", "resize_as_sparse_", "slice_inverse", "smm", "sparse_resize_and_clear_", "sspaddmm", "storage_type",
+    "to_mkldnn", "to_sparse_bsc", "to_sparse_bsr", "xpu"))
+
+
+def missing_from_tensor(kind: str, name: str) -> AttributeError:
+    """What is raised for an attribute that a tensor does not have."""
+    from whygrad.compat.reasons import told
+
+    return AttributeError(told(f"{kind!r} object has no attribute {name!r}", f"Tensor.{name}"))
+
+
+def absent(module: str, name: str, frame: FrameType | None) -> Any:
+    """The attribute `name`, which `module` (of torch) lacks, for `frame`: a module of that name that was not loaded yet; a
+    stand-in, for a module that is not here or an import that nobody is prepared to see fail; or an error that says why."""
+    from whygrad.compat.reasons import told
+
+    full_name = f"{module}.{name}"
+    if name.startswith("_") and not is_missing_module(full_name) and not is_import_from(frame):
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    if module != "torch" or is_missing_module(full_name):
+        from whygrad.alias import load_module
+
+        try:
+            return load_module(full_name)
+        except ModuleNotFoundError:
+            pass
+    if is_import_from(frame) and not is_prepared(frame):
+        return missing(full_name)
+    raise AttributeError(told(f"module {module!r} has no attribute {name!r}", full_name))

@@ -1,0 +1,26 @@
+"""Private names of torch for the ways to find unique values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whygrad.functional.run import FUNCTIONS
+
+
+def _unique2(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> tuple[Any, ...]:
+    values, inverse, counts = FUNCTIONS["unique"](input, sorted=sorted, return_inverse=True, return_counts=True)
+    return values, inverse if return_inverse else inverse[:0], counts if return_counts else counts[:0]
+
+
+def _unique(input: Any, sorted: bool = True, return_inverse: bool = False) -> tuple[Any, ...]:
+    return _unique2(input, sorted, return_inverse)[:2]
+
+
+class _VF:
+    """torch._VF: functions as C++ has them, without conveniences."""
+
+    @staticmethod
+    def unique_dim(input: Any, dim: int, sorted: bool = True, return_inverse: bool = False,
+                   return_counts: bool = False) -> tuple[Any, ...]:
+        values, inverse, counts = FUNCTIONS["unique"](input, sorted=sorted, return_inverse=True, return_counts=True, dim=dim)
+        return values, inverse if return_inverse else inverse[:0], counts if return_counts else counts[:0]

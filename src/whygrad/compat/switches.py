@@ -1,0 +1,102 @@
+"""Switches of the whole process that programs set: threads, determinism, precision of matrix products.
+
+Everything is deterministic and of full precision anyway. The number of threads is used; the others are remembered and reported.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from whygrad.base.devices import CPU, check_device, device
+from whygrad.base.threads import choose_number_of_threads, number_of_threads
+from whygrad.functional.fresh import warn
+
+_state: dict[str, Any] = {"interop": os.cpu_count() or 1, "deterministic": False,
+                          "warn_only": False, "precision": "highest", "warn_always": False}
+
+
+def _check_threads(function: str, count: Any) -> None:
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise RuntimeError(f"{function} expects an int, but got {type(count).__name__}")
+    if count <= 0:
+        raise RuntimeError(f"{function} expects a positive integer")
+
+
+def set_num_threads(count: int) -> None:
+    """Compute with so many threads from now on."""
+    _check_threads("set_num_threads", count)
+    choose_number_of_threads(count)
+
+
+def get_num_threads() -> int:
+    return number_of_threads()
+
+
+def set_num_interop_threads(count: int) -> None:
+    _check_threads("set_num_interop_threads", count)
+    _state["interop"] = count
+
+
+def get_num_interop_threads() -> int:
+    return int(_state["interop"])
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    _state["deterministic"], _state["warn_only"] = bool(mode), bool(mode and warn_only)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    return bool(_state["deterministic"])
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    return bool(_state["warn_only"])
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    mode: Any = {"default": 0, "warn": 1, "error": 2}.get(str(debug_mode), debug_mode)
+    if mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {mode}")
+    use_deterministic_algorithms(mode != 0, warn_only=mode == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    return (1 if _state["warn_only"] else 2) if _state["deterministic"] else 0
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    if precision not in ("highest", "high", "medium"):
+        warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has "
+             "no effect.")
+        return
+    _state["precision"] = precision
+
+
+def get_float32_matmul_precision() -> str:
+    return str(_state["precision"])
+
+
+def set_warn_always(b: bool) -> None:
+    _state["warn_always"] = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    return bool(_state["warn_always"])
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """False: not supported here, which torch also says on some machines."""
+    return False
+
+
+def get_default_device() -> device:
+    return CPU
+
+
+def set_default_device(device: Any) -> None:
+    check_device(device)
+
+
+def is_vulkan_available() -> bool:
+    return False

@@ -1,0 +1,59 @@
+"""Where torch keeps what stands in our files: for messages that name a type, and for files that torch shall read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Our file -> torch's. Files that are not here have the same place.
+_FILES = {
+    "whygrad.autograd.hooks": "torch.utils.hooks",
+    "whygrad.distributions.transforms": "torch.distributions.transforms",
+    "whygrad.nn.adaptive_softmax": "torch.nn.modules.adaptive",
+    "whygrad.nn.containers": "torch.nn.modules.container",
+    "whygrad.nn.embedding": "torch.nn.modules.sparse",
+    "whygrad.nn.functional.linear_cross_entropy": "torch.nn.modules.linear_cross_entropy_options",
+    "whygrad.nn.functional": "torch.nn.functional",
+    "whygrad.nn.init": "torch.nn.init",
+    "whygrad.nn.multihead_attention": "torch.nn.modules.activation",
+    "whygrad.nn.parallel": "torch.nn.parallel.data_parallel",
+    "whygrad.nn.utils": "torch.nn.utils",
+    "whygrad.optim.adafactor": "torch.optim",
+    "whygrad.optim.muon": "torch.optim",
+    "whygrad.optim.combined_schedules": "torch.optim.lr_scheduler",
+    "whygrad.optim.cyclic_schedules": "torch.optim.lr_scheduler",
+    "whygrad.optim.plateau": "torch.optim.lr_scheduler",
+    "whygrad.optim.scheduler": "torch.optim.lr_scheduler",
+    "whygrad.optim.schedules": "torch.optim.lr_scheduler",
+    "whygrad.functional.parameter": "torch.nn.parameter",
+    "whygrad.utils.data.collate": "torch.utils.data._utils.collate",
+    "whygrad.nn": "torch.nn.modules",
+}
+
+# Our file -> words in the names of what torch has elsewhere than the file says.
+_SPLIT = {
+    "whygrad.nn.lazy": {"Uninitialized": "torch.nn.parameter"},
+    "whygrad.nn.normalization": {"BatchNorm": "torch.nn.modules.batchnorm", "InstanceNorm": "torch.nn.modules.instancenorm"},
+    "whygrad.nn.shape": {"latten": "torch.nn.modules.flatten", "": "torch.nn.modules.distance"},
+    "whygrad.nn.shuffle": {"Pixel": "torch.nn.modules.pixelshuffle", "": "torch.nn.modules.channelshuffle"},
+    "whygrad.optim.adam": {"AdamW": "torch.optim.adamw", "SparseAdam": "torch.optim.sparse_adam"},
+}
+
+
+def torch_home(named: Any) -> str | None:
+    """The module in which torch has this class or function of ours; None for what is not ours."""
+    ours: str = named.__module__ or ""
+    if ours != "whygrad" and not ours.startswith("whygrad."):
+        return None
+    if ours.startswith("whygrad.functional."):
+        import whygrad.nn.functional
+
+        is_there = getattr(whygrad.nn.functional, named.__name__, None) is named
+        return "torch.nn.functional" if is_there else "torch"
+    for word, home in _SPLIT.get(ours, {}).items():
+        if word in named.__name__:
+            return home
+    for file, home in _FILES.items():
+        if ours == file or (ours.startswith(f"{file}.")):
+            whole = home in ("torch.nn.functional", "torch.distributions.transforms")  # a folder here, a file there
+            return home if whole else home + ours.removeprefix(file)
+    return "torch" + ours.removeprefix("whygrad")

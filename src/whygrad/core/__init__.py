@@ -1,0 +1,1 @@
+"""The engine: tensors, recording, writing, nodes, the walk back."""

@@ -1,0 +1,454 @@
+"""The walk back through the graph.
+
+One backward is one `run`. It counts how many contributions each node will get, then executes ready nodes, newest
+first. All state of the walk is local to the call, so a failed backward leaves nothing behind, a hook may start another
+backward, and several threads may walk at once. Nothing here is recursive.
+
+The same loop serves both readers: bare arrays (`raw`), and Tensors when the gradients are to be differentiated again
+(`graph`). Leaves are not nodes: a gradient is deposited in a leaf the moment its last contribution has arrived.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush, heappushpop
+from typing import Any
+
+import numpy as np
+
+from whygrad import kernels
+from whygrad.autograd import hooks
+from whygrad.backends.fp_warnings import restore, silence
+from whygrad.base import errors
+from whygrad.base.layouts import strided
+from whygrad.core import references
+from whygrad.core.deposits import deposit, deposit_recorded
+from whygrad.core.modes import inherited, modes, refresh, special
+from whygrad.core.node import Node
+from whygrad.core.tensor import Tensor, grad_fn
+from whygrad.why import record as why
+
+Target = Any  # Node | Tensor: where an edge leads
+
+add: Any = np.add
+add_into: Any = np.add  # (a, b, out)
+if kernels.enabled:
+    kernels.warm_into("add", np.add).put(globals(), "add_into")
+    kernels.warm("add", np.add, operator.add, takes_vocabulary=False).put(globals(), "add")
+
+_backward_number = itertools.count(1).__next__
+
+
+class Backward:
+    """One run, as the nodes it freed and the leaves it reached remember it."""
+
+    __slots__ = ("callbacks", "causes", "create_graph", "depth", "keep", "limited", "node", "number", "only_captures",
+                 "root", "roots", "site", "targets")
+
+    def __init__(self, create_graph: bool, root: Target, keep: bool = False, only_captures: bool = False) -> None:
+        self.number = _backward_number()
+        self.site = why.site()
+        self.create_graph = create_graph
+        self.keep = keep
+        # True for `autograd.grad`: gradients are handed out, no leaf is written.
+        self.only_captures = only_captures
+        # True if only what leads to some inputs is walked, here or in a backward that waits for this one.
+        self.limited = only_captures
+        # How many backwards in this one's thread wait for it: a hook or a custom backward may start another.
+        self.depth = 0
+        # Weak: to remember a backward must not keep its graph.
+        self.root = weakref.ref(root)
+        # Every gradient this pass computes without recording has this cause.
+        self.causes = (why.Cause("no-create-graph", self.site),)
+        # While it runs: where it began, every node and leaf that it will reach, and the one whose hooks or custom
+        # backward run now.
+        self.roots: list[Target] = []
+        self.targets: dict[Target, int] = {}
+        self.node: Target = None
+        # To be called at the end, if all goes well.
+        self.callbacks: list[Callable[[], Any]] = []
+
+    def reaches(self, target: Target) -> bool:
+        return target in self.targets
+
+
+_last: Backward | None = None
+
+
+def last_backward() -> Backward | None:
+    return _last
+
+
+def current() -> Backward:
+    """The innermost backward that runs in this thread."""
+    if modes.running is None:
+        raise AssertionError("expected this hook to be called inside a backward call")
+    this: Backward = modes.running
+    return this
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Have `callback()` called when the backward that runs now has ended."""
+    if modes.running is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    modes.running.callbacks.append(callback)
+
+
+def count_backwards() -> int:
+    """The number of the latest backward."""
+    return 0 if _last is None else _last.number
+
+
+def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, records: bool = True,
+        captures: dict[Target, Any] | None = None, deposit_captured: bool = False) -> None:
+    """Send the gradient of each root back.
+
+    With `captures` (target -> None, filled in here) only what leads to those targets is walked, and no leaf is written
+    unless `deposit_captured`. Gradients are arrays, or Tensors if `create_graph`; these are recorded unless `records` is
+    False.
+    """
+    global _last
+    this = _last = Backward(create_graph, roots[0][0], keep, captures is not None and not deposit_captured)
+    outer_mode = modes.grad
+    outer_off = modes.off_name, modes.off_site
+    outer, outer_hooks = modes.running, modes.saved_hooks
+    this.limited = captures is not None
+    if outer is not None:
+        this.depth = outer.depth + 1
+        this.limited = this.limited or outer.limited
+    modes.running = this
+    if outer_mode != (create_graph and records):
+        # Hooks and custom backwards run in this mode.
+        modes.grad = create_graph and records
+        modes.off_name, modes.off_site = "backward", this.site
+        refresh()
+    if why.watching is not None:
+        why.watching.begin(this, captures, deposit_captured)
+    token = silence()
+    try:
+        if this.depth < DEEPEST:
+            _walk(this, roots, keep, captures, deposit_captured)
+        else:
+            _walk_in_a_new_thread(this, roots, keep, captures, deposit_captured)
+        while this.callbacks:
+            this.callbacks.pop(0)()
+    except RuntimeError as error:
+        errors.without_derivative(error)
+        raise
+    finally:
+        restore(token)
+        modes.running = outer
+        this.targets, this.roots, this.node = {}, [], None
+        if modes.saved_hooks is not outer_hooks:  # entered during the backward, and not left
+            modes.saved_hooks = outer_hooks
+            refresh()
+        if modes.grad != outer_mode:
+            modes.grad = outer_mode
+            modes.off_name, modes.off_site = outer_off
+            refresh()
+
+
+# A backward inside this many others gets a fresh Python stack.
+DEEPEST = 40
+
+
+def _walk_in_a_new_thread(this: Backward, *arguments: Any) -> None:
+    """Like torch, do not let backwards that start backwards exhaust the stack."""
+    states = [(local, dict(local.__dict__)) for local in inherited]
+    failure: list[BaseException] = []
+
+    def walk() -> None:
+        for local, state in states:
+            local.__dict__.update(state)
+        refresh()
+        silence()
+        this.depth = 0
+        try:
+            _walk(this, *arguments)
+        except BaseException as error:
+            failure.append(error)
+        finally:
+            modes.__dict__.clear()
+            refresh()
+
+    thread = threading.Thread(target=walk)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+
+
+def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captures: dict[Target, Any] | None,
+          deposit_captured: bool) -> None:
+    create_graph = this.create_graph
+    targets = list(dict.fromkeys(target for target, _ in roots))
+    dependencies = count_dependencies(targets)
+    if captures is not None:
+        wanted = _leading_to(captures, dependencies)
+        if len(roots) == 1 and targets[0] not in wanted:
+            _pass_by(this, *roots[0])
+        targets = [target for target in targets if target in wanted]
+        dependencies = count_dependencies(targets, wanted)
+    this.targets = dependencies
+    this.roots = targets
+    pending: dict[Target, Any] = {}
+    owned: set[Target] = set()
+    for target, g in roots:
+        if target in dependencies:
+            pending[target] = g if target not in pending else pending[target] + g
+
+    ready: list[tuple[int, Node]] = []
+    for target in targets:
+        if dependencies[target]:
+            continue
+        if isinstance(target, Tensor):
+            _finish_leaf(this, target, pending.pop(target), captures, deposit_captured, 0)
+        else:
+            heappush(ready, (-target.seq, target))
+    if not ready:
+        return
+    node = heappop(ready)[1]
+    ordinary = captures is None and not special.anomaly and why.watching is None and not special.listening
+    add_to, ndarray = add_into, np.ndarray
+    while True:
+        edges = node.edges
+        g = pending.pop(node, None)
+        if g.__class__ is not ndarray:
+            g = _as_rules_expect(node, g)
+        if ordinary and node.extra is None and g is not None:
+            grads: Any = node.graph(g, edges) if create_graph else node.raw(g, edges)
+            if not keep and node.saved:
+                node.saved = None
+                node.freed = this
+        else:
+            edges, grads = _run_watched(this, node, g, keep, captures, deposit_captured)
+        g = following = None
+        for target, gradient in zip(edges, grads):  # noqa: B905 (the loop is hot, and rules are checked at import)
+            if target is None:
+                continue
+            if gradient is not None:
+                if target not in pending:
+                    pending[target] = gradient
+                elif target in owned:
+                    buffer = pending[target]
+                    add_to(buffer, gradient, buffer)
+                    buffer = None
+                else:
+                    pending[target] = _combine(pending[target], gradient, target, owned, create_graph)
+            left = dependencies[target] - 1
+            if left:
+                dependencies[target] = left
+            elif isinstance(target, Tensor):
+                total = pending.pop(target, None)
+                held = references.straight if total is gradient else references.pended
+                _finish_leaf(this, target, total, captures, deposit_captured, held)
+                total = None
+            elif following is None:
+                following = target
+            else:
+                heappush(ready, (-target.seq, target))
+        # Nothing must hold the next gradient but `g`: its rule may write over it (see references.py).
+        grads = gradient = None
+        if following is None:
+            if not ready:
+                return
+            node = heappop(ready)[1]
+        elif ready:
+            node = heappushpop(ready, (-following.seq, following))[1]
+        else:
+            node = following
+
+
+def _pass_by(this: Backward, root: Target, g: Any) -> None:
+    """A single root that leads to nothing wanted: torch looks at it all the same, so its tensor's hooks are called."""
+    if isinstance(root, Tensor):
+        if root._meta is not None and root._meta.hooks:
+            hooks.on_leaf(root, g, this.create_graph)
+    elif root.extra is not None:
+        hooks.on_output(root, g, this.create_graph)
+
+
+def _as_rules_expect(node: Node, g: Any) -> Any:
+    """NumPy gives scalars for 0-dim results, where rules rely on arrays; a node with several outputs wants a list."""
+    if isinstance(g, np.generic):
+        return np.asarray(g)
+    if type(g) is dict:
+        return [g.get(i) for i in range(len(node.shapes))]
+    if g is not None and g.layout is not strided and not node.takes_sparse:
+        return g.to_dense()
+    return g
+
+
+def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[Target, Any] | None,
+                 deposit_captured: bool = False) -> tuple[tuple[Target, ...], Any]:
+    """Run a node that somebody looks at: hooks, captured gradients, anomaly mode. Gives its live edges and gradients.
+
+    As in torch, a captured node that leads on to another captured one is captured before its tensor hooks; one that
+    does not is captured after them, and runs only for `backward(inputs=...)`, to no effect but on its hooks and saved
+    values.
+    """
+    create_graph = this.create_graph
+    this.node = node
+    edges = node.edges
+    runs = True
+    if captures is not None:
+        edges = tuple([target if target in this.targets else None for target in edges])
+        runs = edges.count(None) < len(edges)
+        if runs and node in captures:
+            captures[node] = g
+    if node.extra is not None:
+        if node.extra.detached:
+            _check_detached(this, node)
+        g = hooks.on_output(node, g, create_graph)
+    if not runs:
+        assert captures is not None
+        captures[node] = g
+        if not deposit_captured:
+            return (), ()
+    has_post_hooks = False
+    if node.extra is not None:
+        g = hooks.before_node(node, g, create_graph)
+        has_post_hooks = bool(node.extra.post_hooks)
+    kept = g  # one reference more: it is looked at again, so its rule must not write over it (see references.py)
+    if g is None and not node.takes_none:
+        grads: tuple[Any, ...] = (None,) * len(edges)
+    elif special.anomaly:
+        from whygrad.autograd.anomaly import run_node
+        grads = run_node(node, g, edges, create_graph)
+    else:
+        grads = node.graph(g, edges) if create_graph else node.raw(g, edges)
+    if node.extra is not None:
+        if captures is not None:
+            grads = tuple([None if target is None else x for x, target in zip(grads, edges, strict=True)])
+        grads = hooks.after_node(node, grads, kept, create_graph, is_new=not has_post_hooks)
+    if why.watching is not None:
+        why.watching.ran(this, node, kept, edges, grads)
+    if not keep and node.saved:
+        node.saved = None
+        node.freed = this
+    return edges, grads
+
+
+def _check_detached(this: Backward, node: Node) -> None:
+    """Like torch, raise if the tensor that this node computed was saved by another node, and later detached in place.
+
+    torch keeps the tensor itself, which no longer knows where it comes from. Here nothing is amiss, but to go on would
+    hide a mistake that shows there. The nodes that saved it have run before this one.
+    """
+    for user in this.targets:
+        layout = getattr(type(user), "layout", None)
+        if isinstance(user, Tensor) or layout is None or layout.row.variadic or node not in user.edges:
+            continue
+        tracked = [name for name, edge in zip(layout.row.inputs, user.edges, strict=True) if edge is not None]
+        if any(edge is node and not set(layout.wanted_by.get(name, ())).isdisjoint(tracked)
+               for name, edge in zip(layout.row.inputs, user.edges, strict=True)):
+            raise RuntimeError(errors.DETACHED_SAVED)
+
+
+def count_dependencies(targets: list[Target], wanted: set[Target] | None = None) -> dict[Target, int]:
+    """How many contributions each target will receive (besides what a root brings along)."""
+    counts: dict[Target, int] = dict.fromkeys(targets, 0)
+    stack = [target for target in targets if not isinstance(target, Tensor)]
+    push, pop = stack.append, stack.pop
+    while stack:
+        for target in pop().edges:
+            if target is None:
+                continue
+            if target in counts:
+                counts[target] += 1
+            elif wanted is None or target in wanted:
+                counts[target] = 1
+                if not isinstance(target, Tensor):
+                    push(target)
+    return counts
+
+
+def _leading_to(captures: Iterable[Target], reachable: Iterable[Target]) -> set[Target]:
+    """The reachable targets from which a captured one can be reached."""
+    wanted = set(captures)
+    # Older nodes first: a node's edges lead to nodes made before it.
+    for node in sorted([t for t in reachable if not isinstance(t, Tensor)], key=_sequence_number):
+        if node not in wanted and any(target in wanted for target in node.edges):
+            wanted.add(node)
+    return wanted
+
+
+def _sequence_number(node: Node) -> int:
+    return node.seq
+
+
+def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_graph: bool) -> Any:
+    """Add a second contribution; from then on the buffer is ours and is added to in place."""
+    if type(old) is dict:
+        # Gradients by output, from the ports of a node with several; the dict is this walk's own.
+        for index, g in new.items():
+            old[index] = g if index not in old else old[index] + g
+        return old
+    if create_graph:
+        if old.__class__ is not new.__class__ and old.layout is not strided:
+            old, new = new, old  # a dense tensor can be added to, a sparse one cannot
+        return old + new
+    total = add(old, new) if old.__class__ is new.__class__ is np.ndarray else old + new
+    if type(total) is np.ndarray:
+        owned.add(target)
+    return total
+
+
+def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, Any] | None, deposit_captured: bool,
+                 held: int) -> None:
+    """All contributions to a leaf are in. So many references are `held` by the walk; with more, `g` is somebody else's."""
+    meta = leaf._meta
+    if meta is not None and meta.hooks:
+        this.node = leaf
+        g = hooks.on_leaf(leaf, g, this.create_graph)
+        held = 0  # what a hook returns may be its own
+    if captures is not None and leaf in captures:
+        captures[leaf] = g
+        if not deposit_captured:
+            return
+    if g is None:
+        return
+    accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
+    if accumulator is not None and accumulator.extra is not None:
+        g = hooks.before_node(accumulator, g, this.create_graph)
+        held = 0
+    if why.watching is not None:
+        why.watching.depositing(leaf, this, g)
+        meta, held = leaf._meta, 0  # the watch has looked at it
+    first = accumulator is not None and leaf._grad is None
+    if this.create_graph:
+        deposit_recorded(leaf, g)
+    else:
+        deposit(leaf, g, this.causes, held)
+    if meta is None:
+        leaf.meta.reached_by = this
+        return
+    meta.reached_by = this
+    if meta.post_accumulate_hooks:
+        hooks.after_accumulation(leaf)
+    if accumulator is not None and accumulator.extra is not None:
+        if first and not this.create_graph and g.base is None and leaf._grad is not None:
+            g = leaf._grad._array  # torch has not copied it, so the hook sees what has been done to `.grad` meanwhile
+        hooks.after_node(accumulator, (), g, this.create_graph)
+
+
+def accumulate(leaf: Tensor, g: Any) -> None:
+    """Add a gradient to a leaf outside of any walk."""
+    if modes.grad:
+        deposit_recorded(leaf, g)
+    else:
+        deposit(leaf, g, Backward(False, leaf).causes, 0)
+
+
+def target_of(t: Tensor) -> Target:
+    """The target that stands for a tensor: its node, or itself."""
+    node = grad_fn(t)
+    return t if node is None else node
+
+
+references.find(run)
+_last = None

@@ -1,0 +1,353 @@
+"""Nodes of the graph, and the invisible ones that route a gradient to one output or through a cast.
+
+Inside the graph complex gradients travel conjugated: then the plain rule `g * f'(x)` is right for real and complex
+numbers alike, and only the borders (roots, leaves, hooks) conjugate to give torch's convention.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from whygrad.why.record import Causes, Site
+
+next_sequence_number = itertools.count().__next__
+
+# torch generates most nodes from its table; the others show their C++ name.
+_WRITTEN_BY_HAND = {"AccumulateGrad", "CopyBackwards", "CopySlices", "Error"}
+
+
+class NodeInterface:
+    """What torch's users see of a node: `t.grad_fn` is one. A custom Function shows its ctx instead of its node."""
+
+    __slots__ = ()
+
+    def _itself(self) -> Node:
+        """The node in the graph."""
+        raise NotImplementedError
+
+    def name(self) -> str:
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in _WRITTEN_BY_HAND else name
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Where the gradients go: (node, which of its outputs) for each argument; (None, 0) for one without history."""
+        node = self._itself()
+        layout: Any = getattr(type(node), "layout", None)
+        if layout is not None and layout.row.name == "linear":
+            from whygrad.autograd.unfused import take_apart
+
+            take_apart(node)
+        return tuple([_shown_end(node, edge) for edge in node.edges])
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        more = extra(self._itself())
+        if more.metadata is None:
+            more.metadata = {}
+        return more.metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        return True
+
+    @property
+    def _input_metadata(self) -> tuple[OutputMetadata, ...]:
+        node = self._itself()
+        if type(node.shapes) is list:
+            return tuple([OutputMetadata(shape, dtype) for shape, dtype in node.shapes])
+        if not hasattr(node, "output"):
+            raise NotImplementedError(f"{self.name()}._input_metadata: the shape of this node's output is not kept; it "
+                                      "is known of a node that was looked at as `tensor.grad_fn`")
+        return (OutputMetadata(*node.output),)
+
+    def _sequence_nr(self) -> int:
+        return int(self._itself().seq)
+
+    def _set_sequence_nr(self, number: int) -> None:
+        self._itself().seq = number
+
+    def register_hook(self, fn: Callable[..., Any]) -> Any:
+        """Call `fn(grad_inputs, grad_outputs)` after this node ran; it may give other grad_inputs."""
+        from whygrad.autograd.hooks import register
+
+        return register(extra(self._itself()).post_hooks, fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> Any:
+        """Call `fn(grad_outputs)` before this node runs; it may give other grad_outputs."""
+        from whygrad.autograd.hooks import register
+
+        return register(extra(self._itself()).pre_hooks, fn)
+
+
+class OutputMetadata:
+    """Shape and dtype of one output of a node."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        from whygrad.base.dtypes import FROM_NUMPY
+
+        self.shape = list(shape)
+        self.dtype = FROM_NUMPY[dtype]
+
+    @property
+    def device(self) -> Any:
+        from whygrad.base.devices import CPU
+
+        return CPU
+
+
+class Node(NodeInterface):
+    """One application of a row: where the gradients of its arguments go, and what its rules need.
+
+    `edges`   for each array argument another node, a leaf tensor, or None
+    `saved`   the values the rules named, each followed by its version counter and version; None once they were freed
+    `static`  shapes and options the rules named
+    `shapes`  the arguments' shapes if they were broadcast; for a node of several outputs, (shape, dtype) of each
+    `cuts`    the causes of the arguments that have no history, if there are any
+    `extra`   hooks and other rare things (see `NodeExtra`), or None
+    """
+
+    __slots__ = ("__weakref__", "cuts", "edges", "extra", "freed", "lasti", "output", "saved", "seq", "shapes",
+                 "site_code", "static")
+
+    # What users see in `next_functions`: invisible nodes are skipped.
+    visible: ClassVar[bool] = True
+    # True if `pending` holds a list, one gradient for each output.
+    several: ClassVar[bool] = False
+    # True if the node wants to run even when no gradient reached it.
+    takes_none: ClassVar[bool] = False
+    # True if the gradient may be sparse.
+    takes_sparse: ClassVar[bool] = False
+
+    # Set on the classes that are made from rows, see core/record.py.
+    layout: ClassVar[Any]
+
+    edges: tuple[Any, ...]
+    saved: Any
+    static: tuple[Any, ...]
+    shapes: Any
+    cuts: tuple[Causes, ...] | None
+    extra: NodeExtra | None
+    seq: int
+    # Where in the user's source the node was made, and the backward that freed its saved values.
+    site_code: Any
+    lasti: int
+    freed: Any
+    # (shape, dtype) of the result, once somebody has looked at its `grad_fn`.
+    output: tuple[tuple[int, ...], np.dtype]
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Gradients of the arguments, on bare arrays. An edge that is None needs none."""
+        raise NotImplementedError(f"{type(self).__name__} has no derivative")
+
+    def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same on Tensors, recorded for a further derivative."""
+        raise NotImplementedError(f"{type(self).__name__} has no recorded derivative")
+
+    def __lt__(self, other: Node) -> bool:
+        # The engine orders nodes by sequence number; users can make two of them equal.
+        return id(self) < id(other)
+
+    @property
+    def site(self) -> Site:
+        return self.site_code, self.lasti
+
+    def _itself(self) -> Node:
+        return self
+
+    def shown(self) -> NodeInterface:
+        """What `grad_fn` gives for this node."""
+        return self
+
+    def output_count(self) -> int:
+        return len(self.shapes) if type(self.shapes) is list else 1
+
+    def __call__(self, *gradients: Any, **keywords: Any) -> Any:
+        """Run the node alone: from the gradients of its outputs to those of its arguments."""
+        from whygrad.core.calls import call_node
+
+        if keywords:
+            raise TypeError("keyword arguments are not supported")
+        return call_node(self, gradients)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from whygrad.autograd.saved_names import saved_attribute
+
+            return saved_attribute(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        from whygrad.autograd.saved_names import saved_attributes
+
+        return sorted({*super().__dir__(), *saved_attributes(self)})
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+class NodeExtra:
+    """What only a few nodes have."""
+
+    __slots__ = ("accumulators", "detached", "metadata", "post_hooks", "pre_hooks", "retained", "tensor_hooks")
+
+    def __init__(self) -> None:
+        # Hooks are dicts id -> function, in order of registration. Tensor hooks see one output's gradient.
+        self.tensor_hooks: dict[int, Any] = {}
+        self.pre_hooks: dict[int, Any] = {}
+        self.post_hooks: dict[int, Any] = {}
+        # Weak reference to a non-leaf tensor that called retain_grad().
+        self.retained: Any = None
+        # The user's dict; anomaly mode keeps the forward traceback there.
+        self.metadata: dict[Any, Any] | None = None
+        # True if the tensor that this node computed was taken out of the graph by detach_().
+        self.detached = False
+        # AccumulateGrad nodes that were looked at from here: like torch's, they live at least as long as this node.
+        self.accumulators: list[AccumulateGrad] = []
+
+
+def extra(node: Node) -> NodeExtra:
+    if node.extra is None:
+        node.extra = NodeExtra()
+    return node.extra
+
+
+def invisible(node: Node, edge: Any) -> None:
+    """Fill the slots of a node that saves nothing."""
+    node.edges = (edge,)
+    node.saved = ()
+    node.shapes = node.cuts = node.extra = None
+    node.seq = next_sequence_number()
+    node.site_code, node.lasti = edge.site if isinstance(edge, Node) else (None, 0)
+
+
+class Port(Node):
+    """One output of a node that has several: gathers that output's gradient, then hands it over."""
+
+    __slots__ = ("index",)
+    visible = False
+
+    def __init__(self, node: Node, index: int) -> None:
+        invisible(self, node)
+        self.index = index
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        return ({self.index: g},)
+
+    graph = raw
+
+
+class Cast(Node):
+    """Brings the gradient of a promoted argument back to the argument's own dtype."""
+
+    __slots__ = ("dtype",)
+    visible = False
+    takes_sparse = True
+
+    def __init__(self, edge: Any, dtype: np.dtype) -> None:
+        invisible(self, edge)
+        self.dtype = dtype
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (cast_array(g, self.dtype),)
+
+    def graph(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        from whygrad.backends import tensor
+
+        origin = g._array.dtype
+        return (g if origin == self.dtype else tensor.to_copy(g, dtype=self.dtype, origin=origin),)
+
+
+class DeadEnd(Node):
+    """Takes a gradient that has nowhere to go: users see None at the end of the edge."""
+
+    __slots__ = ()
+    visible = False
+
+    def __init__(self) -> None:
+        self.edges = self.saved = ()
+        self.shapes = self.cuts = self.extra = None
+        self.seq = next_sequence_number()
+        self.site_code, self.lasti = None, 0
+
+    def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:
+        return ()
+
+    graph = raw
+
+
+def cast_array(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """`astype` without NumPy's warning about a dropped imaginary part."""
+    if array.dtype.kind == "c" and dtype.kind != "c":
+        array = array.real
+    return array.astype(dtype, copy=False)
+
+
+def row_node(edge: Any) -> tuple[Any, int]:
+    """What a user may see at the end of an edge: (node or leaf or None, output number)."""
+    number = 0
+    while isinstance(edge, Node) and not edge.visible:
+        if isinstance(edge, Port):
+            number = edge.index
+        edge = edge.edges[0] if edge.edges else None
+    return edge, number
+
+
+def port_of(node: Node, index: int) -> Port:
+    """The one port for an output of a node that has several."""
+    found = node.ports.get(index)  # type: ignore[attr-defined]
+    port = None if found is None else found()
+    if port is None:
+        port = Port(node, index)
+        node.ports[index] = weakref.ref(port)  # type: ignore[attr-defined]
+    return port
+
+
+def shown(end: Any) -> NodeInterface | None:
+    """What `grad_fn` gives for the end of an edge (see `row_node`): None for a leaf."""
+    return end.shown() if isinstance(end, Node) else None
+
+
+def _shown_end(node: Node, edge: Any) -> tuple[Any, int]:
+    end, number = row_node(edge)
+    if end is None or isinstance(end, Node):
+        return shown(end), number
+    accumulator = accumulator_of(end)
+    extra(node).accumulators.append(accumulator)
+    return accumulator, 0
+
+
+def accumulator_of(leaf: Any) -> AccumulateGrad:
+    """The node that stands for a leaf, always the same one while anybody holds it."""
+    meta = leaf.meta
+    found: AccumulateGrad | None = None if meta.accumulator is None else meta.accumulator()
+    if found is None:
+        found = AccumulateGrad(leaf)
+        meta.accumulator = weakref.ref(found)
+    return found
+
+
+class AccumulateGrad(Node):
+    """Stands for a leaf in `next_functions`. In the graph itself, the edge is the leaf tensor."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, leaf: Any) -> None:
+        self.variable = leaf
+        self.edges = ()
+        self.saved = ()
+        self.shapes = self.cuts = self.extra = None
+        self.seq = 2**64 - 1
+        self.site_code, self.lasti = None, 0
+
+    @property
+    def _input_metadata(self) -> tuple[OutputMetadata, ...]:
+        array = self.variable._array
+        return (OutputMetadata(array.shape, array.dtype),)

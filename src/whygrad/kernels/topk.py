@@ -1,0 +1,105 @@
+"""The few largest (or smallest) numbers of each row, and where they are: those so far are kept in order while the row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+from whygrad.kernels.calls import declined, in_one_piece
+from whygrad.kernels.host import FLOAT32, host
+from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
+from whygrad.kernels.values import F32, I64, POINTER, Value
+
+ALONE_BELOW = 16384
+# More of them are sorted out by NumPy.
+MOST = 64
+
+
+@dataclass(kw_only=True)
+class LargestPlan(Plan):
+    rows: int
+    rows_alone: int
+    columns: int
+    count: int
+    largest: int
+
+
+@lru_cache(maxsize=256)
+def _plan(rows: int, columns: int, count: int, largest: bool) -> Any:
+    return LargestPlan(rows=rows, rows_alone=ALONE if rows * columns < ALONE_BELOW else 0, columns=columns,
+                       count=count, largest=int(largest)).array()
+
+
+@cache
+def _find() -> Callable[..., Any]:
+    """run(plan, x, index, odd, values): `odd` becomes 1 if there is a NaN."""
+
+    def write(module: Any, name: str) -> list[Stage]:
+        f = Task(module, f"{name}_task", LargestPlan)
+        x, index, odd, values = (f.array(i) for i in range(4))
+        columns, count, largest = f.fields("columns count largest")
+        lanes = host().lanes
+        sign = f.choose(largest.differs(0), f.constant(1.0, F32), f.constant(-1.0, F32))
+        with f.b.goto_entry_block():
+            best = Value(f, f.b.bitcast(f.b.alloca(F32, MOST + 1), POINTER))
+
+        with f.loop(f.low, f.high) as row:
+            line, found = f.pointer(F32, x, row * columns), f.pointer(I64, index, row * count)
+            filled = f.variable(f.integer(0))
+            bound = f.variable(f.constant(float("-inf"), F32))  # of the last one, when all places are filled
+
+            def keep(place: Value) -> None:
+                """Of two equal ones the first stays before the second."""
+                value = f.load(F32, line, place) * sign
+                with f.when((value > bound.get()) | (filled.get() < count)):
+                    last = f.smaller(filled.get(), count - 1)
+                    at = f.variable(last)
+                    with f.repeat_while(lambda: (at.get() > 0) & (f.load(F32, best, f.larger(at.get() - 1, 0)) < value)):
+                        f.store(f.load(F32, best, at.get() - 1), best, at.get())
+                        f.store(f.load(I64, found, at.get() - 1), found, at.get())
+                        at.add(f.integer(-1))
+                    f.store(value, best, at.get())
+                    f.store(place, found, at.get())
+                    filled.set(last + 1)
+                    with f.when((last + 1).equals(count)):
+                        bound.set(f.load(F32, best, count - 1))
+                with f.when(value.differs(value)):
+                    f.store(f.integer(1), odd)
+
+            with f.loop(0, count) as place:
+                keep(place)
+            whole = count + (columns - count) // lanes * lanes
+            with f.loop(count, whole, lanes) as start:
+                several = f.load(F32, line, start, lanes) * sign.spread(lanes)
+                # Also where one of them is NaN.
+                with f.when(f.any(~(several <= bound.get().spread(lanes)))), f.loop(start, start + lanes) as place:
+                    keep(place)
+            with f.loop(whole, columns) as place:
+                keep(place)
+            with f.loop(0, count) as i:
+                f.store(f.load(F32, line, f.load(I64, found, i)), values, row * count + i)
+        f.end()
+        return [Stage(f, "rows", "rows_alone")]
+
+    return staged("find_largest", "find largest", "fiif", write)
+
+
+def topk(numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def topk(x: Any, *, k: int, axis: int, largest: bool) -> Any:
+        if x.dtype is FLOAT32 and x.size and 0 < k <= min(MOST, x.shape[axis]):
+            last = x.ndim - 1
+            rows = in_one_piece(x if axis == last else np.moveaxis(x, axis, last))
+            shape = (*rows.shape[:-1], k)
+            values, index, odd = np.empty(shape, FLOAT32), np.empty(shape, np.int64), np.zeros(1, np.int64)
+            _find()(_plan(x.size // rows.shape[-1], rows.shape[-1], k, largest), rows, index, odd, values)
+            if not odd[0]:
+                if axis == last:
+                    return values, index
+                return tuple([np.ascontiguousarray(np.moveaxis(a, last, axis)) for a in (values, index)])
+        return declined(numpy, x, k=k, axis=axis, largest=largest)
+
+    return topk
