@@ -7,8 +7,11 @@ import numbers
 import warnings
 from typing import Any
 
+import numpy as np
+
 import whygrad as torch
 from whygrad.base.errors import user_stacklevel
+from whygrad.core.tensor import wrap
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import init
 from whygrad.nn.functional import recurrent
@@ -113,19 +116,19 @@ class RNNBase(Module):
         _reset(self, self.hidden_size)
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
-        wanted = self._flat_weights[0].dtype
+        wanted = parameter_of(self, self._flat_weights_names[0]).dtype
         if input.dtype != wanted and not _autocast_is_on():
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert input: "
                              f"input.to({wanted}), or convert model: model.to({input.dtype})")
         dims = 3 if batch_sizes is None else 2
-        if input.dim() != dims:
-            raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
-        if self.input_size != input.size(-1):
-            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
-                               f"{input.size(-1)}")
+        shape = input._array.shape
+        if len(shape) != dims:
+            raise RuntimeError(f"input must have {dims} dimensions, got {len(shape)}")
+        if self.input_size != shape[-1]:
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {shape[-1]}")
 
     def _expected_size(self, input: Any, batch_sizes: Any, width: int) -> tuple[int, int, int]:
-        batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
+        batch = input._array.shape[0 if self.batch_first else 1] if batch_sizes is None else int(batch_sizes[0])
         return self.num_layers * (2 if self.bidirectional else 1), batch, width
 
     def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
@@ -133,24 +136,16 @@ class RNNBase(Module):
 
     def check_hidden_size(self, hx: Any, expected_hidden_size: tuple[int, int, int],
                           msg: str = "Expected hidden size {}, got {}") -> None:
-        if hx.size() != expected_hidden_size:
+        if hx._array.shape != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
-    def _check(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
-        if hidden is not None:
-            self.check_forward_args(input, hidden, batch_sizes)
-        elif type(self).check_forward_args in (RNNBase.check_forward_args, LSTM.check_forward_args):
-            self.check_input(input, batch_sizes)  # zeros have the right size
-        else:
-            self.check_forward_args(input, self._zeros(input, batch_sizes), batch_sizes)
-
     def _zeros(self, input: Any, batch_sizes: Any) -> Any:
-        """What a layer begins with if no state is given."""
-        return torch.zeros(self.get_expected_hidden_size(input, batch_sizes), dtype=input.dtype)
+        """The initial state if none is given."""
+        return wrap(np.zeros(self.get_expected_hidden_size(input, batch_sizes), input._array.dtype))
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         return hx if permutation is None else hx.index_select(1, permutation)
@@ -164,29 +159,33 @@ class RNNBase(Module):
 
     def _run(self, input: Any, batch_sizes: Any, hx: Any) -> tuple[Any, Any]:
         """(output, last state) of a batched or packed input."""
-        states = hx if hx is None or self.mode == "LSTM" else (hx,)
-        output, *last = recurrent.run_stack(
-            self.mode.lower(), input, batch_sizes, states, self._flat_weights, self.bias, self.num_layers, self.dropout,
-            self.training, self.bidirectional, self.batch_first and batch_sizes is None)
-        return output, last[0] if len(last) == 1 else tuple(last)
+        function = getattr(torch._VF, self.mode.lower())
+        if batch_sizes is None:
+            result = function(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
+                              self.bidirectional, self.batch_first)
+        else:
+            result = function(input, batch_sizes, hx, self._flat_weights, self.bias, self.num_layers, self.dropout,
+                              self.training, self.bidirectional)
+        return result[0], result[1:] if self.mode == "LSTM" else result[1]
 
     def _forward(self, input: Any, hx: Any) -> tuple[Any, Any]:
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
-            state = None if hx is None else self.permute_hidden(hx, order)
+            state = self._zeros(data, batch_sizes) if hx is None else self.permute_hidden(hx, order)
             if self.mode != "LSTM":
-                self._check(data, state, batch_sizes)
+                self.check_forward_args(data, state, batch_sizes)
             output, last = self._run(data, batch_sizes, state)
             return PackedSequence(output, batch_sizes, order, back), self.permute_hidden(last, back)
-        if input.dim() not in (2, 3):
+        dims = input.dim()
+        if dims not in (2, 3):
             noun = " tensor" if self.mode.startswith("RNN") else ""
-            raise ValueError(f"{self.mode.partition('_')[0]}: Expected input to be 2D or 3D, got {input.dim()}D{noun} instead")
-        batched = input.dim() == 3
+            raise ValueError(f"{self.mode.partition('_')[0]}: Expected input to be 2D or 3D, got {dims}D{noun} instead")
+        batched = dims == 3
         batch_dim = 0 if self.batch_first else 1
         if not batched:
             input = input.unsqueeze(batch_dim)
-        state = None if hx is None else self._batched(hx, batched)
-        self._check(input, state, None)
+        state = self._zeros(input, None) if hx is None else self._batched(hx, batched)
+        self.check_forward_args(input, state, None)
         output, last = self._run(input, None, state)
         if batched:
             return output, last
@@ -256,11 +255,12 @@ class LSTM(RNNBase):
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
         self.check_input(input, batch_sizes)
-        for i, size in enumerate((self.get_expected_hidden_size, self.get_expected_cell_size)):
-            self.check_hidden_size(hidden[i], size(input, batch_sizes), f"Expected hidden[{i}] size {{}}, got {{}}")
+        self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}")
+        self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}")
 
     def _zeros(self, input: Any, batch_sizes: Any) -> Any:
-        return super()._zeros(input, batch_sizes), torch.zeros(self.get_expected_cell_size(input, batch_sizes), dtype=input.dtype)
+        cell = wrap(np.zeros(self.get_expected_cell_size(input, batch_sizes), input._array.dtype))
+        return super()._zeros(input, batch_sizes), cell
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         return hx if permutation is None else tuple([super(LSTM, self).permute_hidden(t, permutation) for t in hx])
@@ -306,7 +306,7 @@ class RNNCellBase(Module):
     def _zeros(self, input: Any) -> Any:
         return torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype)
 
-    def _step(self, function: Any, input: Any, hx: Any) -> Any:
+    def _step(self, function: str, input: Any, hx: Any) -> Any:
         """One step of a cell with one state."""
         self._check_dims("input", input)
         if hx is not None:
@@ -314,7 +314,7 @@ class RNNCellBase(Module):
         if input.dim() == 1:
             return self._step(function, input.unsqueeze(0), None if hx is None else hx.unsqueeze(0)).squeeze(0)
         hx = self._zeros(input) if hx is None else hx
-        return function(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return getattr(torch._VF, function)(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
 
     def extra_repr(self) -> str:
         shown = f"{self.input_size}, {self.hidden_size}"
@@ -333,10 +333,9 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        functions = {"tanh": recurrent.rnn_tanh_cell, "relu": recurrent.rnn_relu_cell}
-        if self.nonlinearity not in functions:
+        if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(functions[self.nonlinearity], input, hx)
+        return self._step(f"rnn_{self.nonlinearity}_cell", input, hx)
 
 
 class GRUCell(RNNCellBase):
@@ -346,7 +345,7 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        return self._step(recurrent.gru_cell, input, hx)
+        return self._step("gru_cell", input, hx)
 
 
 class LSTMCell(RNNCellBase):
@@ -365,4 +364,4 @@ class LSTMCell(RNNCellBase):
         if hx is None:
             zeros = self._zeros(input)
             hx = (zeros, zeros)
-        return recurrent.lstm_cell(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return torch._VF.lstm_cell(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
