@@ -224,8 +224,9 @@ def tensors(lib: Any) -> dict[str, Any]:
             size *= n
         return (lib.arange(size, dtype=lib.float32).reshape(shape) * 0.7).sin()
 
-    return {"x": ramp(4, 6), "y": ramp(4, 6).cos(), "line": ramp(2, 4, 8), "image": ramp(2, 4, 8, 8), "volume": ramp(2, 4, 4, 4, 4),
-            "columns": ramp(2, 16, 16), "sequence": ramp(2, 2, 6), "index": lib.tensor([[0, 4, 1], [2, 2, 0]]),
+    return {"x": ramp(4, 6), "y": ramp(4, 6).cos(), "line": ramp(2, 4, 8), "image": ramp(2, 4, 8, 8),
+            "volume": ramp(2, 4, 4, 4, 4), "columns": ramp(2, 16, 16), "sequence": ramp(2, 2, 6),
+            "index": lib.tensor([[0, 4, 1], [2, 2, 0]]),
             "labels": lib.tensor([0, 4, 1, 3])}
 
 
