@@ -159,7 +159,7 @@ def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearit
 
 def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Any:
-    """N(mean, std²) cut off outside [a, b]: draw again whatever fell outside."""
+    """N(mean, std²) truncated to [a, b]: samples outside are redrawn."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
                       "incorrect.", stacklevel=user_stacklevel())
@@ -188,7 +188,7 @@ def _redraw_outside(tensor: Any, mean: float, std: float, a: float, b: float, ge
 
 
 def _reject_uniform(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
-    """Little of the bell lies in [a, b]: accept uniform candidates with the probability of its height there."""
+    """For a small mass in [a, b]: rejection sampling of uniform candidates, by the density there."""
     log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     candidates, heights = _empty_like(tensor), _empty_like(tensor)
     result, pending = tensor, None
@@ -228,7 +228,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
 
 
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
-    """N(0, std²) with a share `sparsity` of each column set to zero."""
+    """N(0, std²) with a fraction `sparsity` of each column set to zero."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
@@ -240,7 +240,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 
 
 def _deprecated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The old name, without the underscore."""
+    """The deprecated name without the underscore."""
     new = function.__name__
     old = new[:-1]
 

@@ -15,7 +15,7 @@ from whygrad.nn.module import Module, parameter_of
 
 
 class Identity(Module):
-    """Gives its input back; takes and ignores any arguments."""
+    """Returns its input; the constructor ignores its arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """The output layer of attention; of its own class, so that tools which replace every Linear pass it by."""
+    """The output projection of attention: a class of its own, which tools that replace Linear leave alone."""
 
 
 class LazyLinear(LazyModuleMixin, Linear):

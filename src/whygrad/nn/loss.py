@@ -15,7 +15,7 @@ from whygrad.nn.shape import PairwiseDistance
 
 
 class _Loss(Module):
-    """Base of all losses: knows its `reduction`."""
+    """Base of all losses: stores `reduction`."""
 
     reduction: str
 
@@ -159,7 +159,7 @@ TripletMarginLoss = _loss(
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with a distance of your own."""
+    """`TripletMarginLoss` with a custom distance function."""
 
     def __init__(self, *, distance_function: Callable[..., Any] | None = None, margin: float = 1.0, swap: bool = False,
                  reduction: str = "mean") -> None:
@@ -175,7 +175,7 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """`Linear` and `CrossEntropyLoss` in one; with `out_features` there are as many logits for each class."""
+    """`Linear` and `CrossEntropyLoss` in one; with `out_features` each class has logits of that shape."""
 
     def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
                  device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Any = None,

@@ -1,4 +1,4 @@
-"""Attention with several heads."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from whygrad.nn.module import Module
 
 
 class MultiheadAttention(Module):
-    """Attention of each head over its part of the embedding, between learned projections."""
+    """Multi-head attention with learned input and output projections."""
 
     in_proj_weight: Any
     in_proj_bias: Any
@@ -77,7 +77,7 @@ class MultiheadAttention(Module):
         attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, check_other=False)
         transposed = self.batch_first and query.dim() == 3
         if transposed:
-            # What is one tensor stays one: its projections are then a single product.
+            # Identical arguments stay identical, because their projections then share one product.
             query, key, value = _transpose_each(query, key, value)
         separate = {} if self._qkv_same_embed_dim else {
             "use_separate_proj_weight": True, "q_proj_weight": self.q_proj_weight, "k_proj_weight": self.k_proj_weight,

@@ -88,7 +88,7 @@ AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = [_adaptive_max_pool(di
 
 
 class _MaxUnpool(Module):
-    """Puts maxima back where a max pooling found them."""
+    """Places values at the indices that a max pooling returned, zeros elsewhere."""
 
     dims: ClassVar[int]
 
@@ -119,7 +119,7 @@ class MaxUnpool3d(_MaxUnpool):
 
 
 class _FractionalMaxPool(Module):
-    """The maximum of each window, the windows lying at random."""
+    """The maximum of each window, with random window positions."""
 
     dims: ClassVar[int]
 

@@ -18,7 +18,7 @@ from whygrad.nn.functional import recurrent
 from whygrad.nn.module import Module, parameter_of
 from whygrad.nn.utils.rnn import PackedSequence
 
-# How many gates there are.
+# mode -> number of gates
 MODES = {cell.upper(): gates for cell, gates in recurrent.GATES.items()}
 
 
@@ -35,7 +35,7 @@ def _reset(module: Module, hidden_size: int) -> None:
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU share: the parameters, and the way of an input through all layers."""
+    """Base of RNN, LSTM and GRU: parameters, checks and the forward pass."""
 
     def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
@@ -71,7 +71,7 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def __getstate__(self) -> dict[str, Any]:
-        """With the list of weights that torch's layer has beside its parameters, for pickles that go there."""
+        """Adds `_flat_weights`, which torch's unpickled layers need."""
         return {**self.__dict__, "_flat_weights": [getattr(self, name) for name in self._flat_weights_names]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -110,7 +110,7 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Nothing to do: only a GPU wants its weights in one piece of memory."""
+        """Nothing to do: only cuDNN needs contiguous weights."""
 
     def reset_parameters(self) -> None:
         _reset(self, self.hidden_size)
@@ -151,7 +151,7 @@ class RNNBase(Module):
         return hx if permutation is None else hx.index_select(1, permutation)
 
     def _batched(self, hx: Any, batched: bool) -> Any:
-        """A given state with its dims checked, and a batch of one where the input has none."""
+        """The given state, its rank checked, with a batch dim added if the input is unbatched."""
         dims, kind = (3, "batched") if batched else (2, "unbatched")
         if hx.dim() != dims:
             raise RuntimeError(f"For {kind} {dims}-D input, hx should also be {dims}-D but got {hx.dim()}-D tensor")
@@ -278,7 +278,7 @@ class LSTM(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What the cells share. A cell makes one step."""
+    """Base of the cells. A cell computes one time step."""
 
     bias_ih: Any
     bias_hh: Any
@@ -307,7 +307,7 @@ class RNNCellBase(Module):
         return torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype)
 
     def _step(self, function: str, input: Any, hx: Any) -> Any:
-        """One step of a cell with one state."""
+        """One time step of a cell with one state."""
         self._check_dims("input", input)
         if hx is not None:
             self._check_dims("hidden", hx)

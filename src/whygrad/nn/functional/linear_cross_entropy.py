@@ -18,7 +18,7 @@ POLICIES = ("auto", "accurate", "balanced", "compact")
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """How torch cuts the batch into pieces to save memory. Checked and kept; here the loss is computed in one piece."""
+    """How torch splits the batch into chunks to save memory. Validated and stored; here the loss is not chunked."""
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None
@@ -66,7 +66,7 @@ def linear_cross_entropy(input: Any, linear_weight: Any, target: Any, *, linear_
     if positions:
         linear_weight = linear_weight.reshape(math.prod((classes, *positions)), features)
         linear_bias = None if linear_bias is None else linear_bias.reshape(-1)
-    # torch's chunked operator is one piece, in which patched functions are not seen.
+    # torch's chunked operator does not call F.linear and F.cross_entropy.
     project, loss = (linear, cross_entropy) if chunked else (F.linear, F.cross_entropy)
     logits: Any = project(input, linear_weight, linear_bias)
     return loss(logits.reshape(shape), target, weight=weight, ignore_index=-100 if ignore_index is None else ignore_index,

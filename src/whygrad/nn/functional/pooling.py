@@ -1,4 +1,4 @@
-"""Pooling: maxima, means and norms of windows, and the way back from maxima."""
+"""Pooling: maxima, means and norms of windows, and max unpooling."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _positive(name: str, letter: str, values: Sizes, dims: int) -> None:
 @lru_cache(maxsize=1024, typed=True)
 def _axes(function: str, dims: int, shape: Sizes, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
           ceil_mode: bool) -> tuple[Sliding, ...]:
-    """What happens along each spatial dim, after torch's checks; remembered."""
+    """The sliding window along each spatial dim, after torch's checks; cached."""
     options = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
     average = function.startswith("avg")
     if average:
@@ -241,7 +241,7 @@ def avg_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
 
 
 def _target(output_size: Any, input: Tensor, dims: int) -> Any:
-    """The wanted size, with the input's own where None is given."""
+    """The output size, with the input's own size where None is given."""
     if isinstance(output_size, int):
         return (output_size,) * dims
     shape = input._array.shape
@@ -425,7 +425,7 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
         size = _unpool_size(input, sizes["kernel_size"], sizes["stride"], sizes["padding"], output_size)
         if dims > 1:
             return _unpool(input, indices, size, dims)
-        # torch takes a line for an image of width 1.
+        # torch unpools 1d inputs as images of width 1.
         return _unpool(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1), 2).squeeze(-1)
 
     unpool.__name__ = unpool.__qualname__ = f"max_unpool{dims}d"

@@ -1,4 +1,4 @@
-"""Images at another size or place: interpolation, sampling on a grid, folding, and the shuffling of pixels and channels."""
+"""Interpolation, grid sampling, im2col and col2im, and the shuffling of pixels and channels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from whygrad.ops.table import TABLE
 
 Sizes = tuple[int, ...]
 AXES = ("D", "H", "W")
-# mode -> (what happens along each axis, torch's name, the dims of the input)
+# mode -> (interpolation along each axis, torch's name, the ranks of the input)
 SMOOTH_MODES = {"linear": ("linear", "Linear", (3,)), "bilinear": ("linear", "Bilinear", (4,)),
                 "trilinear": ("linear", "Trilinear", (5,)), "bicubic": ("cubic", "Bicubic", (4,))}
 MODES = {"nearest": ("nearest", "Nearest", (3, 4, 5)), "nearest-exact": ("nearest-exact", "NearestExact", (3, 4, 5)),
@@ -29,7 +29,7 @@ ANTIALIASED = {"bilinear": ("linear-aa", "UpsampleBilinear2DAa"), "bicubic": ("c
 
 
 def _sizes(input: Tensor, size: Any, scale_factor: Any) -> tuple[Any, Any]:
-    """(the wanted size, None) or (None, the factors), one for each spatial dim."""
+    """(output size, None) or (None, scale factors), one number for each spatial dim."""
     spatial = input._array.shape[2:]
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -163,7 +163,7 @@ def _default_corners(align_corners: bool | None) -> bool:
 
 def grid_sample(input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Any:
-    """The image read at the points of a grid, whose coordinates go from -1 to 1."""
+    """The image sampled at the points of a grid, with coordinates from -1 to 1."""
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but "
                          f"got: '{mode}'")
@@ -206,7 +206,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
 
 
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
-    """The grid that `grid_sample` reads an image by to move it as the matrices `theta` say."""
+    """The grid for `grid_sample` that transforms an image by the affine matrices `theta`."""
     align_corners = _default_corners(align_corners)
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

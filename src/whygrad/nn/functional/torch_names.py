@@ -1,4 +1,4 @@
-"""Layers and losses as the torch namespace has them: the functions of torch.nn.functional, with other arguments."""
+"""The functions of torch.nn.functional that the torch namespace has with another signature."""
 
 from __future__ import annotations
 

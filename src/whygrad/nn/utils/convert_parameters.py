@@ -11,12 +11,12 @@ from whygrad.nn.module import typename
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:
-    """All parameters end to end; recorded, so that gradients reach them."""
+    """All parameters concatenated; differentiable."""
     return torch.cat([parameter.view(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
-    """Let the parameters share the memory of consecutive slices of `vec`."""
+    """Make the parameters views of consecutive slices of `vec`."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0
