@@ -1,4 +1,4 @@
-"""The beta distribution: the first of two shares of one."""
+"""The beta distribution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """Beta(concentration1, concentration0): numbers between 0 and 1."""
+    """Beta(concentration1, concentration0), on [0, 1]: the first component of a two-dimensional Dirichlet."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

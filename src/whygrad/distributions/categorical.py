@@ -17,7 +17,7 @@ __all__ = ["Categorical"]
 
 
 class Categorical(ProbsOrLogits, Distribution):
-    """Categorical(probs) or Categorical(logits=...): integers from 0, weighted along the last dim."""
+    """Categorical(probs) or Categorical(logits=...): integers from 0, with probabilities along the last dim."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True

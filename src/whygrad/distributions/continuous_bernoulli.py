@@ -19,7 +19,7 @@ __all__ = ["ContinuousBernoulli"]
 class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     """ContinuousBernoulli(probs) or with logits: density p ** x (1 - p) ** (1 - x) on [0, 1], normalised.
 
-    Around p = 1/2, between the `lims`, its formulas are 0 / 0; Taylor series stand in for them.
+    Around p = 1/2, between the `lims`, its formulas are 0 / 0 and are replaced by Taylor series.
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -1,4 +1,4 @@
-"""Random shares of one."""
+"""The Dirichlet distribution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Dirichlet"]
 
 
 class Dirichlet(ExponentialFamily):
-    """Dirichlet(concentration): vectors that sum to one, of which large concentrations take large shares."""
+    """Dirichlet(concentration): points of the simplex, with mean proportional to the concentration."""
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex

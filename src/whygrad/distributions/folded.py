@@ -13,7 +13,7 @@ from whygrad.distributions.transforms import AbsTransform
 
 
 class Folded(TransformedDistribution):
-    """|x|: twice the density of x, on one half."""
+    """The distribution of |x|, which has twice the density of x on the positive half."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative

@@ -57,8 +57,8 @@ class GeneralizedPareto(Distribution):
     def icdf(self, value: Any) -> Any:
         is_zero, safe = self._split()
         log_rest = (-value).log1p()
-        bent = self.loc + self.scale / safe * (-safe * log_rest).expm1()
-        return torch.where(is_zero, self.loc - self.scale * log_rest, bent)
+        curved = self.loc + self.scale / safe * (-safe * log_rest).expm1()
+        return torch.where(is_zero, self.loc - self.scale * log_rest, curved)
 
     @property
     def mean(self) -> Any:

@@ -50,7 +50,7 @@ class Geometric(ProbsOrLogits, Distribution):
     @validated
     def log_prob(self, value: Any) -> Any:
         value, probs = broadcast_all(value, self.probs)
-        # A sure success leaves no failures, and 0 * log(0) is 0 here.
+        # For probs 1 and value 0 the term is 0 * log(0), defined as 0.
         safe = probs.masked_fill((probs == 1) & (value == 0), 0)
         return value * (-safe).log1p() + self.probs.log()
 

@@ -37,7 +37,7 @@ class Gumbel(TransformedDistribution):
 
     @validated
     def log_prob(self, value: Any) -> Any:
-        # The transforms' own formula, but stable.
+        # Numerically stable form of the transforms' formula.
         y = (self.loc - value) / self.scale
         return y - y.exp() - self.scale.log()
 

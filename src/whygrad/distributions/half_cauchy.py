@@ -13,7 +13,7 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(Folded):
-    """HalfCauchy(scale): |x| of a Cauchy number around zero."""
+    """HalfCauchy(scale): |x| for x ~ Cauchy(0, scale)."""
 
     _parts = ()
 

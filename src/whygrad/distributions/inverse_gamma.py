@@ -16,7 +16,7 @@ __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """InverseGamma(concentration, rate): 1 / x of a gamma number."""
+    """InverseGamma(concentration, rate): 1 / x for x ~ Gamma(concentration, rate)."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive

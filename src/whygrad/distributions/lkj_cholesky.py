@@ -1,4 +1,4 @@
-"""Random correlation matrices, as Cholesky factors."""
+"""The LKJ distribution of Cholesky factors of correlation matrices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["LKJCholesky"]
 class LKJCholesky(Distribution):
     """LKJCholesky(dim, concentration): factors L with density proportional to det(L @ L.mT) ** (concentration - 1).
 
-    Sampled by the onion method (Lewandowski, Kurowicka and Joe, 2009): each row adds a random direction to the ones before.
+    Sampled by the onion method (Lewandowski, Kurowicka and Joe, 2009): row by row.
     """
 
     arg_constraints = {"concentration": constraints.positive}

@@ -1,4 +1,4 @@
-"""Normal vectors whose covariance is of low rank, plus a diagonal."""
+"""The multivariate normal with a low-rank plus diagonal covariance."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(OfCategories, Distribution):
-    """Multinomial(total_count, probs) or with logits: how often each category came up in `total_count` draws."""
+    """Multinomial(total_count, probs) or with logits: the counts of each category in `total_count` draws."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     _parts = ("_categorical",)

@@ -1,4 +1,4 @@
-"""One of several categories, as a vector with a single 1."""
+"""The categorical distribution over one-hot vectors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class OneHotCategorical(OfCategories, Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """The same, with the gradient of the probabilities in place of the sample's."""
+    """OneHotCategorical with the straight-through gradient: samples have the gradient of the probabilities."""
 
     has_rsample = True
 

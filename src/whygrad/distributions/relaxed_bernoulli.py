@@ -1,4 +1,4 @@
-"""Bernoulli numbers made continuous, for gradients through samples."""
+"""The relaxed Bernoulli distribution (binary Concrete), with reparametrized gradients."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """RelaxedBernoulli(temperature, probs or logits): between 0 and 1, closer to them the lower the temperature."""
+    """RelaxedBernoulli(temperature, probs or logits): in (0, 1), closer to 0 or 1 for lower temperatures."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval

@@ -1,4 +1,4 @@
-"""One-hot vectors made continuous, for gradients through samples."""
+"""The relaxed one-hot categorical distribution (Gumbel-softmax), with reparametrized gradients."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ExpRelaxedCategorical(OfCategories, Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """RelaxedOneHotCategorical(temperature, probs or logits): shares, closer to one-hot the lower the temperature."""
+    """RelaxedOneHotCategorical(temperature, probs or logits): points of the simplex, closer to one-hot for lower temperatures."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex

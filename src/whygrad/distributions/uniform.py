@@ -13,7 +13,7 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """Uniform(low, high): all numbers from `low` up to `high`, which is not included."""
+    """Uniform(low, high), on the half-open interval [low, high)."""
 
     has_rsample = True
     _parts = ("low", "high")

@@ -1,4 +1,4 @@
-"""Learning rate schedulers: each says how the `lr` of every parameter group moves from one epoch to the next."""
+"""Learning rate schedulers: each computes the `lr` of every parameter group for the next epoch."""
 
 from whygrad.compat.absent import absent_from
 from whygrad.optim.combined_schedules import ChainedScheduler as ChainedScheduler

@@ -1,4 +1,4 @@
-"""checkpoint(debug=True): which ops ran the first time and which the second, and where in the program."""
+"""checkpoint(debug=True): the ops of the forward pass and of the recomputation, with their source lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whygrad.utils import checkpoint_texts as texts
 
 
 class _Log:
-    """The ops of one run: a line and a place for each."""
+    """The ops of one run: a description and a source line for each."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -12,7 +12,7 @@ from whygrad.distributions.utils import _sum_rightmost, lazy_property
 
 
 class _Joined(Transform):
-    """Cuts a tensor along `dim`, applies one transform to each part, and joins the results."""
+    """Splits a tensor along `dim`, applies one transform to each part, and concatenates the results."""
 
     def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
         if not all(isinstance(t, Transform) for t in tseq):
