@@ -53,8 +53,8 @@ Softmax = _activation("Softmax", F.softmax, lambda self, input: F.softmax(input,
 Softmin = _activation("Softmin", F.softmin, lambda self, input: F.softmin(input, self.dim, _stacklevel=5), dim=None)
 LogSoftmax = _activation("LogSoftmax", F.log_softmax, lambda self, input: F.log_softmax(input, self.dim, _stacklevel=5),
                          dim=None)
-Sigmoid = _activation("Sigmoid", torch.sigmoid, lambda self, input: torch.sigmoid(input))
-Tanh = _activation("Tanh", torch.tanh, lambda self, input: torch.tanh(input))
+Sigmoid = _activation("Sigmoid", torch.sigmoid, lambda self, input: torch.sigmoid(input))  # type: ignore[misc]
+Tanh = _activation("Tanh", torch.tanh, lambda self, input: torch.tanh(input))  # type: ignore[misc]
 LogSigmoid = _activation("LogSigmoid", F.logsigmoid, lambda self, input: F.logsigmoid(input))
 Softsign = _activation("Softsign", F.softsign, lambda self, input: F.softsign(input))
 Tanhshrink = _activation("Tanhshrink", F.tanhshrink, lambda self, input: F.tanhshrink(input))
