@@ -53,15 +53,15 @@ class Discrete(Continuous):
     def permutation(self, count: int, dtype: DTypeLike = np.int64) -> Array:
         """Swap each position i with i + word % (count - i); the last position takes no word. (From 2**32 // 20
         elements on torch uses another algorithm.)"""
-        places = np.arange(count)
+        positions = np.arange(count)
         if count < 2:
-            return places.astype(dtype)
+            return positions.astype(dtype)
         swap = kernels.drawing("swaps", count)
         if swap is not None:
-            swap(places, self.words(count - 1).view(np.int64))
-            return places.astype(dtype, copy=False)
-        left = (count - places[:-1]).astype(np.uint64)
-        partner = places.copy()
+            swap(positions, self.words(count - 1).view(np.int64))
+            return positions.astype(dtype, copy=False)
+        left = (count - positions[:-1]).astype(np.uint64)
+        partner = positions.copy()
         partner[:-1] += (self.words(count - 1) % left).view(np.int64)
         return _swap_forward(partner).astype(dtype)
 
@@ -132,7 +132,7 @@ def _swap_forward(partner: NDArray[np.int64]) -> NDArray[np.int64]:
     the last step with that partner moved there, or else its own number.
     """
     count = len(partner)
-    places = np.arange(count)
+    positions = np.arange(count)
     # The steps grouped by partner and in order within a group: a radix sort, 16 bits at a time.
     order = np.argsort(partner.astype(np.uint16), kind="stable")
     for shift in range(16, count.bit_length(), 16):
@@ -144,8 +144,8 @@ def _swap_forward(partner: NDArray[np.int64]) -> NDArray[np.int64]:
     previous[order[repeated + 1]] = order[repeated]
     last = np.full(count, -1)
     last[grouped] = order
-    last = np.where(last == places, previous, last)
-    held = np.where(last >= 0, last, places)
+    last = np.where(last == positions, previous, last)
+    held = np.where(last >= 0, last, positions)
     while not np.array_equal(further := held[held], held):  # pointer jumping: doubles the length of the chain that is followed
         held = further
     return np.where(previous >= 0, held[previous], partner)

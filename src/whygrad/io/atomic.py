@@ -23,18 +23,18 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         with open(target, "wb") as device:  # /dev/stdout, a pipe: there is nothing to replace
             yield device
         return
-    beside = os.path.join(folder, f".{os.path.basename(target)}.{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(folder, f".{os.path.basename(target)}.{secrets.token_hex(8)}.tmp")
     try:
-        with open(beside, "xb") as file:
+        with open(temporary, "xb") as file:
             if existing is not None:
-                os.chmod(beside, stat.S_IMODE(existing.st_mode))
+                os.chmod(temporary, stat.S_IMODE(existing.st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, target)
+        os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(beside)
+            os.unlink(temporary)
         raise
     _sync_folder(folder)
 

@@ -163,8 +163,8 @@ def rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
         raise UnpicklingError(f"a sparse tensor: {error}") from None
 
 
-def _in_order(places: np.ndarray) -> bool:
-    return bool((np.diff(places) > 0).all())
+def _in_order(indices: np.ndarray) -> bool:
+    return bool((np.diff(indices) > 0).all())
 
 
 def set_attributes(target: Any, state: Any) -> None:

@@ -263,8 +263,8 @@ class _InstanceNorm(_NormBase):
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
-        alone = input.ndim == self.dims[0]
-        channel_dim = 0 if alone else 1
+        unbatched = input.ndim == self.dims[0]
+        channel_dim = 0 if unbatched else 1
         channels = input.shape[channel_dim]
         if channels != self.num_features:
             if self.affine:
@@ -273,7 +273,7 @@ class _InstanceNorm(_NormBase):
             warnings.warn(f"input's size at dim={channel_dim} does not match num_features. You can silence this "
                           "warning by not passing in num_features, which is not used because "
                           "affine=False", stacklevel=user_stacklevel())
-        if alone:
+        if unbatched:
             return self._normalized(input.unsqueeze(0)).squeeze(0)
         return self._normalized(input)
 

@@ -137,11 +137,11 @@ class Elementwise(Stepping):
         names = self.buffers(group)
         special = group.get("capturable") or group.get("fused")
         self._numbers_now = {}
-        together = Together(self.update)
-        if kernels.enabled and not (differentiable or special) and self._gather(group["params"], numbers, names, together):
-            together.finish()
+        grouped = GroupedUpdate(self.update)
+        if kernels.enabled and not (differentiable or special) and self._gather(group["params"], numbers, names, grouped):
+            grouped.finish()
             return
-        run = partial(on_tensors, self.update) if differentiable else together.add if kernels.enabled else partial(
+        run = partial(on_tensors, self.update) if differentiable else grouped.add if kernels.enabled else partial(
             on_arrays, self.update)
         try:
             for p in group["params"]:
@@ -160,9 +160,9 @@ class Elementwise(Stepping):
                 else:
                     self.step_sparse(p, grad, numbers_now, buffers)
         finally:
-            together.finish()
+            grouped.finish()
 
-    def _gather(self, params: list[Tensor], numbers: Numbers, names: tuple[str, ...], together: Together) -> bool:
+    def _gather(self, params: list[Tensor], numbers: Numbers, names: tuple[str, ...], grouped: GroupedUpdate) -> bool:
         """The fast path of `step_group`: `map` in place of a Python loop; False if a parameter needs the loop."""
         grads = list(map(grad_of, params))
         if not names or type(self).advance is not Elementwise.advance or set(map(type, grads)) != {Tensor}:
@@ -178,9 +178,9 @@ class Elementwise(Stepping):
         count = float(steps[0]) + 1
         for step in steps:
             step.fill(count)
-        together.numbers = {**numbers, "step": float(steps[0])}
-        together.params = params
-        together.arrays = list(chain.from_iterable(zip(arrays, gradients, *buffers, strict=True)))
+        grouped.numbers = {**numbers, "step": float(steps[0])}
+        grouped.params = params
+        grouped.arrays = list(chain.from_iterable(zip(arrays, gradients, *buffers, strict=True)))
         return True
 
     def step_sparse(self, p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
@@ -220,7 +220,7 @@ class Elementwise(Stepping):
                     kept[name] = scalar(kept[name])
 
 
-class Together:
+class GroupedUpdate:
     """`on_arrays` for all parameters of a group with equal options: collects them for one kernel call."""
 
     def __init__(self, update: Callable[..., None]) -> None:
@@ -291,12 +291,12 @@ def _change(update: Callable[..., None], p: Tensor, arrays: list[np.ndarray], nu
 def on_rows(update: Callable[..., None], p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
     """`on_arrays` for the elements present in a sparse gradient; the others are not touched."""
     gradient = grad.coalesce()._array
-    places = tuple(gradient.places)
-    whole = [p._array, *[b._array for b in buffers]]
-    parts = [a[places] for a in whole]
+    index = tuple(gradient.places)
+    arrays = [p._array, *[b._array for b in buffers]]
+    parts = [a[index] for a in arrays]
     _decay_and_update(update, ARRAYS, numbers, parts[0], gradient.values, *parts[1:])
-    for a, part in zip(whole, parts, strict=True):
-        a[places] = part
+    for a, part in zip(arrays, parts, strict=True):
+        a[index] = part
     bump(p)
 
 

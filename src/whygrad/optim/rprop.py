@@ -34,10 +34,10 @@ class Rprop(Elementwise):
         prev, step_size = buffers
         shrink, grow = numbers["etas"]
         agreement = g * prev
-        turned = agreement < 0
-        changed = xp.where(turned, step_size * shrink, xp.where(agreement > 0, step_size * grow, step_size))
+        sign_changed = agreement < 0
+        changed = xp.where(sign_changed, step_size * shrink, xp.where(agreement > 0, step_size * grow, step_size))
         step_size[...] = xp.clip(changed, *numbers["step_sizes"])
         # Where the sign changed, this step is skipped and the sign is reset for the next one.
-        g = xp.where(turned, 0.0, g)
+        g = xp.where(sign_changed, 0.0, g)
         p -= xp.sign(g) * step_size
         prev[...] = g

@@ -92,10 +92,10 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of {['default', 'none']}, but got {determinism_check}")
     in_forward, in_recomputation = context_fn()
-    again = _Rerun(function, kwargs, preserve_rng_state, in_recomputation)
+    rerun = _Rerun(function, kwargs, preserve_rng_state, in_recomputation)
     if not is_grad_enabled():
         return function(*args, **kwargs)
-    frame = _Frame(again, args, set_checkpoint_early_stop.or_else(early_stop), determinism_check == "default", on_error)
+    frame = _Frame(rerun, args, set_checkpoint_early_stop.or_else(early_stop), determinism_check == "default", on_error)
     finished = False
     with _KeepHolders(frame), in_forward:
         result = function(*args, **kwargs)
@@ -192,9 +192,9 @@ class _Frame:
     The graph owns the holders and, through its hooks, the frame; the frame references the holders weakly.
     """
 
-    def __init__(self, again: _Rerun, args: tuple[Any, ...], early_stop: bool, checks: bool,
+    def __init__(self, rerun: _Rerun, args: tuple[Any, ...], early_stop: bool, checks: bool,
                  on_error: Callable[[CheckpointError], None] | None) -> None:
-        self.again = again
+        self.rerun = rerun
         # Saved through the outer hooks, so that in a nested checkpoint the arguments are recomputed too.
         self.args = [save_alone(x, False) if isinstance(x, Tensor) else x for x in args]
         self.early_stop = early_stop
@@ -214,7 +214,7 @@ class _Frame:
         found: list[Any] = []
         args = [x.unpack() if isinstance(x, SavedTensor) else x for x in self.args]
         with contextlib.suppress(_StopRecomputation), _FillHolders(self, backward, found), enable_grad():
-            self.again(*args)
+            self.rerun(*args)
         self.saved_again[backward] = found
         if not self.may_differ:
             self._check(found)
@@ -331,7 +331,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
-        ctx.again = _Rerun(run_function, {}, preserve_rng_state, contextlib.nullcontext())
+        ctx.rerun = _Rerun(run_function, {}, preserve_rng_state, contextlib.nullcontext())
         ctx.others = [None if isinstance(x, Tensor) else x for x in args]
         ctx.positions = [i for i, x in enumerate(args) if isinstance(x, Tensor)]
         ctx.save_for_backward(*[args[i] for i in ctx.positions])
@@ -347,7 +347,7 @@ class CheckpointFunction(Function):
             inputs[i] = x
         detached = detach_variable(tuple(inputs))
         with enable_grad():
-            outputs = ctx.again(*detached)
+            outputs = ctx.rerun(*detached)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         pairs = [(out, g) for out, g in zip(outputs, grads, strict=True) if isinstance(out, Tensor) and out.requires_grad]
         if not pairs:

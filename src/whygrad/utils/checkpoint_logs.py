@@ -17,20 +17,20 @@ class _Log:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.places: list[str] = []
+        self.locations: list[str] = []
 
     def begin(self, name: str, inputs: tuple[Any, ...]) -> tuple[str, str]:
         frame = user_frame()
-        place = f"{frame.f_code.co_filename}:{frame.f_lineno}:{frame.f_code.co_name}"
-        return f"torch.ops.{name.replace('::', '.')}({', '.join(map(_shown, inputs))})", place
+        location = f"{frame.f_code.co_filename}:{frame.f_lineno}:{frame.f_code.co_name}"
+        return f"torch.ops.{name.replace('::', '.')}({', '.join(map(_shown, inputs))})", location
 
     def end(self, token: tuple[str, str], result: Any) -> None:
         self.lines.append(f"{_shown(result)} = {token[0]}")
-        self.places.append(token[1])
+        self.locations.append(token[1])
 
     @contextlib.contextmanager
     def running(self) -> Generator[None, None, None]:
-        self.lines, self.places = [], []
+        self.lines, self.locations = [], []
         _listening.start(self)
         try:
             yield
@@ -39,8 +39,8 @@ class _Log:
 
     def traces(self, label: str) -> str:
         count = len(self.lines)
-        return "".join([f"{line}   ({i} of {count} in {label})\n\n{place}\n\n\n"
-                        for i, (line, place) in enumerate(zip(self.lines, self.places, strict=True), 1)])
+        return "".join([f"{line}   ({i} of {count} in {label})\n\n{location}\n\n\n"
+                        for i, (line, location) in enumerate(zip(self.lines, self.locations, strict=True), 1)])
 
 
 def _shown(x: Any) -> str:

@@ -34,7 +34,7 @@ def run_stack(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any], pa
     initial = _initial_states(states)
     each = len(params) // (num_layers * directions)
     row = TABLE["mkldnn_rnn_layer" if _is_mkldnn(cell, input, sizes, width == memory) else "recurrent_layer"]
-    lasts = []
+    last_states = []
     for layer in range(num_layers):
         _check_layer(cell, input, params[layer * directions * each:(layer + 1) * directions * each], each, has_biases)
         outputs = []
@@ -43,13 +43,13 @@ def run_stack(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any], pa
             output, last = run_layer(row, cell, input, initial[index], params[index * each:(index + 1) * each], sizes,
                                      direction == 1, has_biases)
             outputs.append(output)
-            lasts.append(last)
+            last_states.append(last)
         input = outputs[0] if len(outputs) == 1 else torch.cat(outputs, -1)
         if layer < num_layers - 1:
             input = drop(input, dropout, train)
     if not memory:
-        return input.transpose_(0, 1) if batch_first else input, torch.stack(lasts)
-    h, c = apply(TABLE["stack_states"], *lasts, width=width)
+        return input.transpose_(0, 1) if batch_first else input, torch.stack(last_states)
+    h, c = apply(TABLE["stack_states"], *last_states, width=width)
     # Under autocast outputs may have a smaller dtype than c, and were widened when both were concatenated.
     h = h if h._array.dtype == input._array.dtype else h.to(input.dtype)
     return input.transpose(0, 1) if batch_first else input, h, c
