@@ -43,6 +43,11 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_fr
                        sparse=sparse)
 
 
+def adaptive_max_pool1d(input: Any, output_size: Any) -> Any:
+    """`nn.functional.adaptive_max_pool1d_with_indices`."""
+    return F.adaptive_max_pool1d_with_indices(input, output_size)
+
+
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
     """`nn.functional.rrelu`."""
     if generator is not None:
