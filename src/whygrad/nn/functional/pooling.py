@@ -28,6 +28,13 @@ AXES = ("T", "H", "W")
 LONG_AXES = {"T": "time", "H": "height", "W": "width"}
 
 
+def _named(function: Any, name: str, doc: str) -> Callable[..., Any]:
+    """A function made by a factory, with its public name and docstring."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function  # type: ignore[no-any-return]
+
+
 def _read(function: str, argument: str, position: int, value: Any) -> Sizes:
     """One number or a sequence of them, as a tuple."""
     if is_integer(value):
@@ -148,9 +155,7 @@ def _max_pool(dims: int) -> Callable[..., Any]:
         _refuse(name, input, "iufV")
         return _maxima(input, axes, f"MaxPool{dims}DWithIndices", dims, return_indices)
 
-    pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = f"The maximum of each window over the last {dims} dims."
-    return pool
+    return _named(pool, name, f"The maximum of each window over the last {dims} dims.")
 
 
 max_pool2d, max_pool3d = (_max_pool(dims) for dims in (2, 3))
@@ -216,9 +221,7 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
         result = apply(TABLE["avg_pool"], input, axes=axes, count_pad=count_include_pad, divisor=divisor_override, kind=kind)
         return with_out(name, in_usual_order(result) if dims == 3 else result, out, input)
 
-    pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = f"The mean of each window over the last {dims} dims."
-    return pool
+    return _named(pool, name, f"The mean of each window over the last {dims} dims.")
 
 
 avg_pool2d, avg_pool3d = (_avg_pool(dims) for dims in (2, 3))
@@ -318,41 +321,28 @@ def _adaptive_maxima(function: str, input: Tensor, size: Sizes, dims: int) -> An
     return _maxima(input, _adaptive_axes(input, size), f"AdaptiveMaxPool{dims}D", dims, True)
 
 
-def adaptive_max_pool1d_with_indices(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of `output_size` windows that cover the last dim evenly, and their indices."""
-    read_tensor("adaptive_max_pool1d", input)
-    size = _adaptive_1d("adaptive_max_pool1d", input, output_size)
-    found = _adaptive_maxima("adaptive_max_pool2d", input.unsqueeze(-2), (1, size), 2)
-    return tuple([t.squeeze(-2) for t in found])
-
-
-def adaptive_max_pool2d_with_indices(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of windows that cover the last two dims evenly, and their indices in the flattened image."""
-    read_tensor("adaptive_max_pool2d", input)
-    return _adaptive_maxima("adaptive_max_pool2d", input, _target(output_size, input, 2), 2)
-
-
-def adaptive_max_pool3d_with_indices(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of windows that cover the last three dims evenly, and their indices in the flattened volume."""
-    read_tensor("adaptive_max_pool3d", input)
-    return _adaptive_maxima("adaptive_max_pool3d", input, _target(output_size, input, 3), 3)
-
-
-def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
+def _adaptive_max_pool(dims: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     name = f"adaptive_max_pool{dims}d"
-    with_indices = globals()[f"{name}_with_indices"]
+
+    def with_indices(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        read_tensor(name, input)
+        if dims > 1:
+            return _adaptive_maxima(name, input, _target(output_size, input, dims), dims)
+        size = _adaptive_1d(name, input, output_size)
+        return tuple([t.squeeze(-2) for t in _adaptive_maxima("adaptive_max_pool2d", input.unsqueeze(-2), (1, size), 2)])
 
     def pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         if return_indices:
             return with_indices(input, output_size)
         return getattr(F, with_indices.__name__)(input, output_size)[0]
 
-    pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = f"The maxima of windows that cover the last {dims} dims evenly."
-    return pool
+    return (_named(pool, name, f"The maxima of windows that cover the last {dims} dims evenly."),
+            _named(with_indices, f"{name}_with_indices", f"`{name}`, and the indices of the maxima in the flattened image."))
 
 
-adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_max_pool(dims) for dims in (1, 2, 3))
+adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _adaptive_max_pool(1)
+adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _adaptive_max_pool(2)
+adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive_max_pool(3)
 
 
 def _lp_pool(dims: int) -> Callable[..., Any]:
@@ -371,9 +361,7 @@ def _lp_pool(dims: int) -> Callable[..., Any]:
             mean = getattr(F, average)(powers, kernel_size, stride, 0, ceil_mode)
         return (torch.sign(mean) * F.relu(torch.abs(mean))).mul(count).pow(1.0 / norm_type)
 
-    pool.__name__ = pool.__qualname__ = f"lp_pool{dims}d"
-    pool.__doc__ = f"The p-norm of each window over the last {dims} dims."
-    return pool
+    return _named(pool, f"lp_pool{dims}d", f"The p-norm of each window over the last {dims} dims.")
 
 
 lp_pool1d, lp_pool2d, lp_pool3d = (_lp_pool(dims) for dims in (1, 2, 3))
@@ -428,19 +416,17 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
         # torch unpools 1d inputs as images of width 1.
         return _unpool(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1), 2).squeeze(-1)
 
-    unpool.__name__ = unpool.__qualname__ = f"max_unpool{dims}d"
-    unpool.__doc__ = f"Maxima put back where `max_pool{dims}d` found them, zeros elsewhere."
-    return unpool
+    return _named(unpool, f"max_unpool{dims}d", f"Maxima put back where `max_pool{dims}d` found them, zeros elsewhere.")
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = (_max_unpool(dims) for dims in (1, 2, 3))
 
 
-def _fractional_with_indices(dims: int) -> Callable[..., Any]:
+def _fractional(dims: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     name = f"fractional_max_pool{dims}d"
 
-    def pool(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
-             _random_samples: Any = None) -> Any:
+    def with_indices(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                     return_indices: bool = False, _random_samples: Any = None) -> Any:
         if output_size is None:
             if output_ratio is None:
                 raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
@@ -459,20 +445,13 @@ def _fractional_with_indices(dims: int) -> Callable[..., Any]:
                                 kind=Kind(f"FractionalMaxPool{dims}D", dims))
         return values, indices
 
-    pool.__name__ = pool.__qualname__ = f"{name}_with_indices"
-    pool.__doc__ = f"`{name}`, and the indices of the maxima in the flattened image."
-    return pool
-
-
-def _fractional(with_indices: Callable[..., Any], dims: int) -> Callable[..., Any]:
     def pool(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
              _random_samples: Any = None) -> Any:
         given = (input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
         return with_indices(*given) if return_indices else getattr(F, with_indices.__name__)(*given)[0]
 
-    pool.__name__ = pool.__qualname__ = f"fractional_max_pool{dims}d"
-    pool.__doc__ = f"The maximum of each of `output_size` windows over the last {dims} dims, at random positions."
-    return pool
+    return (_named(pool, name, f"The maximum of each of `output_size` windows over the last {dims} dims, at random positions."),
+            _named(with_indices, f"{name}_with_indices", f"`{name}`, and the indices of the maxima in the flattened image."))
 
 
 def _check_fractional(name: str, input: Tensor, kernel: Sizes, size: Sizes, samples: Tensor) -> None:
@@ -493,18 +472,16 @@ def _check_fractional(name: str, input: Tensor, kernel: Sizes, size: Sizes, samp
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples.shape[2]}.")
 
 
-fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = (_fractional_with_indices(dims) for dims in (2, 3))
-fractional_max_pool2d = _fractional(fractional_max_pool2d_with_indices, 2)
-fractional_max_pool3d = _fractional(fractional_max_pool3d_with_indices, 3)
+fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional(2)
+fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional(3)
 
 
 def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
     def with_indices(*args: Any, **kwargs: Any) -> Any:
         return pool(*args, **{**kwargs, "return_indices": True})
 
-    with_indices.__name__ = with_indices.__qualname__ = f"{pool.__name__}_with_indices"
-    with_indices.__doc__ = f"`{pool.__name__}`, and the indices of the maxima in the flattened image."
-    return with_indices
+    return _named(with_indices, f"{pool.__name__}_with_indices",
+                  f"`{pool.__name__}`, and the indices of the maxima in the flattened image.")
 
 
 max_pool1d_with_indices = _with_indices(max_pool1d)
