@@ -183,7 +183,7 @@ def test_with_indices() -> None:
 
 
 def test_torch_names() -> None:
-    for name in ("max_pool1d", "avg_pool1d", "adaptive_avg_pool1d"):
+    for name in ("max_pool1d", "max_pool1d_with_indices", "avg_pool1d", "adaptive_avg_pool1d", "adaptive_max_pool1d"):
         x = f32(2, 3, 8)
         assert_same(getattr(torch, name)(torch.from_numpy(x), 2), getattr(whygrad, name)(whygrad.from_numpy(x), 2))
 

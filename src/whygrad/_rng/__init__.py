@@ -23,4 +23,4 @@ __all__ = ["DEFAULT_SEED", "Stream", "memory_order"]
 
 
 class Stream(Discrete, Rejection):
-    """One random stream: what a `torch.Generator` on the CPU is."""
+    """One random stream: the state and methods of a CPU `torch.Generator`."""

@@ -1,4 +1,4 @@
-"""What all draws share: shapes, the order of memory, casts, and multiply-add as torch's kernels have them."""
+"""Shared by all draws: memory order, casts, and fused multiply-add as in torch's kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Shape = int | Sequence[int]
 
 
 def memory_order(array: Array) -> Array:
-    """The view of `array` whose C order is its memory's: the order in which torch fills it in place."""
+    """The view of `array` whose C order is its memory order, in which torch fills it."""
     return array.transpose(np.argsort([-abs(step) for step in array.strides], kind="stable"))
 
 
@@ -49,7 +49,7 @@ def fma(x: Array, factor: float | np.floating, summand: float | np.floating) -> 
     product = x * factor
     if summand == 0 or not 1e-200 < abs(factor) < 1e200:
         return product + summand
-    # Dekker's exact product and Knuth's exact sum; what both rounded away is added at the end.
+    # Dekker's exact product and Knuth's exact sum; the rounding errors of both are added at the end.
     splitter = 2.0**27 + 1
     x_high = splitter * x - (splitter * x - x)
     high = splitter * factor - (splitter * factor - factor)

@@ -22,7 +22,7 @@ def box_muller_single(blocks: Array) -> Array:
 
 
 # The single precision logarithm, sine and cosine below are Cephes' (Stephen Moshier), in the order of steps
-# that torch's vector code has. NumPy's own are as accurate, but one normal in seven would end differently.
+# that torch's vector code has. NumPy's own are as accurate, but one normal in seven would differ in the last bit.
 
 
 def _polynomial(x: Array, coefficients: Sequence[float]) -> Array:
@@ -69,7 +69,7 @@ def log_single(x: Array) -> Array:
 
 
 def sincos_single(x: Array) -> tuple[Array, Array]:
-    """For x >= 0."""
+    """Sine and cosine of x >= 0 in single precision."""
     octant = (x * np.float32(4 / math.pi)).astype(np.int32) + 1 & ~1
     y = octant.astype(np.float32)
     x = x + y * np.float32(-0.78515625) + y * np.float32(-2.4187564849853515625e-4)

@@ -21,7 +21,7 @@ _CHUNK = 1 << 16  # elements per pass of a long formula, so that its temporaries
 
 
 class Continuous(Words):
-    """What has a density."""
+    """Continuous distributions."""
 
     def uniform(
         self, shape: Shape, dtype: DTypeLike = np.float32, low: float = 0.0, high: float = 1.0
@@ -47,7 +47,7 @@ class Continuous(Words):
         unit: Array = self.doubles(count) if double else self.singles(count)
         out = fma(unit, stop - start, start).astype(dtype, copy=False)
         if out.dtype.itemsize == 2 or (low, high) != (0, 1):
-            # Rounding can reach the open end of the range. torch gives the closed end instead.
+            # Rounding can reach the open end of the range; torch then returns the closed end.
             out[out == stop.astype(dtype)] = start.astype(dtype)
         return out.reshape(shape)
 
@@ -75,7 +75,7 @@ class Continuous(Words):
         return self._normal_blocks(count, dtype, mean, std).reshape(shape)
 
     def normal_around(self, mean: Array | float, std: Array | float) -> Array:
-        """torch.normal where the mean, the deviation or both are tensors: `normal`, then scaled and moved."""
+        """torch.normal where the mean, the deviation or both are tensors: `normal`, then scaled and shifted."""
         dtype = mean.dtype if isinstance(mean, np.ndarray) else np.asarray(std).dtype
         shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
         if not isinstance(std, np.ndarray):
@@ -89,7 +89,7 @@ class Continuous(Words):
         return out
 
     def _normal(self, draw: Callable[[], float] | None = None) -> float:
-        """One of a pair; the other one waits."""
+        """One of a pair; the other one is cached for the next call."""
         if self._cached is not None:
             value, self._cached = self._cached, None
             return value
@@ -100,14 +100,14 @@ class Continuous(Words):
         return radius * math.cos(angle)
 
     def _few_normals(self, count: int) -> NDArray[np.float64]:
-        """As `_normal_pairs`; for few numbers Python is quicker than NumPy."""
+        """As `_normal_pairs`; for few numbers Python is faster than NumPy."""
         pairs = (count - (self._cached is not None) + 1) // 2
         units = self._drawn("doubles", 2 * pairs, np.float64, 0, 1, 0)
         draw = None if units is None else iter(units.tolist()).__next__
         return np.array([self._normal(draw) for _ in range(count)])
 
     def _normal_pairs(self, count: int) -> NDArray[np.float64]:
-        """Two double units give two normals; the second of an odd count waits for the next call."""
+        """Two double units give two normals; the second of an odd count is cached for the next call."""
         out = np.empty(count)
         start = 0
         if count and self._cached is not None:
@@ -122,7 +122,7 @@ class Continuous(Words):
         return out
 
     def _normal_blocks(self, count: int, dtype: np.dtype[Any], mean: float, std: float) -> Array:
-        """Blocks of 16 units, eight radii and then eight angles. A rest redraws the last 16 elements."""
+        """Blocks of 16 units, eight radii and then eight angles. A remainder redraws the last 16 elements."""
         rest = count % LARGE
         turn = acceleration.drawing("normals", count) if dtype is FLOAT32 else None
         if turn is not None:
@@ -132,7 +132,7 @@ class Continuous(Words):
                 out[-LARGE:] = self.singles(LARGE)
                 turn(out[-LARGE:], mean, std)
             return out
-        # The wider types have drawn units for the rest too, before they redraw it.
+        # The wider types have drawn units for the remainder too, before they redraw it.
         skipped = rest if dtype.itemsize > 2 else 0
         total = count if not rest else count - rest + skipped + LARGE
         units: Array = self.doubles(total) if dtype == np.float64 else self.singles(total)

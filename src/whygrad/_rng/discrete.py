@@ -1,4 +1,4 @@
-"""Integers, permutations, coins, and choices by weight."""
+"""Integers, permutations, Bernoulli and geometric numbers, and multinomial sampling."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from whygrad._rng.continuous import Continuous
 from whygrad._rng.ranges import DIGITS, integer_bounds, largest_integer
 from whygrad.base import acceleration
 
-_WIDE_RANGE = 1 << 28  # from here on an integer takes two words, to keep `%` from showing
+_WIDE_RANGE = 1 << 28  # ranges from here on take two words per integer, to bound the bias of `%`
 
 
 class Discrete(Continuous):
-    """What can be counted. Choices without replacement need exponentials."""
+    """Discrete distributions. Sampling without replacement needs exponentials."""
 
     def integers(self, low: int, high: int | None, shape: Shape, dtype: DTypeLike = np.int64) -> Array:
         """From low up to and without high, or (None) to the dtype's largest: one word each, two if wide."""
@@ -51,17 +51,17 @@ class Discrete(Continuous):
         return narrow((words % np.uint64(largest + 1)).view(np.int64), dtype).reshape(shape)
 
     def permutation(self, count: int, dtype: DTypeLike = np.int64) -> Array:
-        """Swap each place i with i + word % (count - i); the last place takes no word. (From 2**32 // 20
-        places on torch shuffles in another way.)"""
-        places = np.arange(count)
+        """Swap each position i with i + word % (count - i); the last position takes no word. (From 2**32 // 20
+        elements on torch uses another algorithm.)"""
+        positions = np.arange(count)
         if count < 2:
-            return places.astype(dtype)
+            return positions.astype(dtype)
         swap = acceleration.drawing("swaps", count)
         if swap is not None:
-            swap(places, self.words(count - 1).view(np.int64))
-            return places.astype(dtype, copy=False)
-        left = (count - places[:-1]).astype(np.uint64)
-        partner = places.copy()
+            swap(positions, self.words(count - 1).view(np.int64))
+            return positions.astype(dtype, copy=False)
+        left = (count - positions[:-1]).astype(np.uint64)
+        partner = positions.copy()
         partner[:-1] += (self.words(count - 1) % left).view(np.int64)
         return _swap_forward(partner).astype(dtype)
 
@@ -126,13 +126,13 @@ class Discrete(Continuous):
 
 
 def _swap_forward(partner: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The list 0, 1, 2, ... after swapping place i with place partner[i] >= i, for each i in turn.
+    """The list 0, 1, 2, ... after swapping position i with position partner[i] >= i, for each i in turn.
 
-    Step i sends what place i held at that time, held[i], to its partner. So at any time a place holds what
-    the last step that had it as its partner sent there, or else still its own number.
+    Step i moves the current value of position i, held[i], to its partner. So a position holds the value that
+    the last step with that partner moved there, or else its own number.
     """
     count = len(partner)
-    places = np.arange(count)
+    positions = np.arange(count)
     # The steps grouped by partner and in order within a group: a radix sort, 16 bits at a time.
     order = np.argsort(partner.astype(np.uint16), kind="stable")
     for shift in range(16, count.bit_length(), 16):
@@ -144,9 +144,9 @@ def _swap_forward(partner: NDArray[np.int64]) -> NDArray[np.int64]:
     previous[order[repeated + 1]] = order[repeated]
     last = np.full(count, -1)
     last[grouped] = order
-    last = np.where(last == places, previous, last)
-    held = np.where(last >= 0, last, places)
-    while not np.array_equal(further := held[held], held):  # doubles the length of chain that is followed
+    last = np.where(last == positions, previous, last)
+    held = np.where(last >= 0, last, positions)
+    while not np.array_equal(further := held[held], held):  # pointer jumping: doubles the length of the chain that is followed
         held = further
     return np.where(previous >= 0, held[previous], partner)
 

@@ -1,4 +1,4 @@
-"""Which bounds torch allows for uniform numbers and integers of each dtype, and what it says to others."""
+"""The bounds that torch allows for uniform numbers and integers of each dtype, and its messages for others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def largest_integer(dtype: np.dtype[Any]) -> int:
 
 @lru_cache(maxsize=256)
 def integer_bounds(dtype: np.dtype[Any], low: int, high: int | None) -> tuple[int, int]:
-    """The range as torch draws from it: for floats moved inwards, to where casting stays in the range."""
+    """The range that torch draws from: for floats narrowed so that casting stays in the range."""
     digits = DIGITS.get(dtype.name)
     if high is not None and low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
@@ -84,6 +84,6 @@ def integer_bounds(dtype: np.dtype[Any], low: int, high: int | None) -> tuple[in
 
 
 def _rounded(value: int, digits: int) -> int:
-    """`value` rounded to a significand of so many digits."""
+    """`value` rounded to a significand of `digits` bits."""
     step = 1 << max(abs(value).bit_length() - digits, 0)
     return round(Fraction(value, step)) * step

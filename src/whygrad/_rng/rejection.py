@@ -1,7 +1,7 @@
-"""Poisson, binomial and gamma numbers, by rejection.
+"""Poisson, binomial and gamma numbers, by rejection sampling.
 
-How many units one element takes is known only once it is accepted, and decides where the next element starts. So they go
-element by element, over units that are read ahead.
+The number of units per element is known only once it is accepted, and determines where the next element starts. So the
+samplers go element by element, over units that are read ahead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SQUEEZE = float(np.float32(0.0331))
 
 
 class Rejection(Continuous):
-    """What is proposed until it is accepted."""
+    """Distributions sampled by rejection."""
 
     def poisson(self, rates: Array) -> Array:
         """Double units: one per factor below a rate of 10, above it two per attempt."""
@@ -36,7 +36,7 @@ class Rejection(Continuous):
         """Normals in pairs and double units, after Marsaglia and Tsang."""
         one, boosted = alpha.dtype.type(1), alpha < 1
         with np.errstate(all="ignore"):
-            # torch's constants are single precision: 1/3 and 0.0331 are not quite what they say
+            # torch's constants are in single precision, so 1/3 and 0.0331 are rounded
             d = (np.where(boosted, alpha + one, alpha) - alpha.dtype.type(np.float32(1 / 3))).astype(np.float64)
             exponent = np.where(boosted, one / alpha, 0).astype(np.float64)
             samples = self._each(self._gamma, alpha.dtype, d, 1.0 / np.sqrt(9.0 * d), exponent)
@@ -140,7 +140,7 @@ class Rejection(Continuous):
                 return k
 
     def _gamma(self, d: float, c: float, exponent: float) -> float:
-        """`exponent` is 1/alpha where alpha is below 1, which was raised by 1; infinite where alpha is 0."""
+        """`exponent` is 1/alpha where alpha is below 1 (and was increased by 1), infinite where alpha is 0."""
         if exponent == math.inf:
             return 0.0
         scale = (1 - self._double()) ** exponent if exponent else 1.0
@@ -176,7 +176,7 @@ _STIRLING_TAIL = (
 
 
 def _stirling_tail(k: float) -> float:
-    """log(k!) less Stirling's formula."""
+    """log(k!) minus Stirling's approximation."""
     if k <= 9:
         return _STIRLING_TAIL[int(k)]
     square = (k + 1) * (k + 1)

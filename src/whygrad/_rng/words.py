@@ -28,24 +28,24 @@ _PIECE = 1 << 12  # units that are read ahead at once
 class Words:
     """Words of 32 bits, and units made of them."""
 
-    _address = 0  # of the generator's state in memory, once a kernel wants it
+    _address = 0  # the address of the generator's state, set when a kernel needs it
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits = np.random.MT19937()
         self.seed(seed)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy has a state of its own, elsewhere."""
+        """Without the address, which is not valid in a copy."""
         return {name: value for name, value in vars(self).items() if name != "_address"}
 
     def seed(self, seed: int) -> None:
-        """Start over. Negative seeds count down from 2**64; the engine uses the low 32 bits."""
+        """Reset. Negative seeds wrap around at 2**64; the engine uses the low 32 bits."""
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
         self.initial_seed = seed % 2**64
         np.random.RandomState(self._bits).seed(seed & 0xFFFFFFFF)
         self._ahead: Ahead | None = None
-        self._cached: float | None = None  # the second normal of a pair whose first has been handed out
+        self._cached: float | None = None  # the cached second normal of a pair
 
     def seed_from_os(self) -> int:
         """Seed from the operating system's entropy; returns the seed."""
@@ -94,7 +94,7 @@ class Words:
         return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
 
     def _drawn(self, name: str, shape: int | tuple[int, ...], dtype: DTypeLike, *numbers: float) -> Array | None:
-        """By a kernel, if there is one for it (see kernels/random.py)."""
+        """Draw with a kernel if there is one (see kernels/random.py)."""
         out = np.empty(shape, dtype)
         draw = acceleration.drawing(name, out.size)
         if draw is None:
@@ -121,7 +121,7 @@ class Words:
         return kept.astype(np.float64) * 2.0**-53
 
     def _double(self) -> float:
-        """One double unit, for the samplers in which each draw decides about the next."""
+        """One double unit, for samplers in which each draw depends on the last."""
         if self._ahead is not None:
             return self._ahead.double()
         high: Any = self._bits.random_raw()
@@ -130,7 +130,7 @@ class Words:
 
 
 class Ahead:
-    """Double units of a generator, read in large pieces; `give_back` returns to it those that nobody took."""
+    """Double units of a generator, read in large chunks; `give_back` returns the unused ones."""
 
     def __init__(self, bits: np.random.MT19937) -> None:
         self._bits = bits

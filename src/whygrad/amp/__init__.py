@@ -1,4 +1,4 @@
-"""torch.amp: mixed precision. On the CPU it works; programs that ask for another device's are told that it is off."""
+"""torch.amp: mixed precision. It works on the CPU; for other devices it reports itself as disabled."""
 
 from whygrad.amp.autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
 from whygrad.amp.grad_scaler import GradScaler

@@ -1,4 +1,4 @@
-"""torch.autocast, and the switches below it. What the ops do with them is in casting.py."""
+"""torch.autocast and its switches. casting.py applies them to functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __getattr__ = absent_from("torch.amp.autocast_mode")
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
-# The devices torch casts for, and what to, unless a program says otherwise.
+# The devices that torch supports, with their default dtypes.
 _FAST = {"cpu": dtypes.bfloat16, "cuda": dtypes.float16, "xpu": dtypes.float16, "mps": dtypes.float16, "hpu": dtypes.bfloat16,
          "xla": dtypes.bfloat16, "ipu": dtypes.float16, "mtia": dtypes.float16, "maia": dtypes.bfloat16}
 _SUPPORTED = (dtypes.bfloat16, dtypes.float16)
@@ -33,7 +33,7 @@ def _read_device(device_type: Any) -> str:
 
 
 class autocast:
-    """A block, or a decorator, in which products are computed in a smaller dtype and losses in float32."""
+    """A context manager or decorator: matrix products run in a lower precision, losses in float32."""
 
     def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True,
                  cache_enabled: bool | None = None) -> None:
@@ -78,7 +78,7 @@ class autocast:
 
 
 def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Callable[..., Any]:
-    """`func`, run inside the block."""
+    """`func` wrapped to run under autocast."""
 
     @functools.wraps(func)
     def decorated(*args: Any, **kwargs: Any) -> Any:
@@ -140,7 +140,7 @@ def autocast_decrement_nesting() -> int:
 
 
 def _before(old: str, function: Callable[..., Any], device: str) -> Callable[..., Any]:
-    """A function under the name it had when it was about one device."""
+    """The deprecated form of a function for one device."""
 
     def called(*args: Any) -> Any:
         given, shown = ("dtype" if "dtype" in old else "enabled", f"'{device}', ") if args else ("", f"'{device}'")
@@ -162,7 +162,7 @@ set_autocast_gpu_dtype = _before("set_autocast_gpu_dtype", set_autocast_dtype, "
 
 
 def _cast(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
-    """Floating point tensors, also inside of containers, in another dtype."""
+    """Cast floating-point tensors, also inside containers."""
     if isinstance(value, Tensor):
         return casting.in_dtype(value, dtype) if device_type == "cpu" else value
     if isinstance(value, (str, bytes, np.ndarray)):
@@ -176,9 +176,9 @@ def _cast(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """For `Function.forward`: `backward` will run under the same autocast.
+    """Decorates `Function.forward`: `backward` will run under the same autocast state.
 
-    With `cast_inputs`, both run without it, and `forward` on inputs of that dtype.
+    With `cast_inputs`, both run without autocast, and the inputs of `forward` are cast to that dtype.
     """
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
@@ -200,7 +200,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """For `Function.backward` beside a forward with `custom_fwd`."""
+    """Decorates `Function.backward` if forward has `custom_fwd`."""
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
     if bwd is None:

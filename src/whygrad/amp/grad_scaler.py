@@ -1,4 +1,4 @@
-"""torch.amp.GradScaler: a loss multiplied so that small gradients survive float16, and steps left out when they overflow."""
+"""torch.amp.GradScaler: scales the loss so that small gradients do not underflow in float16, and skips steps with overflow."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.dtypes import float16, float32, int32
 from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import warn
-from whygrad.nn.torch_functions import torch
 
 __getattr__ = absent_from("torch.amp.grad_scaler")
 
@@ -27,7 +27,7 @@ _NEW_SCALE = ("new_scale should be a float or a 1-element torch.cuda.FloatTensor
 
 
 class OptState(Enum):
-    """How far an optimizer is in this iteration."""
+    """The stage of an optimizer in the current iteration."""
 
     READY = 0
     UNSCALED = 1
@@ -71,7 +71,7 @@ class GradScaler:
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     def _begun(self, function: str) -> tuple[Tensor, Tensor]:
-        """Scale and number of good steps, which exist from the first `scale` on."""
+        """The scale and the growth tracker, which exist after the first call of `scale`."""
         if self._scale is None:
             raise AssertionError(_NO_SCALE.format(function, "_scale"))
         if self._growth_tracker is None:
@@ -79,7 +79,7 @@ class GradScaler:
         return self._scale, self._growth_tracker
 
     def scale(self, outputs: Any) -> Any:
-        """A tensor, or each tensor of a list, times the scale."""
+        """Multiply a tensor, or each tensor of a nested list, by the scale."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -93,7 +93,7 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the optimizer's gradients by the scale, and note whether one of them is not finite."""
+        """Divide the optimizer's gradients by the scale, and record whether one of them is not finite."""
         if not self._enabled:
             return
         scale, _ = self._begun("unscale_")
@@ -116,7 +116,7 @@ class GradScaler:
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """`optimizer.step()` on the gradients as they are without the scale, unless one of them is not finite."""
+        """`optimizer.step()` on the unscaled gradients, skipped if one of them is not finite."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -134,7 +134,7 @@ class GradScaler:
         return result
 
     def update(self, new_scale: Any = None) -> None:
-        """A smaller scale after a step that was left out, a larger one after enough good steps, or the given one."""
+        """Reduce the scale after a skipped step, grow it after `growth_interval` good steps, or set the given one."""
         if not self._enabled:
             return
         scale, tracker = self._begun("update")

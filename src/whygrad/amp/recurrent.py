@@ -1,18 +1,18 @@
-"""Recurrent layers under autocast: as torch does them, step by step, where only the products are in a smaller dtype."""
+"""Recurrent layers under autocast: composed step by step as in torch, with only the products in the lower precision."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import whygrad as torch
 from whygrad.functional.linalg import linear
 from whygrad.nn.functional.recurrent import gru_step, lstm_step
-from whygrad.nn.torch_functions import torch
 
 
 def run_layer(cell: str, input: Any, initial: Any, params: Sequence[Any], sizes: tuple[int, ...] | None, reverse: bool,
               has_biases: bool) -> tuple[Any, Any]:
-    """`nn.functional.recurrent.run_layer`, composed of ops that know of autocast."""
+    """`nn.functional.recurrent.run_layer`, composed of ops that autocast applies to."""
     weight, hidden, *rest = params
     b_ih, b_hh = rest[:2] if has_biases else (None, None)
     project = rest[-1] if has_projection(params) else None
@@ -27,9 +27,9 @@ def run_layer(cell: str, input: Any, initial: Any, params: Sequence[Any], sizes:
     now = [s[:lengths[order[0]]] for s in state]
     for t in order:
         length, running = lengths[t], now[0].shape[0]
-        if length > running:  # backwards, further sequences begin
+        if length > running:  # in the reverse direction, further sequences begin
             now = [torch.cat([n, s[running:length]]) for n, s in zip(now, state, strict=True)]
-        elif length < running:  # forwards, some have ended
+        elif length < running:  # in the forward direction, some sequences have ended
             finished.append([n[length:] for n in now])
             now = [n[:length] for n in now]
         now = _next(cell, steps[t], now, hidden, b_hh)

@@ -1,4 +1,4 @@
-"""torch.utils._pytree: nests of lists, tuples and dicts, taken apart into their leaves and put together again."""
+"""torch.utils._pytree: flattening of nested lists, tuples and dicts into leaves, and the inverse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Context = Any
 
 
 class NodeDef(NamedTuple):
-    """How one kind of container comes apart: flatten gives children and a context, unflatten takes them."""
+    """How to flatten one type of container into children and a context, and to unflatten them."""
 
     type: type
     flatten_fn: Callable[[Any], tuple[list[Any], Any]]
@@ -21,7 +21,7 @@ class NodeDef(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class TreeSpec:
-    """The shape of a nest without its leaves."""
+    """The structure of a tree without its leaves."""
 
     type: Any
     context: Any
@@ -61,7 +61,7 @@ class TreeSpec:
 
 
 class LeafSpec(TreeSpec):
-    """The shape of a single leaf."""
+    """The structure of a single leaf."""
 
     def __init__(self) -> None:
         super().__init__(None, None, [])
@@ -75,7 +75,7 @@ SUPPORTED_NODES: dict[Any, NodeDef] = {}
 
 
 def register_pytree_node(cls: Any, flatten_fn: Any, unflatten_fn: Any, **for_other_uses: Any) -> None:
-    """Let objects of a class be nodes. What serves to write specs to a file, or to name their parts, is not needed."""
+    """Register a class as a container. The arguments for serialization and key paths are accepted and ignored."""
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
@@ -86,7 +86,7 @@ _register_pytree_node = register_pytree_node
 
 @dataclass(frozen=True)
 class SequenceKey:
-    """A place in a list or tuple."""
+    """A position in a list or tuple."""
 
     idx: int
 
@@ -96,7 +96,7 @@ class SequenceKey:
 
 @dataclass(frozen=True)
 class MappingKey:
-    """A place in a dict."""
+    """A key of a dict."""
 
     key: Any
 
@@ -146,13 +146,13 @@ def is_namedtuple(x: Any) -> bool:
 
 
 def _get_node_type(tree: Any) -> Any:
-    """Under which type `tree` would be registered."""
+    """The type under which `tree` would be registered."""
     kind = type(tree)
     return namedtuple if kind not in SUPPORTED_NODES and is_namedtuple(kind) else kind  # noqa: PYI024
 
 
 def _node_of(tree: Any, is_leaf: Callable[[Any], bool] | None) -> Any:
-    """Under which type `tree` is registered; None for a leaf."""
+    """The type under which `tree` is registered; None for a leaf."""
     if is_leaf is not None and is_leaf(tree):
         return None
     kind = _get_node_type(tree)
@@ -160,7 +160,7 @@ def _node_of(tree: Any, is_leaf: Callable[[Any], bool] | None) -> Any:
 
 
 def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves from left to right, and the shape they were in."""
+    """The leaves from left to right, and the structure."""
     node = _node_of(tree, is_leaf)
     if node is None:
         return [tree], LeafSpec()
@@ -174,7 +174,7 @@ def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tup
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
-    """The nest of this shape with these leaves."""
+    """The tree of this structure with these leaves."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}.")
     leaves = list(leaves)
@@ -204,14 +204,14 @@ def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> T
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """The same nest with `func` of each leaf, and of the leaves at the same place in `rests`."""
+    """Apply `func` to each leaf, and to the leaves at the same position in `rests`."""
     leaves, spec = tree_flatten(tree, is_leaf)
     columns = [leaves, *(_leaves_at(rest, spec) for rest in rests)]
     return tree_unflatten([func(*row) for row in zip(*columns, strict=True)], spec)
 
 
 def _leaves_at(tree: Any, spec: TreeSpec) -> list[Any]:
-    """What stands in `tree` at the places of the leaves of `spec`."""
+    """The subtrees of `tree` at the positions of the leaves of `spec`."""
     if spec.is_leaf():
         return [tree]
     if _node_of(tree, None) is not spec.type:
@@ -225,7 +225,7 @@ def _leaves_at(tree: Any, spec: TreeSpec) -> list[Any]:
 
 
 def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """For what `func` does, not for what it returns."""
+    """`tree_map` for side effects; returns the tree itself."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
@@ -237,7 +237,7 @@ def _kind_test(kinds: Any) -> Callable[[Any], bool]:
 
 
 def map_only(type_or_types_or_pred: Any, /) -> Callable[[Any], Any]:
-    """A decorator: only leaves of these types are changed."""
+    """A decorator that applies a function to leaves of these types only."""
     wanted = _kind_test(type_or_types_or_pred)
     return lambda func: lambda x: func(x) if wanted(x) else x
 
@@ -273,7 +273,7 @@ def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
 
 
 def treespec_pprint(treespec: TreeSpec) -> str:
-    """A nest of this shape, with stars for leaves."""
+    """The structure as text, with stars for leaves."""
 
     class Star:
         def __repr__(self) -> str:
@@ -283,7 +283,7 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 
 
 def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: Callable[[Any], bool] | None = None) -> list[Any] | None:
-    """The leaves of a tree that is a beginning of `treespec`, each as often as that has leaves there; None if it is not."""
+    """The leaves of a tree that is a prefix of `treespec`, each repeated for the leaves below it; None if it is no prefix."""
     node = _node_of(tree, is_leaf)
     if node is None:
         return [tree] * treespec.num_leaves

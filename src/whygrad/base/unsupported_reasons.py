@@ -52,7 +52,7 @@ _PATTERNS = {
     "whygrad has torch.autocast for the CPU, and torch.amp.GradScaler": "*autocast* amp.*",
     KERNEL: """
         native_* nn.functional.native_* batch_norm_* *.batch_norm_* convolution affine_grid_generator embedding_renorm_
-        frobenius_norm max_pool1d_with_indices embedding_bag segment_reduce nn.functional.*grouped_mm nn.functional.scaled_mm
+        frobenius_norm embedding_bag segment_reduce nn.functional.*grouped_mm nn.functional.scaled_mm
         nn.functional.ScalingType nn.functional.SwizzleType nn.grad nn.functional.grad""",
     "use torch.linalg.eigh, which gives all eigenvalues": "lobpcg",
     "use torch.rand, or scipy.stats.qmc with torch.from_numpy": "quasirandom*",

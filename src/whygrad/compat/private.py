@@ -1,9 +1,10 @@
-"""Private names of torch for the ways to find unique values."""
+"""Private names of torch: ways to find unique values, and torch._VF."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.functional.run import FUNCTIONS
 
 
@@ -16,11 +17,17 @@ def _unique(input: Any, sorted: bool = True, return_inverse: bool = False) -> tu
     return _unique2(input, sorted, return_inverse)[:2]
 
 
-class _VF:
-    """torch._VF: functions as C++ has them, without conveniences."""
+class _VariableFunctions:
+    """torch._VF: functions as C++ has them. The recurrent modules call theirs here, so that a patched one is seen."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
 
     @staticmethod
     def unique_dim(input: Any, dim: int, sorted: bool = True, return_inverse: bool = False,
                    return_counts: bool = False) -> tuple[Any, ...]:
         values, inverse, counts = FUNCTIONS["unique"](input, sorted=sorted, return_inverse=True, return_counts=True, dim=dim)
         return values, inverse if return_inverse else inverse[:0], counts if return_counts else counts[:0]
+
+
+_VF = _VariableFunctions()

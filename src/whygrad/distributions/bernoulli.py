@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
@@ -12,7 +13,6 @@ from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.utils import broadcast_all
 from whygrad.nn.functional import binary_cross_entropy_with_logits
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Bernoulli"]
 

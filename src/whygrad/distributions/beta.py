@@ -1,21 +1,21 @@
-"""The beta distribution: the first of two shares of one."""
+"""The beta distribution."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.dirichlet import Dirichlet
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.utils import _Number, broadcast_all
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """Beta(concentration1, concentration0): numbers between 0 and 1."""
+    """Beta(concentration1, concentration0), on [0, 1]: the first component of a two-dimensional Dirichlet."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

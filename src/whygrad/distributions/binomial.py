@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Binomial"]
 
@@ -18,8 +18,8 @@ def _positive_part(x: Any) -> Any:
     return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
 
 
-class Counting(ProbsOrLogits, Distribution):
-    """A number of trials or successes, each with the same odds."""
+class CountDistribution(ProbsOrLogits, Distribution):
+    """Base of distributions of counts: `total_count` trials with the same probability of success."""
 
     _parts = ("total_count", "probs", "logits")
     _constants = ("_given",)
@@ -33,13 +33,13 @@ class Counting(ProbsOrLogits, Distribution):
         super().__init__(self._param.size(), validate_args=validate_args)
 
 
-class Binomial(Counting):
+class Binomial(CountDistribution):
     """Binomial(total_count, probs) or with logits: successes among `total_count` trials."""
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
                        "logits": constraints.real}
     has_enumerate_support = True
-    _parts = Counting._parts
+    _parts = CountDistribution._parts
 
     def __init__(self, total_count: Real = 1, probs: Any = None, logits: Any = None,
                  validate_args: bool | None = None) -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.base import dtypes
 from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.utils import Values
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Categorical"]
 
 
 class Categorical(ProbsOrLogits, Distribution):
-    """Categorical(probs) or Categorical(logits=...): integers from 0, weighted along the last dim."""
+    """Categorical(probs) or Categorical(logits=...): integers from 0, with probabilities along the last dim."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.utils import empty_like_parameter
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Cauchy"]
 

@@ -1,4 +1,4 @@
-"""Which transform leads from all real numbers into a region."""
+"""Registries of transforms from unconstrained reals to constrained sets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Factory = Callable[[Any], transforms.Transform]
 
 
 class ConstraintRegistry:
-    """Kinds of constraints, and what makes a transform for one of that kind."""
+    """Maps the class of a constraint to a factory of transforms."""
 
     def __init__(self) -> None:
         self._registry: dict[type[Any], Factory] = {}
@@ -33,7 +33,7 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint: constraints.Constraint) -> transforms.Transform:
-        """The transform into this constraint's region."""
+        """The transform onto this constraint's set."""
         factory = self._registry.get(type(constraint))
         if factory is None:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
@@ -56,7 +56,7 @@ def _into_interval(c: Any) -> transforms.Transform:
     return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)])
 
 
-# kinds of constraints; the transform for both registries, or for each (None: there is none)
+# constraint classes; the transform for both registries, or one for each (None: not registered)
 _BOTH: list[tuple[tuple[Any, ...], Factory]] = [
     ((constraints.real,), lambda c: transforms.identity_transform),
     ((constraints.greater_than, constraints.greater_than_eq), _beyond("lower_bound", 1)),
@@ -71,7 +71,7 @@ for _kinds, _factory in _BOTH:
 
 
 def _register_composed(to: ConstraintRegistry) -> None:
-    """Regions made of others: transforms made of theirs, from the same registry."""
+    """Composite constraints: their transforms are composed of transforms from the same registry."""
     to.register(constraints.independent,
                 lambda c: transforms.IndependentTransform(to(c.base_constraint), c.reinterpreted_batch_ndims))
     to.register(constraints.cat, lambda c: transforms.CatTransform([to(part) for part in c.cseq], c.dim, c.lengths))

@@ -1,4 +1,4 @@
-"""Regions in which a parameter or a sample is valid."""
+"""Constraints: sets of valid values of a parameter or a sample."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad import linalg
 from whygrad.base import dtypes
 from whygrad.core.tensor import wrap
 from whygrad.distributions.utils import Values
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
            "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",
@@ -21,13 +21,13 @@ __all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_
 
 
 class Constraint:
-    """A region. `check` drops the last `event_dim` dims: they belong together, and are valid or not as one."""
+    """A set of valid values. `check` reduces the last `event_dim` dims, which form one event."""
 
     is_discrete: Any = False
     event_dim: Any = 0
 
     def check(self, value: Values) -> Any:
-        """Which events are valid, as booleans."""
+        """A boolean for each event: whether it is valid."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -35,7 +35,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """Stands for a region that depends on other parameters; facts that are known without them can be given."""
+    """Placeholder for a constraint that depends on other parameters; what is known without them can be given."""
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete = is_discrete
@@ -59,7 +59,7 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether the region is known only together with other parameters."""
+    """Whether the constraint depends on other parameters."""
     return isinstance(constraint, _Dependent)
 
 
@@ -86,7 +86,7 @@ def _all_but(result: Values, dims: int) -> Values:
 
 
 class _IndependentConstraint(Constraint):
-    """The last dims of a region taken together."""
+    """Reinterprets the last dims of a constraint as event dims."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         _check_constraint(base_constraint)
@@ -112,7 +112,7 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The components' region, for a value that all of them must be able to give."""
+    """The support of a mixture: a value must be in the support of every component."""
 
     def __init__(self, base_constraint: Constraint) -> None:
         _check_constraint(base_constraint)
@@ -132,7 +132,7 @@ class MixtureSameFamilyConstraint(Constraint):
 
 
 class _Bounded(Constraint):
-    """A region between bounds, whose names are in `bounds`."""
+    """A constraint with bounds, whose attribute names are in `bounds`."""
 
     bounds: tuple[str, ...] = ()
 
@@ -180,7 +180,7 @@ _HalfOpenInterval = _bounded("_HalfOpenInterval", "lower_bound upper_bound",
 
 
 def _region(name: str, test: Callable[[Any, Any], Any], doc: str, event_dim: int = 0, discrete: bool = False) -> Any:
-    """A region given by a test alone."""
+    """A constraint given by its test alone."""
     members = {"check": test, "event_dim": event_dim, "is_discrete": discrete, "__doc__": doc, "__module__": __name__}
     return type(name, (Constraint,), members)
 
@@ -269,7 +269,7 @@ class _PositiveSemidefinite(_Symmetric):
 
 
 class _Joined(Constraint):
-    """Several regions, one for each part of a tensor along `dim`."""
+    """Several constraints, one for each part of a tensor along `dim`."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
         if not all(isinstance(c, Constraint) for c in cseq):
@@ -285,7 +285,7 @@ class _Joined(Constraint):
 
 
 class _Cat(_Joined):
-    """Regions of consecutive parts, of the given lengths."""
+    """Constraints of consecutive parts of the given lengths."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
@@ -302,7 +302,7 @@ class _Cat(_Joined):
 
 
 class _Stack(_Joined):
-    """A region for each slice."""
+    """A constraint for each slice."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         super().__init__(cseq, dim)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
 from whygrad.nn.functional import binary_cross_entropy_with_logits
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["ContinuousBernoulli"]
 
@@ -19,7 +19,7 @@ __all__ = ["ContinuousBernoulli"]
 class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     """ContinuousBernoulli(probs) or with logits: density p ** x (1 - p) ** (1 - x) on [0, 1], normalised.
 
-    Around p = 1/2, between the `lims`, its formulas are 0 / 0; Taylor series stand in for them.
+    Around p = 1/2, between the `lims`, its formulas are 0 / 0 and are replaced by Taylor series.
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

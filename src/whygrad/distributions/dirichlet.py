@@ -1,22 +1,22 @@
-"""Random shares of one."""
+"""The Dirichlet distribution."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.utils import Values
 from whygrad.functional.special import sample_dirichlet
 from whygrad.nn.functional import one_hot
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Dirichlet"]
 
 
 class Dirichlet(ExponentialFamily):
-    """Dirichlet(concentration): vectors that sum to one, of which large concentrations take large shares."""
+    """Dirichlet(concentration): points of the simplex, with mean proportional to the concentration."""
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex

@@ -19,7 +19,7 @@ Shape = Sequence[int]
 
 
 def validated(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A method of a value, which is checked against the support first if the distribution validates."""
+    """Decorates a method of a value: with `validate_args`, check first that the value is in the support."""
 
     @functools.wraps(method)
     def checked(self: Any, value: Any) -> Any:
@@ -45,7 +45,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether arguments are checked from now on, where a distribution is not told."""
+        """Set the default of `validate_args`."""
         if value not in [True, False]:
             raise ValueError
         Distribution._validate_args = value
@@ -80,11 +80,11 @@ class Distribution:
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}")
 
     def _broadcast(self, **parameters: Any) -> None:
-        """Keep the parameters, as tensors of one shape."""
+        """Store the parameters, broadcast to tensors of one shape."""
         self.__dict__.update(zip(parameters, broadcast_all(*parameters.values()), strict=True))
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
-        """The same distribution for a larger batch; nothing is copied or checked again."""
+        """The distribution with an expanded batch shape, without copies or validation."""
         new = self._copy_of_parts(batch_shape, _instance)
         Distribution.__init__(new, Size(batch_shape), self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
@@ -119,12 +119,12 @@ class Distribution:
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:
-        """Where each parameter is valid."""
+        """The constraint of each parameter."""
         raise NotImplementedError
 
     @property
     def support(self) -> Any:
-        """Where samples are."""
+        """The constraint that samples satisfy."""
         raise NotImplementedError
 
     @property
@@ -175,7 +175,7 @@ class Distribution:
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Values:
-        """All values of a discrete distribution along dim 0; for every member of the batch if `expand`."""
+        """All values of a discrete distribution along dim 0; expanded over the batch if `expand`."""
         raise NotImplementedError
 
     def entropy(self) -> Values:
@@ -190,7 +190,7 @@ class Distribution:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     def _enumerated(self, values: Values, expand: bool) -> Values:
-        """Values along dim 0, with a dim for each one of the batch."""
+        """Values along dim 0, with a size-1 dim for each batch dim, expanded if `expand`."""
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values
 

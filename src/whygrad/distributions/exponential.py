@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.utils import empty_like_parameter
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Exponential"]
 

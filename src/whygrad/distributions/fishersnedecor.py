@@ -14,7 +14,7 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """FisherSnedecor(df1, df2): the ratio of two chi-squared numbers, each over its degrees of freedom."""
+    """FisherSnedecor(df1, df2): the ratio of two chi-squared variables, each divided by its degrees of freedom."""
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, validated
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import AbsTransform
-from whygrad.nn.torch_functions import torch
 
 
 class Folded(TransformedDistribution):
-    """|x|: twice the density of x, on one half."""
+    """The distribution of |x|, which has twice the density of x on the positive half."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative

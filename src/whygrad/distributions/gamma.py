@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.functional.special import SPECIAL
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Gamma"]
 
 
 class Gamma(ExponentialFamily):
-    """Gamma(concentration, rate)"""
+    """Gamma(concentration, rate), with mean concentration / rate."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
@@ -36,7 +36,7 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape: Shape = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=dtypes.finfo(value.dtype).tiny)  # off zero, whatever the gradient says
+        value.detach().clamp_(min=dtypes.finfo(value.dtype).tiny)  # away from zero, without changing the gradient
         return value
 
     def log_prob(self, value: Any) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["GeneralizedPareto"]
 
@@ -57,8 +57,8 @@ class GeneralizedPareto(Distribution):
     def icdf(self, value: Any) -> Any:
         is_zero, safe = self._split()
         log_rest = (-value).log1p()
-        bent = self.loc + self.scale / safe * (-safe * log_rest).expm1()
-        return torch.where(is_zero, self.loc - self.scale * log_rest, bent)
+        curved = self.loc + self.scale / safe * (-safe * log_rest).expm1()
+        return torch.where(is_zero, self.loc - self.scale * log_rest, curved)
 
     @property
     def mean(self) -> Any:

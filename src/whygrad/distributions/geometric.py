@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import dtypes
 from whygrad.distributions import constraints
@@ -11,7 +12,6 @@ from whygrad.distributions.distribution import Distribution, Real, Shape, valida
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.utils import broadcast_all, empty_like_parameter
 from whygrad.nn.functional import binary_cross_entropy_with_logits
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Geometric"]
 
@@ -50,7 +50,7 @@ class Geometric(ProbsOrLogits, Distribution):
     @validated
     def log_prob(self, value: Any) -> Any:
         value, probs = broadcast_all(value, self.probs)
-        # A sure success leaves no failures, and 0 * log(0) is 0 here.
+        # For probs 1 and value 0 the term is 0 * log(0), defined as 0.
         safe = probs.masked_fill((probs == 1) & (value == 0), 0)
         return value * (-safe).log1p() + self.probs.log()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, validated
@@ -12,7 +13,6 @@ from whygrad.distributions.transformed_distribution import TransformedDistributi
 from whygrad.distributions.transforms import AffineTransform, ExpTransform
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import euler_constant
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Gumbel"]
 
@@ -37,7 +37,7 @@ class Gumbel(TransformedDistribution):
 
     @validated
     def log_prob(self, value: Any) -> Any:
-        # The transforms' own formula, but stable.
+        # Numerically stable form of the transforms' formula.
         y = (self.loc - value) / self.scale
         return y - y.exp() - self.scale.log()
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
+import whygrad as torch
 from whygrad.distributions.cauchy import Cauchy
 from whygrad.distributions.distribution import Real
 from whygrad.distributions.folded import Folded
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(Folded):
-    """HalfCauchy(scale): |x| of a Cauchy number around zero."""
+    """HalfCauchy(scale): |x| for x ~ Cauchy(0, scale)."""
 
     _parts = ()
 

@@ -12,7 +12,7 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(Folded):
-    """HalfNormal(scale): |x| of a normal number with mean zero."""
+    """HalfNormal(scale): |x| for x ~ Normal(0, scale)."""
 
     _parts = ()
 

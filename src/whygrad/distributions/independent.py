@@ -1,4 +1,4 @@
-"""Batch dims that belong to one event."""
+"""Batch dims reinterpreted as event dims."""
 
 from __future__ import annotations
 

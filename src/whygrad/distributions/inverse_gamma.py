@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real
 from whygrad.distributions.gamma import Gamma
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import PowerTransform
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """InverseGamma(concentration, rate): 1 / x of a gamma number."""
+    """InverseGamma(concentration, rate): 1 / x for x ~ Gamma(concentration, rate)."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive

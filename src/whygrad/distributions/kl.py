@@ -1,4 +1,4 @@
-"""The Kullback-Leibler divergence: a registry of pairs, and the formulas between distributions of one kind."""
+"""The Kullback-Leibler divergence: a registry of pairs, and the formulas for pairs of one family."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def register_kl(type_p: type[Any], type_q: type[Any]) -> Callable[[Formula], For
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Values:
-    """KL(p || q), the expectation under p of log p(x) - log q(x), for each member of the batch."""
+    """KL(p || q), the expectation under p of log p(x) - log q(x), for each batch element."""
     pair = type(p), type(q)
     function: Any = _KL_MEMOIZE.get(pair)
     if function is None:
@@ -63,7 +63,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Values:
 
 
 def _dispatch_kl(type_p: type[Any], type_q: type[Any]) -> Any:
-    """The most specific registered pair: by the first class, and by the second; a warning if these differ."""
+    """The most specific registered pair, ordered by p first and by q first; a warning if the two differ."""
     matches = [(a, b) for a, b in _KL_REGISTRY if issubclass(type_p, a) and issubclass(type_q, b)]
     if not matches:
         return NotImplemented

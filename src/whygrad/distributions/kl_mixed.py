@@ -1,7 +1,8 @@
-"""KL divergences between distributions of different kinds: the cross entropy of q under p, less the entropy of p.
+"""KL divergences between different families: the cross entropy of q under p minus the entropy of p.
 
 The cross entropy -E log q(x) is linear in a few expectations under p: of x and x**2, log x, log(1 - x), exp(-x / s),
-|x - m|. So each q has one formula, and each p says what it knows. Where p can give what q cannot, the divergence is infinite.
+|x - m|. So each q has one formula, and each p provides its expectations. Where the support of p exceeds that of q, the
+divergence is infinite.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions.bernoulli import Bernoulli
 from whygrad.distributions.beta import Beta
 from whygrad.distributions.binomial import Binomial
@@ -24,7 +26,6 @@ from whygrad.distributions.pareto import Pareto
 from whygrad.distributions.poisson import Poisson
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import euler_constant
-from whygrad.nn.torch_functions import torch
 
 
 def _mean_log_of_uniform(low: Any, high: Any) -> Any:
@@ -100,7 +101,7 @@ def _kind(p: Any) -> type[Any]:
     return next(kind for kind in type(p).__mro__ if kind in MEAN_LOG or kind in MEAN_EXP)
 
 
-# Where the divergence is infinite, for the pairs of which that depends on the parameters.
+# Whether the divergence is infinite, for pairs where that depends on the parameters.
 OUTSIDE: dict[tuple[type[Any], type[Any]], Callable[[Any, Any], Any]] = {
     (Beta, Uniform): lambda p, q: (q.low > 0) | (q.high < 1),
     # This one and the last are too strict, as torch is.
@@ -128,7 +129,7 @@ FINITE: dict[type[Any], tuple[type[Any], ...]] = {
     Uniform: (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Normal, Pareto),
 }
 
-# p, the parameter whose shape the result has, and the distributions that cannot give all of its values
+# p, the parameter whose shape the result has, and the q whose support is smaller than that of p
 INFINITE: dict[type[Any], tuple[str, tuple[type[Any], ...]]] = {
     Beta: ("concentration1", (Pareto,)),
     ContinuousBernoulli: ("probs", (Pareto,)),

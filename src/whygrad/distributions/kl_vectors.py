@@ -1,4 +1,4 @@
-"""KL divergences between normal vectors, with full covariances and with those of low rank."""
+"""KL divergences between multivariate normals with full or low-rank covariances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAIRS = {(MultivariateNormal, MultivariateNormal): "Multivariate Normals",
 
 
 def _log_det(d: Any) -> Any:
-    """Of the covariance."""
+    """The log determinant of the covariance."""
     return d._log_det() if isinstance(d, LowRankMultivariateNormal) else 2 * _half_log_det(d._unbroadcasted_scale_tril)
 
 
@@ -27,7 +27,7 @@ def _distance(q: Any, x: Any) -> Any:
 
 
 def _roots(p: Any) -> list[Any]:
-    """Matrices r whose r @ r.mT sum up to the covariance."""
+    """Matrices r such that the sum of r @ r.mT is the covariance."""
     if isinstance(p, LowRankMultivariateNormal):
         return [p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag.sqrt().diag_embed()]
     return [p._unbroadcasted_scale_tril]
@@ -38,7 +38,7 @@ def _sum_of_squares(matrices: Any) -> Any:
 
 
 def _trace(q: Any, root: Any) -> Any:
-    """Of q's precision times root @ root.mT."""
+    """The trace of q's precision times root @ root.mT."""
     if not isinstance(q, LowRankMultivariateNormal):
         return _sum_of_squares(linalg.solve_triangular(q._unbroadcasted_scale_tril, root, upper=False))
     inner: Any = linalg.solve_triangular(q._capacitance_tril, q._scaled_factor(), upper=False)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import AffineTransform, PowerTransform
 from whygrad.distributions.uniform import Uniform
 from whygrad.distributions.utils import euler_constant
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Kumaraswamy"]
 
@@ -43,7 +43,7 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mode(self) -> Any:
-        # torch's formula, which takes logarithms of negative numbers: it gives nan.
+        # torch's formula, which gives nan where it takes the logarithm of a negative number.
         log_mode = (self.concentration0.reciprocal() * (-self.concentration0).log1p()
                     - (-self.concentration0 * self.concentration1).log1p())
         return log_mode.masked_fill((self.concentration0 < 1) | (self.concentration1 < 1), math.nan).exp()

@@ -13,7 +13,7 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """Laplace(loc, scale): exponential to both sides of `loc`."""
+    """Laplace(loc, scale): the double exponential distribution."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -1,16 +1,16 @@
-"""Random correlation matrices, as Cholesky factors."""
+"""The LKJ distribution of Cholesky factors of correlation matrices."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.base import dtypes
 from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.beta import Beta
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["LKJCholesky"]
 
@@ -18,7 +18,7 @@ __all__ = ["LKJCholesky"]
 class LKJCholesky(Distribution):
     """LKJCholesky(dim, concentration): factors L with density proportional to det(L @ L.mT) ** (concentration - 1).
 
-    Sampled by the onion method (Lewandowski, Kurowicka and Joe, 2009): each row adds a random direction to the ones before.
+    Sampled by the onion method (Lewandowski, Kurowicka and Joe, 2009): row by row.
     """
 
     arg_constraints = {"concentration": constraints.positive}

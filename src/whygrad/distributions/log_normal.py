@@ -14,7 +14,7 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """LogNormal(loc, scale): exp of a normal number."""
+    """LogNormal(loc, scale): exp(x) for x ~ Normal(loc, scale)."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive

@@ -12,7 +12,7 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """LogisticNormal(loc, scale): shares of one, broken off by normal numbers."""
+    """LogisticNormal(loc, scale): the stick-breaking transform of normal variables, on the simplex."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

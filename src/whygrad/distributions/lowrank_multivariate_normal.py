@@ -1,16 +1,16 @@
-"""Normal vectors whose covariance is of low rank, plus a diagonal."""
+"""The multivariate normal with a low-rank plus diagonal covariance."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad import linalg
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
 from whygrad.distributions.utils import Values, _standard_normal, lazy_property
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["LowRankMultivariateNormal"]
 

@@ -1,15 +1,15 @@
-"""Mixtures of distributions of one kind."""
+"""Mixtures of distributions of one family."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.categorical import Categorical
 from whygrad.distributions.distribution import Distribution, Shape, validated
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["MixtureSameFamily"]
 

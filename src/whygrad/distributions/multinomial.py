@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.binomial import Binomial
 from whygrad.distributions.categorical import Categorical
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.probs_or_logits import OfCategories
 from whygrad.distributions.utils import Values, broadcast_all
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Multinomial"]
 
 
 class Multinomial(OfCategories, Distribution):
-    """Multinomial(total_count, probs) or with logits: how often each category came up in `total_count` draws."""
+    """Multinomial(total_count, probs) or with logits: the counts of each category in `total_count` draws."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     _parts = ("_categorical",)

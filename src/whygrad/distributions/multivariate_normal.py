@@ -1,29 +1,29 @@
-"""Normal vectors."""
+"""The multivariate normal distribution."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad import linalg
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.utils import Values, _standard_normal, lazy_property
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["MultivariateNormal"]
 
 
 def _batch_mv(matrices: Any, vectors: Any) -> Any:
-    """A matrix times a vector, for batches of both."""
+    """Batched matrix-vector product."""
     return torch.matmul(matrices, vectors.unsqueeze(-1)).squeeze(-1)
 
 
 def _batch_mahalanobis(factors: Any, vectors: Any) -> Any:
-    """The squared length of factor**-1 @ vector. All vectors that share a factor are solved at once."""
+    """The squared norm of factor**-1 @ vector. Vectors that share a factor are solved as one system."""
     batch, shared = vectors.shape[:-1], factors.shape[:-2]
     extra = len(batch) - len(shared)
-    # Dims along which the factor is one for all go to the end, as columns of one system; the others are its batch.
+    # Dims along which the factor is broadcast become columns of one system; the others are batch dims.
     columns = [i for i in range(len(batch)) if i < extra or shared[i - extra] == 1]
     rows = [i for i in range(len(batch)) if i not in columns]
     systems = vectors.permute(*rows, len(batch), *columns)
@@ -40,7 +40,7 @@ def _half_log_det(factors: Any) -> Any:
 
 
 def _precision_to_scale_tril(precision: Any) -> Any:
-    """The lower factor of the inverse. Flipping rows and columns makes an upper factor of a lower one."""
+    """The lower Cholesky factor of the inverse; flipping rows and columns turns a lower factor into an upper one."""
     flipped = linalg.cholesky(torch.flip(precision, (-2, -1)))
     inverse = torch.flip(flipped, (-2, -1)).mT
     return linalg.solve_triangular(inverse, torch.eye(precision.shape[-1], dtype=precision.dtype), upper=False)

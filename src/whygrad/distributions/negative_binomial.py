@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
-from whygrad.distributions.binomial import Counting
+from whygrad.distributions.binomial import CountDistribution
 from whygrad.distributions.distribution import Shape, validated
 from whygrad.distributions.gamma import Gamma
 from whygrad.distributions.utils import lazy_property
 from whygrad.nn.functional import logsigmoid
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["NegativeBinomial"]
 
 
-class NegativeBinomial(Counting):
+class NegativeBinomial(CountDistribution):
     """NegativeBinomial(total_count, probs) or with logits: successes before `total_count` failures."""
 
     arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),
                        "logits": constraints.real}
     support = constraints.nonnegative_integer
-    _parts = Counting._parts
+    _parts = CountDistribution._parts
 
     mean = property(lambda self: self.total_count * self.logits.exp())
     mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.utils import _standard_normal
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Normal"]
 

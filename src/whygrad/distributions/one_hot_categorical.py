@@ -1,16 +1,16 @@
-"""One of several categories, as a vector with a single 1."""
+"""The categorical distribution over one-hot vectors."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.categorical import Categorical
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.probs_or_logits import OfCategories
 from whygrad.distributions.utils import Values
 from whygrad.nn.functional import one_hot
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
@@ -52,7 +52,7 @@ class OneHotCategorical(OfCategories, Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """The same, with the gradient of the probabilities in place of the sample's."""
+    """OneHotCategorical with the straight-through gradient: samples have the gradient of the probabilities."""
 
     has_rsample = True
 

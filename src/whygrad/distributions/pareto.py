@@ -14,7 +14,7 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """Pareto(scale, alpha): scale * exp(x) of an exponential x with rate alpha."""
+    """Pareto(scale, alpha): scale * exp(x) for x ~ Exponential(alpha)."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     _parts = ("scale", "alpha")
@@ -32,7 +32,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
-        a = self.alpha.clamp(min=1)  # infinite up to there
+        a = self.alpha.clamp(min=1)  # the mean is infinite for alpha <= 1
         return a * self.scale / (a - 1)
 
     mode = property(lambda self: self.scale)

@@ -1,4 +1,4 @@
-"""Parameters that can be given as probabilities or as logits: the other one follows when it is asked for."""
+"""Parameters given as probabilities or as logits; the other form is computed on first access."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def given(probs: Any, logits: Any) -> str:
 
 
 class ProbsOrLogits:
-    """Mixed into distributions whose `_given` is "probs" or "logits"."""
+    """Mixin for distributions whose `_given` is "probs" or "logits"."""
 
     _given: str
     _is_binary = True
@@ -39,7 +39,7 @@ class ProbsOrLogits:
 
 
 class OfCategories:
-    """Mixed into distributions that hold a Categorical."""
+    """Mixin for distributions that wrap a Categorical."""
 
     _categorical: Any
     _param = property(lambda self: self._categorical._param)

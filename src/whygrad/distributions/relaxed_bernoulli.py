@@ -1,16 +1,16 @@
-"""Bernoulli numbers made continuous, for gradients through samples."""
+"""The relaxed Bernoulli distribution (binary Concrete), with reparametrized gradients."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.probs_or_logits import ProbsOrLogits, given
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import SigmoidTransform
 from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
@@ -45,7 +45,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """RelaxedBernoulli(temperature, probs or logits): between 0 and 1, closer to them the lower the temperature."""
+    """RelaxedBernoulli(temperature, probs or logits): in (0, 1), closer to 0 or 1 for lower temperatures."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval

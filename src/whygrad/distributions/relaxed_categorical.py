@@ -1,9 +1,10 @@
-"""One-hot vectors made continuous, for gradients through samples."""
+"""The relaxed one-hot categorical distribution (Gumbel-softmax), with reparametrized gradients."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.categorical import Categorical
 from whygrad.distributions.distribution import Distribution, Shape, validated
@@ -11,7 +12,6 @@ from whygrad.distributions.probs_or_logits import OfCategories
 from whygrad.distributions.transformed_distribution import TransformedDistribution
 from whygrad.distributions.transforms import ExpTransform
 from whygrad.distributions.utils import Values, broadcast_all, clamp_probs
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
@@ -48,7 +48,7 @@ class ExpRelaxedCategorical(OfCategories, Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """RelaxedOneHotCategorical(temperature, probs or logits): shares, closer to one-hot the lower the temperature."""
+    """RelaxedOneHotCategorical(temperature, probs or logits): points of the simplex, closer to one-hot for lower temperatures."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.chi2 import Chi2
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
 from whygrad.distributions.utils import _standard_normal
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["StudentT"]
 
@@ -36,7 +36,7 @@ class StudentT(Distribution):
     @property
     def variance(self) -> Any:
         finite = self.df > 2
-        df = torch.where(finite, self.df, 3.0)  # any number that gives no nan where the result is not used
+        df = torch.where(finite, self.df, 3.0)  # a placeholder where the result is masked, so that no nan enters the gradient
         variance = torch.where(finite, self.scale.pow(2) * df / (df - 2), math.inf)
         return variance.masked_fill(self.df <= 1, math.nan)
 

@@ -1,4 +1,4 @@
-"""A distribution seen through transforms."""
+"""A distribution of transformed samples."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TransformedDistribution(Distribution):
             raise ValueError(f"base_distribution needs to have shape with size at least {domain_dim}, but got {shape}.")
         forward_shape = transform.forward_shape(shape)
         base_shape = transform.inverse_shape(forward_shape)
-        if shape != base_shape:  # the transforms' parameters have a larger batch
+        if shape != base_shape:  # the parameters of the transforms may have a larger batch shape
             base_distribution = base_distribution.expand(base_shape[:len(base_shape) - base_dim])
         if domain_dim > base_dim:
             base_distribution = Independent(base_distribution, domain_dim - base_dim)
@@ -76,7 +76,7 @@ class TransformedDistribution(Distribution):
         return x
 
     def sample(self, sample_shape: Shape = ()) -> Any:
-        # Not rsample without gradients: the base may draw its samples in another way.
+        # base_dist.sample may draw in another way than rsample, so this is not rsample under no_grad.
         with no_grad():
             return self._transformed(self.base_dist.sample(sample_shape))
 
@@ -95,7 +95,7 @@ class TransformedDistribution(Distribution):
             y = x
         return total + _sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 
-    def _mirrored(self, probability: Any) -> Any:
+    def _flip_if_decreasing(self, probability: Any) -> Any:
         """1 - p where the transforms together are decreasing."""
         sign: Any = 1
         for transform in self.transforms:
@@ -107,7 +107,7 @@ class TransformedDistribution(Distribution):
             value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
-        return self._mirrored(self.base_dist.cdf(value))
+        return self._flip_if_decreasing(self.base_dist.cdf(value))
 
     def icdf(self, value: Any) -> Any:
-        return self._transformed(self.base_dist.icdf(self._mirrored(value)))
+        return self._transformed(self.base_dist.icdf(self._flip_if_decreasing(value)))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Real, Shape, validated
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """Uniform(low, high): all numbers from `low` up to `high`, which is not included."""
+    """Uniform(low, high), on the half-open interval [low, high)."""
 
     has_rsample = True
     _parts = ("low", "high")

@@ -1,4 +1,4 @@
-"""What the distributions share: broadcasting of parameters, probabilities and logits, lazy properties, triangles."""
+"""Shared by the distributions: broadcasting of parameters, probabilities and logits, lazy properties, triangular matrices."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import enable_grad
 from whygrad.base import dtypes
 from whygrad.core.tensor import Size, Tensor
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
            "vec_to_tril_matrix"]
@@ -38,7 +38,7 @@ def _standard_normal(shape: Sequence[int], dtype: Any, device: Any = None) -> Va
 
 
 def empty_like_parameter(parameter: Values, shape: Size) -> Values:
-    """Memory for samples: to be filled in place, in the parameter's dtype."""
+    """An empty tensor for samples, in the parameter's dtype."""
     return torch.empty(shape, dtype=parameter.dtype)
 
 
@@ -65,7 +65,7 @@ def probs_to_logits(probs: Values, is_binary: bool = False) -> Values:
 
 
 class lazy_property:
-    """A property that is computed once, with gradients on, and then stands in the instance in its own place."""
+    """A property that is computed once, with gradients enabled, and then replaced by an instance attribute."""
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         self.wrapped = wrapped
@@ -81,7 +81,7 @@ class lazy_property:
 
 
 def _lower_part(n: int, diag: int) -> Values:
-    """A mask of the places on and below a diagonal."""
+    """A mask of the elements on and below a diagonal."""
     return torch.ones(n, n, dtype=dtypes.bool_).tril(diag)
 
 
@@ -96,7 +96,7 @@ def tril_matrix_to_vec(mat: Values, diag: int = 0) -> Values:
 def vec_to_tril_matrix(vec: Values, diag: int = 0) -> Values:
     """Square matrices with the elements of each vector on and below a diagonal: the inverse of `tril_matrix_to_vec`."""
     count = vec.shape[-1]
-    # n rows have n (n + 1) / 2 + diag n - (what sticks out of the square) elements there; solved for n.
+    # n rows have n (n + 1) / 2 + diag n elements there, minus those outside the square; solved for n.
     root = ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5
     n = (root - (1 + 2 * diag)) / 2
     if round(n) - n > dtypes.finfo(vec.dtype).eps:

@@ -1,17 +1,17 @@
-"""The von Mises distribution: directions around a circle."""
+"""The von Mises distribution on the circle."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.distribution import Distribution, Shape, validated
 from whygrad.distributions.utils import Values
 from whygrad.functional.special import SPECIAL
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["VonMises"]
 
@@ -55,7 +55,7 @@ class VonMises(Distribution):
                 f = (1 + r * z) / (r + z)
                 c = kappa * (r - f)
                 accept = (c * (2 - c) - u2 > 0) | ((c / u2).log() + 1 - c >= 0)
-                # A later proposal replaces an earlier one, as in torch: both are samples.
+                # As in torch, a later accepted proposal replaces an earlier one.
                 x = torch.where(accept, (u3 - 0.5).sign() * f.acos(), x)
                 done = done | accept
             return ((x + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)

@@ -1,4 +1,4 @@
-"""Random covariance matrices."""
+"""The Wishart distribution of positive definite matrices."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numbers
 import warnings
 from typing import Any
 
+import whygrad as torch
 from whygrad import linalg
 from whygrad.base import dtypes
 from whygrad.base.errors import user_stacklevel
@@ -16,7 +17,6 @@ from whygrad.distributions.distribution import Real, Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
 from whygrad.distributions.multivariate_normal import _half_log_det, _precision_to_scale_tril
 from whygrad.distributions.utils import Values, lazy_property
-from whygrad.nn.torch_functions import torch
 
 __all__ = ["Wishart"]
 
@@ -104,7 +104,7 @@ class Wishart(ExponentialFamily):
         return self._per_matrix(self.df) * (covariance.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
     def _bartlett_sampling(self, sample_shape: Shape = ()) -> Any:
-        """factor @ factor.mT, the factor with roots of chi-squares on the diagonal and normals below it."""
+        """Bartlett decomposition: factor @ factor.mT, with chi variables on the diagonal and normals below it."""
         size = self._event_shape[-1]
         roots = self._dist_chi2.rsample(sample_shape).sqrt()
         roots = roots.clamp(min=dtypes.finfo(roots.dtype).eps)
@@ -116,7 +116,7 @@ class Wishart(ExponentialFamily):
         return torch.matmul(factor, factor.mT)
 
     def rsample(self, sample_shape: Shape = (), max_try_correction: int | None = None) -> Any:
-        """torch calls a sample singular when it is not, warns, and draws again; so must we, for the same numbers."""
+        """torch rejects samples as singular that are not, warns, and draws again; repeated here for the same numbers."""
         sample = self._bartlett_sampling(tuple(sample_shape))
         again = self._any_of_batch(self.support.check(sample))
         if bool(again.any()):

@@ -1,14 +1,14 @@
-"""torch.serialization: `save` and `load` in torch's own file format, so that checkpoints travel both ways.
+"""torch.serialization: `save` and `load` in torch's own file format, so that checkpoints are compatible in both directions.
 
 A checkpoint is a zip archive: `data.pkl` describes the objects, `data/0`, `data/1` ... hold the bytes of the storages.
 
     saving.py      objects -> data.pkl and storages -> archive
     atomic.py      a file is replaced in one step or not at all
-    archive.py     archive -> records, all sizes and checksums proven first
-    unpickling.py  data.pkl -> objects, by an interpreter that knows tensors and plain containers and nothing else
+    archive.py     archive -> records, with all sizes and checksums verified
+    unpickling.py  data.pkl -> objects, by an interpreter restricted to tensors and plain containers
     rebuilding.py  the few functions and classes that a pickle may name, and storage -> tensor
-    options.py     settings, and the switch that leaves the numbers out
-    loading.py     the way through: file -> archive -> pickle -> objects
+    options.py     settings, and skip_data
+    loading.py     file -> archive -> pickle -> objects
 """
 
 from whygrad.base.unsupported import absent_from

@@ -1,7 +1,7 @@
-"""The zip archive of a checkpoint, opened with mistrust: every size is proven before memory is asked for.
+"""The zip archive of an untrusted checkpoint: every size is verified before memory is allocated.
 
-torch stores records without compression, so an honest archive is never smaller than what it holds. Compressed,
-overlapping, duplicated or encrypted records, names that lead out of the archive and sizes that do not add up are
+torch stores records without compression, so a valid archive is never smaller than its records. Compressed,
+overlapping, duplicated or encrypted records, names that point outside the archive and inconsistent sizes are
 refused.
 """
 

@@ -1,4 +1,4 @@
-"""Replacing a file in one step: whoever is killed in the middle, the old file or the new one is there, whole."""
+"""Atomic replacement of a file: after a crash either the old or the new file is there, complete."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import IO
 
 @contextlib.contextmanager
 def replacing(path: str) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of `path` when the block ends, and is gone if the block raises."""
-    target = os.path.realpath(path)  # a link stays a link
+    """A context with a temporary file that replaces `path` at the end, and is deleted on an exception."""
+    target = os.path.realpath(path)  # replace the target of a symbolic link, not the link
     folder = os.path.dirname(target)
     try:
         existing = os.stat(target)
@@ -23,24 +23,24 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         with open(target, "wb") as device:  # /dev/stdout, a pipe: there is nothing to replace
             yield device
         return
-    beside = os.path.join(folder, f".{os.path.basename(target)}.{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(folder, f".{os.path.basename(target)}.{secrets.token_hex(8)}.tmp")
     try:
-        with open(beside, "xb") as file:
+        with open(temporary, "xb") as file:
             if existing is not None:
-                os.chmod(beside, stat.S_IMODE(existing.st_mode))
+                os.chmod(temporary, stat.S_IMODE(existing.st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, target)
+        os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(beside)
+            os.unlink(temporary)
         raise
     _sync_folder(folder)
 
 
 def _sync_folder(folder: str) -> None:
-    """So that the new name, too, survives a power cut. Not every system can open a folder."""
+    """Make the new directory entry durable, on systems that can open a directory."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

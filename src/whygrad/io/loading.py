@@ -1,4 +1,4 @@
-"""torch.load: from a file to objects. Safe by default: a file can bring tensors and plain containers, never code."""
+"""torch.load. Safe by default: a file can contain tensors and plain containers, never code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
          mmap: bool | None = None, **pickle_load_args: Any) -> Any:
     """Read what `save` (here or in torch) has written to a path or an open file.
 
-    `weights_only=False` runs whatever code the file brings: only for files from a source you trust. `mmap=True` is
+    `weights_only=False` runs any code in the file: only for files from a trusted source. `mmap=True` is
     accepted for paths and reads the file as usual.
     """
     if weights_only is None:
@@ -101,7 +101,7 @@ def _load(file: IO[bytes], map_location: Any, weights_only: bool, pickle_module:
 
 
 class Storages:
-    """Persistent ids to storages; the same id gives the same storage, so that tensors go on sharing."""
+    """Maps persistent ids to storages; one id is one storage, so that tensors share memory as they did."""
 
     def __init__(self, archive: Archive, restore: Callable[[Storage, str], Any]) -> None:
         self.archive = archive
@@ -153,7 +153,7 @@ def _nbytes(kind: StorageKind, numel: int) -> int:
 
 
 def restorer(map_location: Any) -> Callable[[Storage, str], Any]:
-    """What to do with a storage that was saved on some device: there is only the CPU to put it on."""
+    """The function that places a storage saved on some device, here always on the CPU."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):
@@ -169,7 +169,7 @@ def restorer(map_location: Any) -> Callable[[Storage, str], Any]:
 
 
 def default_restore_location(storage: Storage, location: str) -> Storage:
-    """The storage, if it was saved from a device that there is."""
+    """The storage, if the device it was saved from is available."""
     if location == "cpu" or location.startswith("cpu:"):
         return storage
     if location.startswith("cuda"):
@@ -179,7 +179,7 @@ def default_restore_location(storage: Storage, location: str) -> Storage:
 
 
 def _trusting_unpickler(pickle_module: Any, described: bytes, storages: Storages, pickle_args: dict[str, Any]) -> Any:
-    """Python's unpickler, which may call anything; torch's names lead to ours."""
+    """Python's unpickler, which may call anything, with torch's names mapped to ours."""
 
     class TrustingUnpickler(pickle_module.Unpickler):  # type: ignore[misc, name-defined]
         def find_class(self, module: str, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Settings of `save` and `load`, and `skip_data`, which leaves the numbers out of both."""
+"""Settings of `save` and `load`, and `skip_data`, which skips the bytes of storages in both."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ state = _State()
 
 
 class skip_data:
-    """In this block `save` keeps room for the numbers without writing them, and `load` gives tensors of zeros."""
+    """A context in which `save` reserves space for storages without writing them, and `load` returns zeros."""
 
     def __init__(self, materialize_fake_tensors: bool = False) -> None:
         self.materialize_fake_tensors = materialize_fake_tensors  # there are none here

@@ -1,4 +1,4 @@
-"""What a checkpoint may name: torch's functions that rebuild tensors, a few containers, dtypes and kinds of storage.
+"""The globals that a checkpoint may reference: functions that rebuild tensors, containers, dtypes and storage classes.
 
 `GLOBALS` is read both ways: loading looks names up in it, saving looks objects up. Every function in it checks its
 arguments, because a file may pass anything.
@@ -36,7 +36,7 @@ class StorageKind:
 
 
 class Storage:
-    """The bytes that one or several tensors lie on. They share its version counter too."""
+    """The bytes behind one or several tensors, which also share its version counter."""
 
     def __init__(self, memory: np.ndarray, dtype: dtypes.dtype | None) -> None:
         self.memory = memory
@@ -57,7 +57,7 @@ def refuse_unless(condition: Any, problem: str) -> None:
 
 
 def shown(value: Any) -> str:
-    """For messages. A container in a file may be made so that printing it takes forever."""
+    """A short text for messages, because the repr of a malicious container may take exponential time."""
     return repr(value)[:100] if type(value) in (int, float, bool, str, type(None)) else f"a {type(value).__name__}"
 
 
@@ -70,7 +70,7 @@ def _is_sizes(value: Any) -> bool:
 
 
 def rebuild_array(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any) -> np.ndarray:
-    """A strided view of the storage, proven to lie inside it."""
+    """A strided view of the storage, verified to lie inside it."""
     refuse_unless(isinstance(storage, Storage), "a tensor needs a storage")
     refuse_unless(isinstance(dtype, dtypes.dtype), "a tensor needs a dtype")
     refuse_unless(type(offset) is int and offset >= 0, f"the storage offset of a tensor cannot be {shown(offset)}")
@@ -118,7 +118,7 @@ def rebuild_tensor_v2(storage: Any, offset: Any, size: Any, stride: Any, require
 
 def rebuild_tensor_v3(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, dtype: Any,
                       metadata: Any = None) -> Tensor:
-    """For the dtypes without a storage class of their own: uint16, uint32, uint64."""
+    """For the dtypes without a storage class: uint16, uint32, uint64."""
     return _rebuild(storage, dtype, offset, size, stride, requires_grad, hooks, metadata)
 
 
@@ -136,7 +136,7 @@ def rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, stat
 
 
 def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Tensor:
-    """A tensor that carries attributes of the user's, or one of a subclass."""
+    """A tensor with user-defined attributes, or of a subclass."""
     refuse_unless(function in (rebuild_tensor_v2, rebuild_tensor_v3) and type(args) is tuple,
                   "not a way to rebuild a tensor")
     refuse_unless(isinstance(kind, type) and issubclass(kind, Tensor), "not a kind of tensor")
@@ -148,7 +148,7 @@ def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Tensor
 
 
 def rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
-    """Of its places and values, which must fit together."""
+    """A sparse tensor from indices and values, which are validated."""
     from whygrad import sparse
 
     refuse_unless(type(data) is tuple and len(data) in (3, 4) and all(type(t) is Tensor for t in data[:2]),
@@ -163,12 +163,12 @@ def rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
         raise UnpicklingError(f"a sparse tensor: {error}") from None
 
 
-def _in_order(places: np.ndarray) -> bool:
-    return bool((np.diff(places) > 0).all())
+def _in_order(indices: np.ndarray) -> bool:
+    return bool((np.diff(indices) > 0).all())
 
 
 def set_attributes(target: Any, state: Any) -> None:
-    """The user's own attributes, none of which may stand before one of the class."""
+    """Set user-defined attributes, none of which may shadow one of the class."""
     if type(state) is tuple and len(state) == 2 and not state[1]:
         state = state[0]
     if state is None:
@@ -182,7 +182,7 @@ def set_attributes(target: Any, state: Any) -> None:
 
 
 def check_key(key: Any) -> None:
-    """Before a key or an element of a set is hashed."""
+    """Validate a dict key or set element before it is hashed."""
     pending, seen = [key], 0
     while pending:
         part = pending.pop()
@@ -214,7 +214,7 @@ def make_set(items: Any = ()) -> set[Any]:
 
 
 def encode(text: Any, encoding: Any) -> bytes:
-    """How pickle's second protocol writes bytes."""
+    """`_codecs.encode`, which pickle protocol 2 calls to write bytes."""
     refuse_unless(type(text) is str and encoding == "latin1", "bytes must come from latin1")
     return text.encode("latin1")  # type: ignore[no-any-return]
 
@@ -223,7 +223,7 @@ def make_bytearray(*args: Any) -> bytearray:
     if not args:
         return bytearray()
     data = encode(*args) if type(args[0]) is str else args[0]
-    # A number would allocate that many bytes.
+    # bytes(number) would allocate that many bytes.
     refuse_unless(type(data) is bytes, "a bytearray must come from bytes")
     return bytearray(data)
 
@@ -271,12 +271,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_codecs.encode": encode,
 }
 
-# Classes stand for themselves as values; called, they are replaced by a function that checks.
+# As values classes are themselves; a call goes to a function that validates its arguments.
 _CLASSES: dict[str, tuple[type, Callable[..., Any] | None]] = {
     "collections.OrderedDict": (OrderedDict, _pairs(OrderedDict)),
     "collections.Counter": (Counter, _pairs(Counter)),
     "builtins.set": (set, make_set),
-    "builtins.bytes": (bytes, lambda: b""),  # the empty ones only; the others are encoded
+    "builtins.bytes": (bytes, lambda: b""),  # empty ones only; others are written with `encode`
     "builtins.bytearray": (bytearray, make_bytearray),
     "builtins.complex": (complex, make_complex),
     "torch.Size": (Size, make_size),
@@ -298,7 +298,7 @@ CALLS: dict[Any, Callable[..., Any]] = {
     **{kind: call for kind, call in _CLASSES.values() if call is not None},
 }
 
-# Classes and functions the user trusts, under the name by which a pickle knows them.
+# Classes and functions that the user trusts, by their name in a pickle.
 _trusted: list[Any] = []
 
 
@@ -316,7 +316,7 @@ def get_safe_globals() -> list[Any]:
 
 
 class safe_globals:
-    """`add_safe_globals` for the length of a block."""
+    """`add_safe_globals` as a context manager."""
 
     def __init__(self, safe_globals: list[Any]) -> None:
         self.added = list(safe_globals)

@@ -22,13 +22,13 @@ def _library() -> Any:
 
 
 def load_safetensors(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """Name -> tensor."""
+    """A dict of the tensors in a file by name."""
     return {name: fresh(array) for name, array in _library().load_file(path).items()}
 
 
 def save_safetensors(tensors: dict[str, Tensor], path: str | os.PathLike[str],
                      metadata: dict[str, str] | None = None) -> None:
-    """Write named tensors; a file at `path` is replaced in one step."""
+    """Write named tensors; a file at `path` is replaced atomically."""
     data = _library().save({name: np.ascontiguousarray(t._array) for name, t in tensors.items()}, metadata)
     with replacing(os.fspath(path)) as file:
         file.write(data)

@@ -40,7 +40,7 @@ _NAMES = {id(value): name for name, value in GLOBALS.items() if not name.startsw
 
 
 class Storage:
-    """The memory that a saved tensor lies on: all of it, also what the tensor does not show."""
+    """The memory behind a saved tensor, including the parts outside the tensor."""
 
     def __init__(self, key: str, memory: np.ndarray, dtype: dtypes.dtype) -> None:
         self.key = key
@@ -53,17 +53,17 @@ class Storage:
         return "storage", kind, self.key, "cpu", self.memory.size if kind is not UNTYPED else self.memory.nbytes
 
 
-# pickle's Python class, because the C one insists on importing each name that it writes.
+# pickle's Python class, because the C one imports each name that it writes.
 _PythonPickler: Any = pickle._Pickler
 
 
 class _Pickler(_PythonPickler):
-    """Writes tensors as torch does: a call of torch's function, over a storage that is kept outside the pickle."""
+    """Writes tensors as torch does: a call of torch's rebuild function on a storage outside the pickle."""
 
     def __init__(self, file: IO[bytes], protocol: int) -> None:
         super().__init__(file, protocol=protocol)
         self.storages: dict[int, Storage] = {}
-        self.kept: list[Any] = []  # the ids in `storages` hold as long as the objects
+        self.kept: list[Any] = []  # keeps the objects alive whose ids are in `storages`
 
     def persistent_id(self, obj: Any) -> Any:
         return obj.persistent_id if type(obj) is Storage else None
@@ -96,7 +96,7 @@ class _Pickler(_PythonPickler):
         return NotImplemented
 
     def reduce_tensor(self, tensor: Tensor) -> Any:
-        """In torch's three shapes: a tensor, a parameter over a tensor, either of them with attributes."""
+        """torch's three forms: a tensor, a parameter of a tensor, and either of them with attributes."""
         array = tensor._memory if isinstance(tensor, Turned) else tensor._array
         if tensor.layout is not layouts.strided:  # type: ignore[attr-defined]
             return rebuild_sparse_tensor, (tensor.layout, _sparse_parts(array))  # type: ignore[attr-defined]
@@ -121,12 +121,12 @@ class _Pickler(_PythonPickler):
         return rebuild_from_type, (function, kind, tuple(plain), attributes)
 
     def storage_of(self, array: np.ndarray, dtype: dtypes.dtype) -> tuple[Storage, int, tuple[int, ...]]:
-        """The storage under an array, where in it the array begins, and its strides in elements."""
+        """The storage of an array, the array's offset in it, and its strides in elements."""
         root = _root(array)
         memory, offset = _flat(root, array)
         stride = tuple([step // array.itemsize for step in array.strides])
         if memory is None:
-            # Empty, or not a view torch could describe: saved as a copy of its own.
+            # Empty, or a view that torch cannot describe: saved as a copy.
             root = memory = np.ascontiguousarray(array).reshape(-1)
             stride = _dense(array.shape)
         found = self.storages.get(id(root))
@@ -156,11 +156,11 @@ class _Reduced:
 
 
 def _root(array: np.ndarray) -> np.ndarray:
-    """The array that owns the memory, or the last one before memory that is not NumPy's."""
+    """The array that owns the memory, or the outermost one over foreign memory."""
     while True:
         below: Any = array.base
         if not isinstance(below, np.ndarray):
-            below = getattr(below, "base", None)  # as_strided puts an object between
+            below = getattr(below, "base", None)  # as_strided inserts an object in the chain of bases
         if not isinstance(below, np.ndarray):
             return array
         array = below
@@ -182,7 +182,7 @@ def _flat(root: np.ndarray, array: np.ndarray) -> tuple[Any, int]:
 
 
 def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a tensor whose elements lie in order."""
+    """The strides of a contiguous tensor."""
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
@@ -192,7 +192,7 @@ def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def save(obj: object, f: Any, pickle_module: Any = pickle, pickle_protocol: int = DEFAULT_PROTOCOL,
          _use_new_zipfile_serialization: bool = True, _disable_byteorder_record: bool = False) -> None:
-    """Write `obj` to a path or an open file, in torch's format. A file at a path is replaced in one step."""
+    """Write `obj` to a path or an open file, in torch's format. A file at a path is replaced atomically."""
     if pickle_module is not pickle:
         raise NotImplementedError("torch.save: only Python's own pickle module can be used")
     if not _use_new_zipfile_serialization:
@@ -220,8 +220,8 @@ def _write(file: IO[bytes], root: str, described: bytes, pickler: _Pickler) -> N
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         def put(name: str, data: Any) -> None:
             info = zipfile.ZipInfo(f"{root}/{name}")
-            # The bytes begin at a multiple of 64, or as configured, so that they could be mapped; before them torch has a
-            # field that it calls FB.
+            # The bytes are aligned to 64 (configurable), so that they can be memory-mapped; as padding torch writes a
+            # zip extra field with the id FB.
             begin = archive.start_dir + _LOCAL_HEADER + len(info.filename.encode()) + 4
             padding = -begin % options.save.storage_alignment
             info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding

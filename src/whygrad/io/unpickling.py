@@ -1,4 +1,4 @@
-"""An interpreter for the pickles in checkpoints that knows tensors and plain containers, and nothing else.
+"""An interpreter for the pickles in checkpoints, restricted to tensors and plain containers.
 
 Python's own unpickler can be made to run any code. This one only ever calls the functions in `rebuilding.CALLS`,
 changes only lists, dicts and sets that it made itself, and understands only the instructions that torch.save writes.
@@ -15,7 +15,7 @@ from typing import Any
 
 from whygrad.io.rebuilding import CALLS, GLOBALS, check_key, refuse_unless, set_attributes, shown, trusted_globals
 
-# Never allowed, even if the user trusts something in them.
+# Modules that are never allowed, even if the user trusts a function in them.
 BLOCKED = ("sys", "os", "posix", "nt", "subprocess")
 
 # Pickle's second protocol writes Python 2's names.
@@ -34,7 +34,7 @@ class Unpickler:
         self.memo: dict[int, Any] = {}
         self.trusted = trusted_globals()
         self.made = 0
-        self.outside = False  # in code of the user's, whose exceptions are the user's too
+        self.outside = False  # while user code runs, exceptions are passed on unchanged
 
     def load(self) -> Any:
         try:
@@ -122,7 +122,7 @@ class Unpickler:
                                   f"{getattr(function, '__name__', shown(function))}")
         result = call(*args)
         if isinstance(result, (bytes, bytearray, set, dict, tuple)):
-            # An honest pickle spells out all it makes; one that makes copy after copy of the same text is a bomb.
+            # A pickle that repeatedly expands the same text is a decompression bomb.
             self.made += len(result)
             refuse_unless(self.made <= 2 * len(self.data), "the pickle makes far more data than it holds")
         self.push(result)
@@ -177,7 +177,7 @@ class Unpickler:
 
 
 def _set_state(target: Any, state: Any) -> None:
-    """What pickle does for an object of a class the user trusts."""
+    """Restore the state of an object of a trusted class as pickle does."""
     if hasattr(target, "__setstate__"):
         target.__setstate__(state)
         return

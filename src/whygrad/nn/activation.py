@@ -1,4 +1,4 @@
-"""Activation modules: each keeps the arguments of the function of the same name."""
+"""Activation modules: each stores the arguments of the function of the same name."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import whygrad as torch
 from whygrad.base.errors import user_stacklevel
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
-from whygrad.nn.made import REQUIRED, keep, module_of
+from whygrad.nn.from_function import REQUIRED, module_class, store
 from whygrad.nn.module import Module
-from whygrad.nn.torch_functions import torch
 
 
 def _show(self: Any, names: tuple[str, ...]) -> str:
@@ -23,38 +23,49 @@ def _show(self: Any, names: tuple[str, ...]) -> str:
     return ", ".join(shown)
 
 
-def _activation(name: str, function: Callable[..., Any], extra_repr: Callable[..., str] | None = None,
-                passed: tuple[str, ...] | None = None, **parameters: Any) -> Any:
+def _activation(name: str, function: Callable[..., Any], forward: Callable[..., Any],
+                extra_repr: Callable[..., str] | None = None, **parameters: Any) -> Any:
     names = tuple(parameters)
-    return module_of(name, __name__, function, parameters, start=keep, passed=passed,
-                     extra_repr=extra_repr or (lambda self: _show(self, names)))
+    return module_class(name, __name__, function, forward, parameters, start=store,
+                        extra_repr=extra_repr or (lambda self: _show(self, names)))
 
 
-ReLU = _activation("ReLU", F.relu, inplace=False)
-ELU = _activation("ELU", F.elu, alpha=1.0, inplace=False)
-CELU = _activation("CELU", F.celu, alpha=1.0, inplace=False)
-SELU = _activation("SELU", F.selu, inplace=False)
-SiLU = _activation("SiLU", F.silu, inplace=False)
-Mish = _activation("Mish", F.mish, inplace=False)
-LeakyReLU = _activation("LeakyReLU", F.leaky_relu, negative_slope=0.01, inplace=False)
-Threshold = _activation("Threshold", F.threshold, threshold=REQUIRED, value=REQUIRED, inplace=False)
-RReLU = _activation("RReLU", F.rrelu, lower=1 / 8, upper=1 / 3, inplace=False,
-                    passed=("lower", "upper", "training", "inplace"))
-GLU = _activation("GLU", F.glu, dim=-1)
-GELU = _activation("GELU", F.gelu, approximate="none")
-Softplus = _activation("Softplus", F.softplus, beta=1.0, threshold=20.0)
-Softmax = _activation("Softmax", F.softmax, dim=None)
-Softmin = _activation("Softmin", F.softmin, dim=None)
-LogSoftmax = _activation("LogSoftmax", F.log_softmax, dim=None)
-Sigmoid = _activation("Sigmoid", torch.sigmoid)
-Tanh = _activation("Tanh", torch.tanh)
-LogSigmoid = _activation("LogSigmoid", F.logsigmoid)
-Softsign = _activation("Softsign", F.softsign)
-Tanhshrink = _activation("Tanhshrink", F.tanhshrink)
-Hardshrink = _activation("Hardshrink", F.hardshrink, lambda self: f"{self.lambd}", lambd=0.5)
-Softshrink = _activation("Softshrink", F.softshrink, lambda self: f"{self.lambd}", lambd=0.5)
-Hardsigmoid = _activation("Hardsigmoid", F.hardsigmoid, lambda self: "", inplace=False)
-Hardswish = _activation("Hardswish", F.hardswish, lambda self: "", inplace=False)
+# The function, the call that `forward` makes of it, and the constructor's parameters.
+ReLU = _activation("ReLU", F.relu, lambda self, input: F.relu(input, inplace=self.inplace), inplace=False)
+ELU = _activation("ELU", F.elu, lambda self, input: F.elu(input, self.alpha, self.inplace), alpha=1.0, inplace=False)
+CELU = _activation("CELU", F.celu, lambda self, input: F.celu(input, self.alpha, self.inplace), alpha=1.0, inplace=False)
+SELU = _activation("SELU", F.selu, lambda self, input: F.selu(input, self.inplace), inplace=False)
+SiLU = _activation("SiLU", F.silu, lambda self, input: F.silu(input, inplace=self.inplace), inplace=False)
+Mish = _activation("Mish", F.mish, lambda self, input: F.mish(input, inplace=self.inplace), inplace=False)
+LeakyReLU = _activation("LeakyReLU", F.leaky_relu, lambda self, input: F.leaky_relu(input, self.negative_slope, self.inplace),
+                        negative_slope=0.01, inplace=False)
+Threshold = _activation("Threshold", F.threshold,
+                        lambda self, input: F.threshold(input, self.threshold, self.value, self.inplace),
+                        threshold=REQUIRED, value=REQUIRED, inplace=False)
+RReLU = _activation("RReLU", F.rrelu,
+                    lambda self, input: F.rrelu(input, self.lower, self.upper, self.training, self.inplace),
+                    lower=1 / 8, upper=1 / 3, inplace=False)
+GLU = _activation("GLU", F.glu, lambda self, input: F.glu(input, self.dim), dim=-1)
+GELU = _activation("GELU", F.gelu, lambda self, input: F.gelu(input, approximate=self.approximate), approximate="none")
+Softplus = _activation("Softplus", F.softplus, lambda self, input: F.softplus(input, self.beta, self.threshold),
+                       beta=1.0, threshold=20.0)
+Softmax = _activation("Softmax", F.softmax, lambda self, input: F.softmax(input, self.dim, _stacklevel=5), dim=None)
+Softmin = _activation("Softmin", F.softmin, lambda self, input: F.softmin(input, self.dim, _stacklevel=5), dim=None)
+LogSoftmax = _activation("LogSoftmax", F.log_softmax, lambda self, input: F.log_softmax(input, self.dim, _stacklevel=5),
+                         dim=None)
+Sigmoid = _activation("Sigmoid", torch.sigmoid, lambda self, input: torch.sigmoid(input))  # type: ignore[misc]
+Tanh = _activation("Tanh", torch.tanh, lambda self, input: torch.tanh(input))  # type: ignore[misc]
+LogSigmoid = _activation("LogSigmoid", F.logsigmoid, lambda self, input: F.logsigmoid(input))
+Softsign = _activation("Softsign", F.softsign, lambda self, input: F.softsign(input))
+Tanhshrink = _activation("Tanhshrink", F.tanhshrink, lambda self, input: F.tanhshrink(input))
+Hardshrink = _activation("Hardshrink", F.hardshrink, lambda self, input: F.hardshrink(input, self.lambd),
+                         lambda self: f"{self.lambd}", lambd=0.5)
+Softshrink = _activation("Softshrink", F.softshrink, lambda self, input: F.softshrink(input, self.lambd),
+                         lambda self: f"{self.lambd}", lambd=0.5)
+Hardsigmoid = _activation("Hardsigmoid", F.hardsigmoid, lambda self, input: F.hardsigmoid(input, self.inplace),
+                          lambda self: "", inplace=False)
+Hardswish = _activation("Hardswish", F.hardswish, lambda self, input: F.hardswish(input, self.inplace),
+                        lambda self: "", inplace=False)
 
 
 class Hardtanh(Module):
@@ -96,7 +107,7 @@ class Softmax2d(Module):
     def forward(self, input: Any) -> Any:
         if input.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
-        return F.softmax(input, -3)
+        return F.softmax(input, -3, _stacklevel=5)
 
 
 class PReLU(Module):

@@ -1,4 +1,4 @@
-"""Softmax over many classes, of which most are rare."""
+"""Adaptive softmax, for many classes of which most are rare."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Frequent classes have scores of their own; each cluster of rare ones has one, and small layers behind it."""
+    """The head scores the frequent classes and one entry per cluster of rare classes; a small tail scores each cluster."""
 
     def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
                  head_bias: bool = False, device: Any = None, dtype: Any = None) -> None:
@@ -103,7 +103,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return self._get_full_log_prob(input, self.head(input))
 
     def predict(self, input: Any) -> Any:
-        """The most probable class of each sample; the clusters are asked only where the head prefers one."""
+        """The most probable class of each sample; tails are evaluated only where the head chose a cluster."""
         head_output = self.head(input)
         output = head_output.argmax(dim=1)
         rare = output >= self.shortlist_size

@@ -13,7 +13,7 @@ __getattr__ = absent_from("torch.nn.attention")
 
 
 class SDPBackend(IntEnum):
-    """The kernels of torch. On the CPU there are two: FLASH_ATTENTION, and MATH, which has derivatives of any order."""
+    """torch's attention backends. The CPU has FLASH_ATTENTION, and MATH, which has derivatives of any order."""
 
     ERROR = -1
     MATH = 0
@@ -28,7 +28,7 @@ class SDPBackend(IntEnum):
 
 @contextmanager
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[dict[str, object]]:
-    """In this block only these kernels are used."""
+    """A context in which only these backends are used."""
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
                              f"{type(backends).__name__}")

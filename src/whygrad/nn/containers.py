@@ -12,11 +12,11 @@ from whygrad.functional.parameter import Parameter
 from whygrad.nn.module import Module, indented, typename, with_lines
 
 
-class Numbered(Module):
+class _NumberedModules(Module):
     """Modules under the names "0", "1", ..."""
 
     def _position(self, index: Any) -> int:
-        """`index` counted from the front."""
+        """`index` as a non-negative position."""
         index = operator.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"index {index} is out of range")
@@ -52,7 +52,7 @@ class Numbered(Module):
         self._modules[str(index)] = module
 
 
-class Sequential(Numbered):
+class Sequential(_NumberedModules):
     """Modules called one after the other; an OrderedDict gives them names."""
 
     def __init__(self, *args: Any) -> None:
@@ -117,8 +117,8 @@ def _check_sequential(other: Any) -> None:
         raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
 
 
-class ModuleList(Numbered):
-    """A list of modules that a parent sees."""
+class ModuleList(_NumberedModules):
+    """A list of modules, registered as children."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class ModuleList(Numbered):
 
 
 class ModuleDict(Module):
-    """A dict of modules that a parent sees."""
+    """A dict of modules, registered as children."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -202,7 +202,7 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Take over the pairs of a mapping or of an iterable of pairs."""
+        """Add the pairs of a mapping or of an iterable of pairs."""
         if isinstance(modules, Iterable):
             ordered = modules.items() if isinstance(modules, (ModuleDict, Mapping)) else _pairs("ModuleDict", modules)
             for key, module in ordered:
@@ -236,7 +236,7 @@ def _describe(key: Any, value: Any, kind: str) -> str:
 
 
 class ParameterList(Module):
-    """A list of parameters that a parent sees; tensors become parameters, other values are kept as they are."""
+    """A list of parameters; tensors become parameters, other values are stored as they are."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -287,7 +287,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict of parameters that a parent sees; tensors become parameters, other values are kept as they are."""
+    """A dict of parameters; tensors become parameters, other values are stored as they are."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -361,7 +361,7 @@ class ParameterDict(Module):
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Take over the pairs of a mapping (a plain dict in sorted order, as in torch) or of an iterable of pairs."""
+        """Add the pairs of a mapping (a plain dict in sorted order, as in torch) or of an iterable of pairs."""
         if not isinstance(parameters, Iterable):
             raise TypeError("ParametersDict.update should be called with an iterable of key/value pairs, but got "
                             f"{type(parameters).__name__}")

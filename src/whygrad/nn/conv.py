@@ -6,20 +6,20 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedParameter
 from whygrad.nn.module import Module
-from whygrad.nn.torch_functions import torch
 
 PADDINGS = ("same", "valid")
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 def for_each_dim(value: Any, dims: int) -> tuple[Any, ...]:
-    """One number repeated for each dim; a sequence as a tuple."""
+    """A number is repeated for each spatial dim; a sequence becomes a tuple."""
     return tuple(value) if isinstance(value, Iterable) else (value,) * dims
 
 
@@ -39,9 +39,10 @@ def _check(in_channels: int, out_channels: int, groups: int, stride: Sequence[in
 
 
 class _ConvNd(Module):
-    """Base of all convolutions: weight, bias and how the kernel moves."""
+    """Base of all convolutions: weight, bias, stride, padding, dilation and groups."""
 
     dims: ClassVar[int]
+    function: ClassVar[str]  # the name in nn.functional, looked up at each call so that a patched one is used
     weight: Any
     bias: Any
 
@@ -60,7 +61,7 @@ class _ConvNd(Module):
         self.output_padding = output_padding
         self.groups = groups
         self.padding_mode = padding_mode
-        # As `F.pad` wants it, for the modes in which padding is a step of its own: (before, after), last dim first.
+        # The argument of `F.pad`, which pads before the convolution in all modes but "zeros": (before, after), last dim first.
         self._reversed_padding_repeated_twice = self._padding_pairs()
         self.weight = Parameter(torch.empty(self._weight_shape(), device=device, dtype=dtype))
         if bias:
@@ -106,12 +107,12 @@ class _ConvNd(Module):
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
-        # Modules saved long ago have no mode.
+        # Old pickles have no padding_mode.
         self.__dict__.setdefault("padding_mode", "zeros")
 
 
 class _Conv(_ConvNd):
-    """A learned kernel that slides over the input."""
+    """Convolution."""
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
                  dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None,
@@ -122,7 +123,7 @@ class _Conv(_ConvNd):
                          False, (0,) * dims, groups, bias, padding_mode, device, dtype)
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
-        convolve = CONVOLUTIONS[self.dims - 1]
+        convolve = getattr(F, self.function)
         if self.padding_mode == "zeros":
             return convolve(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
         padded = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
@@ -132,23 +133,20 @@ class _Conv(_ConvNd):
         return self._conv_forward(input, self.weight, self.bias)
 
 
-CONVOLUTIONS = (F.conv1d, F.conv2d, F.conv3d)
-
-
 class Conv1d(_Conv):
-    dims = 1
+    dims, function = 1, "conv1d"
 
 
 class Conv2d(_Conv):
-    dims = 2
+    dims, function = 2, "conv2d"
 
 
 class Conv3d(_Conv):
-    dims = 3
+    dims, function = 3, "conv3d"
 
 
 class _ConvTransposeNd(_ConvNd):
-    """A learned kernel that every pixel of the input spreads over the result."""
+    """Transposed convolution: the gradient of a convolution with respect to its input."""
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
                  output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1,
@@ -161,7 +159,7 @@ class _ConvTransposeNd(_ConvNd):
                          for_each_dim(output_padding, dims), groups, bias, padding_mode, device, dtype)
 
     def _output_padding(self, input: Any, output_size: Any) -> Sequence[int]:
-        """What to add to the result to make it as large as asked for."""
+        """The output padding that gives a result of `output_size`."""
         if output_size is None:
             return self.output_padding
         dims, outer = self.dims, 2 if input.ndim == self.dims + 2 else 1
@@ -179,23 +177,20 @@ class _ConvTransposeNd(_ConvNd):
         return [n - low for n, low in zip(output_size, smallest, strict=True)]
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
-        return TRANSPOSED[self.dims - 1](input, self.weight, self.bias, self.stride, self.padding,
+        return getattr(F, self.function)(input, self.weight, self.bias, self.stride, self.padding,
                                          self._output_padding(input, output_size), self.groups, self.dilation)
 
 
-TRANSPOSED = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)
-
-
 class ConvTranspose1d(_ConvTransposeNd):
-    dims = 1
+    dims, function = 1, "conv_transpose1d"
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    dims = 2
+    dims, function = 2, "conv_transpose2d"
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    dims = 3
+    dims, function = 3, "conv_transpose3d"
 
 
 class _LazyConvolution(LazyModuleMixin):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.function import Function
-from whygrad.nn.torch_functions import torch
 
 
 class CrossMapLRN2d(Function):
-    """What torch computes, which is not quite what its name says: the window of the backward is another than that of the
-    forward, and the first channel never leaves the forward's."""
+    """torch's implementation, with its two flaws: the backward uses another window of channels than the forward, and the
+    first channel stays in every later window of the forward."""
 
     @staticmethod
     def forward(ctx: Any, input: Any, size: int, alpha: float, beta: float, k: float) -> Any:

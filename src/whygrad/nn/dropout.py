@@ -51,7 +51,7 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Keeps mean and variance of what goes through SELU."""
+    """Dropout that preserves the mean and variance of SELU activations."""
 
     def forward(self, input: Any) -> Any:
         return F.alpha_dropout(input, self.p, self.training)

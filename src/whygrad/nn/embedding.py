@@ -1,24 +1,24 @@
-"""Tables of vectors, looked up by index: one by one, or in bags."""
+"""Embeddings: rows of a weight matrix selected by index, singly or reduced over bags."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.module import Module
-from whygrad.nn.torch_functions import torch
 
 
-class _Table(Module):
-    """Base of both: the table itself."""
+class _EmbeddingBase(Module):
+    """Base of both: the weight matrix."""
 
     weight: Any
     padding_idx: int | None
 
-    def _make_table(self, rows: int, columns: int, given: Any, requires_grad: bool, device: Any, dtype: Any) -> None:
+    def _make_weight(self, rows: int, columns: int, given: Any, requires_grad: bool, device: Any, dtype: Any) -> None:
         if given is None:
             self.weight = Parameter(torch.empty((rows, columns), device=device, dtype=dtype), requires_grad)
             self.reset_parameters()
@@ -35,7 +35,7 @@ class _Table(Module):
 
 
 def _row(index: int | None, rows: int, name: str) -> int | None:
-    """Counted from the front."""
+    """A row index as a non-negative number."""
     if index is None:
         return None
     if not (-rows <= index < rows or index == 0):
@@ -43,7 +43,7 @@ def _row(index: int | None, rows: int, name: str) -> int | None:
     return index + rows if index < 0 else index
 
 
-class Embedding(_Table):
+class Embedding(_EmbeddingBase):
     """The rows of `weight` that the input names; the row `padding_idx` gets no gradient."""
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
@@ -58,7 +58,7 @@ class Embedding(_Table):
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
-        self._make_table(num_embeddings, embedding_dim, _weight, not _freeze, device, dtype)
+        self._make_weight(num_embeddings, embedding_dim, _weight, not _freeze, device, dtype)
 
     def forward(self, input: Any) -> Any:
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq,
@@ -77,14 +77,14 @@ class Embedding(_Table):
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
                         max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
                         sparse: bool = False) -> Any:
-        """An embedding over a given table."""
+        """An embedding with the given weight."""
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
         return cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
 
-class EmbeddingBag(_Table):
+class EmbeddingBag(_EmbeddingBase):
     """The sum, mean or maximum of the rows of `weight` that each bag of the input names."""
 
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
@@ -98,7 +98,7 @@ class EmbeddingBag(_Table):
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.padding_idx = _row(padding_idx, num_embeddings, "padding_idx")
-        self._make_table(num_embeddings, embedding_dim, _weight, True, device, dtype)
+        self._make_weight(num_embeddings, embedding_dim, _weight, True, device, dtype)
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
@@ -116,7 +116,7 @@ class EmbeddingBag(_Table):
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None,
                         norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
                         sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None) -> Any:
-        """Bags over a given table."""
+        """An embedding bag with the given weight."""
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape

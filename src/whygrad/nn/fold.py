@@ -1,4 +1,4 @@
-"""Modules between images and the columns of their windows."""
+"""Modules that extract sliding windows of images as columns (im2col), and add them up again (col2im)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whygrad.nn.module import Module
 
 
 class Fold(Module):
-    """Columns added up as windows of an image."""
+    """Adds columns up as windows of an image (col2im)."""
 
     def __init__(self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """The windows of an image as columns."""
+    """Extracts the windows of an image as columns (im2col)."""
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Module hooks: the global registries, and a module call that has hooks to honour."""
+"""Module hooks: the global registries, and a module call that runs hooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Registry = OrderedDict[int, Any]
 
 
 class GlobalHooks:
-    """Hooks common to all modules. `on` tells a module call at one glance whether it has to look closer."""
+    """Hooks common to all modules. `on` is the one flag that a module call checks."""
 
     def __init__(self) -> None:
         self.forward_pre: Registry = OrderedDict()
@@ -31,12 +31,12 @@ class GlobalHooks:
         self.forward_always: Registry = OrderedDict()
         self.backward_pre: Registry = OrderedDict()
         self.backward: Registry = OrderedDict()
-        # Whether `backward` holds full hooks; None while nobody has registered any.
+        # Whether `backward` holds full hooks; None while none is registered.
         self.backward_is_full: bool | None = None
         self.parameter_registration: Registry = OrderedDict()
         self.buffer_registration: Registry = OrderedDict()
         self.module_registration: Registry = OrderedDict()
-        # The ids of those that concern a call.
+        # The ids of the hooks that a call runs.
         self.on: Registry = OrderedDict()
 
 
@@ -108,7 +108,7 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
 
 
 def on_registration(hooks: Registry, module: Module, name: str, value: Any) -> Any:
-    """What the registration hooks make of a value."""
+    """The value after the registration hooks, each of which may replace it."""
     for hook in hooks.values():
         replaced = hook(module, name, value)
         if replaced is not None:
@@ -233,7 +233,7 @@ def backward_hooks(module: Module) -> tuple[list[Any], list[Any]]:
 
 
 def hook_last_node(module: Module, hooks: Iterable[Any], args: Any, result: Any) -> None:
-    """Hooks of the older kind hang on the node that computed the (first) result."""
+    """Register hooks of the older kind on the node that computed the (first) result."""
     first = result
     while not isinstance(first, Tensor):
         first = next(v for v in first.values() if isinstance(v, Tensor)) if isinstance(first, dict) else first[0]
@@ -248,7 +248,7 @@ def hook_last_node(module: Module, hooks: Iterable[Any], args: Any, result: Any)
 
 
 def _partial_view(args: Any, result: Any, node: Any) -> str | None:
-    """What a hook on the last node alone will not see, as torch words it."""
+    """torch's warning about what a hook on the last node alone does not see."""
     results = (result,) if isinstance(result, Tensor) else result
     if not (isinstance(results, tuple) and all(isinstance(r, Tensor) for r in results)):
         return ("Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors "
@@ -274,7 +274,7 @@ def _partial_view(args: Any, result: Any, node: Any) -> str | None:
 
 
 class BackwardBorder:
-    """Full backward hooks: an identity node around the inputs and one around the outputs show what crosses the border.
+    """Full backward hooks: identity nodes around the inputs and the outputs see the gradients that pass.
 
     The node at the outputs runs first in backward: it keeps the output gradients and calls the pre-hooks. The node at
     the inputs then has both sides, and calls the hooks.
@@ -285,7 +285,7 @@ class BackwardBorder:
         self.hooks = hooks
         self.pre_hooks = pre_hooks
         self.grad_outputs: tuple[Any, ...] | None = None
-        # Which arguments and results are tensors; None if no gradient crosses there.
+        # Which arguments and results are tensors; None if no gradient passes there.
         self.input_positions: list[int] | None = None
         self.output_positions: list[int] | None = None
         self.input_count = self.output_count = 0
@@ -356,7 +356,7 @@ def _spread(positions: Sequence[int], values: Sequence[Any], count: int) -> tupl
 
 
 def _through_identity(values: tuple[Any, ...], hook: Callable[..., Any]) -> tuple[tuple[Any, ...], list[int] | None]:
-    """Lead the tensors among `values` through one identity node that calls `hook` in backward."""
+    """Pass the tensors among `values` through one identity node that calls `hook` in backward."""
     positions = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not modes.grad or not any(values[i].requires_grad for i in positions):
         return values, None
@@ -366,7 +366,7 @@ def _through_identity(values: tuple[Any, ...], hook: Callable[..., Any]) -> tupl
     replaced = list(values)
     for position, output in zip(positions, outputs, strict=True):
         replaced[position] = output
-    # A named tuple takes its fields one by one.
+    # The constructor of a named tuple takes its fields as arguments.
     return (tuple(replaced) if type(values) is tuple else type(values)(*replaced)), positions
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.errors import user_stacklevel
 from whygrad.base.unsupported import absent_from
 from whygrad.core.write import bump
-from whygrad.nn.torch_functions import torch
 
 __getattr__ = absent_from("torch.nn.init")
 
@@ -39,16 +39,24 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
-def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
-    """Fill with numbers from U(a, b)."""
+def _no_grad_uniform_(tensor: Any, a: float, b: float, generator: Any = None) -> Any:
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Fill with numbers from N(mean, std²)."""
+def _no_grad_normal_(tensor: Any, mean: float, std: float, generator: Any = None) -> Any:
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
+
+
+def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+    """Fill with numbers from U(a, b)."""
+    return _no_grad_uniform_(tensor, a, b, generator)
+
+
+def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+    """Fill with numbers from N(mean, std²)."""
+    return _no_grad_normal_(tensor, mean, std, generator)
 
 
 def constant_(tensor: Any, val: float) -> Any:
@@ -58,7 +66,8 @@ def constant_(tensor: Any, val: float) -> Any:
 
 
 def ones_(tensor: Any) -> Any:
-    return constant_(tensor, 1.0)
+    with no_grad():
+        return tensor.fill_(1.0)
 
 
 def zeros_(tensor: Any) -> Any:
@@ -115,12 +124,12 @@ def _xavier_std(tensor: Any, gain: float) -> float:
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Glorot's: U(-a, a) with a = gain·√(6 / (fan_in + fan_out))."""
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
-    return uniform_(tensor, -bound, bound, generator)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Glorot's: N(0, std²) with std = gain·√(2 / (fan_in + fan_out))."""
-    return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
+    return _no_grad_normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
 def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None:
@@ -138,19 +147,19 @@ def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlineari
     if std is None:
         return tensor
     bound = math.sqrt(3.0) * std
-    return uniform_(tensor, -bound, bound, generator)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Any:
     """He's: N(0, std²) with std = gain / √fan."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor if std is None else normal_(tensor, 0, std, generator)
+    return tensor if std is None else _no_grad_normal_(tensor, 0, std, generator)
 
 
 def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Any:
-    """N(mean, std²) cut off outside [a, b]: draw again whatever fell outside."""
+    """N(mean, std²) truncated to [a, b]: samples outside are redrawn."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
                       "incorrect.", stacklevel=user_stacklevel())
@@ -179,7 +188,7 @@ def _redraw_outside(tensor: Any, mean: float, std: float, a: float, b: float, ge
 
 
 def _reject_uniform(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
-    """Little of the bell lies in [a, b]: accept uniform candidates with the probability of its height there."""
+    """For a small mass in [a, b]: rejection sampling of uniform candidates, by the density there."""
     log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     candidates, heights = _empty_like(tensor), _empty_like(tensor)
     result, pending = tensor, None
@@ -219,19 +228,19 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
 
 
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
-    """N(0, std²) with a share `sparsity` of each column set to zero."""
+    """N(0, std²) with a fraction `sparsity` of each column set to zero."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
-    normal_(tensor, 0, std, generator)
+    _no_grad_normal_(tensor, 0, std, generator)
     for column in range(columns):
         tensor._array[torch.randperm(rows)._array[:zeros], column] = 0
     return tensor
 
 
 def _deprecated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The old name, without the underscore."""
+    """The deprecated name without the underscore."""
     new = function.__name__
     old = new[:-1]
 

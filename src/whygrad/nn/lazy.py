@@ -14,13 +14,13 @@ from whygrad.functional.methods import OPERATORS
 from whygrad.functional.parameter import Parameter
 from whygrad.functional.run import METHODS
 
-# The methods of a tensor that one without a shape has as well.
+# The methods that work without a shape.
 ALLOWED = frozenset({"size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short", "int",
                      "long", "cuda", "cpu", "to", "get_device", "share_memory_", "why"})
 
 
 class Uninitialized:
-    """What a tensor without a shape has in common with one that has: a dtype, and little else."""
+    """Base of tensors without a shape: they have a dtype, and refuse most methods."""
 
     cls_to_become: ClassVar[type]
 
@@ -80,7 +80,7 @@ def _refuse(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
                      "batch to initialize the parameters before calling torch functions")
 
 
-# What torch calls for an operator, unless that is a method of the operator's own name.
+# The method that torch names in the message for an operator, where it is not the operator itself.
 BEHIND_OPERATORS = {"__radd__": "add", "__rmul__": "mul", "__truediv__": "div", "__mod__": "remainder", "__pos__": "positive",
                     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
                     **{f"__{name}__": name
@@ -88,7 +88,7 @@ BEHIND_OPERATORS = {"__radd__": "add", "__rmul__": "mul", "__truediv__": "div", 
 
 
 def _refusing(operator: str) -> Any:
-    """Python looks up operators past `__getattribute__`."""
+    """Operators need methods on the class: Python does not look them up through `__getattribute__`."""
     name = BEHIND_OPERATORS.get(operator, operator)
     return lambda self, *args: _refuse(self, name)
 
@@ -117,7 +117,7 @@ def is_lazy(tensor: Any) -> bool:
 
 
 class LazyModuleMixin:
-    """A module that learns the shapes of its parameters from its first input, then becomes `cls_to_become`."""
+    """A module that infers the shapes of its parameters from its first input, then becomes `cls_to_become`."""
 
     cls_to_become: ClassVar[type | None] = None
 

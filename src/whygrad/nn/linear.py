@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn import init
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedParameter
 from whygrad.nn.module import Module, parameter_of
-from whygrad.nn.torch_functions import torch
 
 
 class Identity(Module):
-    """Gives its input back; takes and ignores any arguments."""
+    """Returns its input; the constructor ignores its arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """The output layer of attention; of its own class, so that tools which replace every Linear pass it by."""
+    """The output projection of attention: a class of its own, which tools that replace Linear leave alone."""
 
 
 class LazyLinear(LazyModuleMixin, Linear):

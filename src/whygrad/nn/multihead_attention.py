@@ -1,19 +1,20 @@
-"""Attention with several heads."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.functional.parameter import Parameter
-from whygrad.nn import init
-from whygrad.nn.functional import attention
+from whygrad.nn import functional as F
+from whygrad.nn.functional.attention import _canonical_mask, _none_or_dtype
+from whygrad.nn.init import constant_, xavier_normal_, xavier_uniform_
 from whygrad.nn.linear import NonDynamicallyQuantizableLinear
 from whygrad.nn.module import Module
-from whygrad.nn.torch_functions import torch
 
 
 class MultiheadAttention(Module):
-    """Attention of each head over its part of the embedding, between learned projections."""
+    """Multi-head attention with learned input and output projections."""
 
     in_proj_weight: Any
     in_proj_bias: Any
@@ -61,33 +62,34 @@ class MultiheadAttention(Module):
     def _reset_parameters(self) -> None:
         for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
             if weight is not None:
-                init.xavier_uniform_(weight)
+                xavier_uniform_(weight)
         if self.in_proj_bias is not None:
-            init.constant_(self.in_proj_bias, 0.0)
-            init.constant_(self.out_proj.bias, 0.0)
+            constant_(self.in_proj_bias, 0.0)
+            constant_(self.out_proj.bias, 0.0)
         for bias in (self.bias_k, self.bias_v):
             if bias is not None:
-                init.xavier_normal_(bias)
+                xavier_normal_(bias)
 
     def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
                 attn_mask: Any = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
-        key_padding_mask = attention._canonical_mask(key_padding_mask, "key_padding_mask",
-                                                     attention._none_or_dtype(attn_mask), "attn_mask", query.dtype)
-        attn_mask = attention._canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, check_other=False)
-        turned = self.batch_first and query.dim() == 3
-        if turned:
-            # What is one tensor stays one: its projections are then a single product.
-            query, key, value = _transposed(query, key, value)
-        result, weights = attention.multi_head_attention_forward(
+        key_padding_mask = _canonical_mask(key_padding_mask, "key_padding_mask",
+                                           _none_or_dtype(attn_mask), "attn_mask", query.dtype)
+        attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, check_other=False)
+        transposed = self.batch_first and query.dim() == 3
+        if transposed:
+            # Identical arguments stay identical, because their projections then share one product.
+            query, key, value = _transpose_each(query, key, value)
+        separate = {} if self._qkv_same_embed_dim else {
+            "use_separate_proj_weight": True, "q_proj_weight": self.q_proj_weight, "k_proj_weight": self.k_proj_weight,
+            "v_proj_weight": self.v_proj_weight}
+        result, weights = F.multi_head_attention_forward(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k,
             self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias,
             training=self.training, key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask,
-            use_separate_proj_weight=not self._qkv_same_embed_dim, q_proj_weight=self.q_proj_weight,
-            k_proj_weight=self.k_proj_weight, v_proj_weight=self.v_proj_weight,
-            average_attn_weights=average_attn_weights, is_causal=is_causal)
-        return result.transpose(1, 0) if turned else result, weights
+            average_attn_weights=average_attn_weights, is_causal=is_causal, **separate)
+        return result.transpose(1, 0) if transposed else result, weights
 
 
-def _transposed(*tensors: Any) -> list[Any]:
-    turned = {id(x): x.transpose(1, 0) for x in tensors}
-    return [turned[id(x)] for x in tensors]
+def _transpose_each(*tensors: Any) -> list[Any]:
+    transposed = {id(x): x.transpose(1, 0) for x in tensors}
+    return [transposed[id(x)] for x in tensors]

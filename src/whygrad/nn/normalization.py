@@ -6,6 +6,7 @@ import numbers
 import warnings
 from typing import Any
 
+import whygrad as torch
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.modes import special
 from whygrad.core.write import bump
@@ -15,7 +16,6 @@ from whygrad.nn import init
 from whygrad.nn.cross_map import CrossMapLRN2d as _CrossMapLRN2d
 from whygrad.nn.lazy import LazyModuleMixin, UninitializedBuffer, UninitializedParameter
 from whygrad.nn.module import Module, parameter_of
-from whygrad.nn.torch_functions import torch
 
 
 class _Affine(Module):
@@ -124,7 +124,7 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """As LocalResponseNorm, in the way of Torch 7."""
+    """LocalResponseNorm as Lua Torch 7 computed it."""
 
     def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1) -> None:
         super().__init__(size, alpha, beta, k)
@@ -137,7 +137,7 @@ class _NormBase(_Affine):
     """Base of normalisations with running statistics."""
 
     _version = 2
-    # How many dims an input may have.
+    # The allowed ranks of the input.
     dims: tuple[int, ...] = ()
     running_mean: Any
     running_var: Any
@@ -181,20 +181,20 @@ class _NormBase(_Affine):
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], *rest: Any) -> None:
         version = local_metadata.get("version")
         if (version is None or version < 2) and self.track_running_stats:
-            # Checkpoints of old did not count batches.
+            # Version 1 of the state dict has no num_batches_tracked.
             state_dict.setdefault(f"{prefix}num_batches_tracked", self.num_batches_tracked)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
 
 class _BatchNorm(_NormBase):
-    """Mean 0 and variance 1 for each channel over the batch; in evaluation by the running statistics."""
+    """Mean 0 and variance 1 for each channel over the batch; in evaluation with the running statistics."""
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             if special.derivatives:
-                self.num_batches_tracked.add_(1)  # torch.func may object
+                self.num_batches_tracked.add_(1)  # the transforms of torch.func check in-place writes
             else:
                 self.num_batches_tracked._array += 1
                 bump(self.num_batches_tracked)
@@ -254,7 +254,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _InstanceNorm(_NormBase):
-    """Mean 0 and variance 1 for each channel of each sample. `dims` are without and with a batch."""
+    """Mean 0 and variance 1 for each channel of each sample. `dims` are the ranks without and with a batch."""
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False,
                  track_running_stats: bool = False, device: Any = None, dtype: Any = None, *,
@@ -263,8 +263,8 @@ class _InstanceNorm(_NormBase):
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
-        alone = input.ndim == self.dims[0]
-        channel_dim = 0 if alone else 1
+        unbatched = input.ndim == self.dims[0]
+        channel_dim = 0 if unbatched else 1
         channels = input.shape[channel_dim]
         if channels != self.num_features:
             if self.affine:
@@ -273,7 +273,7 @@ class _InstanceNorm(_NormBase):
             warnings.warn(f"input's size at dim={channel_dim} does not match num_features. You can silence this "
                           "warning by not passing in num_features, which is not used because "
                           "affine=False", stacklevel=user_stacklevel())
-        if alone:
+        if unbatched:
             return self._normalized(input.unsqueeze(0)).squeeze(0)
         return self._normalized(input)
 

@@ -10,7 +10,7 @@ from whygrad.nn.module import Module
 
 
 class _Pad(Module):
-    """Base of all paddings: a number before and one after each padded dim, last dim first."""
+    """Base of all paddings: (before, after) for each padded dim, last dim first."""
 
     dims: ClassVar[int]
     mode: ClassVar[str]
@@ -113,7 +113,7 @@ class ReplicationPad3d(_ReplicationPad):
 
 
 class _CircularPad(_Pad):
-    """Pads with the input's other end."""
+    """Pads by wrapping around to the opposite edge."""
 
     mode = "circular"
 

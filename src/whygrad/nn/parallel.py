@@ -1,4 +1,4 @@
-"""torch.nn.parallel, on a machine without GPUs: a wrapper that hands everything on."""
+"""torch.nn.parallel on a machine without GPUs: a wrapper that forwards every call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DistributedDataParallel = missing("torch.nn.parallel.DistributedDataParallel")
 
 
 class DataParallel(Module):
-    """Calls `module`; programs wrap their models in it wherever they might find GPUs."""
+    """Calls `module`, for programs that wrap their models whether or not there are GPUs."""
 
     def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()

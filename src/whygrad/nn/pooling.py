@@ -1,12 +1,12 @@
-"""Pooling modules: each keeps the arguments of the function of the same name."""
+"""Pooling modules: each stores the arguments of the function of the same name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from whygrad.nn import functional as F
-from whygrad.nn.made import REQUIRED, keep, module_of
+from whygrad.nn.from_function import REQUIRED, module_class, store
 from whygrad.nn.module import Module
 
 
@@ -22,61 +22,75 @@ def _shows(*names: str) -> Callable[[Any], str]:
 def _start(self: Any, **values: Any) -> None:
     if "stride" in values and values["stride"] is None:
         values["stride"] = values["kernel_size"]
-    keep(self, **values)
+    store(self, **values)
 
 
-def _pool(name: str, function: Callable[..., Any], shows: tuple[str, ...], **parameters: Any) -> Any:
-    return module_of(name, __name__, function, parameters, start=_start, extra_repr=_shows(*shows))
-
-
-WINDOW: dict[str, Any] = {"kernel_size": REQUIRED, "stride": None, "padding": 0}
-SHOWN = ("kernel_size", "stride", "padding")
-MAX: dict[str, Any] = {**WINDOW, "dilation": 1, "return_indices": False, "ceil_mode": False}
-
-MaxPool1d = _pool("MaxPool1d", F.max_pool1d, (*SHOWN, "dilation", "ceil_mode"), **MAX)
-MaxPool2d = _pool("MaxPool2d", F.max_pool2d, (*SHOWN, "dilation", "ceil_mode"), **MAX)
-MaxPool3d = _pool("MaxPool3d", F.max_pool3d, (*SHOWN, "dilation", "ceil_mode"), **MAX)
-
-AVG: dict[str, Any] = {**WINDOW, "ceil_mode": False, "count_include_pad": True}
-
-
-def _to_tuples(self: Any, **values: Any) -> None:
-    """`AvgPool1d` keeps its sizes as tuples."""
+def _start_with_tuples(self: Any, **values: Any) -> None:
+    """`AvgPool1d` stores its sizes as tuples."""
     _start(self, **values)
     for key in SHOWN:
         value = getattr(self, key)
         setattr(self, key, tuple(value) if isinstance(value, (tuple, list)) else (value,))
 
 
-AvgPool1d = module_of("AvgPool1d", __name__, F.avg_pool1d, AVG, start=_to_tuples, extra_repr=_shows(*SHOWN))
-AvgPool2d = _pool("AvgPool2d", F.avg_pool2d, SHOWN, **AVG, divisor_override=None)
-AvgPool3d = _pool("AvgPool3d", F.avg_pool3d, SHOWN, **AVG, divisor_override=None)
+def _pool(name: str, function: str, forward: Callable[..., Any], shows: tuple[str, ...], parameters: dict[str, Any],
+          start: Callable[..., None] = _start) -> Any:
+    return module_class(name, __name__, getattr(F, function), forward, parameters, start=start, extra_repr=_shows(*shows))
 
+
+WINDOW: dict[str, Any] = {"kernel_size": REQUIRED, "stride": None, "padding": 0}
+SHOWN = ("kernel_size", "stride", "padding")
+MAX: dict[str, Any] = {**WINDOW, "dilation": 1, "return_indices": False, "ceil_mode": False}
+AVG: dict[str, Any] = {**WINDOW, "ceil_mode": False, "count_include_pad": True}
 LP: dict[str, Any] = {"norm_type": REQUIRED, "kernel_size": REQUIRED, "stride": None, "ceil_mode": False}
 
 
-def _lp(name: str, function: Callable[..., Any]) -> Any:
-    return module_of(name, __name__, function, LP, start=keep, extra_repr=_shows(*LP))
+def _max_pool(dims: int) -> Any:
+    function = f"max_pool{dims}d"
+    return _pool(f"MaxPool{dims}d", function, lambda self, input: getattr(F, function)(
+        input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode,
+        return_indices=self.return_indices), (*SHOWN, "dilation", "ceil_mode"), MAX)
 
 
-LPPool1d = _lp("LPPool1d", F.lp_pool1d)
-LPPool2d = _lp("LPPool2d", F.lp_pool2d)
-LPPool3d = _lp("LPPool3d", F.lp_pool3d)
+def _avg_pool(dims: int) -> Any:
+    function = f"avg_pool{dims}d"
+    return _pool(f"AvgPool{dims}d", function, lambda self, input: getattr(F, function)(
+        input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override),
+        SHOWN, {**AVG, "divisor_override": None})
 
-AdaptiveAvgPool1d = _pool("AdaptiveAvgPool1d", F.adaptive_avg_pool1d, ("output_size",), output_size=REQUIRED)
-AdaptiveAvgPool2d = _pool("AdaptiveAvgPool2d", F.adaptive_avg_pool2d, ("output_size",), output_size=REQUIRED)
-AdaptiveAvgPool3d = _pool("AdaptiveAvgPool3d", F.adaptive_avg_pool3d, ("output_size",), output_size=REQUIRED)
 
-ADAPTIVE_MAX: dict[str, Any] = {"output_size": REQUIRED, "return_indices": False}
-AdaptiveMaxPool1d = _pool("AdaptiveMaxPool1d", F.adaptive_max_pool1d, ("output_size",), **ADAPTIVE_MAX)
-AdaptiveMaxPool2d = _pool("AdaptiveMaxPool2d", F.adaptive_max_pool2d, ("output_size",), **ADAPTIVE_MAX)
-AdaptiveMaxPool3d = _pool("AdaptiveMaxPool3d", F.adaptive_max_pool3d, ("output_size",), **ADAPTIVE_MAX)
+def _lp_pool(dims: int) -> Any:
+    function = f"lp_pool{dims}d"
+    return _pool(f"LPPool{dims}d", function, lambda self, input: getattr(F, function)(
+        input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode), tuple(LP), LP, start=store)
+
+
+def _adaptive_avg_pool(dims: int) -> Any:
+    function = f"adaptive_avg_pool{dims}d"
+    return _pool(f"AdaptiveAvgPool{dims}d", function, lambda self, input: getattr(F, function)(input, self.output_size),
+                 ("output_size",), {"output_size": REQUIRED})
+
+
+def _adaptive_max_pool(dims: int) -> Any:
+    function = f"adaptive_max_pool{dims}d"
+    return _pool(f"AdaptiveMaxPool{dims}d", function,
+                 lambda self, input: getattr(F, function)(input, self.output_size, self.return_indices),
+                 ("output_size",), {"output_size": REQUIRED, "return_indices": False})
+
+
+MaxPool1d, MaxPool2d, MaxPool3d = [_max_pool(dims) for dims in (1, 2, 3)]
+AvgPool1d = _pool("AvgPool1d", "avg_pool1d", lambda self, input: F.avg_pool1d(
+    input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad), SHOWN, AVG, _start_with_tuples)
+AvgPool2d, AvgPool3d = [_avg_pool(dims) for dims in (2, 3)]
+LPPool1d, LPPool2d, LPPool3d = [_lp_pool(dims) for dims in (1, 2, 3)]
+AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = [_adaptive_avg_pool(dims) for dims in (1, 2, 3)]
+AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = [_adaptive_max_pool(dims) for dims in (1, 2, 3)]
 
 
 class _MaxUnpool(Module):
-    """Puts maxima back where a max pooling found them."""
+    """Places values at the indices that a max pooling returned, zeros elsewhere."""
 
-    dims: int
+    dims: ClassVar[int]
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -85,13 +99,11 @@ class _MaxUnpool(Module):
             tuple(size) if isinstance(size, (tuple, list)) else (size,) * self.dims for size in sizes)
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
-        return UNPOOL[self.dims - 1](input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        unpool = getattr(F, f"max_unpool{self.dims}d")
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-UNPOOL = (F.max_unpool1d, F.max_unpool2d, F.max_unpool3d)
 
 
 class MaxUnpool1d(_MaxUnpool):
@@ -107,9 +119,9 @@ class MaxUnpool3d(_MaxUnpool):
 
 
 class _FractionalMaxPool(Module):
-    """The maximum of each window, the windows lying at random."""
+    """The maximum of each window, with random window positions."""
 
-    dims: int
+    dims: ClassVar[int]
 
     def __init__(self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
                  _random_samples: Any = None) -> None:
@@ -131,9 +143,9 @@ class _FractionalMaxPool(Module):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input: Any) -> Any:
-        function = F.fractional_max_pool2d if self.dims == 2 else F.fractional_max_pool3d
-        return function(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
-                        self._random_samples)
+        pool = getattr(F, f"fractional_max_pool{self.dims}d")
+        return pool(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+                    _random_samples=self._random_samples)
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):

@@ -7,15 +7,18 @@ import numbers
 import warnings
 from typing import Any
 
+import numpy as np
+
+import whygrad as torch
 from whygrad.base.errors import user_stacklevel
+from whygrad.core.tensor import wrap
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import init
 from whygrad.nn.functional import recurrent
 from whygrad.nn.module import Module, parameter_of
-from whygrad.nn.torch_functions import torch
 from whygrad.nn.utils.rnn import PackedSequence
 
-# How many gates there are.
+# mode -> number of gates
 MODES = {cell.upper(): gates for cell, gates in recurrent.GATES.items()}
 
 
@@ -32,7 +35,7 @@ def _reset(module: Module, hidden_size: int) -> None:
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU share: the parameters, and the way of an input through all layers."""
+    """Base of RNN, LSTM and GRU: parameters, checks and the forward pass."""
 
     def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
@@ -68,7 +71,7 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def __getstate__(self) -> dict[str, Any]:
-        """With the list of weights that torch's layer has beside its parameters, for pickles that go there."""
+        """Adds `_flat_weights`, which torch's unpickled layers need."""
         return {**self.__dict__, "_flat_weights": [getattr(self, name) for name in self._flat_weights_names]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -107,25 +110,25 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Nothing to do: only a GPU wants its weights in one piece of memory."""
+        """Nothing to do: only cuDNN needs contiguous weights."""
 
     def reset_parameters(self) -> None:
         _reset(self, self.hidden_size)
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
-        wanted = self._flat_weights[0].dtype
+        wanted = parameter_of(self, self._flat_weights_names[0]).dtype
         if input.dtype != wanted and not _autocast_is_on():
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert input: "
                              f"input.to({wanted}), or convert model: model.to({input.dtype})")
         dims = 3 if batch_sizes is None else 2
-        if input.dim() != dims:
-            raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
-        if self.input_size != input.size(-1):
-            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
-                               f"{input.size(-1)}")
+        shape = input._array.shape
+        if len(shape) != dims:
+            raise RuntimeError(f"input must have {dims} dimensions, got {len(shape)}")
+        if self.input_size != shape[-1]:
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {shape[-1]}")
 
     def _expected_size(self, input: Any, batch_sizes: Any, width: int) -> tuple[int, int, int]:
-        batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
+        batch = input._array.shape[0 if self.batch_first else 1] if batch_sizes is None else int(batch_sizes[0])
         return self.num_layers * (2 if self.bidirectional else 1), batch, width
 
     def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
@@ -133,30 +136,22 @@ class RNNBase(Module):
 
     def check_hidden_size(self, hx: Any, expected_hidden_size: tuple[int, int, int],
                           msg: str = "Expected hidden size {}, got {}") -> None:
-        if hx.size() != expected_hidden_size:
+        if hx._array.shape != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
-    def _check(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
-        if hidden is not None:
-            self.check_forward_args(input, hidden, batch_sizes)
-        elif type(self).check_forward_args in (RNNBase.check_forward_args, LSTM.check_forward_args):
-            self.check_input(input, batch_sizes)  # zeros have the right size
-        else:
-            self.check_forward_args(input, self._zeros(input, batch_sizes), batch_sizes)
-
     def _zeros(self, input: Any, batch_sizes: Any) -> Any:
-        """What a layer begins with if no state is given."""
-        return torch.zeros(self.get_expected_hidden_size(input, batch_sizes), dtype=input.dtype)
+        """The initial state if none is given."""
+        return wrap(np.zeros(self.get_expected_hidden_size(input, batch_sizes), input._array.dtype))
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         return hx if permutation is None else hx.index_select(1, permutation)
 
     def _batched(self, hx: Any, batched: bool) -> Any:
-        """A given state with its dims checked, and a batch of one where the input has none."""
+        """The given state, its rank checked, with a batch dim added if the input is unbatched."""
         dims, kind = (3, "batched") if batched else (2, "unbatched")
         if hx.dim() != dims:
             raise RuntimeError(f"For {kind} {dims}-D input, hx should also be {dims}-D but got {hx.dim()}-D tensor")
@@ -164,29 +159,33 @@ class RNNBase(Module):
 
     def _run(self, input: Any, batch_sizes: Any, hx: Any) -> tuple[Any, Any]:
         """(output, last state) of a batched or packed input."""
-        states = hx if hx is None or self.mode == "LSTM" else (hx,)
-        output, *last = recurrent.run_stack(
-            self.mode.lower(), input, batch_sizes, states, self._flat_weights, self.bias, self.num_layers, self.dropout,
-            self.training, self.bidirectional, self.batch_first and batch_sizes is None)
-        return output, last[0] if len(last) == 1 else tuple(last)
+        function = getattr(torch._VF, self.mode.lower())
+        if batch_sizes is None:
+            result = function(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
+                              self.bidirectional, self.batch_first)
+        else:
+            result = function(input, batch_sizes, hx, self._flat_weights, self.bias, self.num_layers, self.dropout,
+                              self.training, self.bidirectional)
+        return result[0], result[1:] if self.mode == "LSTM" else result[1]
 
     def _forward(self, input: Any, hx: Any) -> tuple[Any, Any]:
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
-            state = None if hx is None else self.permute_hidden(hx, order)
+            state = self._zeros(data, batch_sizes) if hx is None else self.permute_hidden(hx, order)
             if self.mode != "LSTM":
-                self._check(data, state, batch_sizes)
+                self.check_forward_args(data, state, batch_sizes)
             output, last = self._run(data, batch_sizes, state)
             return PackedSequence(output, batch_sizes, order, back), self.permute_hidden(last, back)
-        if input.dim() not in (2, 3):
+        dims = input.dim()
+        if dims not in (2, 3):
             noun = " tensor" if self.mode.startswith("RNN") else ""
-            raise ValueError(f"{self.mode.partition('_')[0]}: Expected input to be 2D or 3D, got {input.dim()}D{noun} instead")
-        batched = input.dim() == 3
+            raise ValueError(f"{self.mode.partition('_')[0]}: Expected input to be 2D or 3D, got {dims}D{noun} instead")
+        batched = dims == 3
         batch_dim = 0 if self.batch_first else 1
         if not batched:
             input = input.unsqueeze(batch_dim)
-        state = None if hx is None else self._batched(hx, batched)
-        self._check(input, state, None)
+        state = self._zeros(input, None) if hx is None else self._batched(hx, batched)
+        self.check_forward_args(input, state, None)
         output, last = self._run(input, None, state)
         if batched:
             return output, last
@@ -256,11 +255,12 @@ class LSTM(RNNBase):
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
         self.check_input(input, batch_sizes)
-        for i, size in enumerate((self.get_expected_hidden_size, self.get_expected_cell_size)):
-            self.check_hidden_size(hidden[i], size(input, batch_sizes), f"Expected hidden[{i}] size {{}}, got {{}}")
+        self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}")
+        self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}")
 
     def _zeros(self, input: Any, batch_sizes: Any) -> Any:
-        return super()._zeros(input, batch_sizes), torch.zeros(self.get_expected_cell_size(input, batch_sizes), dtype=input.dtype)
+        cell = wrap(np.zeros(self.get_expected_cell_size(input, batch_sizes), input._array.dtype))
+        return super()._zeros(input, batch_sizes), cell
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         return hx if permutation is None else tuple([super(LSTM, self).permute_hidden(t, permutation) for t in hx])
@@ -278,7 +278,7 @@ class LSTM(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What the cells share. A cell makes one step."""
+    """Base of the cells. A cell computes one time step."""
 
     bias_ih: Any
     bias_hh: Any
@@ -306,15 +306,15 @@ class RNNCellBase(Module):
     def _zeros(self, input: Any) -> Any:
         return torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype)
 
-    def _step(self, function: Any, input: Any, hx: Any) -> Any:
-        """One step of a cell with one state."""
+    def _step(self, function: str, input: Any, hx: Any) -> Any:
+        """One time step of a cell with one state."""
         self._check_dims("input", input)
         if hx is not None:
             self._check_dims("hidden", hx)
         if input.dim() == 1:
             return self._step(function, input.unsqueeze(0), None if hx is None else hx.unsqueeze(0)).squeeze(0)
         hx = self._zeros(input) if hx is None else hx
-        return function(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return getattr(torch._VF, function)(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
 
     def extra_repr(self) -> str:
         shown = f"{self.input_size}, {self.hidden_size}"
@@ -333,10 +333,9 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        functions = {"tanh": recurrent.rnn_tanh_cell, "relu": recurrent.rnn_relu_cell}
-        if self.nonlinearity not in functions:
+        if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(functions[self.nonlinearity], input, hx)
+        return self._step(f"rnn_{self.nonlinearity}_cell", input, hx)
 
 
 class GRUCell(RNNCellBase):
@@ -346,7 +345,7 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        return self._step(recurrent.gru_cell, input, hx)
+        return self._step("gru_cell", input, hx)
 
 
 class LSTMCell(RNNCellBase):
@@ -365,4 +364,4 @@ class LSTMCell(RNNCellBase):
         if hx is None:
             zeros = self._zeros(input)
             hx = (zeros, zeros)
-        return recurrent.lstm_cell(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return torch._VF.lstm_cell(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)

@@ -1,4 +1,4 @@
-"""Modules that change the shape, or compare two tensors."""
+"""Flatten and Unflatten, and distances between two tensors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whygrad.nn.module import Module
 
 
 class Flatten(Module):
-    """Joins a range of dims into one."""
+    """Flattens a range of dims into one."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""state_dict and load_state_dict: a module's tensors by name, out and in."""
+"""state_dict and load_state_dict: saving and loading a module's tensors by name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXTRA_STATE = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):  # noqa: PYI024
-    """What `load_state_dict` found missing, and what it had no place for."""
+    """The missing and the unexpected keys that `load_state_dict` found."""
 
     __slots__ = ()
 
@@ -77,7 +77,7 @@ class StateDictMethods:
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
     def _local_state(self: Any) -> dict[str, Any]:
-        """This module's own tensors that belong into a state dict."""
+        """This module's own tensors for the state dict."""
         buffers = {name: b for name, b in self._buffers.items() if name not in self._non_persistent_buffers_set}
         return {name: value for name, value in (*self._parameters.items(), *buffers.items()) if value is not None}
 
@@ -149,7 +149,7 @@ class StateDictMethods:
                         unexpected_keys.append(key)
 
     def _load_one(self: Any, name: str, own: Tensor, key: str, given: Any, assign: bool) -> str | None:
-        """Load one tensor, or say why that is not possible."""
+        """Load one tensor, or append an error message."""
         if not isinstance(given, Tensor):
             return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                     f"checkpoint but received {type(given)}")
@@ -176,7 +176,7 @@ class StateDictMethods:
         return None
 
     def get_extra_state(self) -> Any:
-        """Override to put anything else into the state dict."""
+        """Override to store additional values in the state dict."""
         raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called. Please file "
                            "an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to "
                            "report this bug.")

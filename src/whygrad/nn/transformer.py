@@ -1,4 +1,4 @@
-"""The Transformer: encoder and decoder layers, stacks of them, and the whole."""
+"""The Transformer: encoder and decoder layers, stacks of layers, and the complete model."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import is_grad_enabled
 from whygrad.base.errors import user_stacklevel
 from whygrad.nn import functional as F
-from whygrad.nn import init
 from whygrad.nn.activation import GELU, ReLU
 from whygrad.nn.containers import ModuleList
 from whygrad.nn.dropout import Dropout
 from whygrad.nn.functional import attention
+from whygrad.nn.init import xavier_uniform_
 from whygrad.nn.linear import Linear
 from whygrad.nn.module import Module
 from whygrad.nn.multihead_attention import MultiheadAttention
 from whygrad.nn.normalization import LayerNorm
-from whygrad.nn.torch_functions import torch
 
 Activation = str | Callable[[Any], Any]
 
 
 def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
-    """-inf above the diagonal: nobody sees what comes later."""
+    """The causal mask: -inf above the diagonal."""
     return torch.triu(torch.full((sz, sz), float("-inf"), dtype=dtype, device=device), diagonal=1)
 
 
 def _detect_is_causal_mask(mask: Any, is_causal: bool | None, size: int) -> bool:
-    """The hint where one is given, else whether this mask is the causal one."""
+    """The hint if one is given, else whether `mask` is the causal mask."""
     if is_causal is not None or mask is None:
         return is_causal is True
     causal = _generate_square_subsequent_mask(size, dtype=mask.dtype)
@@ -56,11 +56,11 @@ def _get_activation_fn(activation: Activation) -> Callable[[Any], Any]:
 
 
 class _Layer(Module):
-    """What encoder and decoder layers share: they add to x what each block makes of it, and normalise."""
+    """Base of encoder and decoder layers: residual blocks with layer norm before or after."""
 
     norm_first: bool
 
-    def _add(self, x: Any, norm: Module, block: Callable[[Any], Any]) -> Any:
+    def _residual(self, x: Any, norm: Module, block: Callable[[Any], Any]) -> Any:
         return x + block(norm(x)) if self.norm_first else norm(x + block(x))
 
     def _attend(self, attn: Module, dropout: Module, x: Any, memory: Any, attn_mask: Any, key_padding_mask: Any,
@@ -74,20 +74,20 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention, then a network with one hidden layer."""
+    """Self-attention, then a feed-forward network."""
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
                  norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        place = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
+        factory = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **factory)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         activation = _get_activation_fn(activation)
@@ -100,8 +100,8 @@ class TransformerEncoderLayer(_Layer):
         src_key_padding_mask = attention._canonical_mask(src_key_padding_mask, "src_key_padding_mask",
                                                          attention._none_or_dtype(src_mask), "src_mask", src.dtype)
         src_mask = attention._canonical_mask(src_mask, "src_mask", None, "", src.dtype, check_other=False)
-        x = self._add(src, self.norm1, lambda x: self._sa_block(x, src_mask, src_key_padding_mask, is_causal))
-        return self._add(x, self.norm2, self._ff_block)
+        x = self._residual(src, self.norm1, lambda x: self._sa_block(x, src_mask, src_key_padding_mask, is_causal))
+        return self._residual(x, self.norm2, self._ff_block)
 
     def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
         return self._attend(self.self_attn, self.dropout1, x, x, attn_mask, key_padding_mask, is_causal)
@@ -111,22 +111,22 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to what the encoder made, then a network with one hidden layer."""
+    """Self-attention, cross-attention to the encoder's output, then a feed-forward network."""
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
                  norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        place = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **place)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **place)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
+        factory = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **factory)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **factory)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
+        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.dropout3 = Dropout(dropout)
@@ -134,10 +134,10 @@ class TransformerDecoderLayer(_Layer):
 
     def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
                 memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Any:
-        x = self._add(tgt, self.norm1, lambda x: self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
-        x = self._add(x, self.norm2, lambda x: self._mha_block(x, memory, memory_mask, memory_key_padding_mask,
+        x = self._residual(tgt, self.norm1, lambda x: self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
+        x = self._residual(x, self.norm2, lambda x: self._mha_block(x, memory, memory_mask, memory_key_padding_mask,
                                                                memory_is_causal))
-        return self._add(x, self.norm3, self._ff_block)
+        return self._residual(x, self.norm3, self._ff_block)
 
     def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
         return self._attend(self.self_attn, self.dropout1, x, x, attn_mask, key_padding_mask, is_causal)
@@ -150,7 +150,7 @@ class TransformerDecoderLayer(_Layer):
 
 
 class TransformerEncoder(Module):
-    """A stack of encoder layers, copies of one."""
+    """A stack of copies of an encoder layer."""
 
     norm: Any
 
@@ -181,7 +181,7 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
     def _drops_padding(self, src: Any, mask: Any, padding: Any) -> bool:
-        """Whether torch leaves out the padded positions (it makes a nested tensor without them): they come out as 0."""
+        """Whether torch would use a nested tensor without the padded positions, which are 0 in the result."""
         if padding is None or mask is not None or src.dim() != 3 or not self.use_nested_tensor or self.layers[0].training:
             return False
         left_aligned = not ((padding != 0)[:, :-1] & (padding == 0)[:, 1:]).any()
@@ -191,7 +191,7 @@ class TransformerEncoder(Module):
 
 
 def _why_not_nested(layer: Any) -> str:
-    """Why torch would not use a nested tensor for this kind of layer, or nothing."""
+    """Why torch would not use a nested tensor for this layer, as the end of its warning; empty if it would."""
     if not isinstance(layer, TransformerEncoderLayer):
         return " was not TransformerEncoderLayer"
     attn = layer.self_attn
@@ -208,7 +208,7 @@ def _why_not_nested(layer: Any) -> str:
 
 
 class TransformerDecoder(Module):
-    """A stack of decoder layers, copies of one."""
+    """A stack of copies of a decoder layer."""
 
     norm: Any
 
@@ -232,7 +232,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder that reads `src`, and a decoder that reads `tgt` and looks at what the encoder made."""
+    """An encoder of `src`, and a decoder of `tgt` with cross-attention to the encoder's output."""
 
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
                  dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu,
@@ -240,16 +240,16 @@ class Transformer(Module):
                  batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:
         super().__init__()
-        place = {"device": device, "dtype": dtype}
+        factory = {"device": device, "dtype": dtype}
         options = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
         self.encoder = custom_encoder
         if custom_encoder is None:
-            self.encoder = TransformerEncoder(TransformerEncoderLayer(*options, **place), num_encoder_layers,
-                                              LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place))
+            self.encoder = TransformerEncoder(TransformerEncoderLayer(*options, **factory), num_encoder_layers,
+                                              LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory))
         self.decoder = custom_decoder
         if custom_decoder is None:
-            self.decoder = TransformerDecoder(TransformerDecoderLayer(*options, **place), num_decoder_layers,
-                                              LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place))
+            self.decoder = TransformerDecoder(TransformerDecoderLayer(*options, **factory), num_decoder_layers,
+                                              LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory))
         self._reset_parameters()
         self.d_model = d_model
         self.nhead = nhead
@@ -270,10 +270,10 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
-        """-inf above the diagonal: nobody sees what comes later."""
+        """The causal mask: -inf above the diagonal."""
         return _generate_square_subsequent_mask(sz, device, dtype)
 
     def _reset_parameters(self) -> None:
         for parameter in self.parameters():
             if parameter.ndim > 1:
-                init.xavier_uniform_(parameter)
+                xavier_uniform_(parameter)

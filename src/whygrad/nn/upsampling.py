@@ -9,7 +9,7 @@ from whygrad.nn.module import Module
 
 
 class Upsample(Module):
-    """The image at another size: `nn.functional.interpolate`."""
+    """Resizes images with `nn.functional.interpolate`."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
                  recompute_scale_factor: bool | None = None) -> None:
@@ -30,7 +30,7 @@ class Upsample(Module):
                              recompute_scale_factor=self.recompute_scale_factor)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Modules saved long ago always recomputed it.
+        # Old pickles lack the option, which was then always on.
         state.setdefault("recompute_scale_factor", True)
         super().__setstate__(state)
 
@@ -40,14 +40,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Each pixel repeated."""
+    """Nearest-neighbour upsampling."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Bilinear interpolation between the corners."""
+    """Bilinear upsampling with aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

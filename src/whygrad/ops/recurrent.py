@@ -69,14 +69,20 @@ RNN_RELU = RNN_TANH._replace(step=rnn_step("relu"),
 
 # reset and update gates; n = tanh(pre + reset * linear(h)); h' = n + update * (h - n)
 
+def gru_update(xp, reset, update, x_new, h_new, h):
+    """(the next h, the candidate) from the activated gates and the two products of the candidate."""
+    new = xp.tanh(x_new + h_new * reset)
+    return (h - new) * update + new, new
+
+
 def gru_step(xp, pre, state, weights):
     size = state.shape[1]
     pre_gates, pre_new = columns(xp, pre, 2 * size)
     linear_gates, linear_new = columns(xp, xp.linear(state, weights.hidden, weights.bias), 2 * size)
     gates = xp.sigmoid(pre_gates + linear_gates)
     reset, update = columns(xp, gates, size)
-    new = xp.tanh(pre_new + reset * linear_new)
-    return new + update * (state - new), xp.cat(gates, new, linear_new, axis=1)
+    h, new = gru_update(xp, reset, update, pre_new, linear_new, state)
+    return h, xp.cat(gates, new, linear_new, axis=1)
 
 
 def gru_slopes(xp, acts, before, weights):
@@ -104,15 +110,20 @@ GRU = Cell(gru_step, gru_slopes, gru_step_back, gru_finish)
 
 # input, forget, new and output gates; c' = forget * c + input * new; h' = project(output * tanh(c'))
 
+def lstm_update(xp, input, forget, new, output, c):
+    """(the next h before its projection, the next c, tanh of that) from the activated gates."""
+    c = forget * c + input * new
+    bounded = xp.tanh(c)
+    return output * bounded, c, bounded
+
+
 def lstm_step(xp, pre, state, weights):
     size = weights.hidden.shape[0] // 4
     h, c = columns(xp, state, state.shape[1] - size)
     two, new, output = columns(xp, pre + xp.linear(h, weights.hidden, weights.bias), 2 * size, size)
     two, new, output = xp.sigmoid(two), xp.tanh(new), xp.sigmoid(output)
     input, forget = columns(xp, two, size)
-    c = forget * c + input * new
-    bounded = xp.tanh(c)
-    h = output * bounded
+    h, c, bounded = lstm_update(xp, input, forget, new, output, c)
     if weights.project is not None:
         h = xp.mm(h, xp.t(weights.project))
     return xp.cat(h, c, axis=1), xp.cat(two, new, output, bounded, axis=1)

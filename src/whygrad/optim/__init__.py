@@ -22,5 +22,4 @@ from whygrad.optim.sgd import SGD as SGD
 
 __getattr__ = absent_from("torch.optim")
 
-__all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam",
-           "Optimizer", "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils"]
+__all__ = [*[name for name in dir() if name[0].isupper()], "lr_scheduler", "swa_utils"]

@@ -1,4 +1,4 @@
-"""Adadelta: steps in the unit of the parameter, scaled by its own recent steps."""
+"""Adadelta: gradient steps scaled by the ratio of running RMS values of updates and gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adafactor: Adam's second moment, kept as one row and one column for each matrix."""
+"""Adafactor: Adam with a second moment factored into one row and one column per matrix."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Adagrad(Elementwise):
             "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable, "fused": fused})
         check_fused(fused, foreach, differentiable)
-        # The only one whose state is there before the first step.
+        # Unlike the other optimizers, Adagrad has its state before the first step.
         for group in self.param_groups:
             for p in group["params"]:
                 self.initialize(p, self.state[p], group)

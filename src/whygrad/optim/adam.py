@@ -13,7 +13,7 @@ Number = float | Tensor
 
 
 class Adam(Elementwise):
-    """`p -= lr * m / (sqrt(v) + eps)`; `m` and `v` average the gradient and its square, corrected for their start."""
+    """`p -= lr * m / (sqrt(v) + eps)`; `m` and `v` average the gradient and its square, with bias correction."""
 
     def __init__(self, params: Iterable[Any], lr: Number = 1e-3, betas: tuple[Number, Number] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
@@ -56,7 +56,7 @@ class Adam(Elementwise):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameter itself and stays out of the averages."""
+    """Adam with decoupled weight decay."""
 
     def __init__(self, params: Iterable[Any], lr: Number = 1e-3, betas: tuple[Number, Number] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
@@ -72,7 +72,7 @@ class AdamW(Adam):
 
 
 class SparseAdam(Elementwise):
-    """Adam for sparse gradients: only the rows that a gradient has, and their averages, are changed."""
+    """Adam for sparse gradients: updates only the elements present in the gradient, and their moments."""
 
     scalars: dict[str, float] = {}
     takes_sparse = "rows"

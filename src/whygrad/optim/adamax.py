@@ -1,4 +1,4 @@
-"""Adamax: Adam with the largest recent gradient in place of the average square."""
+"""Adamax: Adam with the infinity norm in place of the second moment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whygrad.optim.options import check_betas, check_lr, check_nonnegative
 
 
 class Adamax(Elementwise):
-    """`p -= lr * m / u`, where `m` averages the gradient and `u` is a decaying maximum of its size."""
+    """`p -= lr * m / u`, where `m` averages the gradient and `u` is a decaying maximum of its magnitude."""
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,

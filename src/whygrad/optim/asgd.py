@@ -1,4 +1,4 @@
-"""ASGD: gradient descent that also averages the parameters it passes through."""
+"""ASGD: gradient descent that also averages the parameters over the steps."""
 
 from __future__ import annotations
 

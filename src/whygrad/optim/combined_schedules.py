@@ -1,4 +1,4 @@
-"""Schedulers made of other schedulers."""
+"""Schedulers composed of other schedulers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whygrad.optim.scheduler import LRScheduler, set_option
 
 
 class _Combined(LRScheduler):
-    """What schedulers made of schedulers share."""
+    """Base of schedulers composed of schedulers."""
 
     _schedulers: Sequence[LRScheduler]
 
@@ -44,7 +44,7 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One scheduler after the other: the next one takes over at each milestone."""
+    """Runs schedulers in sequence, switching to the next at each milestone."""
 
     def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int],
                  last_epoch: int = -1) -> None:
@@ -57,7 +57,7 @@ class SequentialLR(_Combined):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        # The schedulers have each taken a first step already: undo it, and let only the first one take it.
+        # Each scheduler has made its initial step already: undo all, then repeat it for the first scheduler only.
         for group in optimizer.param_groups:
             set_option(group, "lr", group["initial_lr"])
         self.recursive_undo()
@@ -66,7 +66,7 @@ class SequentialLR(_Combined):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Take the first step of every scheduler below back."""
+        """Undo the initial step of every nested scheduler."""
         scheduler = self if sched is None else sched
         if hasattr(scheduler, "_schedulers"):
             for inner in scheduler._schedulers:
@@ -87,7 +87,7 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """All schedulers at once, each going on from where the one before left the rate."""
+    """Runs all schedulers in every step, each on the learning rate that the previous one set."""
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         self.optimizer = self._check_schedulers(optimizer, schedulers, " to be chained")

@@ -1,4 +1,4 @@
-"""Schedules that go up and down, and move the momentum the other way."""
+"""Cyclic schedules, which vary the momentum inversely to the learning rate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whygrad.optim.scheduler import LRScheduler, Rates, attributes_of, check_opt
 
 
 class _WithMomentum(LRScheduler):
-    """What schedulers share that move the momentum (or the first beta) against the rate."""
+    """Base of schedulers that vary the momentum (or the first beta) inversely to the learning rate."""
 
     cycle_momentum: bool
     use_beta1: bool
@@ -39,7 +39,7 @@ class _WithMomentum(LRScheduler):
 
 
 class CyclicLR(_WithMomentum):
-    """Up from `base_lr` to `max_lr` and down again, over and over."""
+    """Cycles between `base_lr` and `max_lr`."""
 
     def __init__(self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
                  step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0,
@@ -81,7 +81,7 @@ class CyclicLR(_WithMomentum):
         self._scale_fn_ref, self.scale_mode = known[self.mode]
 
     def scale_fn(self, x: float) -> float:
-        """The height of the cycle at cycle or iteration `x`."""
+        """The amplitude at cycle or iteration `x`."""
         return (self._scale_fn_custom or self._scale_fn_ref)(x)
 
     def get_lr(self) -> Rates:
@@ -121,7 +121,7 @@ def _halved_each_cycle(x: float) -> float:
 
 
 class OneCycleLR(_WithMomentum):
-    """Up to `max_lr` once, then down to almost nothing, in `total_steps` steps."""
+    """One cycle: up to `max_lr`, then down to a small fraction of it, in `total_steps` steps."""
 
     def __init__(self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
                  steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",

@@ -1,7 +1,7 @@
-"""The step of every optimizer that treats each element of a parameter alike: all of them but LBFGS.
+"""The step of elementwise optimizers, which are all but LBFGS.
 
 Such an optimizer is its defaults, the names of its buffers, and one `update`, written with operators and
-`xp.<function>`. It has two readers. On bare arrays it runs block by block, so that a large parameter and its buffers
+`xp.<function>`. It has two readers. On NumPy arrays it runs block by block, so that a large parameter and its buffers
 pass through the cache once. With `differentiable=True` it runs on Tensors, and the step itself is recorded.
 """
 
@@ -40,10 +40,10 @@ ARRAYS = SimpleNamespace(sqrt=np.sqrt, abs=np.abs, sign=np.sign, maximum=np.maxi
 
 
 class Rounded(np.ndarray):
-    """float32 that is rounded to bfloat16 where torch's op for a part of an `update` ends.
+    """A float32 array that is rounded to bfloat16 wherever a torch op within `update` ends.
 
-    Products, differences and quotients of arrays wait for what they are added to: torch has one op for both. A factor of
-    what is added as it is (torch's `alpha`) is rounded too.
+    Products, differences and quotients of arrays are not rounded before they are added to something, because torch has one
+    op for both (addcmul, lerp, addcdiv). The factor of a plain addition (torch's `alpha`) is rounded too.
     """
 
     waits = False
@@ -75,7 +75,7 @@ def rounded(values: Any) -> Any:
 
 
 class Stepping(Optimizer):
-    """`step` for optimizers that define what happens to one group."""
+    """`step` for optimizers that define `step_group`."""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters once; `closure`, if given, computes the loss and its gradients anew."""
@@ -95,36 +95,36 @@ class Stepping(Optimizer):
 class Elementwise(Stepping):
     """`step_group` for optimizers that define `update`."""
 
-    # Numbers kept for each parameter as 0-dim tensors, and their first values.
+    # Per-parameter scalars, stored as 0-dim tensors: name -> initial value.
     scalars: dict[str, float] = {"step": 0.0}
-    # What torch's message about `capturable` calls the tensors that would have to be on another device.
+    # The name in torch's message about `capturable` for the tensors that must be on another device.
     capturable_tensors = "params and state_steps"
-    # What becomes of a sparse gradient: refused (""), or only the rows it has are changed ("rows").
+    # Sparse gradients: "" refuses them, "rows" updates only the rows present in the gradient.
     takes_sparse = ""
-    # What `advance` gave last, in this step.
+    # The last result of `advance` in this step.
     _numbers_now: Numbers = {}
     capturable_devices: tuple[str, ...] = ("cuda", "xpu", "hpu", "privateuseone", "xla")
 
     def buffers(self, group: dict[str, Any]) -> tuple[str, ...]:
-        """The names of the tensors kept for each parameter, in the order in which `update` takes them."""
+        """The names of the per-parameter tensors, in the order of the arguments of `update`."""
         raise NotImplementedError
 
     def first_value(self, name: str, group: dict[str, Any]) -> Any:
-        """What a buffer or a scalar is filled with."""
+        """The initial value of a buffer or a scalar."""
         return self.scalars.get(name, 0.0)
 
     def advance(self, p: Tensor, state: dict[str, Any], numbers: Numbers) -> Numbers:
-        """Count the step; the numbers for `update`, with those that depend on the state of this parameter."""
+        """Increment the step count; returns the options for `update`, with those that depend on the parameter's state."""
         step = state["step"]._array
         count = float(step) + 1
         step.fill(count)  # a quarter of the time of `step += 1`
-        if self._numbers_now.get("step") != count:  # most parameters have made as many steps as the one before
+        if self._numbers_now.get("step") != count:  # most parameters have the same step count as the previous one
             self._numbers_now = {**numbers, "step": float(step)}
         return self._numbers_now
 
     @staticmethod
     def update(xp: Any, p: Any, g: Any, numbers: Numbers, *buffers: Any) -> None:
-        """Change `p` and the buffers in place (`+=`, `p[...] =`). All else must be left as it is, `g` too.
+        """Update `p` and the buffers in place (`+=`, `p[...] =`). `g` and all else must not be modified.
 
         When `update` is called, `maximize` and `weight_decay` have been applied already.
         """
@@ -136,11 +136,11 @@ class Elementwise(Stepping):
         names = self.buffers(group)
         special = group.get("capturable") or group.get("fused")
         self._numbers_now = {}
-        together = Together(self.update)
-        if acceleration.enabled and not (differentiable or special) and self._gather(group["params"], numbers, names, together):
-            together.finish()
+        grouped = GroupedUpdate(self.update)
+        if acceleration.enabled and not (differentiable or special) and self._gather(group["params"], numbers, names, grouped):
+            grouped.finish()
             return
-        run = partial(on_tensors, self.update) if differentiable else together.add if acceleration.enabled else partial(
+        run = partial(on_tensors, self.update) if differentiable else grouped.add if acceleration.enabled else partial(
             on_arrays, self.update)
         try:
             for p in group["params"]:
@@ -159,10 +159,10 @@ class Elementwise(Stepping):
                 else:
                     self.step_sparse(p, grad, numbers_now, buffers)
         finally:
-            together.finish()
+            grouped.finish()
 
-    def _gather(self, params: list[Tensor], numbers: Numbers, names: tuple[str, ...], together: Together) -> bool:
-        """The loop of `step_group` without a line of Python for each parameter, if nothing is special about any."""
+    def _gather(self, params: list[Tensor], numbers: Numbers, names: tuple[str, ...], grouped: GroupedUpdate) -> bool:
+        """The fast path of `step_group`: `map` in place of a Python loop; False if a parameter needs the loop."""
         grads = list(map(grad_of, params))
         if not names or type(self).advance is not Elementwise.advance or set(map(type, grads)) != {Tensor}:
             return False
@@ -177,13 +177,13 @@ class Elementwise(Stepping):
         count = float(steps[0]) + 1
         for step in steps:
             step.fill(count)
-        together.numbers = {**numbers, "step": float(steps[0])}
-        together.params = params
-        together.arrays = list(chain.from_iterable(zip(arrays, gradients, *buffers, strict=True)))
+        grouped.numbers = {**numbers, "step": float(steps[0])}
+        grouped.params = params
+        grouped.arrays = list(chain.from_iterable(zip(arrays, gradients, *buffers, strict=True)))
         return True
 
     def step_sparse(self, p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
-        """Change the rows that a sparse gradient has."""
+        """Update the rows that are present in a sparse gradient."""
         if not self.takes_sparse:
             raise no_sparse(self)
         if numbers.get("weight_decay"):
@@ -191,7 +191,7 @@ class Elementwise(Stepping):
         on_rows(self.update, p, grad, numbers, buffers)
 
     def check_device(self, p: Tensor, group: dict[str, Any]) -> None:
-        """Some options make sense on other devices, or for some dtypes only."""
+        """Refuse options that are valid only on other devices or for some dtypes."""
         if group.get("capturable"):
             raise AssertionError(f"If capturable=True, {self.capturable_tensors} must be on supported devices: "
                                  f"{list(self.capturable_devices)}.")
@@ -201,7 +201,7 @@ class Elementwise(Stepping):
                                f"{p.dtype} and {p.device.type}")
 
     def initialize(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """The state of a parameter that is met for the first time."""
+        """Create the state of a parameter at its first step."""
         for name in self.scalars:
             state[name] = scalar(self.first_value(name, group))
         for name in self.buffers(group):
@@ -219,14 +219,14 @@ class Elementwise(Stepping):
                     kept[name] = scalar(kept[name])
 
 
-class Together:
-    """`on_arrays` for all parameters of a group that have the same numbers: they wait here until one kernel changes them."""
+class GroupedUpdate:
+    """`on_arrays` for all parameters of a group with equal options: collects them for one kernel call."""
 
     def __init__(self, update: Callable[..., None]) -> None:
         self.update = update
         self.numbers: Numbers = {}
         self.params: list[Tensor] = []
-        self.arrays: list[np.ndarray] = []  # theirs, of one after the other
+        self.arrays: list[np.ndarray] = []  # the arrays of all collected parameters, concatenated
 
     def add(self, p: Tensor, grad: Tensor, numbers: Numbers, buffers: list[Tensor]) -> None:
         if p._array.dtype is not FLOAT32:
@@ -244,7 +244,7 @@ class Together:
             return
         self.params, self.arrays = [], []
         each = len(arrays) // len(params)
-        # Ours depend on nothing but their options. One of the user's may, and must not be kept alive.
+        # Our updates depend on their options only. A user's may depend on more, and a cache must not keep it alive.
         ours = self.update.__module__.startswith("whygrad.optim.")
         update = _with_decay(self.update) if ours else partial(_decay_and_update, self.update)
         step = acceleration.make_step(update, self.numbers, each, sum([p.size for p in arrays[::each]]), pure=ours)
@@ -255,7 +255,7 @@ class Together:
             for p in params[done:done + changed]:
                 bump(p, site=site)
             done += changed
-            if done < len(params):  # one that is not for kernels
+            if done < len(params):  # an update that cannot be compiled
                 _change(self.update, params[done], arrays[done * each:(done + 1) * each], self.numbers)
                 done += 1
 
@@ -265,14 +265,14 @@ def on_arrays(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Num
 
 
 def _change(update: Callable[..., None], p: Tensor, arrays: list[np.ndarray], numbers: Numbers) -> None:
-    """One step of one parameter, whose array is the first; then come its gradient and its buffers."""
+    """One step of one parameter, given its array, its gradient and its buffers."""
     kind = p._array.dtype.kind
     if kind == "c":
-        # Real and imaginary part are two parameters.
+        # A complex parameter is updated as a real one with twice as many elements.
         _in_blocks(update, [a.real for a in arrays], numbers)
         _in_blocks(update, [a.imag for a in arrays], numbers)
     elif kind == "V":
-        # bfloat16: NumPy would compute in float32 anyhow, and then refuse to write the result back.
+        # bfloat16: NumPy would compute in float32 in any case, and refuse to write the result back.
         wide: list[np.ndarray] = [a.astype(np.float32) for a in arrays]
         if not numbers.get("fused"):  # which is one op
             wide = [a.view(Rounded) for a in wide]
@@ -286,14 +286,14 @@ def _change(update: Callable[..., None], p: Tensor, arrays: list[np.ndarray], nu
 
 
 def on_rows(update: Callable[..., None], p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
-    """`on_arrays` for the places of a sparse gradient alone; the rest of the parameter and its buffers stays as it is."""
+    """`on_arrays` for the elements present in a sparse gradient; the others are not touched."""
     gradient = grad.coalesce()._array
-    places = tuple(gradient.places)
-    whole = [p._array, *[b._array for b in buffers]]
-    parts = [a[places] for a in whole]
+    index = tuple(gradient.places)
+    arrays = [p._array, *[b._array for b in buffers]]
+    parts = [a[index] for a in arrays]
     _decay_and_update(update, ARRAYS, numbers, parts[0], gradient.values, *parts[1:])
-    for a, part in zip(whole, parts, strict=True):
-        a[places] = part
+    for a, part in zip(arrays, parts, strict=True):
+        a[index] = part
     bump(p)
 
 
@@ -320,7 +320,7 @@ def on_tensors(update: Callable[..., None], p: Tensor, grad: Tensor, numbers: Nu
     xp = SimpleNamespace(**{name: FUNCTIONS[name] for name in ("sqrt", "abs", "sign", "where", "clip", "detach")})
     xp.maximum = lambda a, b: FUNCTIONS["maximum"](a.clone(), b)
     with enable_grad():
-        # The backward may need values that the next step would overwrite, so it gets copies of its own.
+        # Copies, because backward may need values that the next step overwrites.
         changed: list[Any] = [p, *buffers]
         copies = [t.clone() for t in changed]
         _decay_and_update(update, xp, numbers, copies[0], grad, *copies[1:])
@@ -346,7 +346,7 @@ def _with_decay(update: Callable[..., None]) -> Callable[..., None]:
 
 
 def lerp_(start: Any, end: Any, weight: Any) -> None:
-    """Move a buffer towards `end`, from the side that loses least precision (as torch does)."""
+    """Interpolate a buffer towards `end`, with the formula that loses least precision (as torch does)."""
     if weight < 0.5:
         start += weight * (end - start)
     else:
@@ -354,6 +354,6 @@ def lerp_(start: Any, end: Any, weight: Any) -> None:
 
 
 def scalar(value: Any) -> Tensor:
-    """A number of the state: in the default dtype, unless that is narrower than float32."""
+    """A scalar of the state, in the default dtype but at least float32."""
     wide = dtypes.get_default_dtype() is dtypes.float64
     return wrap(np.array(as_number(value), np.float64 if wide else np.float32))

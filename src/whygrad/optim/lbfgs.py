@@ -122,7 +122,7 @@ class LBFGS(Optimizer):
 
 
 class History:
-    """What L-BFGS knows of the curvature: the last changes of the gradient and the steps that made them."""
+    """The curvature history: the last changes of the gradient and the steps that caused them."""
 
     def __init__(self, state: dict[str, Any], size: int) -> None:
         self.size = size
@@ -148,7 +148,7 @@ class History:
 
     @np.errstate(all="ignore")
     def direction(self, gradient: np.ndarray) -> np.ndarray:
-        """Remember the last step, then apply the inverse Hessian it and the others imply: the two-loop recursion."""
+        """Append the last step, then apply the implied inverse Hessian by the two-loop recursion."""
         change = gradient - self.gradient
         step = self.d * self.t
         curvature = change.dot(step)
@@ -176,7 +176,7 @@ class History:
 def strong_wolfe(evaluate: Evaluate, t: Any, d: np.ndarray, f: float, g: np.ndarray, gtd: Any, c1: float = 1e-4,
                  c2: float = 0.9, tolerance_change: float = 1e-9, max_ls: int = 25
                  ) -> tuple[float, np.ndarray, Any, int]:
-    """A step along `d` that lowers the loss enough and flattens the slope enough: (loss, gradient, step, evaluations).
+    """A line search for a step along `d` that satisfies the strong Wolfe conditions: (loss, gradient, step, evaluations).
 
     A point is (step, loss, gradient, slope along `d`). First the step grows until two points bracket a good one, then
     the bracket shrinks.
@@ -269,14 +269,14 @@ def _flat(array: np.ndarray) -> np.ndarray:
 
 
 def lowered(value: Any) -> Any:
-    """A value of the state for computing: tensors become arrays, 0-dim ones NumPy numbers."""
+    """A value of the state for computation: tensors become arrays, 0-dim tensors NumPy scalars."""
     if isinstance(value, list):
         return [lowered(x) for x in value]
     return value._array[()] if isinstance(value, Tensor) else value
 
 
 def lifted(value: Any) -> Any:
-    """And back."""
+    """The inverse of `lowered`."""
     if isinstance(value, list):
         return [lifted(x) for x in value]
     return wrap(np.asarray(value)) if isinstance(value, np.ndarray | np.generic) else value

@@ -1,4 +1,4 @@
-"""Learning rate schedulers: each says how the `lr` of every parameter group moves from one epoch to the next."""
+"""Learning rate schedulers: each computes the `lr` of every parameter group for the next epoch."""
 
 from whygrad.base.unsupported import absent_from
 from whygrad.optim.combined_schedules import ChainedScheduler as ChainedScheduler
@@ -7,17 +7,19 @@ from whygrad.optim.cyclic_schedules import CyclicLR as CyclicLR
 from whygrad.optim.cyclic_schedules import OneCycleLR as OneCycleLR
 from whygrad.optim.plateau import ReduceLROnPlateau as ReduceLROnPlateau
 from whygrad.optim.scheduler import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
-from whygrad.optim.scheduler import LRScheduler as LRScheduler
-from whygrad.optim.schedules import ConstantLR as ConstantLR
-from whygrad.optim.schedules import CosineAnnealingLR as CosineAnnealingLR
-from whygrad.optim.schedules import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
-from whygrad.optim.schedules import ExponentialLR as ExponentialLR
-from whygrad.optim.schedules import LambdaLR as LambdaLR
-from whygrad.optim.schedules import LinearLR as LinearLR
-from whygrad.optim.schedules import MultiplicativeLR as MultiplicativeLR
-from whygrad.optim.schedules import MultiStepLR as MultiStepLR
-from whygrad.optim.schedules import PolynomialLR as PolynomialLR
-from whygrad.optim.schedules import StepLR as StepLR
+from whygrad.optim.scheduler import LRScheduler
+from whygrad.optim.schedules import (
+    ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
 
 # Its name before PyTorch 2.0.
 _LRScheduler = LRScheduler

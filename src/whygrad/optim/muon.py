@@ -1,4 +1,4 @@
-"""Muon: momentum whose matrix is made orthogonal before it is used."""
+"""Muon: momentum, orthogonalized by Newton-Schulz iteration before each update."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ class Muon(Stepping):
 
 
 def ratio(adjustment: str | None, shape: tuple[int, ...]) -> float:
-    """How much longer the step of a matrix of this shape is."""
+    """The factor of the learning rate for a matrix of this shape."""
     rows, columns = shape
     return 0.2 * math.sqrt(max(rows, columns)) if adjustment == "match_rms_adamw" else math.sqrt(max(1, rows / columns))
 
 
 def orthogonalized(matrix: np.ndarray, coefficients: tuple[float, ...], steps: int, eps: float) -> np.ndarray:
-    """Almost the nearest orthogonal matrix, by Newton-Schulz iteration in bfloat16 precision."""
+    """An approximation of the nearest orthogonal matrix, by Newton-Schulz iteration in bfloat16 precision."""
     if steps >= 100:
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
     if len(coefficients) != 3:
@@ -85,7 +85,7 @@ def orthogonalized(matrix: np.ndarray, coefficients: tuple[float, ...], steps: i
 
 
 def to_bfloat16(values: Any) -> np.ndarray:
-    """float32 numbers rounded to what bfloat16 can hold: the upper half of the bits, to nearest, ties to even."""
+    """float32 values rounded to bfloat16 precision: the upper half of the bits, to nearest, ties to even."""
     bits = np.array(values, np.float32).view(np.uint32)
     bits += 0x7FFF + (bits >> 16 & 1)
     bits &= 0xFFFF0000

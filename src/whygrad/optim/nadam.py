@@ -11,7 +11,7 @@ from whygrad.optim.options import check_betas, check_lr, check_nonnegative
 
 
 class NAdam(Elementwise):
-    """Adam that steps along a mixture of the gradient and of the average it is about to become."""
+    """Adam with Nesterov momentum: the step mixes the gradient and the updated first moment."""
 
     scalars = {"step": 0.0, "mu_product": 1.0}
     capturable_tensors = "params, mu_products and state_steps"

@@ -1,4 +1,4 @@
-"""Optimizer: parameter groups, state, hooks, and the way into and out of a checkpoint."""
+"""Optimizer: parameter groups, state, hooks, state_dict and load_state_dict."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whygrad.functional.conj_neg import Turned
 from whygrad.functional.promotion import cast_values
 from whygrad.why import record as why
 
-# Every optimizer alive, so that an explanation can say who holds a parameter and where that optimizer was made.
+# All live optimizers, so that an explanation can name the optimizer of a parameter and where it was created.
 OPTIMIZERS: weakref.WeakSet[Optimizer] = weakref.WeakSet()
 
 _global_optimizer_pre_hooks: OrderedDict[int, Any] = OrderedDict()
@@ -28,7 +28,7 @@ _HOOKS = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks",
           "_optimizer_state_dict_pre_hooks", "_optimizer_state_dict_post_hooks",
           "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks")
 
-# What a parameter group of an older checkpoint may lack.
+# Defaults of options that older checkpoints lack.
 _LATE_OPTIONS = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False, "fused": None,
                  "nesterov": False, "amsgrad": False, "decoupled_weight_decay": False, "momentum": 0, "centered": False}
 
@@ -78,7 +78,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def _prepare(self) -> None:
-        """What a pickle does not carry."""
+        """Create the attributes that are not pickled."""
         for name in _HOOKS:
             self.__dict__.setdefault(name, OrderedDict())
         self.__dict__.setdefault("_site", why.site())
@@ -107,7 +107,7 @@ class Optimizer:
         return "\n".join([*lines[:-1], ")"])
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before every step; it may give back other `(args, kwargs)`."""
+        """Call `hook(optimizer, args, kwargs)` before every step; it may return other `(args, kwargs)`."""
         return register(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -119,11 +119,11 @@ class Optimizer:
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` at the end of `state_dict()`; it may give back another one."""
+        """Call `hook(optimizer, state_dict)` at the end of `state_dict()`; it may return another one."""
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` before loading; it may give back another one."""
+        """Call `hook(optimizer, state_dict)` before loading; it may return another one."""
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -131,7 +131,7 @@ class Optimizer:
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state and the groups, with parameters named by their position."""
+        """The state and the groups, with parameters identified by their position."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         position: dict[int, int] = {}
@@ -153,7 +153,7 @@ class Optimizer:
         return state_dict
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the state and the options of a `state_dict()` of the same kind of optimizer."""
+        """Load the state and the options from a `state_dict()` of the same class of optimizer."""
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             result = hook(self, state_dict)
@@ -185,7 +185,7 @@ class Optimizer:
             hook(self)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters (or fill them with zeros)."""
+        """Set the gradients of all parameters to None (or fill them with zeros)."""
         cleared = grad_note("cleared", why.site())
         for group in self.param_groups:
             for p in group["params"]:
@@ -203,11 +203,11 @@ class Optimizer:
                 grad.zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters once; `closure`, if given, computes the loss and its gradients anew."""
+        """Update the parameters; `closure`, if given, recomputes the loss and its gradients."""
         raise NotImplementedError
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Hold more parameters, with options of their own."""
+        """Add a group of parameters with its own options."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -250,7 +250,7 @@ class Optimizer:
 
 
 def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """`step`, with the hooks of all optimizers and of this one around it."""
+    """`step` with the global hooks and those of this optimizer."""
 
     @functools.wraps(step)
     def hooked(*args: Any, **kwargs: Any) -> Any:
@@ -272,7 +272,7 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def typename(value: Any) -> str:
-    """What torch calls the type of a value in its messages."""
+    """The name of a value's type in torch's messages."""
     if isinstance(value, Tensor):
         return value.dtype.tensor_type
     named = value if hasattr(value, "__qualname__") else type(value)
@@ -288,7 +288,7 @@ def _register(registry: OrderedDict[int, Any], hook: Callable[..., Any], prepend
 
 
 def _in_dtype_of(p: Tensor, value: Any, key: Any = None) -> Any:
-    """Loaded state, its tensors in the dtype of the parameter; `step` keeps its own."""
+    """Loaded state with its tensors cast to the dtype of the parameter; `step` keeps its dtype."""
     if isinstance(value, Tensor):
         wanted = p._array.dtype
         if key == "step" or wanted.kind == "c" or value._array.dtype == wanted:

@@ -1,4 +1,4 @@
-"""Options of optimizers: their checks, with torch's messages, and tensors among them."""
+"""Options of optimizers: validation with torch's messages, and options given as tensors."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from whygrad.core.tensor import Tensor
 
 
 def to_scalar(option: Any) -> Any:
-    """Options may be 1-element tensors: as a 0-dim one."""
+    """A 1-element tensor option as a 0-dim tensor."""
     return option.squeeze() if isinstance(option, Tensor) and option.ndim else option  # type: ignore[attr-defined]
 
 
 def with_numbers(group: dict[str, Any]) -> dict[str, Any]:
-    """The options of a group, with numbers for those that may be tensors."""
+    """The options of a group, with tensors converted to numbers."""
     tensors = {name: group[name] for name in ("lr", "weight_decay", "betas")
                if isinstance(group.get(name), Tensor | tuple)}
     return {**group, **{name: as_number(value) for name, value in tensors.items()}} if tensors else group
 
 
 def as_number(option: Any) -> Any:
-    """Options may be 1-element tensors."""
+    """A 1-element tensor option as a number."""
     if isinstance(option, Tensor):
         return option._array.item()
     if isinstance(option, tuple):
@@ -38,7 +38,7 @@ _WORDS = {"lr": "learning rate", "eps": "epsilon value"}
 
 
 def check_nonnegative(nan: bool = False, /, **options: Any) -> None:
-    """Refuse negative options, and NaN unless `nan`."""
+    """Raise for negative options, and for NaN unless `nan`."""
     for name, value in options.items():
         number = as_number(value)
         if number < 0.0 if nan else not 0.0 <= number:  # noqa: SIM300 (the message for a string names both sides)

@@ -1,4 +1,4 @@
-"""The scheduler that watches a value instead of the epoch."""
+"""ReduceLROnPlateau, which follows a metric instead of the epoch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whygrad.optim.scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, chec
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` when a measured value has not improved for `patience` epochs."""
+    """Multiplies the learning rate by `factor` when a metric has not improved for `patience` epochs."""
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
                  threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0,
@@ -40,7 +40,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Look at the value of this epoch."""
+        """Evaluate the metric of this epoch."""
         current = float(metrics)
         if epoch is not None:
             warn(EPOCH_DEPRECATION_WARNING)

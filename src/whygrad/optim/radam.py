@@ -1,4 +1,4 @@
-"""RAdam: Adam that waits until its estimate of the variance can be trusted."""
+"""RAdam: Adam with a rectified variance of the adaptive learning rate."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RAdam(Elementwise):
         exp_avg_sq += (1 - beta2) * g * g
         correction2 = 1 - beta2**step
         move = exp_avg / (1 - beta1**step) * numbers["lr"]
-        # The length of the averages' memory: in the limit, and so far.
+        # The length of the approximated simple moving average: its limit, and the value at this step.
         rho_inf = 2 / (1 - beta2) - 1
         rho = rho_inf - 2 * step * beta2**step / correction2
         if rho > 5.0:

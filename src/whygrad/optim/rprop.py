@@ -1,4 +1,4 @@
-"""Rprop: steps that look only at the sign of the gradient."""
+"""Rprop: steps that depend only on the sign of the gradient."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whygrad.optim.options import check_lr
 
 
 class Rprop(Elementwise):
-    """Each element has a step size of its own: it grows while the gradient keeps its sign and shrinks when it turns."""
+    """Each element has a step size of its own: it grows while the gradient keeps its sign and shrinks when the sign changes."""
 
     def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
@@ -34,10 +34,10 @@ class Rprop(Elementwise):
         prev, step_size = buffers
         shrink, grow = numbers["etas"]
         agreement = g * prev
-        turned = agreement < 0
-        changed = xp.where(turned, step_size * shrink, xp.where(agreement > 0, step_size * grow, step_size))
+        sign_changed = agreement < 0
+        changed = xp.where(sign_changed, step_size * shrink, xp.where(agreement > 0, step_size * grow, step_size))
         step_size[...] = xp.clip(changed, *numbers["step_sizes"])
-        # Where the gradient turned, this step stands still and the next one starts afresh.
-        g = xp.where(turned, 0.0, g)
+        # Where the sign changed, this step is skipped and the sign is reset for the next one.
+        g = xp.where(sign_changed, 0.0, g)
         p -= xp.sign(g) * step_size
         prev[...] = g

@@ -1,4 +1,4 @@
-"""LRScheduler: the base of all learning rate schedulers, and what they share."""
+"""LRScheduler, the base class of all learning rate schedulers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _copy(value: Any) -> Any:
 
 
 def one_for_each_group(name: str, optimizer: Optimizer, param: Any) -> list[Any]:
-    """One value for each parameter group."""
+    """One value per parameter group."""
     groups = len(optimizer.param_groups)
     if not isinstance(param, list | tuple):
         param = [param] * groups
@@ -101,7 +101,7 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a `state_dict()`."""
+        """Load a `state_dict()`."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> Rates:
@@ -113,7 +113,7 @@ class LRScheduler:
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch; call it after `optimizer.step()`."""
+        """Advance to the next epoch; call it after `optimizer.step()`."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warn(_STEP_OVERRIDDEN)
@@ -147,7 +147,7 @@ class LRScheduler:
         return of_groups(self.optimizer, "lr")
 
     def _times(self, factor: float) -> Rates:
-        """The present rates, each multiplied."""
+        """The current learning rates, each multiplied by a factor."""
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
 

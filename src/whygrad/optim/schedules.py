@@ -1,6 +1,6 @@
-"""Schedules that are a formula of the epoch.
+"""Schedules that are closed formulas of the epoch.
 
-Most have two forms, as in torch: `get_lr` goes on from the present `lr` (so that schedulers can be combined), and
+Most have two forms, as in torch: `get_lr` continues from the current `lr` (so that schedulers can be combined), and
 `_get_closed_form_lr`, used by the deprecated `step(epoch)` and by SequentialLR, computes it from the epoch alone.
 """
 
@@ -31,7 +31,7 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _check_lambdas(self) -> None:
-        """LambdaLR finds out when it calls them."""
+        """LambdaLR does not check; it fails when it calls them."""
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "lr_lambdas": [attributes_of(function) for function in self.lr_lambdas]}
@@ -49,7 +49,7 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """The present rate times `lr_lambda(epoch)`."""
+    """Multiplies the current rate by `lr_lambda(epoch)`."""
 
     def _check_lambdas(self) -> None:
         for function in self.lr_lambdas:
@@ -65,7 +65,7 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """Times `gamma` every `step_size` epochs."""
+    """Multiplies the rate by `gamma` every `step_size` epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
@@ -83,7 +83,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times `gamma` at each milestone."""
+    """Multiplies the rate by `gamma` at each milestone."""
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
                  last_epoch: int = -1) -> None:
@@ -103,7 +103,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Times `factor` for the first `total_iters` epochs."""
+    """The initial rate times `factor` for the first `total_iters` epochs."""
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
                  last_epoch: int = -1) -> None:
@@ -127,7 +127,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """A straight line from `start_factor` to `end_factor` in `total_iters` epochs."""
+    """A linear change of the factor from `start_factor` to `end_factor` in `total_iters` epochs."""
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1) -> None:
@@ -156,7 +156,7 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times `gamma` every epoch."""
+    """Multiplies the rate by `gamma` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -171,7 +171,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """To zero in `total_iters` epochs, as `(1 - epoch / total_iters) ** power`."""
+    """Decay to zero in `total_iters` epochs, as `(1 - epoch / total_iters) ** power`."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
@@ -191,7 +191,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine down to `eta_min` in `T_max` epochs, and back up."""
+    """Cosine annealing to `eta_min` in `T_max` epochs, and back up."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
@@ -218,7 +218,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine down to `eta_min`, again and again; each time `T_mult` times as long."""
+    """Cosine annealing to `eta_min` with restarts; each period is `T_mult` times as long."""
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
                  last_epoch: int = -1) -> None:
@@ -241,7 +241,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base_lr - self.eta_min) * height / 2 for base_lr in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
-        """Go on to the next epoch, or to any point between two epochs."""
+        """Advance to the next epoch, or to a fractional epoch."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:

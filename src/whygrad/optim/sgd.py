@@ -33,7 +33,7 @@ class SGD(Elementwise):
         return ("momentum_buffer",) if group["momentum"] != 0 else ()
 
     def initialize(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """Nothing yet: a checkpoint may hold None where the buffer belongs."""
+        """The buffer is created later, because a checkpoint may hold None for it."""
 
     def advance(self, p: Tensor, state: dict[str, Any], numbers: Numbers) -> Numbers:
         if numbers["momentum"] == 0:
@@ -46,7 +46,7 @@ class SGD(Elementwise):
     def step_sparse(self, p: Tensor, grad: Any, numbers: Numbers, buffers: list[Tensor]) -> None:
         if numbers["weight_decay"]:
             raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
-        if buffers:  # what has momentum moves, also where this gradient has nothing
+        if buffers:  # momentum also moves elements that are absent from this gradient
             on_arrays(self.update, p, grad.to_dense(), numbers, buffers)
         else:
             on_rows(self.update, p, grad, numbers, buffers)

@@ -1,4 +1,4 @@
-"""Averages of weights over training, equal (SWA) or exponential (EMA), and the learning rate that goes with them."""
+"""Averages of weights over training, equal (SWA) or exponential (EMA), and the SWA learning rate schedule."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __getattr__ = absent_from("torch.optim.swa_utils")
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
            "update_bn"]
 
-# Tensors; their methods are made at run time.
+# Tensor; its methods are not known to type checkers.
 Tensors = list[Any] | tuple[Any, ...]
 
 
@@ -32,7 +32,7 @@ def _check_decay(decay: float) -> None:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
-    """A function that moves a list of averages towards the present values by `1 - decay`."""
+    """A function that updates a list of exponential averages with the current values."""
     _check_decay(decay)
 
     @no_grad()
@@ -47,7 +47,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
-    """A function that takes a list of present values into averages of `num_averaged` values."""
+    """A function that updates a list of equal averages of `num_averaged` values with the current values."""
 
     @no_grad()
     def swa_update(averaged_param_list: Tensors, current_param_list: Tensors, num_averaged: Any) -> None:
@@ -65,7 +65,7 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
-    """A function that gives the next exponential average of one tensor."""
+    """A function that returns the next exponential average of one tensor."""
     _check_decay(decay)
 
     @no_grad()
@@ -76,7 +76,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
 
 
 def get_swa_avg_fn() -> Callable[..., Any]:
-    """A function that gives the next equal average of one tensor."""
+    """A function that returns the next equal average of one tensor."""
 
     @no_grad()
     def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
@@ -112,7 +112,7 @@ class AveragedModel(Module):
 
     @no_grad()
     def update_parameters(self, model: Module) -> None:
-        """Take the present parameters of `model` into the average."""
+        """Update the averages with the current parameters of `model`."""
         averaged, current = [self._values_of(net) for net in (self.module, model)]
         if self.n_averaged._array == 0:
             for a, b in zip(averaged, current, strict=False):
@@ -133,7 +133,7 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the statistics of all batch norms anew, for the averaged weights: one pass over the data."""
+    """Recompute the statistics of all batch norms with one pass over the data."""
     from whygrad.nn.normalization import _BatchNorm
 
     momenta = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
@@ -143,7 +143,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     model.train()
     for module in momenta:
         module.reset_running_stats()
-        # None means the plain average of all batches.
+        # None selects the cumulative average over all batches.
         module.momentum = None
     for batch in loader:
         inputs = batch[0] if isinstance(batch, list | tuple) else batch
@@ -154,7 +154,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """From the present rate to `swa_lr` in `anneal_epochs` epochs, and constant from there."""
+    """Anneals the current rate to `swa_lr` in `anneal_epochs` epochs, then keeps it constant."""
 
     def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",
                  last_epoch: int = -1) -> None:
@@ -169,7 +169,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _progress(self, step: float) -> float:
-        """How much of `swa_lr` is in the rate at a step."""
+        """The weight of `swa_lr` in the rate at a step."""
         t = max(0, min(1, step / max(1, self.anneal_epochs)))
         return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
 
@@ -182,7 +182,7 @@ class SWALR(LRScheduler):
         rates = []
         for group in self.optimizer.param_groups:
             lr, swa_lr = group["lr"], group["swa_lr"]
-            # The rate at the start, seen through what annealing has made of it.
+            # The initial rate, recovered from the annealed one.
             start = swa_lr if before == 1 else (lr - before * swa_lr) / (1 - before)
             rates.append(swa_lr * now + start * (1 - now))
         return rates

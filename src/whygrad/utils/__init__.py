@@ -1,4 +1,4 @@
-"""torch.utils: data loading, checkpoints of activations, DLPack, two tensors that change places."""
+"""torch.utils: data loading, activation checkpointing, DLPack, swap_tensors."""
 
 from whygrad.base import pytree as _pytree
 from whygrad.base.unsupported import absent_from

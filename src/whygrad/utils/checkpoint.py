@@ -1,8 +1,8 @@
-"""torch.utils.checkpoint: do not keep what backward needs, compute it again when it is asked for.
+"""torch.utils.checkpoint: recompute the values that backward needs instead of saving them.
 
-The plain variant runs the function under saved_tensors_hooks: of each saved value only a `_Holder` is kept. The first
-holder that backward opens runs the function again, under hooks that hand every value to the holder of the same place;
-when the last one is filled the recomputation stops. The re-entrant variant is a custom Function whose backward runs the
+The non-reentrant variant runs the function under saved_tensors_hooks, which save a `_Holder` in place of each value. The
+first holder that backward unpacks runs the function again, under hooks that pass every value to the holder of the same
+position; when the last one is filled the recomputation stops. The re-entrant variant is a custom Function whose backward runs the
 function again and a backward of its own.
 """
 
@@ -33,15 +33,15 @@ Contexts = tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractCont
 
 
 class CheckpointError(RuntimeError):
-    """The recomputation did not do what the original did."""
+    """The recomputation differs from the original forward pass."""
 
 
 class _StopRecomputation(Exception):
-    """Everything that backward needs is there again."""
+    """Raised when all values have been recomputed, to stop early."""
 
 
 class _Setting:
-    """A switch that overrules the argument of `checkpoint` while its context is entered."""
+    """A context manager that overrides an argument of `checkpoint`."""
 
     def __init__(self) -> None:
         self.value: bool | None = None
@@ -69,7 +69,7 @@ def noop_context_fn() -> Contexts:
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
                context_fn: Callable[[], Contexts] = noop_context_fn, determinism_check: str = "default",
                debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:
-    """`function(*args, **kwargs)`, of which nothing is kept for backward but the arguments."""
+    """`function(*args, **kwargs)`, saving only the arguments for backward."""
     if use_reentrant is None:
         warnings.warn(texts.CHOOSE, stacklevel=errors.user_stacklevel())
         use_reentrant = True
@@ -91,10 +91,10 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of {['default', 'none']}, but got {determinism_check}")
     in_forward, in_recomputation = context_fn()
-    again = _Again(function, kwargs, preserve_rng_state, in_recomputation)
+    rerun = _Rerun(function, kwargs, preserve_rng_state, in_recomputation)
     if not is_grad_enabled():
         return function(*args, **kwargs)
-    frame = _Frame(again, args, set_checkpoint_early_stop.or_else(early_stop), determinism_check == "default", on_error)
+    frame = _Frame(rerun, args, set_checkpoint_early_stop.or_else(early_stop), determinism_check == "default", on_error)
     finished = False
     with _KeepHolders(frame), in_forward:
         result = function(*args, **kwargs)
@@ -133,8 +133,8 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     return run(functions[done:])(input)
 
 
-class _Again:
-    """Runs a function as it ran the first time: with the same random numbers and the same autocast."""
+class _Rerun:
+    """Runs a function again with the RNG and autocast state of its first run."""
 
     def __init__(self, function: Callable[..., Any], kwargs: dict[str, Any], preserve_rng_state: bool,
                  context: contextlib.AbstractContextManager[Any]) -> None:
@@ -155,7 +155,7 @@ class _Again:
 
 
 class GraphExecGroup:
-    """Inside, several backward calls share one recomputation; no two of them may need the same value."""
+    """A context in which several backward calls share one recomputation; no two of them may need the same value."""
 
     _current = threading.local()
 
@@ -174,7 +174,7 @@ class GraphExecGroup:
 
 
 class _Holder:
-    """Stands in the graph for one saved value. `values` are the recomputed ones, by backward; each is given out once."""
+    """The placeholder of one saved value. `values` are the recomputed ones, by backward; each can be read once."""
 
     __slots__ = ("__weakref__", "values")
 
@@ -186,15 +186,15 @@ _GIVEN_OUT = object()
 
 
 class _Frame:
-    """One call of `checkpoint`: how to run it again, and who waits for which value.
+    """One call of `checkpoint`: how to run it again, and the holders to fill.
 
-    The graph owns the holders and, through its hooks, the frame; the frame knows the holders weakly.
+    The graph owns the holders and, through its hooks, the frame; the frame references the holders weakly.
     """
 
-    def __init__(self, again: _Again, args: tuple[Any, ...], early_stop: bool, checks: bool,
+    def __init__(self, rerun: _Rerun, args: tuple[Any, ...], early_stop: bool, checks: bool,
                  on_error: Callable[[CheckpointError], None] | None) -> None:
-        self.again = again
-        # Through the outer hooks: nested in another checkpoint the arguments are recomputed too.
+        self.rerun = rerun
+        # Saved through the outer hooks, so that in a nested checkpoint the arguments are recomputed too.
         self.args = [save_alone(x, False) if isinstance(x, Tensor) else x for x in args]
         self.early_stop = early_stop
         self.checks = checks
@@ -213,7 +213,7 @@ class _Frame:
         found: list[Any] = []
         args = [x.unpack() if isinstance(x, SavedTensor) else x for x in self.args]
         with contextlib.suppress(_StopRecomputation), _FillHolders(self, backward, found), enable_grad():
-            self.again(*args)
+            self.rerun(*args)
         self.saved_again[backward] = found
         if not self.may_differ:
             self._check(found)
@@ -228,7 +228,7 @@ class _Frame:
 
 
 class _KeepHolders(saved_tensors_hooks):
-    """While the function runs: keep a holder in place of each saved value."""
+    """Hooks of the first run: save a holder in place of each value."""
 
     def __init__(self, frame: _Frame) -> None:
         def pack(x: Tensor) -> _Holder:
@@ -252,7 +252,7 @@ def _open(frame: _Frame, holder: _Holder) -> Any:
     backward: Any = GraphExecGroup._get_current_group()
     shared = backward is not None
     if backward is None:
-        # Outside of any backward (somebody reads `grad_fn._saved_self`) every look is a recomputation of its own.
+        # Outside of backward (a read of `grad_fn._saved_self`) every access recomputes.
         backward = object() if modes.running is None else modes.running.number
     if backward not in frame.saved_again:
         frame.recompute(backward)
@@ -264,7 +264,7 @@ def _open(frame: _Frame, holder: _Holder) -> Any:
 
 
 class _FillHolders(saved_tensors_hooks):
-    """While it runs again: give each saved value to the holder of its place."""
+    """Hooks of the recomputation: pass each saved value to the holder of its position."""
 
     def __init__(self, frame: _Frame, backward: Any, found: list[Any]) -> None:
         def pack(x: Tensor) -> Tensor:
@@ -273,7 +273,7 @@ class _FillHolders(saved_tensors_hooks):
             found.append(frame.describe(x))
             if i >= len(frame.holders):
                 if not frame.forward_completed:
-                    frame.may_differ = True  # the forward is still running: there is nothing to compare with
+                    frame.may_differ = True  # the first forward has not finished, so the counts cannot be compared
                     return x
                 raise CheckpointError(texts.TOO_MANY + texts.TIP)
             holder = frame.holders[i]()
@@ -287,7 +287,7 @@ class _FillHolders(saved_tensors_hooks):
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same values as leaves of a graph of their own."""
+    """The values as leaves of a new graph."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple([x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs])  # type: ignore[attr-defined]
@@ -300,18 +300,18 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """Which devices the arguments are on, and their generators' states; without the CPU, which get_rng_state tells of."""
+    """The devices of the arguments and their RNG states, without the CPU, whose state is saved separately."""
     return [], []
 
 
 def set_device_states(devices: Iterable[int], states: Iterable[Tensor], *, device_type: str | None = None) -> None:
-    """What get_device_states has found is put back."""
+    """Restore the states that get_device_states returned."""
     if list(devices):
         raise RuntimeError(f"whygrad has no devices but the CPU, and cannot set the states of {list(devices)}")
 
 
 class DefaultDeviceType:
-    """The kind of device whose generators checkpoint saves, where the arguments do not tell."""
+    """The device type whose RNG state is saved if the arguments do not determine one."""
 
     _default_device_type = "cpu"
 
@@ -330,7 +330,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
-        ctx.again = _Again(run_function, {}, preserve_rng_state, contextlib.nullcontext())
+        ctx.rerun = _Rerun(run_function, {}, preserve_rng_state, contextlib.nullcontext())
         ctx.others = [None if isinstance(x, Tensor) else x for x in args]
         ctx.positions = [i for i, x in enumerate(args) if isinstance(x, Tensor)]
         ctx.save_for_backward(*[args[i] for i in ctx.positions])
@@ -346,7 +346,7 @@ class CheckpointFunction(Function):
             inputs[i] = x
         detached = detach_variable(tuple(inputs))
         with enable_grad():
-            outputs = ctx.again(*detached)
+            outputs = ctx.rerun(*detached)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         pairs = [(out, g) for out, g in zip(outputs, grads, strict=True) if isinstance(out, Tensor) and out.requires_grad]
         if not pairs:

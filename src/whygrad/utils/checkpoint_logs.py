@@ -1,4 +1,4 @@
-"""checkpoint(debug=True): which ops ran the first time and which the second, and where in the program."""
+"""checkpoint(debug=True): the ops of the forward pass and of the recomputation, with their source lines."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from whygrad.utils import checkpoint_texts as texts
 
 
 class _Log:
-    """The ops of one run: a line and a place for each."""
+    """The ops of one run: a description and a source line for each."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.places: list[str] = []
+        self.locations: list[str] = []
 
     def begin(self, name: str, inputs: tuple[Any, ...]) -> tuple[str, str]:
         frame = user_frame()
-        place = f"{frame.f_code.co_filename}:{frame.f_lineno}:{frame.f_code.co_name}"
-        return f"torch.ops.{name.replace('::', '.')}({', '.join(map(_shown, inputs))})", place
+        location = f"{frame.f_code.co_filename}:{frame.f_lineno}:{frame.f_code.co_name}"
+        return f"torch.ops.{name.replace('::', '.')}({', '.join(map(_shown, inputs))})", location
 
     def end(self, token: tuple[str, str], result: Any) -> None:
         self.lines.append(f"{_shown(result)} = {token[0]}")
-        self.places.append(token[1])
+        self.locations.append(token[1])
 
     @contextlib.contextmanager
     def running(self) -> Generator[None, None, None]:
-        self.lines, self.places = [], []
+        self.lines, self.locations = [], []
         door.start(self)
         try:
             yield
@@ -39,8 +39,8 @@ class _Log:
 
     def traces(self, label: str) -> str:
         count = len(self.lines)
-        return "".join([f"{line}   ({i} of {count} in {label})\n\n{place}\n\n\n"
-                        for i, (line, place) in enumerate(zip(self.lines, self.places, strict=True), 1)])
+        return "".join([f"{line}   ({i} of {count} in {label})\n\n{location}\n\n\n"
+                        for i, (line, location) in enumerate(zip(self.lines, self.locations, strict=True), 1)])
 
 
 def _shown(x: Any) -> str:

@@ -1,4 +1,4 @@
-"""What checkpoint says, word for word torch's."""
+"""The messages of torch.utils.checkpoint."""
 
 _DEFAULT = ("use_reentrant=False is recommended, but if you need to preserve the current default behavior, you can pass "
             "use_reentrant=True. Refer to docs for more details on the differences between the two variants.")

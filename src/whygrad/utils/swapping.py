@@ -11,7 +11,7 @@ _SLOTS = tuple(name for name in Tensor.__slots__ if not name.startswith("__"))
 
 
 def swap_tensors(t1: Any, t2: Any) -> None:
-    """Exchange all that two tensors are: class, data, history and attributes; only who they are stays."""
+    """Exchange the class, data, history and attributes of two tensors; the objects keep their identity."""
     for name, t in (("t1", t1), ("t2", t2)):
         if weakref.getweakrefs(t):
             raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")

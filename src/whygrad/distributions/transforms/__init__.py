@@ -1,4 +1,4 @@
-"""Functions with a known inverse and a known change of volume."""
+"""Invertible transforms with known log |det J|."""
 
 from whygrad.distributions.transforms.base import (
     ComposeTransform,

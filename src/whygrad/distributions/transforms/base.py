@@ -1,4 +1,4 @@
-"""What a transform is, its inverse, and transforms made of others."""
+"""Transform, its inverse, and composite transforms."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import whygrad as torch
 from whygrad.core.tensor import Size
 from whygrad.distributions import constraints
 from whygrad.distributions.utils import Values, _sum_rightmost, lazy_property
-from whygrad.nn.torch_functions import torch
 
 TOO_FEW = "Too few dimensions on input"
 
 
 class Transform:
-    """An invertible function with a known log |det J|. With `cache_size=1` it remembers its last pair (x, y)."""
+    """An invertible function with a known log |det J|. With `cache_size=1` it caches its last pair (x, y)."""
 
     bijective: Any = False
     domain: Any
@@ -47,11 +47,11 @@ class Transform:
 
     @property
     def sign(self) -> Any:
-        """Of the derivative, for monotone functions of one variable."""
+        """The sign of the derivative, for monotone functions of one variable."""
         raise NotImplementedError
 
     def _again(self, cache_size: int) -> Transform:
-        """The same transform with another cache."""
+        """The transform with another cache size."""
         if type(self).__init__ is Transform.__init__:
             return type(self)(cache_size=cache_size)
         raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
@@ -100,7 +100,7 @@ class Transform:
 
 
 class _InverseTransform(Transform):
-    """Another transform, backwards."""
+    """The inverse of another transform."""
 
     _inv: Transform
 
@@ -142,7 +142,7 @@ def _with_event_dim(region: constraints.Constraint, event_dim: int) -> constrain
 
 
 class ComposeTransform(Transform):
-    """Transforms one after the other."""
+    """A sequence of transforms."""
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -223,7 +223,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform whose last dims belong together: their log |det J| is summed."""
+    """Reinterprets the last dims of a transform as event dims: their log |det J| is summed."""
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -264,7 +264,7 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """The last dims in another shape."""
+    """Reshapes the event dims."""
 
     bijective = True
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import whygrad as torch
 from whygrad.distributions import constraints
 from whygrad.distributions.transforms.base import Transform
 from whygrad.distributions.utils import _sum_rightmost, lazy_property
-from whygrad.nn.torch_functions import torch
 
 
 class _Joined(Transform):
-    """Cuts a tensor along `dim`, applies one transform to each part, and joins the results."""
+    """Splits a tensor along `dim`, applies one transform to each part, and concatenates the results."""
 
     def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
         if not all(isinstance(t, Transform) for t in tseq):

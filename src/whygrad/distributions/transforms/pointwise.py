@@ -1,27 +1,27 @@
-"""Transforms of each element by itself."""
+"""Elementwise transforms."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad.base import dtypes
 from whygrad.distributions import constraints
 from whygrad.distributions.transforms.base import Transform
 from whygrad.distributions.utils import Real, _Number, broadcast_all, lazy_property
 from whygrad.nn.functional import softplus
-from whygrad.nn.torch_functions import torch
 
 
 class Fixed(Transform):
-    """A transform without parameters: all of its class are equal."""
+    """A transform without parameters: all instances of a class are equal."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
 
 class Increasing(Fixed):
-    """An increasing function of all real numbers."""
+    """A strictly increasing function on the reals."""
 
     domain = constraints.real
     bijective = True
@@ -53,7 +53,7 @@ def _clipped_sigmoid(x: Any) -> Any:
 
 
 class SigmoidTransform(Increasing):
-    """y = 1 / (1 + exp(-x)), kept off 0 and 1"""
+    """y = 1 / (1 + exp(-x)), clamped away from 0 and 1"""
 
     codomain = constraints.unit_interval
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import whygrad as torch
 from whygrad import linalg
 from whygrad.base import dtypes
 from whygrad.core.tensor import Size
@@ -13,7 +14,6 @@ from whygrad.distributions.transforms.base import TOO_FEW, Transform
 from whygrad.distributions.transforms.pointwise import Fixed, _clipped_sigmoid
 from whygrad.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from whygrad.nn.functional import logsigmoid, pad, softplus
-from whygrad.nn.torch_functions import torch
 
 
 def _at_least(shape: Any, dims: int) -> Any:
@@ -42,7 +42,7 @@ class SoftmaxTransform(Fixed):
 
 
 class StickBreakingTransform(Fixed):
-    """n numbers to n + 1 shares of one: each breaks off its part, sigmoid(x - offset), of what the others left."""
+    """n reals to the simplex of n + 1: each takes the fraction sigmoid(x - offset) of the remainder."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -50,7 +50,7 @@ class StickBreakingTransform(Fixed):
 
     @staticmethod
     def _offset(x: Any) -> Any:
-        """So that x = 0 gives equal shares."""
+        """The offset for which x = 0 gives equal components."""
         return torch.arange(x.shape[-1], 0, -1, dtype=x.dtype).log()
 
     def _call(self, x: Any) -> Any:
@@ -103,7 +103,7 @@ class PositiveDefiniteTransform(Fixed):
 
 
 class CorrCholeskyTransform(Transform):
-    """n (n - 1) / 2 numbers to the Cholesky factor of a correlation matrix: tanh, then each row breaks its unit length."""
+    """n (n - 1) / 2 reals to the Cholesky factor of a correlation matrix: tanh, then stick-breaking of each row's unit norm."""
 
     domain = constraints.real_vector
     codomain = constraints.corr_cholesky

@@ -1,4 +1,4 @@
-"""Activations with a parameter that is learned or drawn, and those that fold or cut."""
+"""Activations with learned or random slopes, gated linear units, and shrinkage."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     array = input._numbers
     if training:
-        slopes = _drawn_slopes(input, lower, upper)
+        slopes = _random_slopes(input, lower, upper)
     else:
         slopes = input._with_numbers(np.where(array <= 0, array.dtype.type((lower + upper) / 2), array.dtype.type(1)))
     return write("rrelu", input, input, slopes) if inplace else run("rrelu", input, slopes)
 
 
 @made_under_transforms("random")
-def _drawn_slopes(input: Any, lower: float, upper: float) -> Any:
+def _random_slopes(input: Any, lower: float, upper: float) -> Any:
     array = input._array
     slopes = np.ones(array.shape, array.dtype)
     negative = array <= 0
@@ -85,8 +85,8 @@ def hardshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
 
 def softshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
     """x moved towards 0 by `lambd`, at most to 0."""
-    most = dtypes.finfo(input.dtype).max
-    if not 0 <= lambd <= most:
-        raise RuntimeError(f"lambda must be in range [0, {most:g}] for input dtype {input.dtype.scalar_name}, but "
+    largest = dtypes.finfo(input.dtype).max
+    if not 0 <= lambd <= largest:
+        raise RuntimeError(f"lambda must be in range [0, {largest:g}] for input dtype {input.dtype.scalar_name}, but "
                            f"found {lambd:g}")
     return with_out("softshrink", apply(TABLE["softshrink"], input, bound=lambd), out, input)

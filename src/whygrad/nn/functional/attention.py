@@ -1,4 +1,4 @@
-"""Attention, alone and with several heads."""
+"""Scaled dot product attention, and multi-head attention."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import whygrad as torch
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import C_NAMES, read_tensor
-from whygrad.functional.linalg import linear
-from whygrad.functional.rearrange import pad
+from whygrad.nn import functional as F
 from whygrad.nn.functional.regularization import dropout
-from whygrad.nn.functional.softmax import softmax
-from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 
 
 class Kernels(NamedTuple):
-    """What may be used: one piece for all, or step by step. Set by `torch.nn.attention.sdpa_kernel`."""
+    """The allowed implementations: the fused kernel, the composition of ops. Set by `torch.nn.attention.sdpa_kernel`."""
 
     fused: bool
     composed: bool
@@ -42,7 +40,7 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
         _check_attention(query, key, value, attn_mask)
     if scale is None:
         scale = 1.0 / math.sqrt(query._array.shape[-1]) if query._array.shape[-1] else 1.0
-    if kernels.fused and _fits_one_kernel(query, key, value, attn_mask, dropout_p, enable_gqa):
+    if kernels.fused and _can_use_fused(query, key, value, attn_mask, dropout_p, enable_gqa):
         masks = () if attn_mask is None else (attn_mask.detach(),)
         return apply(TABLE["scaled_dot_product_flash_attention_for_cpu"], query, key, value, *masks, scale=scale,
                      causal=is_causal)[0]
@@ -52,7 +50,7 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
         raise RuntimeError("No available kernel.  Aborting execution." if kernels.fused else
                            "No viable backend for scaled_dot_product_attention was found. This is likely due to turning "
                            "off both the math kernel and the fused kernels.")
-    return _attend_step_by_step(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    return _attend_composed(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
 
 def _check_attention(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
@@ -80,8 +78,8 @@ def _shared_heads(query: Any, x: Any) -> Any:
     return x if heads == own else x.repeat_interleave(heads // own, -3)
 
 
-def _fits_one_kernel(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, enable_gqa: bool) -> bool:
-    """Whether torch has a kernel for all of it."""
+def _can_use_fused(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, enable_gqa: bool) -> bool:
+    """Whether torch would use its fused kernel."""
     q, k, v = query._array, key._array, value._array
     if not q.ndim == k.ndim == v.ndim == 4 or dropout_p or q.dtype.kind not in "fV":
         return False
@@ -95,7 +93,7 @@ def _fits_one_kernel(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p
         return True
     scores = (*q.shape[:3], k.shape[2])
     given = attn_mask._array.shape
-    if len(given) < 2 and not attn_mask.requires_grad:  # only the kernels do not broadcast it
+    if len(given) < 2 and not attn_mask.requires_grad:  # only the fused kernel does not broadcast it
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)" if given else
                          "Dimension specified as -2 but tensor has no dimensions")
     return (not attn_mask.requires_grad and len(given) in (2, 4)
@@ -106,7 +104,7 @@ def _lower_triangle(query: Any, key: Any) -> Tensor:
     return wrap(np.tri(query._array.shape[-2], key._array.shape[-2], dtype=np.bool_))
 
 
-def _attend_step_by_step(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool,
+def _attend_composed(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool,
                          scale: float) -> Any:
     if not (query._array.size and key._array.size and value._array.size):
         shape = np.broadcast_shapes(query._array.shape[:-1], (*key._array.shape[:-2], 1))
@@ -121,7 +119,7 @@ def _attend_step_by_step(query: Any, key: Any, value: Any, attn_mask: Any, dropo
     origin = query.dtype
     if origin.name in ("float16", "bfloat16"):
         query, key, value = query.float(), key.float(), value.float()
-    # Half of the scale on each side: the product of large numbers stays finite.
+    # The square root of the scale on each side keeps the product of large numbers finite.
     side = math.sqrt(abs(scale))
     weights = (query * side) @ (key * (side if scale >= 0 else -side)).transpose(-2, -1)
     if attn_mask is not None:
@@ -138,7 +136,7 @@ def _attend_step_by_step(query: Any, key: Any, value: Any, attn_mask: Any, dropo
 
 def _canonical_mask(mask: Any, mask_name: str, other_type: Any, other_name: str, target_type: Any,
                     check_other: bool = True) -> Any:
-    """A mask of numbers to be added: for a boolean one, -inf where it is True."""
+    """A mask to be added to the scores: a boolean one becomes -inf where it is True."""
     if mask is None:
         return None
     if mask.dtype.name != "bool" and not mask.is_floating_point():
@@ -156,7 +154,7 @@ def _none_or_dtype(input: Any) -> Any:
 
 
 def _check_dims(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any, num_heads: int) -> bool:
-    """Whether there is a batch."""
+    """Check the ranks; True if the input is batched."""
     dims = query.dim()
     if dims not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor")
@@ -177,20 +175,20 @@ def _check_dims(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_ma
 
 
 def _project_packed(q: Any, k: Any, v: Any, weight: Any, bias: Any) -> tuple[Any, ...]:
-    """The three products with one stacked weight: in one piece as far as the arguments are the same."""
+    """The projections with one stacked weight; identical arguments share one product."""
     size = q.size(-1)
     if k is not v:
         parts = [None] * 3 if bias is None else bias.chunk(3)
-        return tuple([linear(x, w, b) for x, w, b in zip((q, k, v), weight.chunk(3), parts, strict=True)])
+        return tuple([F.linear(x, w, b) for x, w, b in zip((q, k, v), weight.chunk(3), parts, strict=True)])
     if q is k:
-        return _several(linear(q, weight, bias), 3, size)
+        return _split_projection(F.linear(q, weight, bias), 3, size)
     w_q, w_kv = weight.split([size, size * 2])
     b_q, b_kv = (None, None) if bias is None else bias.split([size, size * 2])
-    return (linear(q, w_q, b_q), *_several(linear(k, w_kv, b_kv), 2, size))
+    return (F.linear(q, w_q, b_q), *_split_projection(F.linear(k, w_kv, b_kv), 2, size))
 
 
-def _several(projected: Any, count: int, size: int) -> tuple[Any, ...]:
-    """Cut the last dim, so that each part lies in one piece of memory."""
+def _split_projection(projected: Any, count: int, size: int) -> tuple[Any, ...]:
+    """Split the last dim into contiguous parts."""
     stacked = projected.unflatten(-1, (count, size)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
     return tuple([stacked[i] for i in range(count)])
 
@@ -204,7 +202,7 @@ def _project_separately(tensors: tuple[Any, ...], weights: tuple[Any, ...], bias
     for name, b in zip(("query", "key", "value"), parts, strict=True):
         if b is not None and b.shape != (size,):
             raise AssertionError(f"expecting {name} bias shape of {(size,)}, but got {b.shape}")
-    return tuple([linear(x, w, b) for x, w, b in zip(tensors, weights, parts, strict=True)])
+    return tuple([F.linear(x, w, b) for x, w, b in zip(tensors, weights, parts, strict=True)])
 
 
 def multi_head_attention_forward(
@@ -214,9 +212,9 @@ def multi_head_attention_forward(
         use_separate_proj_weight: bool = False, q_proj_weight: Any = None, k_proj_weight: Any = None,
         v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True,
         is_causal: bool = False) -> tuple[Any, Any]:
-    """(result, weights or None): project, attend with each head by itself, project back. Time comes before batch.
+    """(result, weights or None) of (time, batch, features): project, attend with each head, project back.
 
-    Masks are True where attention is not allowed, or are added.
+    Boolean masks are True where attention is not allowed; other masks are added to the scores.
     """
     is_batched = _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not is_batched:
@@ -269,18 +267,18 @@ def multi_head_attention_forward(
             if given is not None:
                 raise AssertionError(f"bias cannot be added to static {name}.")
         k, v = torch.cat([k, bias_k.repeat(1, bsz, 1)]), torch.cat([v, bias_v.repeat(1, bsz, 1)])
-        attn_mask, key_padding_mask = _one_longer(attn_mask), _one_longer(key_padding_mask)
+        attn_mask, key_padding_mask = _extend_mask(attn_mask), _extend_mask(key_padding_mask)
     elif bias_k is not None or bias_v is not None:
         given, missing = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
         raise AssertionError(f"{given} is set but {missing} is None")
 
     q = q.view(tgt_len, bsz * num_heads, head_dim).transpose(0, 1)
-    k = _by_head(k, static_k, "static_k", bsz * num_heads, head_dim)
-    v = _by_head(v, static_v, "static_v", bsz * num_heads, head_dim)
+    k = _split_heads(k, static_k, "static_k", bsz * num_heads, head_dim)
+    v = _split_heads(v, static_v, "static_v", bsz * num_heads, head_dim)
     if add_zero_attn:
         zeros = torch.zeros((bsz * num_heads, 1, head_dim), dtype=k.dtype)
         k, v = torch.cat([k, zeros], 1), torch.cat([v, zeros], 1)
-        attn_mask, key_padding_mask = _one_longer(attn_mask), _one_longer(key_padding_mask)
+        attn_mask, key_padding_mask = _extend_mask(attn_mask), _extend_mask(key_padding_mask)
     src_len = k.size(1)
     if key_padding_mask is not None:
         for i, n in enumerate((bsz, src_len)):
@@ -301,9 +299,9 @@ def multi_head_attention_forward(
             attn_mask = (attn_mask.unsqueeze(0) if attn_mask.size(0) == 1 and attn_mask.dim() == 3 else
                          attn_mask.view(bsz, num_heads, -1, src_len))
         q, k, v = [x.view(bsz, num_heads, -1, head_dim) for x in (q, k, v)]
-        result = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
+        result = F.scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
         result = result.permute(2, 0, 1, 3).reshape(bsz * tgt_len, embed_dim)
-    projected: Any = linear(result, out_proj_weight, out_proj_bias)
+    projected: Any = F.linear(result, out_proj_weight, out_proj_bias)
     projected = projected.view(tgt_len, bsz, projected.size(1))
     if need_weights:
         weights_of_heads = weights_of_heads.view(bsz, num_heads, tgt_len, src_len)
@@ -314,13 +312,13 @@ def multi_head_attention_forward(
     return projected.squeeze(1), weights_of_heads.squeeze(0) if need_weights else None
 
 
-def _one_longer(mask: Any) -> Any:
-    """Nobody is kept from seeing an added position."""
-    return None if mask is None else pad(mask, (0, 1))
+def _extend_mask(mask: Any) -> Any:
+    """An added position may be attended to."""
+    return None if mask is None else F.pad(mask, (0, 1))
 
 
-def _by_head(x: Any, static: Any, name: str, heads: int, head_dim: int) -> Any:
-    """(heads of all samples, time, numbers of one head)."""
+def _split_heads(x: Any, static: Any, name: str, heads: int, head_dim: int) -> Any:
+    """Reshape to (batch * heads, time, head_dim)."""
     if static is None:
         return x.view(x.shape[0], heads, head_dim).transpose(0, 1)
     for dim, wanted in ((0, heads), (2, head_dim)):
@@ -331,10 +329,10 @@ def _by_head(x: Any, static: Any, name: str, heads: int, head_dim: int) -> Any:
 
 def _attend_with_weights(q: Any, k: Any, v: Any, attn_mask: Any, dropout_p: float, is_causal: bool) -> tuple[Any, Any]:
     if is_causal and attn_mask is None:
-        raise AssertionError("FIXME: is_causal not implemented for need_weights")  # so says torch
+        raise AssertionError("FIXME: is_causal not implemented for need_weights")  # torch's message
     q = q * math.sqrt(1.0 / float(q.shape[2]))
-    turned = k.transpose(-2, -1)
-    weights = softmax(torch.bmm(q, turned) if attn_mask is None else torch.baddbmm(attn_mask, q, turned), dim=-1)
+    transposed = k.transpose(-2, -1)
+    weights = F.softmax(torch.bmm(q, transposed) if attn_mask is None else torch.baddbmm(attn_mask, q, transposed), dim=-1)
     if dropout_p > 0.0:
-        weights = dropout(weights, dropout_p)
+        weights = F.dropout(weights, p=dropout_p)
     return torch.bmm(weights, v), weights

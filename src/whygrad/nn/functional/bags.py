@@ -29,7 +29,7 @@ def embedding_bag(input: Any, weight: Any, offsets: Any = None, max_norm: float 
         warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` "
                       "is deprecated, and should now be `embedding_bag(input, weight, ...)`.", stacklevel=user_stacklevel())
         weight, input = input, weight
-    input, offsets, per_sample_weights, include_last_offset = _in_a_line(
+    input, offsets, per_sample_weights, include_last_offset = _flatten_bags(
         input, weight, offsets, per_sample_weights, include_last_offset)
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
@@ -71,7 +71,7 @@ def _with_sparse_gradient(weight: Any, index: np.ndarray, bag: Any, weights: Any
     return result
 
 
-def _in_a_line(input: Any, weight: Any, offsets: Any, weights: Any, include_last_offset: bool) -> tuple[Any, Any, Any, bool]:
+def _flatten_bags(input: Any, weight: Any, offsets: Any, weights: Any, include_last_offset: bool) -> tuple[Any, Any, Any, bool]:
     """(1-dim indices, offsets, 1-dim weights, whether the last offset is the end)."""
     if weights is not None and input.shape != weights.shape:
         raise ValueError(f"embedding_bag: If per_sample_weights ({weights.shape}) is not None, then it must have the same "
@@ -110,7 +110,7 @@ def _check_types(input: Any, weight: Any, offsets: Any, weights: Any) -> None:
 
 
 def _ends(offsets: np.ndarray, count: int, include_last_offset: bool) -> np.ndarray:
-    """Where each bag ends."""
+    """The end of each bag."""
     if include_last_offset and not len(offsets):
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
     if not len(offsets):

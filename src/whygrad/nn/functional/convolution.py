@@ -27,7 +27,7 @@ def _is_sizes(value: Any) -> bool:
 
 
 def _expand(name: str, value: Any, given: int, dims: int) -> Sizes:
-    """One number for each of the kernel's dims; a single number stands for as many as the function is `given`."""
+    """One number for each spatial dim of the kernel; a single number is repeated `given` times, as torch does."""
     sizes = (int(value),) * given if is_integer(value) else tuple([int(n) for n in value])
     if len(sizes) == 1:
         return sizes * dims
@@ -38,7 +38,7 @@ def _expand(name: str, value: Any, given: int, dims: int) -> Sizes:
 
 
 def _check_types(function: str, given: dict[str, Any]) -> None:
-    """Refuse what is no tensor, no size, no number: with the words of a function with one signature or with two."""
+    """Raise torch's TypeError for an argument of a wrong type, worded for functions with one signature or with two."""
     padding_may_be_text = "output_padding" not in given
     tensors = [("input", True), ("weight", True), ("bias", False)]
     wrong = [(key, "Tensor") for key, needed in tensors
@@ -126,7 +126,7 @@ def _check(shape: Sizes, weight: Sizes, bias: Sizes | None, window: Window, tran
 
 
 def _check_ndim(function: str, shape: Sizes, dims: int) -> bool:
-    """Whether the input has a batch dim."""
+    """Check the rank of the input; True if it has a batch dim."""
     if len(shape) not in (dims + 1, dims + 2):
         raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {function}, but got "
                            f"input of size: {list(shape)}")
@@ -134,7 +134,7 @@ def _check_ndim(function: str, shape: Sizes, dims: int) -> bool:
 
 
 def _same_padding(weight: Sizes, stride: Any, dilation: Any) -> tuple[Sizes, Sizes]:
-    """For `padding="same"`: what to pad on both sides, and what is left over to pad at the end."""
+    """For `padding="same"`: the symmetric padding, and the extra padding at the end."""
     dims = len(weight) - 2
     sizes = {"stride": stride, "dilation": dilation}
     for name, value in sizes.items():
@@ -148,18 +148,18 @@ def _same_padding(weight: Sizes, stride: Any, dilation: Any) -> tuple[Sizes, Siz
 
 
 class Plan(NamedTuple):
-    """All that follows from the shapes and options: checked once, then remembered."""
+    """What follows from the shapes and options: checked once, then cached."""
 
     window: Window
     batched: bool
-    uneven: Sizes  # what to pad at the end, beforehand
+    uneven: Sizes  # extra padding at the end, applied before the convolution
     size: Sizes  # of the result of a transposed convolution
 
 
 @lru_cache(maxsize=1024, typed=True)
 def _plan(function: str, dims: int, shape: Sizes, weight: Sizes, bias: Sizes | None, stride: Any, padding: Any, dilation: Any,
           groups: int) -> Plan:
-    """A TypeError stands for any argument of a wrong type."""
+    """Cached; raises a TypeError for any argument of a wrong type."""
     if not all(map(_is_sizes, (stride, dilation))) or not is_integer(groups):
         raise TypeError
     batched = _check_ndim(function, shape, dims)
@@ -193,7 +193,7 @@ def _planned(make: Callable[..., Plan], function: str, dims: int, input: Any, we
         shapes = input._array.shape, weight._array.shape, None if bias is None else bias._array.shape
         return make(function, dims, *shapes, **options)
     except (AttributeError, TypeError):
-        # An argument of a wrong type, or a list, which cannot be looked up.
+        # An argument of a wrong type, or a list, which is not hashable.
         _check_types(function, {"input": input, "weight": weight, "bias": bias, **options})
         hashable = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
         return make(function, dims, *shapes, **hashable)
@@ -231,7 +231,7 @@ def _check_output_padding(output_padding: Sizes, window: Window) -> None:
     if all(extra < stride or extra < dilation for extra, stride, dilation in pairs):
         return
     if len(pairs) == 1:
-        # A convolution over one dim is one over two, of height 1.
+        # A 1d convolution runs as a 2d one of height 1.
         pairs.insert(0, (0, 1, 1))
     axes = AXES[-len(pairs):]
     got = [f"{name}_{axis}: {values[i]}" for i, name in enumerate(("output_padding", "stride", "dilation"))
@@ -286,7 +286,7 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = (_transposed(dims) for di
 
 
 def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
-    """A convolution over time, of data in the order (time, batch, channel)."""
+    """A 1d convolution of (time, batch, channel) data."""
     if input.ndim != 3:
         raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
     if weight.ndim != 3:

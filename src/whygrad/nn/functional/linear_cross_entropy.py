@@ -10,6 +10,7 @@ from typing import Any
 from whygrad.base import dtypes
 from whygrad.base.errors import user_stacklevel
 from whygrad.functional.linalg import linear
+from whygrad.nn import functional as F
 from whygrad.nn.functional.losses import cross_entropy
 
 POLICIES = ("auto", "accurate", "balanced", "compact")
@@ -17,7 +18,7 @@ POLICIES = ("auto", "accurate", "balanced", "compact")
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """How torch cuts the batch into pieces to save memory. Checked and kept; here the loss is computed in one piece."""
+    """How torch splits the batch into chunks to save memory. Validated and stored; here the loss is not chunked."""
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None
@@ -61,21 +62,24 @@ def linear_cross_entropy(input: Any, linear_weight: Any, target: Any, *, linear_
     shape = (*batch, classes, *positions)
     if tuple(target.shape) == shape and ignore_index is not None:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    if options is not None:
-        _warn_if_ignored(target, linear_bias, reduction, label_smoothing, tuple(positions))
+    chunked = options is not None and not _warn_if_ignored(target, linear_bias, reduction, label_smoothing, tuple(positions))
     if positions:
         linear_weight = linear_weight.reshape(math.prod((classes, *positions)), features)
         linear_bias = None if linear_bias is None else linear_bias.reshape(-1)
-    logits: Any = linear(input, linear_weight, linear_bias)
-    return cross_entropy(logits.reshape(shape), target, weight, ignore_index=-100 if ignore_index is None else ignore_index,
-                         reduction=reduction, label_smoothing=label_smoothing)
+    # torch's chunked operator does not call F.linear and F.cross_entropy.
+    project, loss = (linear, cross_entropy) if chunked else (F.linear, F.cross_entropy)
+    logits: Any = project(input, linear_weight, linear_bias)
+    return loss(logits.reshape(shape), target, weight=weight, ignore_index=-100 if ignore_index is None else ignore_index,
+                reduction=reduction, label_smoothing=label_smoothing)
 
 
-def _warn_if_ignored(target: Any, bias: Any, reduction: str, label_smoothing: float, positions: tuple[int, ...]) -> None:
+def _warn_if_ignored(target: Any, bias: Any, reduction: str, label_smoothing: float, positions: tuple[int, ...]) -> bool:
     known = reduction in ("mean", "sum", "none")
-    if positions or not known or label_smoothing != 0.0 or target.dtype is not dtypes.int64:
+    ignored = bool(positions) or not known or label_smoothing != 0.0 or target.dtype is not dtypes.int64
+    if ignored:
         warnings.warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, "
                       "label_smoothing == 0, target.dtype == int64, out_features == (). Got "
                       f"reduction={reduction!r}, label_smoothing={label_smoothing}, target.dtype={target.dtype}, "
                       f"out_features={positions}, tracing=False, linear_bias.shape="
                       f"{None if bias is None else tuple(bias.shape)}.", stacklevel=user_stacklevel())
+    return ignored

@@ -1,4 +1,4 @@
-"""Losses. Those that are one node in torch are one row here; the others are written out as torch writes them."""
+"""Losses. One graph node in torch is one row here; the other losses compose ops as torch does."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import is_grad_enabled, no_grad
 from whygrad.backends import raw
 from whygrad.base import dtypes
@@ -14,13 +15,12 @@ from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply, compiled
 from whygrad.core.tensor import Size, Tensor
-from whygrad.functional.activation import logsigmoid
 from whygrad.functional.distance import pairwise_distance
 from whygrad.functional.inplace import check_castable
 from whygrad.functional.promotion import cast, promote
 from whygrad.functional.softmax import log_softmax
+from whygrad.nn import functional as F
 from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduction_of
-from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 from whygrad.why import record as why
 
@@ -34,12 +34,12 @@ def _number_row(name: str) -> Callable[[Any, float], Any]:
     return lambda x, value: row(x if x.dtype.category > 1 else x.to(dtypes.get_default_dtype()), value=value)
 
 
-# Arithmetic with a number as torch's C++ does it: the node is another one than in Python.
+# Arithmetic with a Python number that records the node which torch's C++ does.
 add_number, sub_number, mul_number, div_number = [_number_row(name) for name in ("add", "sub", "mul", "div")]
 
 
 def matched(input: Any, target: Any) -> tuple[Any, Any]:
-    """Both arguments in one dtype and one shape, with torch's warning if that had to be made."""
+    """Both arguments promoted to one dtype and broadcast to one shape, with torch's warning if the shapes differ."""
     try:
         a, b = input._array, target._array
     except AttributeError:
@@ -118,7 +118,7 @@ def smooth_l1_loss(input: Any, target: Any, size_average: bool | None = None, re
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
-    """Squared below `delta`, a straight line above."""
+    """Squared below `delta`, linear above."""
     a, b = matched(input, target)
     reduction = reduction if weight is not None else reduction_of(reduction)
     if delta <= 0:
@@ -135,7 +135,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
 
 def nll_loss(input: Any, target: Any, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
              reduce: bool | None = None, reduction: str = "mean") -> Any:
-    """Minus the number that each target picks, for inputs (C), (N, C) or (N, C, d1, ...)."""
+    """The negated input at each target class, for inputs (C), (N, C) or (N, C, d1, ...)."""
     return _nll(input, target, weight, reduction_of(reduction, size_average, reduce), ignore_index)
 
 
@@ -255,7 +255,7 @@ def _smoothed_cross_entropy(input: Any, target: Any, weight: Any, reduction: str
 
 
 def outside(xp: Any, x: Any) -> Any:
-    """How many are not between 0 and 1."""
+    """The number of elements outside [0, 1]."""
     return xp.sum(xp.where((x >= 0) & (x <= 1), 0.0, 1.0))
 
 
@@ -371,7 +371,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, size_aver
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0, size_average: bool | None = None,
                         reduce: bool | None = None, reduction: str = "mean") -> Any:
-    """How far `input1` fails to be greater (target 1) or smaller (-1) than `input2` by `margin`."""
+    """max(0, -target * (input1 - input2) + margin)."""
     reduction = reduction_of(reduction, size_average, reduce)
     if input1.ndim != input2.ndim or input1.ndim != target.ndim:
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
@@ -392,7 +392,7 @@ def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, siz
     """The binary cross entropy of logits, averaged over the classes."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
-    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
     loss = loss.sum(dim=-1) / input.shape[-1]
@@ -409,7 +409,7 @@ def _check_scores(input: Any) -> None:
 
 def multi_margin_loss(input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None,
                       size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Any:
-    """How far wrong classes come within `margin` of the right one."""
+    """The hinge loss of each wrong class within `margin` of the right one."""
     reduction = reduction_of(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -461,7 +461,7 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float =
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
                         swap: bool = False, size_average: bool | None = None, reduce: bool | None = None,
                         reduction: str = "mean") -> Any:
-    """How far the negative fails to be farther from the anchor than the positive by `margin`."""
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
     reduction = reduction_of(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -478,7 +478,7 @@ def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float
 
 def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None,
                                       margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Any:
-    """`triplet_margin_loss` with a distance of your own."""
+    """`triplet_margin_loss` with a custom distance function."""
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:

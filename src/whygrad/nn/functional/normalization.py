@@ -1,4 +1,4 @@
-"""Normalisations, and vectors brought to length 1."""
+"""Normalisation by statistics of the batch, channels or features, and by p-norms."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import Size
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.promotion import cast
-from whygrad.functional.rearrange import pad
 from whygrad.functional.run import with_out
+from whygrad.nn import functional as F
 from whygrad.ops.table import TABLE
 
 
@@ -97,7 +97,7 @@ def _check_batch(size: Sequence[int]) -> None:
 
 def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
                training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Any:
-    """Mean 0 and variance 1 for each channel, over the batch (in training) or as the running statistics say."""
+    """Mean 0 and variance 1 for each channel, by the statistics of the batch (in training) or the running ones."""
     if training:
         _check_batch(input.shape)
     if eps < 0.0 or (training and eps == 0.0):
@@ -110,7 +110,7 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
             raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
     normalize_dim(1, input._array.ndim)
     _is_mixed(input, weight, bias, running_mean, running_var)
-    if not input._array.size:  # as torch does it: nothing is tracked, but there is a graph
+    if not input._array.size:  # as in torch, running statistics stay unchanged, but a graph is recorded
         scaled = input.clone() if weight is None else input.clone() * weight[0]
         return scaled if bias is None else scaled + bias[0]
     if not training:
@@ -128,9 +128,9 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
 
 
 def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: float) -> tuple[np.ndarray, np.ndarray]:
-    """Move the running statistics towards those of this batch (with the unbiased variance); torch counts no version.
+    """Update the running statistics in place (with the unbiased variance), without a version bump, as in torch.
 
-    Gives the statistics of the batch.
+    Returns the mean and variance of the batch.
     """
     count = batch.size // batch.shape[1]
     mean, square = raw.channel_moments(batch)
@@ -142,7 +142,7 @@ def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: flo
 
 
 def _track_batched(input: Any, running_mean: Any, running_var: Any, momentum: float) -> None:
-    """The same under vmap."""
+    """`_track` under vmap."""
     for running in (running_mean, running_var):
         if running is not None and type(running._array) is np.ndarray:
             raise RuntimeError("Batch norm got a batched tensor as input while the running_mean or running_var, which will be "
@@ -160,7 +160,7 @@ def _track_batched(input: Any, running_mean: Any, running_var: Any, momentum: fl
 
 def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
                   use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Any:
-    """`batch_norm` for each sample by itself."""
+    """`batch_norm` of each sample separately."""
     shape = input._array.shape
     if use_input_stats and math.prod(shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {Size(shape)}")
@@ -203,10 +203,11 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
                          f"{input.ndim} dimensions)")
     if input._array.size == 0:
         return input
-    before = size // 2
-    channels = input.shape[1]
-    padded: Any = pad(input.mul(input), (0, 0) * (input.ndim - 2) + (before, size - 1 - before))
-    total: Any = sum(padded.narrow(1, i, channels) for i in range(size))
-    # torch takes the mean by average pooling, which of integers is an integer.
-    mean: Any = total / size if input.is_floating_point() else total.div(size, rounding_mode="trunc")
+    square, around = input.mul(input), (size // 2, (size - 1) // 2)
+    if input.ndim == 3:
+        mean = F.avg_pool2d(F.pad(square.unsqueeze(1), (0, 0, *around)), (size, 1), stride=1).squeeze(1)
+    else:
+        samples, channels, rows, *_ = input.shape
+        volume = F.pad(square.view(samples, 1, channels, rows, -1), (0, 0, 0, 0, *around))
+        mean = F.avg_pool3d(volume, (size, 1, 1), stride=1).squeeze(1).view(input.shape)
     return input / mean.mul(alpha).add(k).pow(beta)

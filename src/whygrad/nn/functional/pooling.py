@@ -1,4 +1,4 @@
-"""Pooling: maxima, means and norms of windows, and the way back from maxima."""
+"""Pooling: maxima, means and norms of windows, and max unpooling."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad.backends.memory_order import with_channels_as_in
 from whygrad.base import dtypes
 from whygrad.core.modes import modes
@@ -17,7 +18,7 @@ from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_sizes, is_integer, read_tensor, wrong_type
 from whygrad.functional.fresh import in_usual_order
 from whygrad.functional.run import with_out
-from whygrad.nn.torch_functions import torch
+from whygrad.nn import functional as F
 from whygrad.ops.pool import Adaptive, Kind, Sliding
 from whygrad.ops.table import TABLE
 
@@ -25,6 +26,13 @@ Sizes = tuple[int, ...]
 COUNT = {1: "one int", 2: "two ints", 3: "three ints"}
 AXES = ("T", "H", "W")
 LONG_AXES = {"T": "time", "H": "height", "W": "width"}
+
+
+def _named(function: Any, name: str, doc: str) -> Callable[..., Any]:
+    """A function made by a factory, with its public name and docstring."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function  # type: ignore[no-any-return]
 
 
 def _read(function: str, argument: str, position: int, value: Any) -> Sizes:
@@ -82,7 +90,7 @@ def _positive(name: str, letter: str, values: Sizes, dims: int) -> None:
 @lru_cache(maxsize=1024, typed=True)
 def _axes(function: str, dims: int, shape: Sizes, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
           ceil_mode: bool) -> tuple[Sliding, ...]:
-    """What happens along each spatial dim, after torch's checks; remembered."""
+    """The sliding window along each spatial dim, after torch's checks; cached."""
     options = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
     average = function.startswith("avg")
     if average:
@@ -132,8 +140,8 @@ def _refuse(kernel: str, input: Tensor, kinds: str) -> None:
 def _maxima(input: Tensor, axes: tuple[Any, ...], name: str, dims: int, return_indices: bool) -> Any:
     if not return_indices and not _wants_gradient(input):
         return apply(TABLE["max_pool_values"], input, axes=axes)
-    values, places = apply(TABLE["max_pool"], input, axes=axes, kind=Kind(name, dims))
-    return (values, places) if return_indices else values
+    values, indices = apply(TABLE["max_pool"], input, axes=axes, kind=Kind(name, dims))
+    return (values, indices) if return_indices else values
 
 
 def _max_pool(dims: int) -> Callable[..., Any]:
@@ -147,9 +155,7 @@ def _max_pool(dims: int) -> Callable[..., Any]:
         _refuse(name, input, "iufV")
         return _maxima(input, axes, f"MaxPool{dims}DWithIndices", dims, return_indices)
 
-    pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = f"The maximum of each window over the last {dims} dims."
-    return pool
+    return _named(pool, name, f"The maximum of each window over the last {dims} dims.")
 
 
 max_pool2d, max_pool3d = (_max_pool(dims) for dims in (2, 3))
@@ -215,9 +221,7 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
         result = apply(TABLE["avg_pool"], input, axes=axes, count_pad=count_include_pad, divisor=divisor_override, kind=kind)
         return with_out(name, in_usual_order(result) if dims == 3 else result, out, input)
 
-    pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = f"The mean of each window over the last {dims} dims."
-    return pool
+    return _named(pool, name, f"The mean of each window over the last {dims} dims.")
 
 
 avg_pool2d, avg_pool3d = (_avg_pool(dims) for dims in (2, 3))
@@ -240,7 +244,7 @@ def avg_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
 
 
 def _target(output_size: Any, input: Tensor, dims: int) -> Any:
-    """The wanted size, with the input's own where None is given."""
+    """The output size, with the input's own size where None is given."""
     if isinstance(output_size, int):
         return (output_size,) * dims
     shape = input._array.shape
@@ -308,52 +312,59 @@ def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
     return _adaptive_mean("adaptive_avg_pool3d", read_tensor("adaptive_avg_pool3d", input), _target(output_size, input, 3), 3)
 
 
-def _adaptive_maxima(function: str, input: Tensor, size: Sizes, dims: int, return_indices: bool) -> Any:
+def _adaptive_maxima(function: str, input: Tensor, size: Sizes, dims: int) -> Any:
     _check_adaptive(function, input, dims, ":")
     if len(size) != dims:
         raise RuntimeError(f"{function}(): internal error: output_size.size() must be {dims}")
     check_sizes((*input._array.shape[:-dims], *size))
     _refuse(function if dims == 2 else f"{function}_cpu", input, "fV")
-    return _maxima(input, _adaptive_axes(input, size), f"AdaptiveMaxPool{dims}D", dims, return_indices)
+    return _maxima(input, _adaptive_axes(input, size), f"AdaptiveMaxPool{dims}D", dims, True)
 
 
-def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of `output_size` windows that cover the last dim evenly."""
-    read_tensor("adaptive_max_pool1d", input)
-    size = _adaptive_1d("adaptive_max_pool1d", input, output_size)
-    found = _adaptive_maxima("adaptive_max_pool2d", input.unsqueeze(-2), (1, size), 2, return_indices)
-    return tuple([t.squeeze(-2) for t in found]) if return_indices else found.squeeze(-2)
+def _adaptive_max_pool(dims: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    name = f"adaptive_max_pool{dims}d"
+
+    def with_indices(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        read_tensor(name, input)
+        if dims > 1:
+            return _adaptive_maxima(name, input, _target(output_size, input, dims), dims)
+        size = _adaptive_1d(name, input, output_size)
+        return tuple([t.squeeze(-2) for t in _adaptive_maxima("adaptive_max_pool2d", input.unsqueeze(-2), (1, size), 2)])
+
+    def pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        if return_indices:
+            return with_indices(input, output_size)
+        return getattr(F, with_indices.__name__)(input, output_size)[0]
+
+    return (_named(pool, name, f"The maxima of windows that cover the last {dims} dims evenly."),
+            _named(with_indices, f"{name}_with_indices", f"`{name}`, and the indices of the maxima in the flattened image."))
 
 
-def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of windows that cover the last two dims evenly."""
-    read_tensor("adaptive_max_pool2d", input)
-    return _adaptive_maxima("adaptive_max_pool2d", input, _target(output_size, input, 2), 2, return_indices)
+adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _adaptive_max_pool(1)
+adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _adaptive_max_pool(2)
+adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive_max_pool(3)
 
 
-def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of windows that cover the last three dims evenly."""
-    read_tensor("adaptive_max_pool3d", input)
-    return _adaptive_maxima("adaptive_max_pool3d", input, _target(output_size, input, 3), 3, return_indices)
+def _lp_pool(dims: int) -> Callable[..., Any]:
+    average, maximum = f"avg_pool{dims}d", f"max_pool{dims}d"
 
-
-def _lp_pool(dims: int, average: Callable[..., Any], maximum: Callable[..., Any]) -> Callable[..., Any]:
     def pool(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
         if norm_type == float("inf"):
-            return maximum(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+            return getattr(F, maximum)(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
         if norm_type == -float("inf"):
-            return -maximum(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+            return -getattr(F, maximum)(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
         count = kernel_size ** dims if isinstance(kernel_size, int) else math.prod(kernel_size)
-        mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-        return (torch.sign(mean) * torch.relu(torch.abs(mean))).mul(count).pow(1.0 / norm_type)
+        powers = input.pow(norm_type)
+        if stride is None:
+            mean = getattr(F, average)(powers, kernel_size, padding=0, ceil_mode=ceil_mode)
+        else:
+            mean = getattr(F, average)(powers, kernel_size, stride, 0, ceil_mode)
+        return (torch.sign(mean) * F.relu(torch.abs(mean))).mul(count).pow(1.0 / norm_type)
 
-    pool.__name__ = pool.__qualname__ = f"lp_pool{dims}d"
-    pool.__doc__ = f"The p-norm of each window over the last {dims} dims."
-    return pool
+    return _named(pool, f"lp_pool{dims}d", f"The p-norm of each window over the last {dims} dims.")
 
 
-lp_pool1d, lp_pool2d, lp_pool3d = (_lp_pool(1, avg_pool1d, max_pool1d), _lp_pool(2, avg_pool2d, max_pool2d),
-                                   _lp_pool(3, avg_pool3d, max_pool3d))
+lp_pool1d, lp_pool2d, lp_pool3d = (_lp_pool(dims) for dims in (1, 2, 3))
 
 
 def _unpool_size(input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, output_size: Any) -> Sizes:
@@ -402,22 +413,20 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
         size = _unpool_size(input, sizes["kernel_size"], sizes["stride"], sizes["padding"], output_size)
         if dims > 1:
             return _unpool(input, indices, size, dims)
-        # torch takes a line for an image of width 1.
+        # torch unpools 1d inputs as images of width 1.
         return _unpool(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1), 2).squeeze(-1)
 
-    unpool.__name__ = unpool.__qualname__ = f"max_unpool{dims}d"
-    unpool.__doc__ = f"Maxima put back where `max_pool{dims}d` found them, zeros elsewhere."
-    return unpool
+    return _named(unpool, f"max_unpool{dims}d", f"Maxima put back where `max_pool{dims}d` found them, zeros elsewhere.")
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = (_max_unpool(dims) for dims in (1, 2, 3))
 
 
-def _fractional(dims: int) -> Callable[..., Any]:
+def _fractional(dims: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     name = f"fractional_max_pool{dims}d"
 
-    def pool(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
-             _random_samples: Any = None) -> Any:
+    def with_indices(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                     return_indices: bool = False, _random_samples: Any = None) -> Any:
         if output_size is None:
             if output_ratio is None:
                 raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
@@ -432,13 +441,17 @@ def _fractional(dims: int) -> Callable[..., Any]:
                         for sizes in (_read(name, "kernel_size", 2, kernel_size), _read(name, "output_size", 3, output_size)))
         _check_fractional(name, input, kernel, size, _random_samples)
         samples = _random_samples if input.ndim == dims + 2 else _random_samples[0]
-        values, places = apply(TABLE["fractional_max_pool"], input, samples, kernel=kernel, size=size,
-                               kind=Kind(f"FractionalMaxPool{dims}D", dims))
-        return (values, places) if return_indices else values
+        values, indices = apply(TABLE["fractional_max_pool"], input, samples, kernel=kernel, size=size,
+                                kind=Kind(f"FractionalMaxPool{dims}D", dims))
+        return values, indices
 
-    pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = f"The maximum of each of `output_size` windows over the last {dims} dims, which lie at random."
-    return pool
+    def pool(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+             _random_samples: Any = None) -> Any:
+        given = (input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+        return with_indices(*given) if return_indices else getattr(F, with_indices.__name__)(*given)[0]
+
+    return (_named(pool, name, f"The maximum of each of `output_size` windows over the last {dims} dims, at random positions."),
+            _named(with_indices, f"{name}_with_indices", f"`{name}`, and the indices of the maxima in the flattened image."))
 
 
 def _check_fractional(name: str, input: Tensor, kernel: Sizes, size: Sizes, samples: Tensor) -> None:
@@ -459,23 +472,18 @@ def _check_fractional(name: str, input: Tensor, kernel: Sizes, size: Sizes, samp
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples.shape[2]}.")
 
 
-fractional_max_pool2d, fractional_max_pool3d = (_fractional(dims) for dims in (2, 3))
+fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional(2)
+fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional(3)
 
 
 def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
     def with_indices(*args: Any, **kwargs: Any) -> Any:
         return pool(*args, **{**kwargs, "return_indices": True})
 
-    with_indices.__name__ = with_indices.__qualname__ = f"{pool.__name__}_with_indices"
-    with_indices.__doc__ = f"`{pool.__name__}`, and the places of the maxima in the flattened image."
-    return with_indices
+    return _named(with_indices, f"{pool.__name__}_with_indices",
+                  f"`{pool.__name__}`, and the indices of the maxima in the flattened image.")
 
 
 max_pool1d_with_indices = _with_indices(max_pool1d)
 max_pool2d_with_indices = _with_indices(max_pool2d)
 max_pool3d_with_indices = _with_indices(max_pool3d)
-adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
-adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d)
-adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
-fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d)
-fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d)

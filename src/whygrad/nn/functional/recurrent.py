@@ -7,58 +7,61 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.linalg import linear
 from whygrad.nn.functional.regularization import dropout as drop
-from whygrad.nn.torch_functions import torch
+from whygrad.ops.recurrent import gru_update, lstm_update
 from whygrad.ops.table import TABLE
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 
 
-def run_stack(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any] | None, params: Sequence[Any], has_biases: bool,
+def run_stack(cell: str, input: Any, batch_sizes: Any, states: Sequence[Any], params: Sequence[Any], has_biases: bool,
               num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool = False) -> tuple[Any, ...]:
-    """(output, last h of each layer and direction, and for an LSTM their last c). Without `states` all begin with zeros."""
+    """(output, last h of each layer and direction, and for an LSTM their last c)."""
     if batch_first:
         input = input.transpose(0, 1)
     sizes = None if batch_sizes is None else tuple(batch_sizes.tolist())
     if input._array.shape[0] == 0:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     batch = sizes[0] if sizes else input._array.shape[1]
-    numbers, width = params[1]._array.shape
-    memory = numbers // GATES[cell] if cell == "lstm" else 0
+    gate_rows, width = params[1]._array.shape
+    memory = gate_rows // GATES[cell] if cell == "lstm" else 0
     directions = 2 if bidirectional else 1
-    if states is None:
-        zeros = wrap(np.zeros((batch, width + memory), input._array.dtype))
-    else:
-        _check_states(cell, states, num_layers * directions, batch, width, memory)
+    _check_states(cell, states, num_layers * directions, batch, width, memory)
+    initial = _initial_states(states)
     each = len(params) // (num_layers * directions)
     row = TABLE["mkldnn_rnn_layer" if _is_mkldnn(cell, input, sizes, width == memory) else "recurrent_layer"]
-    lasts = []
+    last_states = []
     for layer in range(num_layers):
         _check_layer(cell, input, params[layer * directions * each:(layer + 1) * directions * each], each, has_biases)
         outputs = []
         for direction in range(directions):
             index = layer * directions + direction
-            initial = zeros if states is None else _joined([state[index] for state in states])
-            output, last = run_layer(row, cell, input, initial, params[index * each:(index + 1) * each], sizes, direction == 1,
-                                     has_biases)
+            output, last = run_layer(row, cell, input, initial[index], params[index * each:(index + 1) * each], sizes,
+                                     direction == 1, has_biases)
             outputs.append(output)
-            lasts.append(last)
+            last_states.append(last)
         input = outputs[0] if len(outputs) == 1 else torch.cat(outputs, -1)
         if layer < num_layers - 1:
             input = drop(input, dropout, train)
     if not memory:
-        return input.transpose_(0, 1) if batch_first else input, torch.stack(lasts)
-    h, c = apply(TABLE["stack_states"], *lasts, width=width)
-    # Under autocast outputs may be shorter numbers than c, and were widened when both were joined.
+        return input.transpose_(0, 1) if batch_first else input, torch.stack(last_states)
+    h, c = apply(TABLE["stack_states"], *last_states, width=width)
+    # Under autocast outputs may have a smaller dtype than c, and were widened when both were concatenated.
     h = h if h._array.dtype == input._array.dtype else h.to(input.dtype)
     return input.transpose(0, 1) if batch_first else input, h, c
 
 
-def _joined(state: list[Any]) -> Any:
-    return torch.cat(state, 1) if len(state) > 1 else state[0]
+def _initial_states(states: Sequence[Any]) -> list[Any]:
+    """For each layer and direction a matrix of h and, in an LSTM, c behind it."""
+    for s in states:
+        if s._cause or s._node is not None or s._meta is not None or s._view is not None or type(s._array) is not np.ndarray:
+            return [torch.cat([s[i] for s in states], 1) if len(states) > 1 else states[0][i] for i in range(len(states[0]))]
+    # Without history or causes, as the zeros that a module makes: there is nothing to record.
+    return [wrap(state) for state in np.concatenate([s._array for s in states], 2)]
 
 
 def _check_states(cell: str, states: Sequence[Any], layers: int, batch: int, width: int, memory: int) -> None:
@@ -77,12 +80,12 @@ def _check_layer(cell: str, input: Any, params: Sequence[Any], each: int, has_bi
     """Whether the parameters of a layer, in all directions, fit to its input and to each other."""
     for start in range(0, len(params), each):
         weight, hidden, *rest = [p._array.shape for p in params[start:start + each]]
-        numbers = hidden[0]
-        fit = weight == (numbers, input._array.shape[-1]) and numbers % GATES[cell] == 0
+        gate_rows = hidden[0]
+        fit = weight == (gate_rows, input._array.shape[-1]) and gate_rows % GATES[cell] == 0
         if has_biases:
-            fit = fit and rest[:2] == [(numbers,), (numbers,)]
+            fit = fit and rest[:2] == [(gate_rows,), (gate_rows,)]
             rest = rest[2:]
-        state = (hidden[1], numbers // GATES[cell])
+        state = (hidden[1], gate_rows // GATES[cell])
         if not fit or (rest != [state] if rest else state[0] != state[1]):
             shapes = [list(p._array.shape) for p in params[start:start + each]]
             raise RuntimeError(f"{cell}: weights and biases of shapes {shapes} do not fit to each other, or to an input of "
@@ -94,7 +97,7 @@ def run_layer(row: Any, cell: str, input: Any, initial: Any, params: Sequence[An
     """One layer in one direction: its output, and its last state."""
     weight, hidden, *rest = params
     biases = 2 if has_biases else 0
-    if biases and cell == "gru":  # where the reset gate comes between the two
+    if biases and cell == "gru":  # the reset gate is applied between the two biases
         products, biases = linear(input, weight, rest.pop(0)), 1
     else:
         products = linear(input, weight)
@@ -103,7 +106,7 @@ def run_layer(row: Any, cell: str, input: Any, initial: Any, params: Sequence[An
 
 
 def _is_mkldnn(cell: str, input: Any, sizes: Any, is_plain: bool) -> bool:
-    """Whether torch has a kernel for a whole layer. It has none for projections."""
+    """Whether torch runs a whole layer as one MKL-DNN node. It does not with projections."""
     return cell == "lstm" and is_plain and sizes is None and input._array.dtype == np.float32 and input._array.size > 0
 
 
@@ -113,7 +116,7 @@ def _define_stack(cell: str, doc: str) -> Callable[..., tuple[Any, ...]]:
     def stack(input: Any, *args: Any) -> tuple[Any, ...]:
         packed = isinstance(args[0 if count == 2 else 1], Tensor)
         batch_sizes, hx, *options = args if packed else (None, *args)
-        if hx is None:  # which is for modules to leave out
+        if hx is None:
             raise TypeError(f"{cell}(): argument 'hx' must be {'tuple of Tensors' if count == 2 else 'Tensor'}, not NoneType")
         return run_stack(cell, input, batch_sizes, hx if count == 2 else (hx,), *options)
 
@@ -169,9 +172,8 @@ def gru_step(x_products: Any, h_products: Any, hx: Any) -> Any:
     """The next h, from the products of input and h with the weights."""
     x_reset, x_update, x_new = torch.unsafe_chunk(x_products, 3, 1)
     h_reset, h_update, h_new = torch.unsafe_chunk(h_products, 3, 1)
-    reset, update = (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid()
-    new = (x_new + h_new * reset).tanh()
-    return (hx - new) * update + new
+    h, _ = gru_update(torch, (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid(), x_new, h_new, hx)
+    return h
 
 
 def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> tuple[Any, Any]:
@@ -185,6 +187,6 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
 
 def lstm_step(products: Any, c: Any) -> tuple[Any, Any]:
     """The next h and c, from the sum of all products with the weights."""
-    take, forget, new, show = products.unsafe_chunk(4, 1)
-    c = forget.sigmoid() * c + take.sigmoid() * new.tanh()
-    return show.sigmoid() * c.tanh(), c
+    input, forget, new, output = products.unsafe_chunk(4, 1)
+    h, c, _ = lstm_update(torch, input.sigmoid(), forget.sigmoid(), new.tanh(), output.sigmoid(), c)
+    return h, c

@@ -1,4 +1,4 @@
-"""The `reduction` argument of losses, and its two deprecated forerunners."""
+"""The `reduction` argument of losses, and the deprecated `size_average` and `reduce`."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
@@ -17,11 +18,10 @@ from whygrad.functional.fresh import fresh
 from whygrad.functional.inplace import write
 from whygrad.functional.random import in_memory_order
 from whygrad.functional.run import made_under_transforms, run
-from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
 
-# SELU falls to minus this; alpha dropout drops to there.
+# The negated lower bound of SELU, the value of dropped elements in alpha dropout.
 SELU_DEPTH = 1.7580993408473766
 
 
@@ -32,7 +32,7 @@ def _check_probability(p: float) -> None:
 
 @made_under_transforms("random_by_element")
 def _noise(input: Any, p: float, by_channel: bool, change: Callable[[np.ndarray], Any], one: float = 1.0) -> Any:
-    """What `change` makes of `one` for what is kept and 0 for what is dropped, in the input's dtype: a tensor, or a tuple."""
+    """`change` applied to a mask in the input's dtype, `one` for kept elements and 0 for dropped ones; a tensor or a tuple."""
     changed = change(_kept(input, p, by_channel, one))
     return tuple(map(wrap, changed)) if isinstance(changed, tuple) else wrap(changed)
 
@@ -60,7 +60,7 @@ def _drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool 
 
 
 def _alpha_drop(input: Any, p: float, training: bool, inplace: bool, by_channel: bool = False) -> Any:
-    """Drop to SELU's lowest value, then shift and scale so that mean and variance stay."""
+    """Set dropped elements to SELU's lower bound, then shift and scale to restore mean and variance."""
     _check_probability(p)
     if p == 0 or not training or not input._array.size:
         return input
@@ -83,7 +83,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
-    """Dropout that keeps mean and variance of what goes through SELU."""
+    """Dropout that preserves the mean and variance of SELU activations."""
     return _alpha_drop(input, p, training, inplace)
 
 
@@ -143,7 +143,7 @@ def _drop_in_batch(input: Any, p: float, training: bool, inplace: bool, batched:
 
 def embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None,
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
-    """The rows of `weight` that the indices `input` name."""
+    """The rows of `weight` at the indices `input`."""
     if input._array.dtype.kind != "i" or input._array.dtype.itemsize < 4:
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
                            f"Int; but got {input.type()} instead (while checking arguments for embedding)")
@@ -168,7 +168,7 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm:
 
 
 def renormalize(weight: Any, index: np.ndarray, max_norm: float, norm_type: float) -> None:
-    """Shrink, in place and unrecorded, the named rows that are longer than `max_norm`."""
+    """Rescale in place, unrecorded, the indexed rows whose norm exceeds `max_norm`."""
     table = weight._array
     named = np.unique(index)
     lengths = np.linalg.norm(table[named], ord=norm_type, axis=1)
@@ -179,7 +179,7 @@ def renormalize(weight: Any, index: np.ndarray, max_norm: float, norm_type: floa
 
 
 def one_hot(input: Any, num_classes: int = -1) -> Any:
-    """A vector with a 1 at the index for each index."""
+    """For each index a vector with a 1 at that position."""
     array = input._array
     if array.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")

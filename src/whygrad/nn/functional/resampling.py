@@ -1,4 +1,4 @@
-"""Images at another size or place: interpolation, sampling on a grid, folding, and the shuffling of pixels and channels."""
+"""Interpolation, grid sampling, im2col and col2im, and the shuffling of pixels and channels."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_tensor
-from whygrad.nn.functional.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from whygrad.nn import functional as F
 from whygrad.ops.conv import Window
 from whygrad.ops.resample import Interpolated, Sampling
 from whygrad.ops.table import TABLE
 
 Sizes = tuple[int, ...]
 AXES = ("D", "H", "W")
-# mode -> (what happens along each axis, torch's name, the dims of the input)
+# mode -> (interpolation along each axis, torch's name, the ranks of the input)
 SMOOTH_MODES = {"linear": ("linear", "Linear", (3,)), "bilinear": ("linear", "Bilinear", (4,)),
                 "trilinear": ("linear", "Trilinear", (5,)), "bicubic": ("cubic", "Bicubic", (4,))}
 MODES = {"nearest": ("nearest", "Nearest", (3, 4, 5)), "nearest-exact": ("nearest-exact", "NearestExact", (3, 4, 5)),
          **SMOOTH_MODES}
 ANTIALIASED = {"bilinear": ("linear-aa", "UpsampleBilinear2DAa"), "bicubic": ("cubic-aa", "UpsampleBicubic2DAa"),
                "lanczos": ("lanczos-aa", "UpsampleLanczos2DAa")}
-AREA = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
 
 
 def _sizes(input: Tensor, size: Any, scale_factor: Any) -> tuple[Any, Any]:
-    """(the wanted size, None) or (None, the factors), one for each spatial dim."""
+    """(output size, None) or (None, scale factors), one number for each spatial dim."""
     spatial = input._array.shape[2:]
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -76,8 +75,8 @@ def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: st
     if antialias and not (mode in ANTIALIASED and ndim == 4):
         raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D "
                          "tensor as input")
-    if mode == "area" and ndim in AREA:
-        return AREA[ndim](input, out)
+    if mode == "area" and ndim in (3, 4, 5):
+        return getattr(F, f"adaptive_avg_pool{ndim - 2}d")(input, out)
     if mode == "lanczos" and ndim == 4:
         if align_corners:
             raise ValueError("Lanczos mode does not support align_corners=True")
@@ -138,19 +137,19 @@ def upsample(input: Any, size: Any = None, scale_factor: Any = None, mode: str =
              align_corners: bool | None = None) -> Any:
     """The old name of `interpolate`."""
     _deprecated("upsample")
-    return interpolate(input, size, scale_factor, mode, align_corners)
+    return F.interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode="nearest"."""
     _deprecated("upsample_nearest")
-    return interpolate(input, size, scale_factor, mode="nearest")
+    return F.interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode="bilinear" and align_corners=True."""
     _deprecated("upsample_bilinear")
-    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+    return F.interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
 def _default_corners(align_corners: bool | None) -> bool:
@@ -164,7 +163,7 @@ def _default_corners(align_corners: bool | None) -> bool:
 
 def grid_sample(input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Any:
-    """The image read at the points of a grid, whose coordinates go from -1 to 1."""
+    """The image sampled at the points of a grid, with coordinates from -1 to 1."""
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but "
                          f"got: '{mode}'")
@@ -207,7 +206,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
 
 
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
-    """The grid that `grid_sample` reads an image by to move it as the matrices `theta` say."""
+    """The grid for `grid_sample` that transforms an image by the affine matrices `theta`."""
     align_corners = _default_corners(align_corners)
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

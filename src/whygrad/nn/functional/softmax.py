@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import whygrad as torch
 from whygrad.base.errors import user_stacklevel
 from whygrad.functional import softmax as functions
-from whygrad.nn.torch_functions import torch
 
 
 def _implicit_dim(name: str, ndim: int) -> int:
@@ -22,7 +22,7 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """The logarithm of softmax along `dim`, without its loss of digits."""
+    """The logarithm of softmax along `dim`, without cancellation."""
     return functions.log_softmax(input, _implicit_dim("log_softmax", input.ndim) if dim is None else dim, dtype)
 
 
@@ -32,7 +32,7 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
-    """A sample of the Gumbel-softmax distribution; `hard` makes it one-hot with the soft one's gradient."""
+    """A sample of the Gumbel-softmax distribution; `hard` makes it one-hot with the gradient of the soft sample."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=user_stacklevel())
     noise = -torch.empty_like(logits.detach()).exponential_().log()

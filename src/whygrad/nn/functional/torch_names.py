@@ -1,4 +1,4 @@
-"""Layers and losses as the torch namespace has them: the functions of torch.nn.functional, with other arguments."""
+"""The functions of torch.nn.functional that the torch namespace has with another signature."""
 
 from __future__ import annotations
 
@@ -41,6 +41,11 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_fr
     """`nn.functional.embedding`, with the weight first."""
     return F.embedding(indices, weight, None if padding_idx < 0 else padding_idx, scale_grad_by_freq=scale_grad_by_freq,
                        sparse=sparse)
+
+
+def adaptive_max_pool1d(input: Any, output_size: Any) -> Any:
+    """`nn.functional.adaptive_max_pool1d_with_indices`."""
+    return F.adaptive_max_pool1d_with_indices(input, output_size)
 
 
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:

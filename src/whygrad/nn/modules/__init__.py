@@ -1,6 +1,6 @@
 """torch.nn.modules: the same classes under the names of the files where torch has them.
 
-Programs write `from torch.nn.modules.batchnorm import _BatchNorm`; here such a name stands for our file(s).
+Programs write `from torch.nn.modules.batchnorm import _BatchNorm`; such a name is mapped to our file(s).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One number for all dims, or a number for each: what the layers do with their sizes."""
+"""Expansion of sizes to one number per dim, and prefixes of state dicts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _reverse_repeat_tuple(t: Sequence[Any], n: int) -> tuple[Any, ...]:
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take a prefix such as "module." off the names of a state dict, in place."""
+    """Strip a prefix such as "module." from the names of a state dict, in place."""
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key[len(prefix):]] = state_dict.pop(key)

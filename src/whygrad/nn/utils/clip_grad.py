@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.backends import raw
 from whygrad.backends.fp_warnings import quiet
@@ -16,11 +17,10 @@ from whygrad.base import acceleration
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import bump
-from whygrad.nn.torch_functions import torch
 
 Tensors = Tensor | Iterable[Tensor]
 
-# Elements below which the call counts more than the arithmetic.
+# Below this number of elements the call costs more than the arithmetic.
 SMALL = 8192
 
 
@@ -46,7 +46,7 @@ def _grads(parameters: list[Any]) -> list[Any]:
 @no_grad()
 def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:
-    """The norm of all tensors as if they were one vector."""
+    """The norm of the concatenation of all tensors."""
     listed = _listed(tensors)
     norm_type = float(norm_type)
     if not listed:
@@ -77,7 +77,7 @@ def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any,
 @no_grad()
 def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                     foreach: bool | None = None) -> Tensor:
-    """Clip the norm of all gradients together, and give what it was."""
+    """Clip the total norm of all gradients; returns the norm before clipping."""
     listed = _listed(parameters)
     if isinstance(parameters, types.GeneratorType) and not listed:
         warnings.warn("`parameters` is an empty generator, no gradient clipping will "

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import whygrad as torch
 from whygrad.core.tensor import Tensor
 from whygrad.nn.module import typename
-from whygrad.nn.torch_functions import torch
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:
-    """All parameters end to end; recorded, so that gradients reach them."""
+    """All parameters concatenated; differentiable."""
     return torch.cat([parameter.view(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
-    """Let the parameters share the memory of consecutive slices of `vec`."""
+    """Make the parameters views of consecutive slices of `vec`."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0

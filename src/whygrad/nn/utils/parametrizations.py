@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+import whygrad as torch
 from whygrad import linalg
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.core.tensor import Tensor
 from whygrad.nn import functional as F
 from whygrad.nn.module import Module
-from whygrad.nn.torch_functions import torch
 from whygrad.nn.utils import parametrize
 from whygrad.nn.utils.spectral_norm import as_matrix, default_dim
 from whygrad.nn.utils.weight_norm import _weight_norm, norm_except_dim
@@ -20,11 +20,11 @@ ORTHOGONAL_MAPS = ("matrix_exp", "cayley", "householder")
 
 
 class _Orthogonal(Module):
-    """Makes of any matrix one with orthonormal columns, or rows if it is wide.
+    """Maps any matrix to one with orthonormal columns, or rows if it is wide.
 
-    With a `base`, an orthogonal matrix that is kept beside, the parameter is a way from there, and any orthogonal matrix
-    can be assigned. The first two maps take the lower triangle for a skew-symmetric matrix; the last one takes its columns
-    for mirrors, and the signs on the diagonal for signs of columns.
+    With a `base`, an orthogonal buffer, the result is `base` times the map of the parameter, so that any orthogonal matrix
+    can be assigned. matrix_exp and cayley read the lower triangle as a skew-symmetric matrix; householder reads the columns
+    as reflections, and the signs of the diagonal as the signs of the columns.
     """
 
     base: Any
@@ -84,7 +84,7 @@ class _Orthogonal(Module):
 
 
 def _completed(Q: Any) -> Any:
-    """A square orthogonal matrix that begins with the columns of `Q`, or with columns made orthogonal from them."""
+    """`Q` completed to a square orthogonal matrix."""
     n, k = Q.size(-2), Q.size(-1)
     if n == k:
         product = (Q.mH @ Q)._array
@@ -99,7 +99,7 @@ def _completed(Q: Any) -> Any:
 
 def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = None, *,
                use_trivialization: bool = True) -> Any:
-    """Keep a matrix orthogonal, whatever its parameter is."""
+    """Parametrize a matrix to be orthogonal."""
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
@@ -133,7 +133,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def rename_old_keys(state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-        """Take checkpoints of `torch.nn.utils.weight_norm` too."""
+        """Also load checkpoints of `torch.nn.utils.weight_norm`."""
         old = [f"{prefix}{name}_g", f"{prefix}{name}_v"]
         if all(key in state_dict for key in old):
             for i, key in enumerate(old):
@@ -165,7 +165,7 @@ class _SpectralNorm(Module):
 
     @no_grad()
     def _power_method(self, matrix: Any, n_power_iterations: int) -> None:
-        """Bring the two vectors closer to those of the largest singular value, in place."""
+        """Power iteration, in place, towards the singular vectors of the largest singular value."""
         for _ in range(n_power_iterations):
             F.normalize(torch.mv(matrix, self._v), dim=0, eps=self.eps, out=self._u)
             F.normalize(torch.mv(matrix.H, self._u), dim=0, eps=self.eps, out=self._v)
@@ -176,7 +176,7 @@ class _SpectralNorm(Module):
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        # Copies: backward needs them as they are now.
+        # Copies, because backward needs the current values.
         u, v = self._u.clone(), self._v.clone()
         return weight / torch.vdot(u, torch.mv(matrix, v))
 

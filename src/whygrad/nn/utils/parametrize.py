@@ -20,7 +20,7 @@ _cache: dict[tuple[int, str], Tensor] = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """In this block every parametrized tensor is computed once only."""
+    """A context in which every parametrized tensor is computed only once."""
     global _cache_enabled
     _cache_enabled += 1
     try:
@@ -39,7 +39,7 @@ def _register_parameter_or_buffer(module: Module, name: str, tensor: Any) -> Non
 
 
 def _set(destination: Any, source: Any) -> None:
-    """Let a tensor be another one's data."""
+    """Make a tensor share the data of another one."""
     destination.data = source
     bump(destination)
 
@@ -64,7 +64,7 @@ class ParametrizationList(ModuleList):
             new: Any = original
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
-                    with suppress(NotImplementedError):  # it cannot be inverted: begin with what there is
+                    with suppress(NotImplementedError):  # without a right inverse the original keeps the current value
                         new = module.right_inverse(new)
         self.is_tensor = isinstance(new, Tensor)
         if not self.is_tensor and not isinstance(new, Sequence):
@@ -89,7 +89,7 @@ class ParametrizationList(ModuleList):
             _check_unchanged(self(), dtype, shape, "unparametrized {}: {}\nparametrized {}: {}", "`unsafe`")
 
     def right_inverse(self, value: Any) -> None:
-        """Set the originals so that the parametrized tensor becomes `value`."""
+        """Assign the originals so that the parametrized tensor equals `value`."""
         with no_grad():
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
@@ -130,7 +130,7 @@ class ParametrizationList(ModuleList):
 
 
 def _check_unchanged(new: Any, dtype: Any, shape: Any, shown: str, unsafe: str) -> None:
-    """A parametrization gives a tensor of the dtype and the shape that it found."""
+    """A parametrization must preserve dtype and shape."""
     if not isinstance(new, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {_kind(new)}.")
     for name, old, found in (("dtype", dtype, new.dtype), ("shape", shape, new.shape)):
@@ -140,7 +140,7 @@ def _check_unchanged(new: Any, dtype: Any, shape: Any, shown: str, unsafe: str) 
 
 
 def _inject_new_class(module: Module) -> None:
-    """Give this one module a class of its own, to which properties can be added."""
+    """Give this module a subclass of its own, which can have properties."""
     cls: Any = type(module)
 
     def copied(self: Any, memo: dict[int, Any]) -> Any:
@@ -198,7 +198,7 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Mod
 
 
 def _check_another(module: Any, tensor_name: str, parametrization: Any) -> None:
-    """Whether a further parametrization fits behind those that are there."""
+    """Check a further parametrization against the existing ones."""
     old = getattr(module, tensor_name)
     name = f"module.{tensor_name}"
     new = parametrization(old)
@@ -226,7 +226,7 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
-    """Make the tensor a plain one again: with the value it had, or with the original's."""
+    """Make the tensor a plain parameter again, with the parametrized value or the original one."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations = module.parametrizations[tensor_name]

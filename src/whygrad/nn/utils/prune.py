@@ -11,14 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import whygrad as torch
 from whygrad.base.layouts import contiguous_format
 from whygrad.nn.module import Module
-from whygrad.nn.torch_functions import torch
 from whygrad.nn.utils.convert_parameters import parameters_to_vector
 
 
 class BasePruningMethod(ABC):
-    """A way to prune: `compute_mask` says what stays. An instance is the module's forward pre-hook."""
+    """A pruning method: `compute_mask` decides. An instance is the module's forward pre-hook."""
 
     PRUNING_TYPE: str
     _tensor_name: str
@@ -28,7 +28,7 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """1 for what stays, 0 for what is pruned, given what earlier methods have left in `default_mask`."""
+        """1 for kept elements, 0 for pruned ones, given the mask of earlier methods."""
 
     def apply_mask(self, module: Module) -> Any:
         if self._tensor_name is None:
@@ -38,7 +38,7 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Prune the parameter `name`; together with what has pruned it before, if anything has."""
+        """Prune the parameter `name`, in combination with earlier pruning methods."""
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
         earlier = _take_hook(module, name)
@@ -80,7 +80,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(importance_scores, default_mask=default_mask)
 
     def remove(self, module: Module) -> None:
-        """Make the pruning final: the parameter gets its own name back, and zeros where it was masked."""
+        """Make the pruning permanent: the masked value becomes the parameter again."""
         name = self._tensor_name
         if name is None:
             raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
@@ -111,7 +111,7 @@ def _take_hook(module: Module, name: str) -> BasePruningMethod | None:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods one after the other, each on what the ones before it have left."""
+    """Several methods in sequence, each applied to the elements that the earlier ones kept."""
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
@@ -138,7 +138,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """By the newest method, of what is left."""
+        """The mask of the newest method, applied to the elements still kept."""
         method = self._pruning_methods[-1]
         left = _left(method, t, default_mask)
         mask = default_mask.to(dtype=t.dtype)
@@ -147,7 +147,7 @@ class PruningContainer(BasePruningMethod):
 
 
 def _left(method: BasePruningMethod, t: Any, mask: Any) -> Any:
-    """The index of what the next method chooses from."""
+    """The index of the elements that the next method may prune."""
     kind = method.PRUNING_TYPE
     if kind == "unstructured":
         return mask == 1
@@ -178,7 +178,7 @@ class Identity(BasePruningMethod):
 
 
 class _ByAmount(BasePruningMethod):
-    """Prunes a number of elements or channels, or (a float) a share of them."""
+    """Prunes a number of elements or channels, or (a float) a fraction of them."""
 
     def __init__(self, amount: Any) -> None:
         if not isinstance(amount, numbers.Real):
@@ -199,7 +199,7 @@ class _Unstructured(_ByAmount):
     PRUNING_TYPE = "unstructured"
 
     def chosen(self, t: Any, count: int) -> Any:
-        """Places in the flattened tensor."""
+        """Indices in the flattened tensor."""
         raise NotImplementedError
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
@@ -365,7 +365,7 @@ def global_unstructured(parameters: Any, pruning_method: type[BasePruningMethod]
 
 
 def remove(module: Module, name: str) -> Module:
-    """Make the pruning of a parameter final."""
+    """Make the pruning of a parameter permanent."""
     for key, hook in _hooks(module, name):
         hook.remove(module)
         del module._forward_pre_hooks[key]

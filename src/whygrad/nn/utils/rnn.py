@@ -1,4 +1,4 @@
-"""Sequences of different lengths: padded to one tensor, or packed without gaps, which recurrent layers take."""
+"""Sequences of different lengths: padded into one tensor, or packed for recurrent layers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+import whygrad as torch
 from whygrad.base import dtypes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import type_name
-from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 
 
@@ -23,9 +23,9 @@ class PackedSequence_(NamedTuple):
 
 
 class PackedSequence(PackedSequence_):
-    """The elements of all sequences step by step, each step with the sequences that are so long, the longest first.
+    """The elements of all sequences, time step by time step, each step with the sequences that last so long, longest first.
 
-    `batch_sizes[t]` is how many those are. `sorted_indices` is the order into which the sequences were brought, or None.
+    `batch_sizes[t]` is their number. `sorted_indices` is the permutation that sorted the sequences, or None.
     """
 
     def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None) -> Self:
@@ -86,13 +86,13 @@ class PackedSequence(PackedSequence_):
 
 
 def invert_permutation(permutation: Any) -> Any:
-    """The order that undoes another."""
+    """The inverse of a permutation."""
     return None if permutation is None else wrap(np.argsort(permutation._array, kind="stable"))
 
 
 def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False,
                          enforce_sorted: bool = True) -> PackedSequence:
-    """Pack (T, B, ...), or (B, T, ...) if `batch_first`, of which each sequence has its length."""
+    """Pack padded sequences (T, B, ...), or (B, T, ...) if `batch_first`, of the given lengths."""
     if not isinstance(input, Tensor):
         raise TypeError(f"_pack_padded_sequence(): argument 'input' (position 1) must be Tensor, not {type_name(input)}")
     padded: Any = input
@@ -130,7 +130,7 @@ def _check_lengths(input: Any, lengths: np.ndarray) -> None:
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
                         total_length: int | None = None) -> tuple[Any, Any]:
-    """(the sequences side by side, padded to one length; their lengths)."""
+    """(padded sequences, lengths)."""
     sizes = sequence.batch_sizes._array
     steps = len(sizes)
     if total_length is not None:
@@ -153,7 +153,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
 
 def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0,
                  padding_side: str = "right") -> Any:
-    """The sequences side by side, padded to the length of the longest."""
+    """Stack the sequences, padded to the length of the longest."""
     if not isinstance(sequences, Iterable):
         raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
     listed: list[Any] = list(sequences)
@@ -176,7 +176,7 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
 
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
-    """The sequences one by one, without the padding. As in torch, a tensor that is not batch-first becomes so."""
+    """A list of the sequences without padding. As in torch, a tensor that is not batch-first is transposed in place."""
     if not batch_first:
         padded_sequences.transpose_(0, 1)
     index = torch.arange(padded_sequences.shape[1])
@@ -184,12 +184,12 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
 
 
 def pack_sequence(sequences: list[Any], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack sequences given one by one."""
+    """Pack a list of sequences."""
     lengths = [sequence.size(0) for sequence in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
-    """The sequences one by one."""
+    """Unpack into a list of sequences."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -1,19 +1,19 @@
-"""Spectral normalisation by a hook: the older way. `parametrizations.spectral_norm` is the newer one."""
+"""Spectral normalisation by a forward pre-hook; `parametrizations.spectral_norm` supersedes it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
 from whygrad.nn.lazy import UninitializedParameter
 from whygrad.nn.module import Module
-from whygrad.nn.torch_functions import torch
 
 
 def default_dim(module: Module) -> int:
-    """The dim of a weight that counts the outputs."""
+    """The output dim of a weight."""
     from whygrad.nn.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 
     return 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
@@ -27,7 +27,7 @@ def as_matrix(weight: Any, dim: int) -> Any:
 
 
 class SpectralNorm:
-    """The hook: divides the weight by its largest singular value, which it follows by power iteration."""
+    """The hook: divides the weight by its largest singular value, estimated by power iteration."""
 
     _version: int = 1
 
@@ -50,7 +50,7 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     F.normalize(torch.mv(matrix.t(), u), dim=0, eps=self.eps, out=v)
                     F.normalize(torch.mv(matrix, v), dim=0, eps=self.eps, out=u)
-                # The next forward writes into the buffers; backward needs them as they are now.
+                # Copies, because the next forward overwrites the buffers and backward needs the current values.
                 u, v = u.clone(), v.clone()
         return weight / torch.dot(u, torch.mv(matrix, v))
 
@@ -71,7 +71,7 @@ class SpectralNorm:
             u, v = [F.normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps) for n in sizes]
         delattr(module, name)
         module.register_parameter(f"{name}_orig", weight)
-        # A plain attribute, not a parameter: hooks of other kinds may look at it before the first forward.
+        # A plain attribute, not a parameter, because other hooks may read it before the first forward.
         setattr(module, name, weight.data)
         module.register_buffer(f"{name}_u", u)
         module.register_buffer(f"{name}_v", v)
@@ -92,7 +92,7 @@ class SpectralNorm:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Refuses checkpoints of before torch 1.0, which lack `v`."""
+    """Rejects checkpoints from before torch 1.0, which lack `v`."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn

@@ -1,4 +1,4 @@
-"""A module called with other parameters and buffers than its own, which stay as they are."""
+"""Calling a module with other parameters and buffers than its own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: 
 @contextmanager
 def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Any], tie_weights: bool = False,
                           strict: bool = False) -> Iterator[None]:
-    """Inside, the module has these tensors. What it replaced itself meanwhile is found in the dict afterwards."""
+    """A context in which the module has these tensors. Tensors that it replaces meanwhile are in the dict afterwards."""
     wanted = _with_tied_names(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
     if strict:
         _check_names(module, wanted)
@@ -53,7 +53,7 @@ def _tensors_of(module: Any) -> dict[str, Any]:
 
 
 def _with_tied_names(module: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """The given tensors, also under the other names of what they replace."""
+    """The given tensors, also under the names of tied parameters."""
     groups: dict[int, list[str]] = {}
     for name, tensor in _tensors_of(module).items():
         groups.setdefault(id(tensor), []).append(name)
@@ -78,7 +78,7 @@ def _check_names(module: Any, given: dict[str, Any]) -> None:
 
 
 def _swap(module: Any, path: str, tensor: Any) -> Any:
-    """Put a tensor (or nothing, for _MISSING) where `path` leads, and give what was there."""
+    """Replace the tensor at `path` (delete it for _MISSING); returns the previous one."""
     *parents, name = path.split(".")
     for parent in parents:
         if not hasattr(module, parent):

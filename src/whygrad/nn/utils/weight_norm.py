@@ -1,4 +1,4 @@
-"""Weight normalisation by a hook: the older way. `parametrizations.weight_norm` is the newer one."""
+"""Weight normalisation by a forward pre-hook; `parametrizations.weight_norm` supersedes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from whygrad.ops.table import TABLE
 
 
 def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
-    """The norm over all dims but one, which keeps its place; over all if `dim` is -1."""
+    """The norm over all dims but `dim`, which is kept; over all dims if `dim` is -1."""
     if dim == -1:
         return v.norm(pow)
     last = v.dim() - 1
@@ -26,7 +26,7 @@ def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
 
 
 def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
-    """`v` with the lengths `g` along `dim`."""
+    """`v` rescaled to the norms `g` along `dim`."""
     if dim in (0, v.dim() - 1):
         return apply(TABLE["weight_norm_interface"], v, g, axis=dim)
     return v * (g / norm_except_dim(v, 2, dim))

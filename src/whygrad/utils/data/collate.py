@@ -1,4 +1,4 @@
-"""From a list of samples to a batch: tensors are stacked, containers keep their shape."""
+"""Collation of a list of samples into a batch: tensors are stacked, containers keep their structure."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _function_for(sample: Any, collate_fn_map: CollateMap) -> Callable[..., Any]
 
 
 def _rebuild_mapping(model: Any, items: dict[Any, Any]) -> Any:
-    """Of the class of `model` where that can be done, else a dict."""
+    """A mapping of the class of `model` if it can be built, else a dict."""
     try:
         if isinstance(model, MutableMapping):
             clone = copy.copy(model)
@@ -113,12 +113,12 @@ default_collate_fn_map: CollateMap = {
 
 
 def default_collate(batch: Any) -> Any:
-    """What DataLoader does with the samples of a batch."""
+    """The default `collate_fn` for batches."""
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
 def default_convert(data: Any) -> Any:
-    """What DataLoader does with a single sample when it makes no batches: arrays become tensors."""
+    """The default `collate_fn` without batching: arrays become tensors."""
     if isinstance(data, Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)) and not isinstance(data, (np.str_, np.bytes_)):

@@ -1,4 +1,4 @@
-"""DataLoader: batches of a dataset, in this process or from workers beside it."""
+"""DataLoader: batches of a dataset, loaded in this process or by worker processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 
 
 class _InfiniteConstantSampler(Sampler[None]):
-    """For a stream, which does not ask for indices."""
+    """The sampler of an IterableDataset, which ignores indices."""
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)
@@ -34,8 +34,7 @@ class _InfiniteConstantSampler(Sampler[None]):
 class DataLoader(Generic[T_co]):
     """Iterates over a dataset in batches.
 
-    With `num_workers`, batches come from processes beside this one, in the same order. `pin_memory` is accepted; there
-    is no device that would need it.
+    With `num_workers`, worker processes load the batches, in the same order. `pin_memory` is accepted and has no effect.
     """
 
     def __init__(self, dataset: Dataset[T_co], batch_size: int | None = 1, shuffle: bool | None = None,
@@ -185,7 +184,7 @@ def _read_context(context: Any, num_workers: int) -> Any:
 
 
 class _Iterator:
-    """One pass over the data, loaded in this process."""
+    """One epoch, loaded in this process."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.pin_memory:
@@ -227,7 +226,7 @@ class _Iterator:
 
 
 class _WorkersIterator(_Iterator):
-    """Passes over the data, loaded by workers. Results are handed out in the order of the tasks."""
+    """Epochs loaded by workers. Results are returned in the order of the tasks."""
 
     def start(self, loader: DataLoader[Any]) -> None:
         assert loader.prefetch_factor is not None
@@ -240,12 +239,12 @@ class _WorkersIterator(_Iterator):
         self.epoch = -1
         self.workers: Workers | None = Workers(self.make_fetcher, self.dataset, self.count, self.base_seed,
                                                loader.worker_init_fn, loader.multiprocessing_context, loader.timeout)
-        # Not __del__, which in a reference cycle may come after the queues have been torn down.
+        # A finalizer, because __del__ may run after the queues are gone if there is a reference cycle.
         self.finalizer = weakref.finalize(self, self.workers.close)
         self.begin(loader)
 
     def begin(self, loader: DataLoader[Any]) -> None:
-        """A new pass. What is still under way from the last one is recognised by its epoch and thrown away."""
+        """Start an epoch. Pending results of the last one are recognised by their epoch and dropped."""
         assert self.workers is not None
         self.epoch += 1
         self.indices = iter(self.sampler)
@@ -253,8 +252,8 @@ class _WorkersIterator(_Iterator):
         self.given = 0
         self.active = [True] * self.count
         self.turn = itertools.cycle(range(self.count))
-        self.sent = 0  # tasks so far
-        self.next = 0  # the task whose result is handed out next
+        self.sent = 0  # number of tasks sent
+        self.next = 0  # the task whose result is returned next
         self.pending: dict[int, int] = {}  # task -> worker
         self.arrived: dict[int, Any] = {}  # task -> result
         if self.epoch:
@@ -280,7 +279,7 @@ class _WorkersIterator(_Iterator):
             raise StopIteration
         while True:
             while self.next < self.sent and self.next not in self.pending:
-                self.next += 1  # handed out before its turn
+                self.next += 1  # arrived early
             if self.next == self.sent:
                 if not self.persistent:
                     self.close()
@@ -305,7 +304,7 @@ class _WorkersIterator(_Iterator):
             self.arrived[task] = data
 
     def hand_out(self, task: int) -> Any:
-        """The result of a task; StreamEnded if the worker had nothing more."""
+        """The result of a task; StreamEnded if the worker's stream is exhausted."""
         worker, data = self.pending.pop(task), self.arrived.pop(task)
         if not isinstance(data, StreamEnded):
             self.send_task()

@@ -1,4 +1,4 @@
-"""Datasets: samples by index, or as a stream; and ways to combine them."""
+"""Datasets: map-style, iterable-style, and combinations."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class StackDataset(Dataset[Any]):
 
 
 def _many(dataset: Any, indices: Sequence[Any]) -> Any:
-    """The samples at several indices, at once if the dataset can do that."""
+    """The samples at several indices, by `__getitems__` if the dataset has it."""
     if callable(getattr(dataset, "__getitems__", None)):
         return dataset.__getitems__(indices)
     return [dataset[index] for index in indices]

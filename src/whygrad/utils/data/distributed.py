@@ -1,4 +1,4 @@
-"""DistributedSampler: the part of a dataset that one of several processes takes."""
+"""DistributedSampler: the part of a dataset for one of several processes."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Another order for another epoch, the same in all processes."""
+        """Set the epoch, which seeds the order in all processes."""
         self.epoch = epoch

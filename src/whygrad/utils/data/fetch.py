@@ -1,4 +1,4 @@
-"""From indices to a batch: ask the dataset, then collate."""
+"""Fetching of a batch: samples by index, then collation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from whygrad.utils.data.dataset import IterableDataset, Subset, TensorDataset, _
 
 
 class Fetcher:
-    """For samples by index."""
+    """Fetches from a map-style dataset."""
 
     streams = False
 
@@ -35,9 +35,9 @@ class Fetcher:
 
 
 def gather(dataset: Any, indices: Any) -> list[Tensor] | None:
-    """A batch of a TensorDataset (or of subsets of one) without making and stacking its samples one by one.
+    """A batch of a TensorDataset (or of subsets of one) by one indexing operation per tensor.
 
-    None if that would not be the same: gradients flow through samples, or an index is unusual.
+    None if the result could differ: samples require grad, or an index is not a plain integer in range.
     """
     while type(dataset) is Subset:
         indices = [dataset.indices[i] for i in indices]
@@ -50,11 +50,11 @@ def gather(dataset: Any, indices: Any) -> list[Tensor] | None:
     try:
         return [fresh(tensor._array[rows]) for tensor in dataset.tensors]
     except IndexError:
-        return None  # the slow way raises it in torch's words
+        return None  # the slow path raises torch's error
 
 
 class StreamFetcher(Fetcher):
-    """For a stream: of the indices only their number counts. Raises StopIteration at the end."""
+    """Fetches from an iterable dataset: only the number of indices matters. Raises StopIteration at the end."""
 
     streams = True
 
@@ -81,7 +81,7 @@ class StreamFetcher(Fetcher):
 
 
 class MakeFetcher:
-    """How to make the fetcher of a dataset; goes to the workers."""
+    """A picklable factory of fetchers, sent to the workers."""
 
     def __init__(self, batched: bool, collate: Callable[[Any], Any], drop_last: bool) -> None:
         self.options = (batched, collate, drop_last)

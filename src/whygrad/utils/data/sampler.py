@@ -1,4 +1,4 @@
-"""Samplers: in which order the samples of a dataset are taken. The same seed gives torch's order."""
+"""Samplers: the order in which samples of a dataset are drawn. The same seed gives torch's order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 def draw_seed(generator: Generator | None) -> int:
-    """As torch draws one: torch.empty((), dtype=torch.int64).random_(generator=generator)."""
+    """A seed drawn as torch draws it: torch.empty((), dtype=torch.int64).random_(generator=generator)."""
     return int((generator or default_generator).stream.random((), np.int64))
 
 
@@ -31,7 +31,7 @@ def _is_positive(value: Any) -> bool:
 
 
 class Sampler(Generic[T_co]):
-    """What gives indices, or lists of indices. A subclass has `__iter__` and mostly `__len__`."""
+    """An iterable of indices, or of lists of indices. Subclasses define `__iter__` and mostly `__len__`."""
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError
@@ -72,7 +72,7 @@ class RandomSampler(Sampler[int]):
         count = len(self.data_source)
         stream = Stream(draw_seed(None)) if self.generator is None else self.generator.stream
         if self.replacement:
-            # In portions of 32, as torch does: each portion is drawn when it is needed.
+            # In chunks of 32, each drawn when it is needed, as torch does.
             for portion in (*itertools.repeat(32, self.num_samples // 32), self.num_samples % 32):
                 yield from stream.integers(0, count, (portion,)).tolist()
         else:

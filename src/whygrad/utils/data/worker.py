@@ -1,7 +1,7 @@
-"""The processes that load data beside the program.
+"""The worker processes of a DataLoader.
 
-Each has a queue of its own for tasks and a pipe of its own for results, so that one that is killed takes nothing with
-it that the others need: its pipe ends, and the program is told.
+Each worker has its own queue for tasks and its own pipe for results, so that a killed worker corrupts nothing that the
+others need: its pipe is closed, which the main process notices.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from whygrad.base.threads import choose_number_of_threads
 from whygrad.random import manual_seed
 from whygrad.utils.data.fetch import Fetcher
 
-# How often, in seconds, a waiting worker looks whether its program is still there.
+# Interval in seconds at which a waiting worker checks that its parent process is alive.
 CHECK_INTERVAL = 2.0
-# How long a worker may take to end what it is doing before it is ended.
+# Seconds a worker may take to finish before it is terminated.
 PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """What a dataset can learn about the worker it runs in."""
+    """Information about the worker in which a dataset runs."""
 
     id: int
     num_workers: int
@@ -48,7 +48,7 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker: its number, seed and copy of the dataset. In the program itself: None."""
+    """In a worker: its id, seed and copy of the dataset. In the main process: None."""
     return _info
 
 
@@ -81,7 +81,7 @@ class Failure:
         try:
             error = self.kind(message)
         except Exception:
-            raise RuntimeError(message) from None  # an exception that wants other arguments
+            raise RuntimeError(message) from None  # an exception class with another constructor signature
         raise error
 
 
@@ -106,9 +106,9 @@ class Workers:
             try:
                 process.start()
             except BaseException:
-                self.close()  # those that run already
+                self.close()  # the workers started so far
                 raise
-            send.close()  # so that the pipe ends with the worker
+            send.close()  # so that the pipe is closed when the worker ends
             self.queues.append(tasks)
             self.results.append(receive)
             self.processes.append(process)
@@ -142,12 +142,12 @@ class Workers:
         return error
 
     def close(self, patience: float = PATIENCE) -> None:
-        """Ask the workers to end, and end those that do not."""
+        """Stop the workers, and terminate those that do not stop in time."""
         if self.closed or os.getpid() != self.owner:
-            return  # or a copy, forgotten in a process that was forked off later
+            return  # or a copy of this object in a process that was forked later
         self.closed = True
         for receive in self.results:
-            receive.close()  # a worker that has something to send learns from it
+            receive.close()  # a worker blocked in send gets an error
         for tasks in self.queues:
             tasks.put(None)
         deadline = time.monotonic() + patience
@@ -165,11 +165,11 @@ class Workers:
 
 def work(make_fetcher: Any, dataset: Any, tasks: Any, send: Any, base_seed: int, init: Any, worker: int,
          count: int) -> None:
-    """The life of a worker: a task is (tag, indices), the answer (tag, data); "resume" begins the dataset anew."""
+    """The main loop of a worker: a task is (tag, indices), a result (tag, data); "resume" restarts the dataset."""
     global _info
     parent = os.getppid()
     try:
-        choose_number_of_threads(1)  # there are workers enough
+        choose_number_of_threads(1)  # the parallelism comes from the number of workers
         _seed(base_seed, worker)
         _info = WorkerInfo(worker, count, base_seed + worker, dataset)
         failure: Failure | None = None
@@ -195,7 +195,7 @@ def work(make_fetcher: Any, dataset: Any, tasks: Any, send: Any, base_seed: int,
             data: Any = _fetch(fetcher, indices, worker) if failure is None else failure
             send.send_bytes(_pickled(tag, data, worker))
     except (KeyboardInterrupt, BrokenPipeError):
-        pass  # the program ends, or needs no more
+        pass  # the main process ended or stopped the workers
 
 
 def _seed(base_seed: int, worker: int) -> None:
@@ -206,7 +206,7 @@ def _seed(base_seed: int, worker: int) -> None:
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
-    """A seed for NumPy, which would draw the same numbers as `random` from the same one. Packages ask for it by this name."""
+    """A seed for NumPy, different from that of `random`, which has the same generator. Packages import it by this name."""
     words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
     return np.random.SeedSequence(words).generate_state(4).tolist()
 
@@ -225,7 +225,7 @@ def _pickled(tag: Any, data: Any, worker: int) -> Any:
         return ForkingPickler.dumps((tag, data), 5)
     except Exception as error:
         if isinstance(data, Failure):
-            data.kind = RuntimeError  # a class that cannot travel, such as one made in a function
+            data.kind = RuntimeError  # a class that cannot be pickled, such as a local one
         else:
             data = Failure(error, worker)
         return ForkingPickler.dumps((tag, data), 5)
