@@ -30,6 +30,7 @@ FEW = 3
 # Where names are not those of rows, even if they are spelled the same, and what they are.
 NOT_ROWS = {
     "ops/": "the table itself",
+    "base/expression.py": "operators of Python",
     "compat/": "names of torch's namespace, and where they live",
     "why/edits/": "words of the user's source text",
     "amp/casting.py": "functions of torch, by what autocast does with them",

@@ -13,21 +13,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from whygrad.base.expression import Expr, Tracer, Untraceable
+from whygrad.base.expression import NAME, OPERATORS, PREFIXES, SIGN, TEST, Expr, Tracer, Untraceable
 from whygrad.ops import TABLE
 from whygrad.ops.table import NoGrad, Row, Rule
 
 # A formula that is longer than this is not read any more.
 LONGEST = 240
-
-# Binding strength of operators; a name or a call binds strongest.
-TEST, SUM, PRODUCT, SIGN, POWER, NAME = 0, 1, 2, 3, 4, 9
-SIGNS = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT), "matmul": ("@", PRODUCT),
-         "remainder": ("%", PRODUCT), "floor_divide": ("//", PRODUCT), "pow": ("**", POWER), "logical_and": ("&", TEST),
-         "logical_or": ("|", TEST), "lt": ("<", TEST), "le": ("<=", TEST), "gt": (">", TEST), "ge": (">=", TEST),
-         "eq": ("==", TEST), "ne": ("!=", TEST)}
-PREFIXES = {"neg": "-", "logical_not": "~"}
-
 
 class FormulaTracer(Tracer):
     """Writes rules down: an array is a "name", an option of which nothing is known a "static", a row's name a "call"."""
@@ -71,8 +62,9 @@ class FormulaTracer(Tracer):
                     pass  # a primitive: its name has to do
             if name == self.expanding:
                 raise Untraceable("a row that is made of nothing else")
-            if name in OPERATORS and not statics and isinstance(inputs[0], Expr):
-                return self.make(OPERATORS[name], *inputs)
+            op = SAME_SIGN.get(name, name)
+            if op in WRITTEN_AS_OPERATOR and not statics and isinstance(inputs[0], Expr):
+                return self.make(op, *inputs)
             result = self.make(name, *inputs, **statics)
             if isinstance(outputs, str) or len(outputs) == 1:
                 return result
@@ -81,8 +73,10 @@ class FormulaTracer(Tracer):
         return call
 
 
-# Rows that are written as an operator.
-OPERATORS = {name: name for name in ("add", "sub", "mul", "div", "pow", "neg")} | {"mm": "matmul", "matmul": "matmul"}
+# A row that is written as another one's operator.
+SAME_SIGN = {"mm": "matmul"}
+# Comparisons of rows are written as calls: `where(gt(x, 0), ...)`.
+WRITTEN_AS_OPERATOR = {op for op, known in OPERATORS.items() if known.strength > TEST and known.sign not in ("%", "//")} | {"neg"}
 
 
 def is_static(expr: Any) -> bool:
@@ -91,7 +85,7 @@ def is_static(expr: Any) -> bool:
         return True
     if expr.op in ("name", "static", "attribute"):
         return expr.op != "name"
-    return expr.op in {*SIGNS, *PREFIXES, "item"} and all(map(is_static, expr.args))
+    return expr.op in {*OPERATORS, *PREFIXES, "item"} and all(map(is_static, expr.args))
 
 
 def shape_of(expr: Expr) -> Any:
@@ -120,9 +114,9 @@ def _text_and_strength(value: Any) -> tuple[str, int]:
     if op == "attribute":
         return f"{text_of(args[0], NAME)}.{args[1]}", NAME
     if op in PREFIXES:
-        return f"{PREFIXES[op]}{text_of(args[0], SIGN)}", SIGN
-    if op in SIGNS:
-        sign, strength = SIGNS[op]
+        return f"{PREFIXES[op].sign}{text_of(args[0], SIGN)}", SIGN
+    if op in OPERATORS:
+        _, sign, strength, _ = OPERATORS[op]
         # a - (b - c), a / (b / c), (a ** b) ** c and (a > b) & c need their brackets.
         left, right = strength + (sign in ("**", "&", "|")), strength + (sign in "-/@%&|")
         return _short(f"{text_of(args[0], left)} {sign} {text_of(args[1], right)}"), strength

@@ -9,9 +9,10 @@ that remembers objects visits a shared subexpression once, however often it is u
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Untraceable(Exception):
@@ -94,13 +95,32 @@ class Expr:
     __hash__ = object.__hash__
 
 
-UNARY = {"neg": "neg", "invert": "logical_not"}
-BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul", "mod": "remainder",
-          "floordiv": "floor_divide", "and": "logical_and", "or": "logical_or"}
-COMPARING = ("lt", "le", "gt", "ge", "eq", "ne")
+class Operator(NamedTuple):
+    """One of Python's operators: the method of classes, how it is written, how strongly it binds, and what it computes."""
+
+    method: str
+    sign: str
+    strength: int
+    function: Callable[..., Any]
 
 
-def _operator(op: str, swapped: bool = False) -> Callable[..., Any]:
+# Binding strength; a name or a call binds strongest.
+TEST, SUM, PRODUCT, SIGN, POWER, NAME = 0, 1, 2, 3, 4, 9
+
+OPERATORS = {
+    "add": Operator("add", "+", SUM, operator.add), "sub": Operator("sub", "-", SUM, operator.sub),
+    "mul": Operator("mul", "*", PRODUCT, operator.mul), "div": Operator("truediv", "/", PRODUCT, operator.truediv),
+    "matmul": Operator("matmul", "@", PRODUCT, operator.matmul), "remainder": Operator("mod", "%", PRODUCT, operator.mod),
+    "floor_divide": Operator("floordiv", "//", PRODUCT, operator.floordiv), "pow": Operator("pow", "**", POWER, operator.pow),
+    "logical_and": Operator("and", "&", TEST, operator.and_), "logical_or": Operator("or", "|", TEST, operator.or_),
+    "lt": Operator("lt", "<", TEST, operator.lt), "le": Operator("le", "<=", TEST, operator.le),
+    "gt": Operator("gt", ">", TEST, operator.gt), "ge": Operator("ge", ">=", TEST, operator.ge),
+    "eq": Operator("eq", "==", TEST, operator.eq), "ne": Operator("ne", "!=", TEST, operator.ne),
+}
+PREFIXES = {"neg": Operator("neg", "-", SIGN, operator.neg), "logical_not": Operator("invert", "~", SIGN, operator.invert)}
+
+
+def _method(op: str, swapped: bool = False) -> Callable[..., Any]:
     if swapped:
         return lambda self, other: self.tracer.apply(op, other, self)
     return lambda self, *other: self.tracer.apply(op, self, *other)
@@ -108,10 +128,10 @@ def _operator(op: str, swapped: bool = False) -> Callable[..., Any]:
 
 def give_operators(cls: type) -> None:
     """Python's operators, for a class with a `tracer`."""
-    for name, op in {**UNARY, **BINARY, **dict.fromkeys(COMPARING)}.items():
-        setattr(cls, f"__{name}__", _operator(op or name))
-        if name in BINARY:
-            setattr(cls, f"__r{name}__", _operator(op or name, swapped=True))
+    for op, (name, _, strength, _) in {**OPERATORS, **PREFIXES}.items():
+        setattr(cls, f"__{name}__", _method(op))
+        if op not in PREFIXES and (strength > TEST or name in ("and", "or")):  # Python swaps comparisons itself
+            setattr(cls, f"__r{name}__", _method(op, swapped=True))
 
 
 give_operators(Expr)

@@ -8,18 +8,12 @@ guards give the same answers, the scalars of a later step are a Python function 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
-from whygrad.base.expression import Expr, Untraceable, walk
+from whygrad.base.expression import OPERATORS, PREFIXES, Expr, Untraceable, walk
 
-SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
-         "ne": "!="}
-COMPUTED: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "pow": operator.pow,
-    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
-    "neg": operator.neg}
+KNOWN = {**OPERATORS, **PREFIXES}
 
 Scalars = Callable[[dict[str, Any]], "list[float] | None"]
 
@@ -65,7 +59,7 @@ def evaluate(root: Expr) -> Any:
         if expr.op == "option":
             values[expr] = expr.args[0]
         else:
-            values[expr] = COMPUTED[expr.op](*[values[arg] if isinstance(arg, Expr) else arg for arg in expr.args])
+            values[expr] = KNOWN[expr.op].function(*[values[arg] if isinstance(arg, Expr) else arg for arg in expr.args])
     return values[root]
 
 
@@ -77,7 +71,7 @@ def python_text(root: Expr) -> str:
         if expr.op == "option":
             texts[expr] = expr.args[1]
         else:
-            texts[expr] = f"(-{args[0]})" if expr.op == "neg" else f"({args[0]} {SIGNS[expr.op]} {args[1]})"
+            texts[expr] = f"({'' if len(args) == 1 else args[0]} {KNOWN[expr.op].sign} {args[-1]})"
     return texts[root]
 
 
