@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.backends import formula as ink
 from whygrad.core.node import Node, row_node
 from whygrad.core.tensor import Tensor
 from whygrad.why.causes import told
 from whygrad.why.flow import row_name
+from whygrad.why.formulas import known_of
 from whygrad.why.record import Cause, Site
 
 # What became of the gradient at an item or on an edge.
@@ -220,7 +220,7 @@ def _add_op(picture: Picture, node: Node) -> int:
     item = Item("op", op_label(node), node.seq, site)
     if layout is not None:
         item.row = layout.row
-        item.known = {name: value for name, value in ink.known_of(node).items() if _is_small(value)}
+        item.known = {name: value for name, value in known_of(node).items() if _is_small(value)}
     return _add(picture, node, item)
 
 
