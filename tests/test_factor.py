@@ -284,6 +284,26 @@ REFUSED: dict[str, Any] = {
     "inv_ex checked": lambda lib: lib.linalg.inv_ex(lib.zeros(3, 3), check_errors=True),
     "cholesky_ex checked": lambda lib: lib.linalg.cholesky_ex(-lib.eye(3), check_errors=True),
     "lu_factor_ex checked": lambda lib: lib.linalg.lu_factor_ex(lib.zeros(3, 3), check_errors=True),
+    **{f"lu_solve pivots {pivots}": lambda lib, pivots=pivots: lib.linalg.lu_solve(
+        lib.eye(3), lib.tensor(pivots, dtype=lib.int32), lib.ones(3, 1))
+       for pivots in ([1, 9, 3], [0, 2, 3], [1, 2], [[1, 2, 3]])},
+    **{f"lu_unpack pivots {pivots}": lambda lib, pivots=pivots: lib.lu_unpack(lib.eye(3), lib.tensor(pivots, dtype=lib.int32))
+       for pivots in ([1, 9, 3], [0, 2, 3])},
+    **{f"ldl_solve pivots {pivots}": lambda lib, pivots=pivots: lib.linalg.ldl_solve(
+        lib.eye(3), lib.tensor(pivots), lib.ones(3, 1)) for pivots in ([1, 9, 3], [0, 2, 3], [-7, -7, 3])},
+    "cholesky_inverse singular": lambda lib: lib.cholesky_inverse(lib.zeros(3, 3)),
+    "cholesky_inverse singular batch": lambda lib: lib.cholesky_inverse(lib.stack([lib.eye(3), lib.eye(3) - 1]), upper=True),
+    **{f"ormqr {name}": lambda lib, shapes=shapes, left=left: lib.ormqr(*[lib.ones(shape) for shape in shapes], left)
+       for name, shapes, left in (
+           ("vector", ((3,), (1,), (3, 3)), True), ("other a vector", ((3, 3), (3,), (3,)), True),
+           ("sizes", ((4, 3), (3,), (3, 3)), True), ("sizes right", ((4, 3), (3,), (3, 3)), False),
+           ("long tau", ((3, 3), (4,), (3, 3)), True), ("short tau", ((4, 3), (2,), (2, 4)), False),
+           ("number as tau", ((3, 3), (), (3, 3)), True), ("dims of tau", ((2, 3, 3), (3,), (2, 3, 3)), True),
+           ("dims of other", ((2, 3, 3), (2, 3), (3, 3)), True), ("batch of tau", ((2, 3, 3), (1, 3), (2, 3, 3)), True),
+           ("batch of other", ((2, 3, 3), (2, 3), (1, 3, 3)), True))},
+    **{f"ormqr dtypes {dtypes}": lambda lib, dtypes=dtypes: lib.ormqr(*[
+        lib.ones(shape, dtype=getattr(lib, dtype)) for shape, dtype in zip(((3, 3), (3,), (3, 3)), dtypes, strict=True)])
+       for dtypes in (("float32", "float64", "float32"), ("float32", "float32", "float64"), ("float16",) * 3, ("int64",) * 3)},
     "qr mode": lambda lib: lib.linalg.qr(lib.ones(2, 3), "foo"),
     "eigh UPLO": lambda lib: lib.linalg.eigh(lib.eye(3), "X"),
     "svd driver": lambda lib: lib.linalg.svd(lib.eye(3), driver="gesvd"),

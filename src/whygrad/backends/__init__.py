@@ -25,12 +25,9 @@ from whygrad.backends import (
     numpy_implicit,
     numpy_index,
     numpy_layout,
-    numpy_ldl,
     numpy_linear,
-    numpy_lu,
     numpy_misc,
     numpy_nn,
-    numpy_orthogonal,
     numpy_pairwise,
     numpy_pointwise,
     numpy_polynomials,
@@ -52,7 +49,7 @@ from whygrad.ops import TABLE, Row
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout, numpy_index,
             numpy_conv, numpy_pool, numpy_resample, numpy_convert, numpy_nn, numpy_recurrent, numpy_attention,
-            numpy_special, numpy_implicit, numpy_factor, numpy_fft, numpy_ldl, numpy_lu, numpy_orthogonal,
+            numpy_special, numpy_implicit, numpy_factor, numpy_fft,
             numpy_solve, numpy_spectral, numpy_sorting, numpy_counting, numpy_scan, numpy_pairwise,
             numpy_scatter_reduce, numpy_bags, numpy_ctc, numpy_misc, numpy_complex_numbers, numpy_bessel,
             numpy_polynomials, numpy_backend)

@@ -218,6 +218,8 @@ def _lu_solve(function: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: 
         raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32")
     check_matrices(B, name, square=False, letter="B")
     check_equation(name, LU, B._array.shape, left)
+    if pivots._array.ndim and pivots._array.shape[-1] != LU._array.shape[-1]:
+        raise RuntimeError(f"{name}: Number of pivots per batch should be same as the dimension of the matrix")
     if pivots._array.shape != LU._array.shape[:-1]:
         raise RuntimeError(f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
                            f"{list(pivots._array.shape)} instead")
@@ -335,11 +337,28 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     for argument, x in (("input", input), ("other", input3)):
         if x._array.ndim < 2:
             raise RuntimeError(f"torch.ormqr: {argument} must have at least 2 dimensions.")
-    size = input3._array.shape[-2 if left else -1]
-    if size != shape[-2]:
-        raise RuntimeError(f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]")
-    if input2._array.shape[-1] > shape[-1]:
-        raise RuntimeError("torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
+    side, tau, other = -2 if left else -1, input2._array.shape, input3._array.shape
+    if not tau:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+    if other[side] != shape[-2]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
+    if tau[-1] != min(other[side], shape[-1]):
+        raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
+    if len(tau) != len(shape) - 1:
+        raise RuntimeError("torch.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to "
+                           f"{len(tau)} and input.ndim is equal to {len(shape)}")
+    if len(other) != len(shape):
+        raise RuntimeError("torch.ormqr: Expected other to have the same number of dimensions as input, but got other.ndim equal "
+                           f"to {len(other)} and input.ndim is equal to {len(shape)}")
+    for argument, batch in (("tau", tau[:-1]), ("other", other[:-2])):
+        if batch != shape[:-2]:
+            raise RuntimeError(f"torch.ormqr: Expected batch dimensions of {argument} to be equal to input.shape[:-2], but got "
+                               f"{list(batch)}")
+    for argument, x in (("tau", input2), ("other", input3)):
+        if x.dtype is not input.dtype:
+            raise RuntimeError(f"torch.ormqr: Expected input and {argument} to have the same dtype, but input has dtype"
+                               f"{input.dtype.scalar_name} and {argument} has dtype {x.dtype.scalar_name}")
+    check_kernel(input, "ormqr_cpu")
     result = rows.ormqr(input, input2, input3, left=left, transpose=transpose)
     return with_out("ormqr", result, out, input, input2, input3)
 

@@ -11,6 +11,7 @@ from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
+from whygrad.backends.numpy_factor import SINGULAR_INVERSE
 from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.linalg import matmul
@@ -31,8 +32,6 @@ from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run, with_out
 from whygrad.ops.table import TABLE
 
-_SINGULAR_INVERSE = ("The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
-                     "singular.")
 _SINGULAR_SYSTEM = "The solver failed because the input matrix is singular."
 
 
@@ -40,14 +39,14 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """The inverse, and for each matrix 0, or where its elimination met the first zero (counted from 1)."""
     inverse, info = _inverse("linalg_inv_ex", A)
     if check_errors:
-        check_info("linalg.inv_ex", info, _SINGULAR_INVERSE)
+        check_info("linalg.inv_ex", info, SINGULAR_INVERSE)
     return with_outs("linalg_inv_ex", return_types.linalg_inv_ex(inverse, info), out, A)
 
 
 def inv(A: Tensor, *, out: Any = None) -> Tensor:
     """The inverse of a square matrix or of each of a batch of them."""
     inverse, info = _inverse("linalg_inv", A)
-    check_info("linalg.inv", info, _SINGULAR_INVERSE)
+    check_info("linalg.inv", info, SINGULAR_INVERSE)
     return with_out("linalg_inv_ex", inverse, out, A)
 
 

@@ -18,7 +18,6 @@ import numpy as np
 
 from whygrad.backends.half_precision import is_bfloat16
 from whygrad.base.forking import hold_while_forking
-from whygrad.kernels.registry import SLOW_IN_NUMPY
 
 # WHYGRAD_KERNELS=always compiles at the first call, for tests.
 ALWAYS = os.environ.get("WHYGRAD_KERNELS") == "always"
@@ -81,7 +80,7 @@ class JitKernel(JitSlot):
 
     def __call__(self, *args: Any, **statics: Any) -> Any:
         self.calls += 1
-        if self.calls <= min(HOT, SLOW_IN_NUMPY.get(self.name, HOT)):
+        if self.calls <= HOT:
             for x in args:
                 if getattr(x, "size", 0) >= LARGE:
                     break

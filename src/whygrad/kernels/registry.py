@@ -22,9 +22,6 @@ KERNELS: dict[str, str] = {
     "linear_backward": "gemm",
 }
 
-# NumPy's way is a loop in Python: so few calls are worth a kernel.
-SLOW_IN_NUMPY = dict.fromkeys(("solve_triangular", "lu_factor_ex"), 20)
-
 
 def make(name: str, numpy: Callable[..., Any]) -> Callable[..., Any]:
     from whygrad.kernels.pool import pool
