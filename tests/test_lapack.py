@@ -102,6 +102,16 @@ LARGE: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     **{f"no {name}": (function, [(normal, (0, 3, 3)), (normal, (0, 3, 2))]) for name, function in {
         "lu_solve": lu_solve(True, False), "ldl_solve": lambda lib, a, b: lib.linalg.ldl_solve(*lib.linalg.ldl_factor(a), b),
         "ormqr": ormqr(True, True)}.items()},
+    **{f"many {name}": (function, [(positive, (20, 10, 3, 3)), (normal, (20, 10, 3, 3))]) for name, function in {
+        "lu": lambda lib, a, b: lib.linalg.lu(b), "lu_factor": lambda lib, a, b: lib.linalg.lu_factor(b),
+        **{f"lu_solve {left} {adjoint}": lu_solve(left, adjoint) for left in (False, True) for adjoint in (False, True)},
+        "solve_triangular": lambda lib, a, b: lib.linalg.solve_triangular(a, b, upper=True),
+        "cholesky_solve": lambda lib, a, b: lib.cholesky_solve(b, lib.linalg.cholesky(a)),
+        "cholesky_inverse": lambda lib, a, b: lib.cholesky_inverse(lib.linalg.cholesky(a)),
+        "ldl_solve": lambda lib, a, b: lib.linalg.ldl_solve(*lib.linalg.ldl_factor(a), b),
+        **{f"qr {mode}": lambda lib, a, b, mode=mode: tuple(lib.linalg.qr(a, mode)) for mode in ("reduced", "complete", "r")},
+        "householder_product": lambda lib, a, b: lib.linalg.householder_product(*lib.geqrf(a)),
+        "ormqr": ormqr(True, True), "ormqr right": ormqr(False, False)}.items()},
     "solve": (lambda lib, a, b: lib.linalg.solve(a, b), [(positive, (2, 50, 50)), (normal, (50, 3))]),
 }
 

@@ -32,6 +32,10 @@ NAMES = [p + name for ps, names in (("sd", REAL), ("cz", COMPLEX)) for p in ps f
 BLOCK = 64  # the largest number of columns that the routines below work on at once, for which they need a workspace
 
 
+SMALL = 8  # rows and columns of a small matrix
+MANY = 16  # calls of LAPACK in the time in which plain NumPy treats one row or column of all matrices
+
+
 class Library:
     """The routines of one library, and the width of its integers."""
 
@@ -69,9 +73,17 @@ def library() -> Any:
     return None
 
 
-def routines() -> Any:
-    """The module with the functions below: this one, or the one in plain NumPy."""
-    return without_lapack if library() is None else sys.modules[__name__]
+def routines(*operands: Array) -> Any:
+    """The module with the functions below for such matrices: this one, or the one in plain NumPy."""
+    return without_lapack if library() is None or are_many(operands) else sys.modules[__name__]
+
+
+def are_many(operands: tuple[Array, ...]) -> bool:
+    """Whether plain NumPy is faster: it takes a step for all matrices of a batch at once, where ctypes has to make many calls."""
+    for x in operands:
+        if x.ndim > 2 and x.shape[-1] <= SMALL >= x.shape[-2] and x.size > MANY * x.shape[-1] ** 2 * x.shape[-2]:
+            return True
+    return False
 
 
 # An array object begins with a pointer to its data, after what all objects begin with. `x.ctypes.data` takes ten times longer.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.backends.lapack import routines
+from whygrad.backends.lapack import are_many, routines
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.without_lapack import row_order
 
@@ -61,23 +61,23 @@ def _first_bad_minor(matrix: Array, upper: bool) -> int:
 
 
 def solve_triangular(a: Array, b: Array, *, upper: bool, left: bool, unit: bool) -> Array:
-    return routines().trsm(a, b, upper=upper, left=left, unit=unit)
+    return routines(a).trsm(a, b, upper=upper, left=left, unit=unit)
 
 
 def cholesky_solve(b: Array, factor: Array, *, upper: bool) -> Array:
-    return routines().potrs(factor, b, upper=upper)
+    return routines(factor).potrs(factor, b, upper=upper)
 
 
 @quiet
 def cholesky_inverse(factor: Array, *, upper: bool) -> Array:
-    half, info = routines().potri(factor, upper=upper)
+    half, info = routines(factor).potri(factor, upper=upper)
     check_info("cholesky_inverse", info, SINGULAR_INVERSE)
     known = np.tri(factor.shape[-1], dtype=bool)
     return np.where(known.T if upper else known, half, half.conj().swapaxes(-1, -2))
 
 
 def lu_factor_ex(a: Array) -> tuple[Array, Array, Array]:
-    return routines().getrf(a)
+    return routines(a).getrf(a)
 
 
 def _wrong_pivots(places: Array, rows: int, small: str, large: str) -> str:
@@ -92,8 +92,8 @@ def lu_solve(a: Array, places: Array, b: Array, *, left: bool, flip: bool, conju
     if not left:  # x m = b, as m' x' = b'
         return lu_solve(a, places, b.swapaxes(-1, -2), left=True, flip=not flip, conjugate=conjugate).swapaxes(-1, -2)
     if conjugate and not flip:
-        return routines().getrs(a, places, b.conj(), trans="N").conj()
-    return routines().getrs(a, places, b, trans="C" if conjugate else "T" if flip else "N")
+        return routines(a).getrs(a, places, b.conj(), trans="N").conj()
+    return routines(a).getrs(a, places, b, trans="C" if conjugate else "T" if flip else "N")
 
 
 def lu_unpack(a: Array, places: Array, *, data: bool, pivots: bool) -> tuple[Array, Array, Array]:
@@ -126,6 +126,8 @@ def ldl_solve(a: Array, places: Array, b: Array, *, hermitian: bool) -> Array:
 def qr(a: Array, *, mode: Any) -> tuple[Array, Array]:
     *batch, rows, columns = a.shape
     size = rows if mode == "complete" else min(rows, columns)
+    if are_many((a,)):
+        return (np.zeros((0,), a.dtype), np.linalg.qr(a, "r")) if mode == "r" else tuple(np.linalg.qr(a, mode))
     h, tau = routines().geqrf(a)
     r = np.triu(h[..., :size, :])
     if mode == "r":
@@ -140,8 +142,8 @@ def geqrf(a: Array) -> tuple[Array, Array]:
 
 
 def householder_product(a: Array, tau: Array) -> Array:
-    return routines().orgqr(a, tau)
+    return routines(a).orgqr(a, tau)
 
 
 def ormqr(a: Array, tau: Array, c: Array, *, left: bool, transpose: bool) -> Array:
-    return routines().ormqr(a, tau, c, left=left, transpose=transpose)
+    return routines(a).ormqr(a, tau, c, left=left, transpose=transpose)

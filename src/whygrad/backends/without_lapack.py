@@ -37,13 +37,16 @@ def _sizes(x: Array) -> Array:
 def row_order(pivots: Array, rows: int) -> Array:
     """The number of the row that the exchanges of `getrf` have brought to each place."""
     *batch, count = pivots.shape
-    orders = []
-    for others in pivots.reshape(math.prod(batch), count).tolist():
-        order = list(range(rows))
-        for i, other in enumerate(others):
-            order[i], order[other - 1] = order[other - 1], order[i]
-        orders.append(order)
-    return np.array(orders, np.intp).reshape(*batch, rows)
+    if math.prod(batch) == 1:
+        numbers = list(range(rows))
+        for i, other in enumerate(pivots.ravel().tolist()):
+            numbers[i], numbers[other - 1] = numbers[other - 1], numbers[i]
+        return np.array(numbers, np.intp).reshape(*batch, rows)
+    others = pivots.reshape(math.prod(batch), count) - 1
+    order, every = np.tile(np.arange(rows), (len(others), 1)), np.arange(len(others))
+    for i in range(count):
+        order[every, others[:, i]], order[:, i] = order[:, i].copy(), order[every, others[:, i]]
+    return order.reshape(*batch, rows)
 
 
 def getrs(lu: Array, pivots: Array, b: Array, *, trans: str) -> Array:
