@@ -42,7 +42,7 @@ LEFT_OUT = {
     "slice$": "internal kernel",
     "torch.": "internal kernel",
     "_": "private",
-    "native_": "internal kernel",
+    "native_dropout": "internal kernel",
     "max_pool2d_with_indices_backward": "internal kernel",
     "sparse.": "sparse layout",
     "to_sparse": "sparse layout",

@@ -42,8 +42,7 @@ def lu_factor_rule(xp, g, out0, out1):
     return lu_rule(xp, first(xp, g, size, -1), first(xp, g, size, -2), p, low, high)
 
 
-@last_axes(
-           memory="columns", outputs=("LU", EXCHANGES, WHOLE_NUMBERS), node="LinalgLuFactorExBackward0", a=lu_factor_rule)
+@last_axes(memory="columns", outputs=("LU", EXCHANGES, WHOLE_NUMBERS), node="LinalgLuFactorExBackward0", a=lu_factor_rule)
 def lu_factor_ex(xp, a):
     """Both factors in one matrix, with which row each row was exchanged (from 1), and where u has its first zero."""
     return xp.lu_factor_ex(a)

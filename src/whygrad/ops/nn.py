@@ -472,17 +472,45 @@ def group_norm_rule(xp, g, x, weight, groups, eps):
     return xp.reshape(back, shape=x.shape)
 
 
+def group_norm_weight_rule(xp, g, x, groups, eps):
+    return summed_product(xp, g, group_standardized(xp, x, groups, eps), all_but_channel(x))
+
+
 @op(batch="defined", curve="layer",
     words={"x": back_through_standardized("each group")},
     node="NativeGroupNormBackward0", memory="channels",
     x=group_norm_rule,
-    weight=lambda xp, g, x, groups, eps: summed_product(xp, g, group_standardized(xp, x, groups, eps), all_but_channel(x)),
+    weight=group_norm_weight_rule,
     bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)))
 def group_norm(xp, x, weight, bias, *, groups, eps):
     y = group_standardized(xp, x, groups, eps)
     if weight is not None:
         y = y * per_channel(xp, weight, x)
     return y if bias is None else y + per_channel(xp, bias, x)
+
+
+def native_group_norm_rule(xp, g, x, weight, groups, eps):
+    """Like torch's, it counts the gradients of the statistics only where both are given."""
+    out_g, mean_g, rstd_g = g
+    total = None if out_g is None else group_norm_rule(xp, out_g, x, weight, groups, eps)
+    if mean_g is None or rstd_g is None:
+        return total
+    whole = grouped(xp, x, groups)
+    y, rstd = standardized(xp, whole, (2,), eps)
+    mean_g, rstd_g = [xp.unsqueeze(s, axis=2) for s in (mean_g, rstd_g)]
+    more = xp.reshape((mean_g - rstd_g * rstd * rstd * y) / whole.shape[2], shape=x.shape)
+    return more if total is None else total + more
+
+
+@op(batch="loop", curve="layer", node="NativeGroupNormBackward0", memory="channels", outputs=("output", "mean", "rstd"), partial=True,
+    x=native_group_norm_rule,
+    weight=lambda xp, g, x, groups, eps: None if g[0] is None else group_norm_weight_rule(xp, g[0], x, groups, eps),
+    bias=lambda xp, g: None if g[0] is None else xp.sum(g[0], axis=all_but_channel(g[0])))
+def native_group_norm(xp, x, weight, bias, *, groups, eps):
+    """`group_norm`, and mean and 1 / sqrt(variance + eps) of each group."""
+    whole = grouped(xp, x, groups)
+    rstd = xp.reshape(standardized(xp, whole, (2,), eps)[1], shape=(x.shape[0], groups))
+    return xp.group_norm(x, weight, bias, groups=groups, eps=eps), xp.mean(whole, axis=(2,)), rstd
 
 
 # Activations with a parameter that is learned or drawn, and those that fold or cut.
