@@ -19,8 +19,8 @@ from whygrad.ops.resample import Interpolated, Sampling
 
 Shape = tuple[int, ...]
 
-# Elements that are read for a sampled image at a time.
-AT_A_TIME = 1 << 15
+# Numbers that are read for sampled images at a time, so that they stay in the cache.
+AT_A_TIME = 1 << 16
 
 
 class WeightedTap(NamedTuple):
@@ -248,11 +248,9 @@ def taps_at(pixel: np.ndarray, size: int, weight: Any) -> AxisTaps:
     return AxisTaps(np.where(inside, pixel, 0).astype(np.int64), inside, weight)
 
 
-def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling, channels: int) -> Iterator[tuple[Any, Any, Any]]:
-    """For the pixels next to the points: their places in the flattened image, if they lie in it, and their weights.
-
-    Some pixels at a time, so that what is made of them for all channels stays in the cache.
-    """
+def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling) -> Iterator[tuple[Any, Any, Any]]:
+    """For each of the pixels next to the points: places in the flattened image, whether they lie in it, and weights, each of
+    shape (images, points)."""
     dims, points = len(image), grid.shape[:-1]
     axes = [axis_taps(grid[..., dims - 1 - i], image[i], order[i], sampling) for i in range(dims)]
     place, inside, weight = axes[0]
@@ -261,54 +259,47 @@ def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling, 
         inside = (inside[:, None] & taps.inside).reshape(-1, *points)
         weight = (weight[:, None] * taps.weight).reshape(-1, *points)
     weight = np.where(inside, weight, 0).astype(grid.dtype, copy=False)
-    place, inside, weight = (a.reshape(len(place), len(grid), 1, math.prod(points[1:])) for a in (place, inside, weight))
-    step = max(1, AT_A_TIME // max(1, channels * math.prod(points)))
-    for start in range(0, len(place), step):
-        yield place[start:start + step], inside[start:start + step], weight[start:start + step]
+    yield from zip(*[a.reshape(len(place), len(grid), math.prod(points[1:])) for a in (place, inside, weight)], strict=True)
 
 
 @in_single_precision
 def grid_sampler(x: Any, grid: Any, *, order: Shape, sampling: Sampling) -> Any:
     count, channels, *image = x.shape
-    flat, first = x.reshape(-1), _first_pixels(x.shape)
+    size, points = math.prod(image), math.prod(grid.shape[1:-1])
+    # With the channels last, one index reads all of them.
+    pixels = np.ascontiguousarray(x.reshape(count, channels, size).swapaxes(1, 2)).reshape(count * size, channels)
+    first = (np.arange(count) * size)[:, None]
     # What lies outside counts nothing, even if the pixel read in its stead is not finite.
-    spoilt = not np.isfinite(flat).all()
-    total = np.zeros((count, channels, math.prod(grid.shape[1:-1])), x.dtype)
-    places = pixels = np.empty((0,))
-    for place, inside, weight in grid_taps(grid, tuple(image), order, sampling, channels):
-        if len(places) < len(place):  # fresh memory would cost more than the sums
-            places = np.empty((len(place), *total.shape), np.int64)
-            pixels = np.empty(places.shape, x.dtype)
-        np.add(first, place, out=places[:len(place)])
-        part = flat.take(places[:len(place)], out=pixels[:len(place)], mode="clip")
-        if spoilt:
-            part = np.where(inside, part, 0)
-        part *= weight
-        total += part[0] if len(part) == 1 else np.add.reduce(part, 0)
-    return total.reshape(count, channels, *grid.shape[1:-1])
+    spoilt = not np.isfinite(pixels).all()
+    out = np.empty((count, channels, points), x.dtype)
+    step = max(1, AT_A_TIME // max(1, channels * points))
+    for start in range(0, count, step):
+        some = slice(start, start + step)
+        total = np.zeros((len(out[some]), points, channels), x.dtype)
+        part = np.empty_like(total)
+        for place, inside, weight in grid_taps(grid[some], tuple(image), order, sampling):
+            np.take(pixels, first[some] + place, axis=0, out=part, mode="clip")
+            if spoilt:
+                part[~inside] = 0
+            part *= weight[..., None]
+            total += part
+        out[some] = total.swapaxes(1, 2)
+    return out.reshape(count, channels, *grid.shape[1:-1])
 
 
 @in_single_precision
 def grid_sampler_backward(y: Any, grid: Any, *, shape: Shape, order: Shape, sampling: Sampling) -> Any:
     count, channels, *image = shape
-    first = _first_pixels(shape)
+    first = (np.arange(count * channels) * math.prod(image)).reshape(count, channels, 1)
     result = np.zeros(math.prod(shape), y.dtype)
     y = y.reshape(count, channels, math.prod(grid.shape[1:-1]))
-    places = shares = np.empty((0,))
-    for place, _, weight in grid_taps(grid, tuple(image), order, sampling, channels):
-        if len(places) < len(place):
-            places = np.empty((len(place), *y.shape), np.int64)
-            shares = np.empty(places.shape, y.dtype)
-        np.add(first, place, out=places[:len(place)])
-        np.multiply(y, weight, out=shares[:len(place)])
-        add_at(result, places[:len(place)].reshape(-1), shares[:len(place)].reshape(-1))
+    step = max(1, AT_A_TIME // max(1, channels * y.shape[-1]))
+    for start in range(0, count, step):
+        some = slice(start, start + step)
+        for place, _, weight in grid_taps(grid[some], tuple(image), order, sampling):
+            places = first[some] + place[:, None]
+            add_at(result, places.reshape(-1), (y[some] * weight[:, None]).reshape(-1))
     return result.reshape(shape)
-
-
-def _first_pixels(shape: Shape) -> np.ndarray:
-    """Where the image of each channel begins."""
-    count, channels, *image = shape
-    return (np.arange(count * channels) * math.prod(image)).reshape(count, channels, 1)
 
 
 def _from_minus_one(n: int, dtype: Any) -> np.ndarray:
