@@ -19,6 +19,8 @@ from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.conj_neg import KINDS
 from whygrad.functional.fresh import fresh
 from whygrad.functional.parameter import Parameter
+from whygrad.compat.torch_homes import torch_home
+from whygrad.core.conj_neg import KINDS
 
 MOST_DIMS = 64
 # Hashing a tuple is recursive, and exponential in the depth if each level names the one below it twice.
@@ -342,5 +344,6 @@ def trusted_globals() -> dict[str, Any]:
                                 f"{type(item[1])}")
             named[item[1]] = item[0]
         else:
-            named[f"{item.__module__}.{item.__qualname__}"] = item
+            # Files name torch's modules, also those that we write.
+            named[f"{torch_home(item) or item.__module__}.{item.__qualname__}"] = item
     return named
