@@ -127,7 +127,8 @@ def qr(a: Array, *, mode: Any) -> tuple[Array, Array]:
     *batch, rows, columns = a.shape
     size = rows if mode == "complete" else min(rows, columns)
     if are_many((a,)):
-        return (np.zeros((0,), a.dtype), np.linalg.qr(a, "r")) if mode == "r" else tuple(np.linalg.qr(a, mode))
+        q, r = (np.zeros((0,), a.dtype), np.linalg.qr(a, "r")) if mode == "r" else np.linalg.qr(a, mode)
+        return q, r
     h, tau = routines().geqrf(a)
     r = np.triu(h[..., :size, :])
     if mode == "r":
