@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.backends.lapack import are_many, routines
 from whygrad.backends.fp_warnings import quiet
+from whygrad.backends.lapack import are_many, routines
 from whygrad.backends.without_lapack import row_order
 
 Array = Any

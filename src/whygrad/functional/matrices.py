@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.tensor import Tensor, wrap
 from whygrad.backends import numpy_factor
 from whygrad.backends.numpy_factor import LinAlgError
 from whygrad.core.tensor import Tensor, wrap

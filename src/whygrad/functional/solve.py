@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.numpy_factor import SINGULAR_INVERSE
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
-from whygrad.backends.numpy_factor import SINGULAR_INVERSE
 from whygrad.functional.arguments import invalid_combination, read_int, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.linalg import matmul

@@ -15,12 +15,11 @@ import numpy as np
 
 from whygrad.base import dtypes, layouts
 from whygrad.base.devices import device
+from whygrad.base.torch_homes import torch_home
 from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.conj_neg import KINDS
 from whygrad.functional.fresh import fresh
 from whygrad.functional.parameter import Parameter
-from whygrad.compat.torch_homes import torch_home
-from whygrad.core.conj_neg import KINDS
 
 MOST_DIMS = 64
 # Hashing a tuple is recursive, and exponential in the depth if each level names the one below it twice.

@@ -502,7 +502,8 @@ def native_group_norm_rule(xp, g, x, weight, groups, eps):
     return more if total is None else total + more
 
 
-@op(batch="loop", curve="layer", node="NativeGroupNormBackward0", memory="channels", outputs=("output", "mean", "rstd"), partial=True,
+@op(batch="loop", curve="layer", node="NativeGroupNormBackward0", memory="channels", outputs=("output", "mean", "rstd"),
+    partial=True,
     x=native_group_norm_rule,
     weight=lambda xp, g, x, groups, eps: None if g[0] is None else group_norm_weight_rule(xp, g[0], x, groups, eps),
     bias=lambda xp, g: None if g[0] is None else xp.sum(g[0], axis=all_but_channel(g[0])))
