@@ -31,6 +31,7 @@ FEW = 3
 NOT_ROWS = {
     "ops/": "the table itself",
     "base/expression.py": "operators of Python",
+    "base/torch_homes.py": "functions that torch has in C++",
     "compat/": "names of torch's namespace, and where they live",
     "why/edits/": "words of the user's source text",
     "amp/casting.py": "functions of torch, by what autocast does with them",
