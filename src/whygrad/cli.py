@@ -174,7 +174,7 @@ def execute(program: Program) -> None:
 
 
 def _code(program: Program, module: ModuleType) -> CodeType:
-    from whygrad.why.places import remember_source
+    from whygrad.why.locations import remember_source
 
     if program.how in ("-c", "-"):
         _set_first_path("")

@@ -12,7 +12,7 @@ from typing import Any
 
 from whygrad._tensor import Tensor, known_source
 from whygrad.why import record
-from whygrad.why.facts import Copy, DataCounter, behind
+from whygrad.why.run_facts import DataCounter, ValueCopy, behind
 
 _whygrad_internal_ = True
 
@@ -124,7 +124,7 @@ def _watch_copy(watch: Any, name: str, how: str) -> Undo:
         source = known_source(t)
         site = record.site()
         if (source is not None or t._cause) and watch.wants_copies_of(site):
-            watch.copied(Copy(site, how, behind(t, () if source is None else (source,))))
+            watch.copied(ValueCopy(site, how, behind(t, () if source is None else (source,))))
         return value
 
     watched.__name__ = name

@@ -1,4 +1,4 @@
-"""`whygrad.flow(model)` records how large each parameter's gradient is at every backward; `whygrad.plot_flow(model)` draws it."""
+"""`whygrad.flow(model)` records the norm of each parameter's gradient at every backward; `whygrad.plot_flow(model)` draws it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import weakref
 from typing import Any, Self
 
 from whygrad.autograd import engine
-from whygrad.why.picture import measure
+from whygrad.why.graph_snapshot import measure
 
 _whygrad_internal_ = True
 
 _recorders: weakref.WeakKeyDictionary[Any, Flow] = weakref.WeakKeyDictionary()
 
-# So many backwards are remembered; then every second one is dropped, and only every second one is kept from there on.
-MOST_STEPS = 4096
+# Backward passes kept. Beyond it, every second one is dropped, and only every second one is recorded from then on.
+MAX_STEPS = 4096
 
 
 class Flow:
@@ -42,7 +42,7 @@ class Flow:
             stats = measure(p._grad)
             if stats is not None:
                 self._steps.setdefault(number, {})[name] = stats.norm
-            if len(self._steps) > MOST_STEPS:
+            if len(self._steps) > MAX_STEPS:
                 self._steps = {n: self._steps[n] for n in list(self._steps)[::2]}
                 self._every *= 2
 

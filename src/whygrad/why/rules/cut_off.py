@@ -11,16 +11,17 @@ from whygrad.autograd import engine
 from whygrad.autograd.node import Node
 from whygrad.why import record
 from whygrad.why.answers import Explanation
-from whygrad.why.causes import at, told
-from whygrad.why.dataflow import reaches
-from whygrad.why.flow import leaves_from
-from whygrad.why.places import place, places
+from whygrad.why.causes import at, describe_cause
+from whygrad.why.dataflow import flows_into
+from whygrad.why.gradient_flow import leaves_from
+from whygrad.why.locations import locate, locate_all
+from whygrad.why.program_text import dotted_names, parse_expression
 from whygrad.why.question import Question
 from whygrad.why.record import Cause, Causes
-from whygrad.why.rules import Doubtful, Verdict
+from whygrad.why.rules import Provisional, Verdict
 from whygrad.why.rules.custom import called_directly, return_places
 from whygrad.why.rules.untracked import copied, copies_of, copy_feeding
-from whygrad.why.source import expression, names_in
+from whygrad.why.run_facts import ledger_of
 
 _whygrad_internal_ = True
 
@@ -50,26 +51,26 @@ def _clearing(q: Question) -> Any:
 
 
 def _cleared(q: Question, log: Any) -> Explanation:
-    here = place(log[1])
+    here = locate(log[1])
     by_zero_grad = here is None or "zero_grad" in here.source_line
     how = "zero_grad() sets .grad to None (set_to_none=True is its default)" if by_zero_grad else "there .grad was set to None"
     order = ": zero_grad(), forward, backward(), step(), in this order" if by_zero_grad else ""
     return Explanation(
         HEADLINE, "grad-cleared",
         f"backward {at(q.t.meta.reached_by.site)} did fill it, then it was cleared {at(log[1])}: {how}.",
-        f"read or apply the gradient (optimizer.step()) before it is cleared{order}.", places(log[1]))
+        f"read or apply the gradient (optimizer.step()) before it is cleared{order}.", locate_all(log[1]))
 
 
 def _last_storing(q: Question) -> Any:
     """The latest backward that writes `.grad`; autograd.grad does not."""
     if q.watch is None:
         return engine.last_backward()
-    return next((trace.backward for trace in q.watch.latest_first() if trace.stores), None)
+    return next((trace.backward for trace in q.watch.traces_latest_first() if trace.stores), None)
 
 
 def raised(q: Question) -> Explanation | None:
     """The backward that should have filled it ended with an error."""
-    last = next((trace for trace in q.watch.latest_first() if trace.stores), None) if q.watch is not None else None
+    last = next((trace for trace in q.watch.traces_latest_first() if trace.stores), None) if q.watch is not None else None
     failed = None if last is None else q.watch.failed.get(last.backward.number)
     if last is None or failed is None or q.t not in leaves_from([last.root]):
         return None
@@ -79,7 +80,7 @@ def raised(q: Question) -> Explanation | None:
 
 def no_backward(q: Question) -> Explanation | None:
     """Nothing was differentiated, or only by functions that give gradients back and know nothing of this leaf."""
-    stored = q.watch is None or q.loss is not None or any(trace.stores for trace in q.watch.latest_first())
+    stored = q.watch is None or q.loss is not None or any(trace.stores for trace in q.watch.traces_latest_first())
     if q.roots() and (stored or any(q.t in leaves_from([root]) for root, _ in q.roots())):
         return None
     return Explanation(HEADLINE, "no-backward", "No backward() has reached it: none ran, or its graph is gone.",
@@ -90,7 +91,7 @@ def before_backward(q: Question) -> Explanation:
     """The program uses a gradient that nothing has computed yet: `w.grad.zero_()` at the top of the first turn."""
     return Explanation(
         "AttributeError: .grad is still None here", "no-backward",
-        f"No backward() has run yet, so {q.that} has no gradient: .grad is None until the first backward() fills it, and None "
+        f"No backward() has run yet, so {q.label} has no gradient: .grad is None until the first backward() fills it, and None "
         "has no attributes.",
         "call loss.backward() first; to clear at the top of a loop, ask before (if w.grad is not None: w.grad.zero_()), write "
         "w.grad = None, or use optimizer.zero_grad(), which asks itself.", [] if q.read is None else [q.read], symptom="error")
@@ -98,7 +99,7 @@ def before_backward(q: Question) -> Explanation:
 
 def not_stored(q: Question) -> Explanation | None:
     """autograd.grad gives gradients back; backward(inputs=...) writes only those asked for."""
-    latest = next(iter(q.watch.latest_first()), None) if q.watch is not None and q.loss is None else None
+    latest = next(iter(q.watch.traces_latest_first()), None) if q.watch is not None and q.loss is None else None
     if latest is None or (latest.stores and not latest.only) or q.t not in leaves_from([latest.root]):
         return None
     asked = latest.backward.site
@@ -106,19 +107,19 @@ def not_stored(q: Question) -> Explanation | None:
         return Explanation(
             HEADLINE, "returned-not-stored",
             f"The gradients were computed {at(asked)}, and torch.autograd.grad() returns them: it never writes .grad.",
-            "use the tensors that autograd.grad() returns, or call loss.backward() if you want .grad.", places(asked))
+            "use the tensors that autograd.grad() returns, or call loss.backward() if you want .grad.", locate_all(asked))
     return Explanation(
         HEADLINE, "returned-not-stored", f"backward was called {at(asked)} with inputs=..., and writes .grad of these tensors "
                                          "only.",
-        f"add {q.name or 'it'} to inputs=, or leave inputs= out.", places(asked))
+        f"add {q.name or 'it'} to inputs=, or leave inputs= out.", locate_all(asked))
 
 
 def returned_none(q: Question) -> Explanation | None:
     """The walk did come to this leaf, but a custom backward had nothing for it."""
-    latest = next(iter(q.watch.latest_first()), None) if q.watch is not None else None
+    latest = next(iter(q.watch.traces_latest_first()), None) if q.watch is not None else None
     for step in latest.steps if latest is not None else ():
-        silent = [edge for edge, left in zip(step.edges, step.left, strict=False) if left == "none" and edge is not None]
-        if not silent or step.came == "none" or not (q.t in silent or q.t in leaves_from(silent)):
+        silent = [edge for edge, left in zip(step.edges, step.outgoing, strict=False) if left == "none" and edge is not None]
+        if not silent or step.incoming == "none" or not (q.t in silent or q.t in leaves_from(silent)):
             continue
         name = type(step.node).__name__.removesuffix("Backward")
         return Explanation(
@@ -126,7 +127,7 @@ def returned_none(q: Question) -> Explanation | None:
             f"{name}, applied {at(step.node.site)}, leads to it, but its backward returned None for this argument (a function "
             "without a return statement returns None), so nothing goes further back.",
             f"return one gradient for each argument of {name}.forward; check it with torch.autograd.gradcheck.",
-            places(step.node.site) + return_places(step.node))
+            locate_all(step.node.site) + return_places(step.node))
     return None
 
 
@@ -148,7 +149,7 @@ def switched_on_late(q: Question) -> Explanation | None:
                     f"requires_grad was switched on {at(switched[1])}, after the forward {at(node.site)} had used it while it "
                     f"did not require grad: the forward recorded nothing for it.{before}",
                     "call requires_grad_() before the forward, and compute the loss again.",
-                    places(switched[1], old.site if old.kind == "frozen" else None, node.site))
+                    locate_all(switched[1], old.site if old.kind == "frozen" else None, node.site))
     return None
 
 
@@ -161,11 +162,11 @@ def patched(root: Tensor) -> Explanation | None:
     """The answer for a loss that is a leaf because requires_grad was switched on by hand."""
     if root._meta is None or root._meta.switched_at is None:
         return None
-    real = [cause for cause in root._cause if cause.kind not in ("created", "frozen") and told(cause) is not None]
+    real = [cause for cause in root._cause if cause.kind not in ("created", "frozen") and describe_cause(cause) is not None]
     if real:
         return _patched(root, _reason(real[0]), [cause.site for cause in real], "the loss")
     for cause in root._cause:
-        copy = copy_feeding(record.watching, place(cause.site))
+        copy = copy_feeding(record.watching, locate(cause.site))
         if copy is not None:
             answer = copied(copy, "", "", [])
             return _patched(root, (answer.text, answer.fix), [copy.site, cause.site], "the loss")
@@ -180,14 +181,14 @@ def patched_value(q: Question) -> Explanation | None:
                 if not isinstance(edge, Tensor) or edge._meta is None or edge._meta.switched_at is None or edge is q.t:
                     continue
                 real = [cause for cause in edge._cause if cause.kind not in ("created", "detach", "frozen")
-                        and told(cause) is not None and _is_behind(cause, q.t)]
+                        and describe_cause(cause) is not None and _is_behind(cause, q.t)]
                 if real:
                     return _patched(edge, _reason(real[0]), [cause.site for cause in real], "a value on the way to the loss")
     return None
 
 
 def _reason(cause: Cause) -> tuple[str, str]:
-    reason = told(cause)
+    reason = describe_cause(cause)
     assert reason is not None
     return reason.text, reason.fix
 
@@ -201,19 +202,20 @@ def _patched(leaf: Tensor, reason: tuple[str, str], sites: list[Any], what: str)
         f"{what.capitalize()} had no history, and requires_grad was switched on by hand {at(switched[1])}. That silences the "
         f"error, but makes {what} a leaf of its own, and does not connect it to the parameters: `loss.requires_grad = True` is "
         f"popular advice, and wrong. The real cut is elsewhere: {text}",
-        f"remove that line, and mend the cut: {fix}", places(switched[1], *sites))
+        f"remove that line, and mend the cut: {fix}", locate_all(switched[1], *sites))
 
 
 def for_good(q: Question, answer: Explanation) -> Verdict:
     """A gradient that is None now may come with a later backward: a generator's, after the discriminator's turn."""
     if q.watch is None or q.watch.live:
         return answer
-    t, before = q.t, 0 if q.ledger is None else q.ledger.reached
+    t, before = q.t, 0 if q.ledger is None else q.ledger.deposit_count
 
     def never_came() -> bool:
-        return t._meta is None or t._meta.watched is None or t._meta.watched.reached == before
+        ledger = ledger_of(t)
+        return ledger is None or ledger.deposit_count == before
 
-    return Doubtful(answer, never_came)
+    return Provisional(answer, never_came)
 
 
 def cut(q: Question) -> Verdict | None:
@@ -226,27 +228,27 @@ def cut(q: Question) -> Verdict | None:
         direct = called_directly(cause.site, "none") if cause.kind in ("non-differentiable-op", "detach") else None
         if direct is not None:
             return direct
-        answer = told(cause, "A value was")
+        answer = describe_cause(cause, "A value was")
         assert answer is not None
-        text, fix = f"The way from {q.that} to the loss is cut. {answer.text}", answer.fix
+        text, fix = f"The way from {q.label} to the loss is cut. {answer.text}", answer.fix
         if isinstance(root, Tensor):
             text += " backward() starts at this copy: requires_grad=True makes it a leaf of its own, and connects it to nothing."
             fix = f"call backward() on the loss as it was computed, and leave out that line; {fix}"
-        return for_good(q, Explanation(HEADLINE, answer.category, text, fix, places(cause.site, cause.origin), path))
+        return for_good(q, Explanation(HEADLINE, answer.category, text, fix, locate_all(cause.site, cause.origin), path))
     return None
 
 
 def copied_out(q: Question) -> Explanation | None:
     """Its value went into the loss as a plain number: the engine cannot see it, but the text tells."""
     for _, backward in q.roots()[:1]:
-        called = None if backward is None else place(backward.site)
-        node = None if called is None else expression(called.expression)
+        called = None if backward is None else locate(backward.site)
+        node = None if called is None else parse_expression(called.expression)
         if called is None or node is None:
             continue
-        used = names_in(node) - {"torch", "torch.autograd", "torch.autograd.grad"}
+        used = dotted_names(node) - {"torch", "torch.autograd", "torch.autograd.grad"}
         for copy in copies_of(q.t, q.watch):
-            taken = place(copy.site)
-            if taken is not None and taken.file == called.file and reaches(taken.file, taken.line, used):
+            taken = locate(copy.site)
+            if taken is not None and taken.file == called.file and flows_into(taken.file, taken.line, used):
                 return copied(copy, HEADLINE, "none", [])
     return None
 
@@ -259,10 +261,10 @@ def unused(q: Question) -> Verdict | None:
     where = f" {at(backward.site)}" if backward is not None else ""
     return for_good(q, Explanation(
         HEADLINE, "unused-in-loss",
-        f"No operation leads from {q.that} to the loss that was differentiated{where}: the loss does not depend on it (it is "
+        f"No operation leads from {q.label} to the loss that was differentiated{where}: the loss does not depend on it (it is "
         "unused, not part of this graph), so backward never reaches it.",
         "use it in the computation of the loss, or leave it out.",
-        places(root.site if isinstance(root, Node) else None, None if backward is None else backward.site)))
+        locate_all(root.site if isinstance(root, Node) else None, None if backward is None else backward.site)))
 
 
 def _is_behind(cause: Cause, t: Tensor) -> bool:
@@ -275,7 +277,7 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
     seen: set[Any] = set()
 
     def leading(causes: Causes) -> Cause | None:
-        return next((cause for cause in causes if cause.kind != "frozen" and told(cause) is not None
+        return next((cause for cause in causes if cause.kind != "frozen" and describe_cause(cause) is not None
                      and any(_leads_to(reference(), t, seen) for reference in cause.behind)), None)
 
     if isinstance(root, Tensor):  # a loss that was made anew: torch.tensor(loss, requires_grad=True)
@@ -283,7 +285,8 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
         return None if cause is None else (cause, [])
     for node in _nearest_first(root, came_from):
         # A leaf that was made from values copied out of the graph is a cut as well.
-        leaves = [(*edge._cause, *_poured_into(edge)) for edge in node.edges if isinstance(edge, Tensor) and edge is not t]
+        leaves = [(*edge._cause, *_data_replacement_causes(edge)) for edge in node.edges
+                  if isinstance(edge, Tensor) and edge is not t]
         for causes in (*(node.cuts or ()), *leaves):
             cause = leading(causes)
             if cause is not None:
@@ -291,8 +294,8 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
     return None
 
 
-def _poured_into(leaf: Tensor) -> Causes:
-    return () if record.watching is None else record.watching.poured_into(leaf)
+def _data_replacement_causes(leaf: Tensor) -> Causes:
+    return () if record.watching is None else record.watching.data_replacement_causes(leaf)
 
 
 def _leads_to(target: Any, t: Tensor, seen: set[Any]) -> bool:

@@ -10,11 +10,11 @@ from whygrad._tensor import Tensor, grad_fn
 from whygrad.autograd.node import row_node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.flow import leaves_from, row_name
-from whygrad.why.names import parameters_in, variables
-from whygrad.why.places import Place, place, place_of_line, places
+from whygrad.why.gradient_flow import leaves_from, row_name
+from whygrad.why.locations import SourceLocation, locate, locate_all, location_of_line
+from whygrad.why.module_owners import parameters_in, visible_variables
+from whygrad.why.program_text import called_name, dotted_names, last_assignment, statement_at, subject_of, targets_of, value_of
 from whygrad.why.question import Question
-from whygrad.why.source import called, last_assignment, names_in, statement_at, subject_of, targets_of, value_of
 
 _whygrad_internal_ = True
 
@@ -22,7 +22,7 @@ _whygrad_internal_ = True
 def leaf_replaced(q: Question) -> Explanation | None:
     """`w = w - lr * w.grad`: the name once meant a leaf, and now means the result of an operation on it."""
     node = row_node(grad_fn(q.t))[0]
-    made = place(node.site)
+    made = locate(node.site)
     subject = subject_of(q.read)
     if made is None or not subject or q.t.retains_grad:
         return None
@@ -36,12 +36,12 @@ def leaf_replaced(q: Question) -> Explanation | None:
         found = next((answer for name in sorted(targets_of(statement)) if (answer := replaced(made, name)) is not None), None)
     if found is None:
         # `params = [p - lr * p.grad for p in params]`
-        again = targets_of(statement) & names_in(value)
+        again = targets_of(statement) & dotted_names(value)
         found = replaced(made, sorted(again)[0]) if again and _is_collection(value) else None
     return found
 
 
-def _is_whole(value: ast.expr | None, made: Place) -> bool:
+def _is_whole(value: ast.expr | None, made: SourceLocation) -> bool:
     """The operation at a place is all that the statement computes."""
     return value is not None and (value.lineno, value.col_offset, value.end_lineno, value.end_col_offset) == (
         made.line, made.column, made.end_line, made.end_column)
@@ -49,7 +49,7 @@ def _is_whole(value: ast.expr | None, made: Place) -> bool:
 
 def _is_collection(value: ast.expr | None) -> bool:
     return isinstance(value, (ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Dict, ast.List, ast.Tuple)) or (
-        isinstance(value, ast.Call) and called(value) in ("list", "tuple", "dict", "OrderedDict"))
+        isinstance(value, ast.Call) and called_name(value) in ("list", "tuple", "dict", "OrderedDict"))
 
 
 # Ops of layers: what they are applied to comes first, the layer's own parameters after it.
@@ -67,13 +67,13 @@ def _comes_from_a_leaf(node: Any, statement: ast.stmt) -> bool:
         if current is None or current in seen:
             continue
         seen.add(current)
-        here = place(current.site)
+        here = locate(current.site)
         if here is not None and statement.lineno <= here.line <= (statement.end_lineno or statement.lineno):
             pending += current.edges[:1] if row_name(current) in _LAYERS else current.edges
     return False
 
 
-def replaced(made: Place, subject: str, headline: str = "", symptom: str = "none") -> Explanation | None:
+def replaced(made: SourceLocation, subject: str, headline: str = "", symptom: str = "none") -> Explanation | None:
     """The answer if the statement at `made` gives the name `subject` to the result of an operation on what it meant."""
     statement = statement_at(made.file, made.line, made.column)
     value = value_of(statement)
@@ -82,7 +82,7 @@ def replaced(made: Place, subject: str, headline: str = "", symptom: str = "none
     headline = headline or f"`{subject}.grad` is None: `{subject}` is not the leaf"
     fix = (f"keep the leaf and update it in place without recording: with torch.no_grad(): {subject} -= ... (and reset "
            f"{subject}.grad = None); or create it in its final form and then call requires_grad_().")
-    if isinstance(statement, ast.AugAssign) or _same(subject, names_in(value)):
+    if isinstance(statement, ast.AugAssign) or _same(subject, dotted_names(value)):
         text = (f"The name `{subject}` no longer refers to the original leaf: line {made.line}, `{_shown(statement)}`, assigned "
                 "it a new tensor, the result of an operation on the old one. Only leaves keep .grad; the leaf is another object "
                 "now, and this one is not a leaf.")
@@ -115,7 +115,7 @@ def _leaf_made_in(value: ast.expr | None) -> ast.Call | None:
 
 
 def _makes_leaf(call: ast.Call) -> bool:
-    if called(call) in ("Parameter", "requires_grad_"):
+    if called_name(call) in ("Parameter", "requires_grad_"):
         return True
     return any(k.arg == "requires_grad" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
                for k in call.keywords)
@@ -128,8 +128,8 @@ def _shown(statement: ast.stmt) -> str:
 def without_retain_grad(q: Question) -> Explanation | None:
     """Only leaves keep `.grad`."""
     node = row_node(grad_fn(q.t))[0]
-    causes = own_assignment(q, places(node.site)) + places(node.site)
-    text = (f"{q.it} is not a leaf but an intermediate (non-leaf) tensor: it was computed {at(node.site)} "
+    causes = own_assignment(q, locate_all(node.site)) + locate_all(node.site)
+    text = (f"{q.label_start} is not a leaf but an intermediate (non-leaf) tensor: it was computed {at(node.site)} "
             f"({type(node).__name__}). backward() does pass a gradient through it, but only leaf tensors keep theirs in .grad, "
             "so that memory for intermediate results can be freed. Whether its inputs require grad has nothing to do with it.")
     if q.t.retains_grad:
@@ -153,12 +153,12 @@ def _parameter_behind(q: Question) -> str:
     if not name.isidentifier() or "." not in q.name:
         return ""
     alike = re.compile(rf"\.{name}_\w+$|parametrizations\.{name}\.\w+$")
-    found = [(path, p) for path, p in parameters_in(variables(q.frame)) if alike.search(path)]
+    found = [(path, p) for path, p in parameters_in(visible_variables(q.frame)) if alike.search(path)]
     leaves = leaves_from([grad_fn(q.t)]) if found else set()
     return next((path for path, p in found if p in leaves), "")
 
 
-def own_assignment(q: Question, known: list[Place]) -> list[Place]:
+def own_assignment(q: Question, known: list[SourceLocation]) -> list[SourceLocation]:
     """Where the name that was read got its value, if that is another line than the tensor's origin."""
     subject = subject_of(q.read)
     if q.read is None or not subject.isidentifier() or not known:
@@ -166,16 +166,16 @@ def own_assignment(q: Question, known: list[Place]) -> list[Place]:
     statement = last_assignment(q.read.file, subject, q.read.line)
     if statement is None or known[0].file != q.read.file or statement.lineno <= known[0].line <= (statement.end_lineno or 0):
         return []
-    return [place_of_line(q.read.file, statement.lineno)]
+    return [location_of_line(q.read.file, statement.lineno)]
 
 
-def _retain_grad_line(q: Question) -> Place | None:
+def _retain_grad_line(q: Question) -> SourceLocation | None:
     """Where the text calls `<subject>.retain_grad()`."""
     subject = subject_of(q.read)
     if q.read is None or not subject:
         return None
     for line in range(q.read.line, 0, -1):
-        here = place_of_line(q.read.file, line)
+        here = location_of_line(q.read.file, line)
         if here.expression.startswith(f"{subject}.retain_grad("):
             return here
     return None

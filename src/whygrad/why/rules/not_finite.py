@@ -7,11 +7,11 @@ from typing import Any
 from whygrad.autograd.node import Node, row_node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.flow import op_words, row_name, state, where_it_turned
-from whygrad.why.nonfinite import Origin
-from whygrad.why.places import place, places
+from whygrad.why.gradient_flow import find_transition, gradient_state, op_phrase, row_name
+from whygrad.why.locations import locate, locate_all
+from whygrad.why.nonfinite_origin import NonfiniteOrigin
 from whygrad.why.question import Question
-from whygrad.why.zeroed import between
+from whygrad.why.zero_origin import nodes_between
 
 _whygrad_internal_ = True
 
@@ -51,7 +51,7 @@ _SELECTING = {"where", "mul", "masked_fill", "masked_select", "index", "nansum",
 def _branch(trace: Any, name: str) -> tuple[str, str]:
     """What to say, and to advise, if something between the op and the loss selects elements."""
     nodes = [step.node for step in trace.steps if row_name(step.node) == name]
-    rows = {row_name(node) for last in nodes[:1] for node in between(trace.steps, last)}
+    rows = {row_name(node) for last in nodes[:1] for node in nodes_between(trace.steps, last)}
     advice = f", or apply torch.where to the input of {name} (not to its result)" if "where" in rows else ""
     if name == "log" and any(_comes_from_softmax(node) for node in nodes):
         advice = "; here log(softmax(x)) is log_softmax(x), and cross_entropy takes the logits themselves" + advice
@@ -67,30 +67,30 @@ def _comes_from_softmax(node: Any) -> bool:
 
 
 def not_finite(q: Question) -> Explanation | None:
-    if state(q.t._grad) != "bad":
+    if gradient_state(q.t._grad) != "bad":
         return None
     trace = q.trace
-    turn = None if trace is None else where_it_turned(trace.steps, q.t, "bad")
-    if trace is None or turn is None:
+    transition = None if trace is None else find_transition(trace.steps, q.t, "bad")
+    if trace is None or transition is None:
         reached = q.t.meta.reached_by.site if q.t.meta.reached_by is not None else None
         return Explanation(HEADLINE, "nan-derivative", "The gradient was not finite when backward started: look at the loss.",
-                           "find the first nan of the forward: print the loss and its parts.", places(reached), symptom="nan")
+                           "find the first nan of the forward: print the loss and its parts.", locate_all(reached), symptom="nan")
     if trace.origin is not None:
-        return _forward(trace.origin, op_words(turn.node), trace)
-    name = row_name(turn.node)
+        return _forward(trace.origin, op_phrase(transition.node), trace)
+    name = row_name(transition.node)
     reason, fix = _DERIVATIVES.get(name, ((f"at these values the local derivative of {name} is infinite or undefined, or it "
                                           "overflows, and 0 * inf = nan"), f"make the input of {name} safe before it is applied"))
     branch, advice = _branch(trace, name)
     return Explanation(
         HEADLINE, "nan-derivative",
-        f"It turned nan (or inf) in the derivative of {op_words(turn.node)} {at(turn.node.site)}: {reason}.{branch}",
-        f"{fix}{advice}.", places(turn.node.site), symptom="nan")
+        f"It turned nan (or inf) in the derivative of {op_phrase(transition.node)} {at(transition.node.site)}: {reason}.{branch}",
+        f"{fix}{advice}.", locate_all(transition.node.site), symptom="nan")
 
 
-def _forward(origin: Origin, turned: str, trace: Any) -> Explanation:
+def _forward(origin: NonfiniteOrigin, turned: str, trace: Any) -> Explanation:
     """The forward itself was not finite."""
     if not origin.name:
-        here = place(origin.site)
+        here = locate(origin.site)
         by_step = here is not None and ".step(" in here.expression
         what = "the parameter that was written" if by_step else "the tensor made"
         reason = " That step made it so: the learning rate may be too high (overflow)." if by_step else ""
@@ -100,7 +100,7 @@ def _forward(origin: Origin, turned: str, trace: Any) -> Explanation:
             HEADLINE, "nan-derivative",
             f"The values were {origin.gave} before anything was computed: {what} {at(origin.site)} contains "
             f"{origin.gave}, and backward carried it on through {turned}.{reason}", f"{fix}.",
-            places(origin.site), symptom="nan")
+            locate_all(origin.site), symptom="nan")
     reason, fix = _DERIVATIVES.get(origin.name, (f"{origin.name} gives {origin.gave} for these inputs",
                                                  f"keep the inputs of {origin.name} where it is defined"))
     branch, advice = _branch(trace, origin.name)
@@ -109,4 +109,4 @@ def _forward(origin: Origin, turned: str, trace: Any) -> Explanation:
         HEADLINE, "nan-derivative",
         f"The forward was not finite already: {origin.name} {at(origin.site)} gave {origin.gave}{given}, and backward carried it "
         "on "
-        f"through {turned}: {reason}.{branch}", f"{fix}{advice}.", places(origin.site), symptom="nan")
+        f"through {turned}: {reason}.{branch}", f"{fix}{advice}.", locate_all(origin.site), symptom="nan")

@@ -1,4 +1,4 @@
-"""What the watch notes: of each leaf's gradient, of each backward, of custom Functions and of optimizers."""
+"""Records of what the watch observed: deposits into each leaf's gradient, backward passes, copied values, custom Functions."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 
 from whygrad._tensor import Tensor
 from whygrad.autograd.node import next_sequence_number
-from whygrad.why.flow import COMPARING, Step, is_the_same, numbers_of, row_name
-from whygrad.why.nonfinite import Origin
+from whygrad.why.gradient_flow import COMPARING, BackwardStep, gradient_values, is_pass_through, row_name
+from whygrad.why.nonfinite_origin import NonfiniteOrigin
 from whygrad.why.record import Cause, Site
 
 _whygrad_internal_ = True
 
-# A line in a loop may copy values of many tensors; so many are remembered.
-MOST_BEHIND = 1000
+# Leaves remembered for one line that copies values out: in a loop it may copy values of many tensors.
+MAX_REFERENCES = 1000
 
 
-class Tensors:
+class WeakTensorSet:
     """A weak set of tensors. (weakref.WeakSet compares elements with ==, which tensors do elementwise.)"""
 
     def __init__(self) -> None:
@@ -53,56 +53,66 @@ class Deposit:
         self.backward = backward
         self.version = version
         self.state = state
-        # Two backward passes that contribute the very same are hardly meant to be added up. Taken when there are two.
+        # Recognizes two identical contributions, which are hardly meant to be added up. Computed from the second deposit on.
         self.fingerprint: Any = None
-        # How often the program has looked at the gradient since, and whether an optimizer has used it.
+        # Number of reads of the gradient since, and whether an optimizer has applied it.
         self.reads = 0
         self.applied = False
-        # Whether it was added to a contribution of the same line that had been applied already.
+        # True if it was added to a contribution of the same line that had been applied already.
         self.after_step = False
 
 
+def ledger_of(t: Any) -> GradLedger | None:
+    ledger: GradLedger | None = None if t._meta is None else t._meta.watched
+    return ledger
+
+
+def was_reached(t: Any) -> bool:
+    """True if a backward has deposited a gradient into this leaf."""
+    return t._meta is not None and t._meta.reached_by is not None
+
+
 def fingerprint(g: Any) -> Any:
-    array = numbers_of(g)
+    array = gradient_values(g)
     return float(np.vdot(array, array).real), float(array.sum().real)
 
 
-class Ledger:
-    """Who has written a leaf's gradient since it was last cleared."""
+class GradLedger:
+    """The deposits into a leaf's `.grad` since it was last cleared, and counts over the whole run."""
 
-    __slots__ = ("again", "applied", "begun", "cleared_times", "deposits", "first", "flowed", "held", "origin", "reached", "read",
-                 "sites", "total")
+    __slots__ = ("applied_backwards", "deposit_count", "deposits", "first_backward", "first_state", "held", "in_loop",
+                 "last_nonzero", "read_count", "sites", "times_cleared", "total", "written_at")
 
-    # As many deposits are kept; `total` counts on.
-    KEPT = 6
+    # Deposits that are kept; `total` counts all since the last clear.
+    MAX_DEPOSITS = 6
 
     def __init__(self) -> None:
         self.deposits: list[Deposit] = []
-        # The state of the first contribution, and what had written the leaf's values by then.
-        self.first = ""
-        # The numbers of the first backward that came here, and of the latest that brought more than zeros.
-        self.begun = self.flowed = 0
-        self.origin: Site | None = None
+        # Gradient state of the first deposit, and the site that had written the leaf's values by then.
+        self.first_state = ""
+        self.written_at: Site | None = None
+        # Numbers of the first backward that deposited here, and of the latest that deposited more than zeros.
+        self.first_backward = self.last_nonzero = 0
         self.total = 0
-        self.cleared_times = 0
-        # How many backward passes have come here, and how many of their gradients the program has looked at.
-        self.reached = 0
-        self.read = 0
-        # Whether two came from the same line: then it stands in a loop.
-        self.again = False
+        self.times_cleared = 0
+        # Deposits during the run, and how many of them the program read.
+        self.deposit_count = 0
+        self.read_count = 0
+        # True if two deposits came from the same line, which therefore is in a loop.
+        self.in_loop = False
         self.sites: set[Site] = set()
-        # Whether an optimizer that holds the leaf has stepped, and the backward passes whose gradients it applied.
+        # True if an optimizer that holds the leaf has stepped; numbers of the backward passes whose gradients it applied.
         self.held = False
-        self.applied: set[int] = set()
+        self.applied_backwards: set[int] = set()
 
     def clear(self) -> None:
         if self.deposits:
-            self.cleared_times += 1
+            self.times_cleared += 1
         self.deposits = []
         self.total = 0
 
     def add(self, deposit: Deposit, g: Any, before: Any) -> None:
-        """`g` is added to `before`."""
+        """Record that `g` is added to the gradient `before`."""
         if self.deposits:
             deposit.fingerprint = fingerprint(g)
             if len(self.deposits) == 1:
@@ -110,34 +120,34 @@ class Ledger:
         deposit.after_step = any((earlier.applied or earlier.version != deposit.version)
                                  and earlier.backward.site == deposit.backward.site for earlier in self.deposits)
         self.deposits.append(deposit)
-        self.begun = self.begun or deposit.backward.number
+        self.first_backward = self.first_backward or deposit.backward.number
         if deposit.state != "zero":
-            self.flowed = deposit.backward.number
+            self.last_nonzero = deposit.backward.number
         self.total += 1
-        self.reached += 1
-        self.again = self.again or deposit.backward.site in self.sites
-        if not self.again:
+        self.deposit_count += 1
+        self.in_loop = self.in_loop or deposit.backward.site in self.sites
+        if not self.in_loop:
             self.sites.add(deposit.backward.site)
-        del self.deposits[:-self.KEPT]
+        del self.deposits[:-self.MAX_DEPOSITS]
 
-    def look(self) -> None:
-        """The program reads the gradient."""
+    def note_read(self) -> None:
+        """The program has read the gradient."""
         if self.deposits:
-            self.read += not self.deposits[-1].reads
+            self.read_count += not self.deposits[-1].reads
             self.deposits[-1].reads += 1
 
-    def step(self, has_gradient: bool) -> None:
+    def note_step(self, has_gradient: bool) -> None:
         """An optimizer that holds the leaf has stepped."""
         self.held = True
         for deposit in self.deposits if has_gradient else ():
             deposit.applied = True
-            if len(self.applied) < 100:
-                self.applied.add(deposit.backward.number)
+            if len(self.applied_backwards) < 100:
+                self.applied_backwards.add(deposit.backward.number)
 
     def stepped_between(self) -> bool:
-        """The leaf was changed between two contributions of the same line: a loop that never clears.
+        """True if the leaf was updated between two deposits of the same line: a loop that never clears the gradient.
 
-        Another loss that adds to it after a step (a discriminator's, while the generator learns) does no harm.
+        A deposit by another line after a step is normal: a discriminator's loss while the generator is trained.
         """
         return any(deposit.after_step for deposit in self.deposits)
 
@@ -145,14 +155,14 @@ class Ledger:
         return any(earlier.reads and not earlier.applied for earlier in self.deposits[:-1])
 
     def repeated(self) -> bool:
-        """The same contribution came twice, and the leaf was not changed in between."""
+        """True if the same contribution was added twice without an update of the leaf in between."""
         return any(earlier.fingerprint is not None and earlier.fingerprint == later.fingerprint
                    and earlier.version == later.version
                    for earlier, later in zip(self.deposits, self.deposits[1:], strict=False))
 
 
-class Edit(NamedTuple):
-    """A write past the version counter, between the forward and the backward."""
+class DataWrite(NamedTuple):
+    """A write to a saved value through `.data` between forward and backward, which the version counter does not see."""
 
     node: Any
     site: Site | None
@@ -160,7 +170,7 @@ class Edit(NamedTuple):
 
 
 class HookChange(NamedTuple):
-    """A hook that gave another gradient than it got."""
+    """A hook that returned a gradient different from its argument (see hook_effects.HookEffect)."""
 
     target: Any
     site: Site | None
@@ -171,33 +181,33 @@ class HookChange(NamedTuple):
 
 
 class Broadcast(NamedTuple):
-    """Operands of a loss that were broadcast against each other."""
+    """The shapes of two operands of a loss that were broadcast against each other."""
 
     node: Any
     first: tuple[int, ...]
     second: tuple[int, ...]
 
 
-class Trace:
-    """One backward, as far as answers may need it later."""
+class BackwardTrace:
+    """One backward pass, as far as rules may need it later."""
 
     def __init__(self, backward: Any, stores: bool, targets: Any) -> None:
         self.backward = backward
         # False for autograd.grad, which writes no `.grad`.
         self.stores = stores
-        # The only tensors it was asked for, if it was (`inputs=`).
+        # The tensors given as `inputs=`, or None.
         self.only = targets
         self.root = backward.root()
-        self.steps: list[Step] = []
-        self.edits: list[Edit] = []
+        self.steps: list[BackwardStep] = []
+        self.data_writes: list[DataWrite] = []
         self.hooks: list[HookChange] = []
         self.broadcasts: list[Broadcast] = []
-        self.origin: Origin | None = None
-        self.leaves = Tensors()
+        self.origin: NonfiniteOrigin | None = None
+        self.leaves = WeakTensorSet()
 
     @cached_property
     def users(self) -> dict[Any, list[Any]]:
-        """For each node or leaf the nodes that use it."""
+        """The nodes that use each node or leaf."""
         found: dict[Any, list[Any]] = {}
         for step in self.steps:
             for edge in step.edges:
@@ -206,9 +216,9 @@ class Trace:
         return found
 
     @cached_property
-    def terms(self) -> list[Step]:
-        """The steps at the root that only add up terms of the loss."""
-        found: list[Step] = []
+    def terms(self) -> list[BackwardStep]:
+        """The steps next to the root that only combine scalar terms of the loss."""
+        found: list[BackwardStep] = []
         reached = {self.steps[0].node} if self.steps else set()
         for step in self.steps:
             scalar = step.shape is not None and prod(step.shape) == 1
@@ -218,13 +228,13 @@ class Trace:
         return found
 
     @cached_property
-    def comparisons(self) -> list[Step]:
+    def comparisons(self) -> list[BackwardStep]:
         """The steps that compare two computed values, as a loss does."""
         return [step for step in self.steps if row_name(step.node) in COMPARING and len(step.edges) == 2
                 and None not in step.edges]
 
     def leading_to(self, leaf: Any) -> set[Any]:
-        """The nodes from which `leaf` is reached, and itself."""
+        """The nodes from which `leaf` is reached, and the leaf itself."""
         found, pending = {leaf}, [leaf]
         while pending:
             for node in self.users.get(pending.pop(), ()):
@@ -234,17 +244,17 @@ class Trace:
         return found
 
     def consumers(self, leaf: Any) -> list[Any]:
-        """The nodes that use a leaf itself; a view or cast of it counts as itself."""
+        """The nodes that use a leaf, or a view or cast of it."""
         found: list[Any] = []
         pending = [leaf]
         while pending:
             for node in self.users.get(pending.pop(), ()):
-                (pending if is_the_same(node) else found).append(node)
+                (pending if is_pass_through(node) else found).append(node)
         return found
 
 
-class Copy:
-    """A value that left as a plain number or array: where, how, and the leaves it was computed from."""
+class ValueCopy:
+    """A tensor's value that was copied out as a Python number or NumPy array, and the leaves it was computed from."""
 
     __slots__ = ("behind", "how", "moment", "site")
 
@@ -259,7 +269,7 @@ class Copy:
 
 
 class DataCounter(list[Any]):
-    """The version counter of what `.data` gives: it counts apart from the tensor's own, and tells the watch of writes."""
+    """The version counter of the alias that `.data` returns: separate from the tensor's own, it reports writes to the watch."""
 
     __slots__ = ("note", "of")
 
@@ -274,8 +284,8 @@ class DataCounter(list[Any]):
             self.note(self.of)
 
 
-class Sample:
-    """One application of a custom Function, kept to check its derivative when the program has ended."""
+class FunctionSample:
+    """One application of a custom Function, kept to check its derivative at the end of the run."""
 
     __slots__ = ("args", "grads", "incoming", "node", "site")
 
@@ -288,13 +298,13 @@ class Sample:
 
 
 def behind(t: Tensor, sources: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Weak references to the leaves a value was computed from, also through cuts."""
+    """Weak references to the leaves that a value was computed from, including those behind cuts."""
     if sources:
         return Cause("", None, "", sources).behind
-    return together(*[cause.behind for cause in t._cause])
+    return merge_references(*[cause.behind for cause in t._cause])
 
 
-def together(*several: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Weak references to what is still there, each once, and not too many."""
+def merge_references(*several: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The references that are still alive, without duplicates, at most MAX_REFERENCES."""
     found = {id(reference()): reference for references in several for reference in references if reference() is not None}
-    return tuple(found.values())[-MOST_BEHIND:]
+    return tuple(found.values())[-MAX_REFERENCES:]

@@ -6,7 +6,17 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from whygrad.why.edits.source import Function, Source, called, keyword, names_in, receiver, root, same, start
+from whygrad.why.edits.source_tree import (
+    Function,
+    SourceTree,
+    called_name,
+    keyword,
+    names_in,
+    receiver,
+    root_name,
+    same_text,
+    start,
+)
 
 _whygrad_internal_ = True
 
@@ -25,7 +35,7 @@ class Binding(NamedTuple):
     value: ast.expr | None
 
 
-def module_name(source: Source, module: str) -> str | None:
+def module_name(source: SourceTree, module: str) -> str | None:
     """How the program calls `torch`, `torch.nn` or `torch.nn.functional` (`import whygrad as torch` is as good)."""
     parent, _, last = module.rpartition(".")
     names, parents = ({name, name.replace("torch", "whygrad", 1)} for name in (module, parent))
@@ -44,13 +54,13 @@ def module_name(source: Source, module: str) -> str | None:
     return None if above is None else f"{above}.{last}"
 
 
-def is_function(source: Source, call: ast.Call) -> bool:
+def is_function(source: SourceTree, call: ast.Call) -> bool:
     """True for `torch.sqrt(x)`, `F.relu(x)` and `sqrt(x)`; not for the method `x.sqrt()`."""
     modules = [module_name(source, module) for module in ("torch", "torch.nn", "torch.nn.functional")]
-    return isinstance(call.func, ast.Name) or root(call.func) in {name.split(".")[0] for name in modules if name}
+    return isinstance(call.func, ast.Name) or root_name(call.func) in {name.split(".")[0] for name in modules if name}
 
 
-def bindings(source: Source, target: ast.expr, within: ast.AST) -> list[Binding]:
+def bindings(source: SourceTree, target: ast.expr, within: ast.AST) -> list[Binding]:
     """What gives `target` (a name, or `self.x`) its value in a function or module, in the order of the text."""
     found = [b for node in source.walk(within) if source.scope(node) is within or node is within for b in _bound_by(node, target)]
     return sorted(found, key=lambda b: start(b.statement))
@@ -60,14 +70,14 @@ def _bound_by(node: ast.AST, target: ast.expr) -> Iterator[Binding]:
     if isinstance(node, ast.Assign):
         for t in node.targets:
             yield from _matched(node, t, node.value, target)
-    elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and same(node.target, target):
+    elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and same_text(node.target, target):
         yield Binding(node, node.value if not isinstance(node, ast.AugAssign) else None)
     elif isinstance(node, (ast.For, ast.AsyncFor)):
-        if any(same(t, target) for t in ast.walk(node.target) if isinstance(t, ast.expr)):
+        if any(same_text(t, target) for t in ast.walk(node.target) if isinstance(t, ast.expr)):
             yield Binding(node, None)
     elif isinstance(node, ast.With):
         for item in node.items:
-            if item.optional_vars is not None and same(item.optional_vars, target):
+            if item.optional_vars is not None and same_text(item.optional_vars, target):
                 yield Binding(node, None)
     elif isinstance(node, (*Function, ast.Lambda)) and isinstance(target, ast.Name):
         arguments = node.args
@@ -78,22 +88,22 @@ def _bound_by(node: ast.AST, target: ast.expr) -> Iterator[Binding]:
 
 def _matched(node: ast.stmt, t: ast.expr, value: ast.expr, target: ast.expr) -> Iterator[Binding]:
     """Pair the targets of `a, b = x, y` with their values."""
-    if same(t, target):
+    if same_text(t, target):
         yield Binding(node, value)
     elif isinstance(t, (ast.Tuple, ast.List)):
         values = value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(t.elts) else None
         for i, part in enumerate(t.elts):
             if values is not None:
                 yield from _matched(node, part, values[i], target)
-            elif same(part, target):
+            elif same_text(part, target):
                 yield Binding(node, None)
 
 
-def binding_before(source: Source, target: ast.expr, at: ast.AST) -> Binding | None:
+def binding_before(source: SourceTree, target: ast.expr, at: ast.AST) -> Binding | None:
     """The binding of a name that is most likely in force at a node: the last one above it, in its function or outside."""
-    for outer in source.above(at):
+    for outer in source.ancestors(at):
         for loop in getattr(outer, "generators", ()):
-            if any(same(t, target) for t in ast.walk(loop.target) if isinstance(t, ast.expr)):
+            if any(same_text(t, target) for t in ast.walk(loop.target) if isinstance(t, ast.expr)):
                 return Binding(loop, None)
     scope = source.scope(at)
     while True:
@@ -106,7 +116,7 @@ def binding_before(source: Source, target: ast.expr, at: ast.AST) -> Binding | N
         scope = source.scope(scope)
 
 
-def statements_in(source: Source, scope: ast.AST) -> list[ast.stmt]:
+def statements_in(source: SourceTree, scope: ast.AST) -> list[ast.stmt]:
     """All statements of a function (or of the module), at any depth, in order; those of inner functions are not."""
     found = [node for node in source.walk(scope) if isinstance(node, ast.stmt) and node is not scope and
              source.scope(node) is scope]
@@ -114,17 +124,17 @@ def statements_in(source: Source, scope: ast.AST) -> list[ast.stmt]:
 
 
 def is_optimizer(call: ast.AST) -> bool:
-    return isinstance(call, ast.Call) and called(call) in OPTIMIZERS
+    return isinstance(call, ast.Call) and called_name(call) in OPTIMIZERS
 
 
-def optimizers(source: Source, at: ast.AST) -> list[str]:
+def optimizers(source: SourceTree, at: ast.AST) -> list[str]:
     """Names of optimizers whose `.step()` is called where `at` stands, else anywhere."""
     known = {ast.unparse(target) for node in source.walk() if isinstance(node, ast.Assign) and is_optimizer(node.value)
              for target in node.targets}
     stepped: dict[str, list[ast.AST]] = {}
     for node in source.walk():
         holder = receiver(node)
-        name = ast.unparse(holder) if called(node) == "step" and isinstance(holder, (ast.Name, ast.Attribute)) else ""
+        name = ast.unparse(holder) if called_name(node) == "step" and isinstance(holder, (ast.Name, ast.Attribute)) else ""
         if name and (name in known or "opt" in name.lower()):
             stepped.setdefault(name, []).append(source.scope(node))
     here = [name for name, scopes in stepped.items() if source.scope(at) in scopes]
@@ -132,19 +142,19 @@ def optimizers(source: Source, at: ast.AST) -> list[str]:
     return here or [name for name, scopes in stepped.items() if source.tree in scopes]
 
 
-def classes(source: Source) -> dict[str, ast.ClassDef]:
+def classes(source: SourceTree) -> dict[str, ast.ClassDef]:
     return {node.name: node for node in source.walk() if isinstance(node, ast.ClassDef)}
 
 
-def is_module(source: Source, node: ast.expr, at: ast.AST) -> bool | None:
+def is_module(source: SourceTree, node: ast.expr, at: ast.AST) -> bool | None:
     """True if an expression is an nn.Module, False if it is a tensor, None if the text does not tell."""
     if isinstance(node, ast.Attribute) and node.attr in ("weight", "bias", "data", "grad"):
         return False
     if isinstance(node, ast.Call):
-        name = called(node)
+        name = called_name(node)
         if name in FACTORIES or name in ("Parameter", "parameters"):
             return False
-        layer = root(node.func) == "nn" or ast.unparse(node.func).startswith("torch.nn.")
+        layer = root_name(node.func) == "nn" or ast.unparse(node.func).startswith("torch.nn.")
         if name in classes(source) or (layer and name[:1].isupper()):
             return True
         inner = receiver(node)
@@ -157,12 +167,12 @@ def is_module(source: Source, node: ast.expr, at: ast.AST) -> bool | None:
     if bound is None:
         return None
     if isinstance(bound.statement, (ast.For, ast.comprehension)):
-        over = called(bound.statement.iter)
+        over = called_name(bound.statement.iter)
         return False if over in ("parameters", "named_parameters") else True if over in ("children", "modules") else None
     return is_module(source, bound.value, bound.statement) if bound.value is not None and bound.value is not node else None
 
 
-def _attribute_binding(source: Source, node: ast.Attribute) -> Binding | None:
+def _attribute_binding(source: SourceTree, node: ast.Attribute) -> Binding | None:
     """`self.enc = ...` in some class, for `model.enc`."""
     as_self = ast.Attribute(ast.Name("self"), node.attr)
     for definition in classes(source).values():
@@ -173,8 +183,8 @@ def _attribute_binding(source: Source, node: ast.Attribute) -> Binding | None:
     return None
 
 
-def is_list(source: Source, node: ast.expr, at: ast.AST) -> bool:
-    if isinstance(node, (ast.List, ast.ListComp, ast.Tuple)) or called(node) in ("list", "tuple"):
+def is_list(source: SourceTree, node: ast.expr, at: ast.AST) -> bool:
+    if isinstance(node, (ast.List, ast.ListComp, ast.Tuple)) or called_name(node) in ("list", "tuple"):
         return True
     if isinstance(node, (ast.Name, ast.Attribute)):
         bound = binding_before(source, node, at)
@@ -196,11 +206,11 @@ def assigned(statement: ast.AST | None) -> list[ast.expr]:
 
 
 def is_backward(node: ast.AST) -> bool:
-    return called(node) in BACKWARDS and isinstance(node, ast.Call) and (
-        called(node) == "backward" or "autograd" in ast.unparse(node.func) or isinstance(node.func, ast.Name))
+    return called_name(node) in BACKWARDS and isinstance(node, ast.Call) and (
+        called_name(node) == "backward" or "autograd" in ast.unparse(node.func) or isinstance(node.func, ast.Name))
 
 
-def backward_above(source: Source, at: ast.AST) -> ast.stmt | None:
+def backward_above(source: SourceTree, at: ast.AST) -> ast.stmt | None:
     """The statement of the last backward above a node, in its function."""
     scope = source.scope(at)
     found = [source.statement(node) for node in source.walk(scope) if is_backward(node) and source.scope(node) is scope and
@@ -212,10 +222,10 @@ def uses(node: ast.AST | None, target: ast.expr) -> bool:
     """True if `target` is written somewhere inside a node."""
     if isinstance(target, ast.Name):
         return target.id in names_in(node)
-    return node is not None and any(isinstance(n, ast.expr) and same(n, target) for n in ast.walk(node))
+    return node is not None and any(isinstance(n, ast.expr) and same_text(n, target) for n in ast.walk(node))
 
 
 def makes_leaf(value: ast.expr) -> bool:
     """True if an expression makes a leaf that requires grad somewhere inside."""
     calls = [n for n in ast.walk(value) if isinstance(n, ast.Call)]
-    return any(called(n) in ("Parameter", "requires_grad_") or keyword(n, "requires_grad") is not None for n in calls)
+    return any(called_name(n) in ("Parameter", "requires_grad_") or keyword(n, "requires_grad") is not None for n in calls)

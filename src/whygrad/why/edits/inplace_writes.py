@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from whygrad.why.edits.case import Case, Spot, torch
+from whygrad.why.edits.backward_calls import backward_call, is_forward, loaded
+from whygrad.why.edits.bindings import assigned
 from whygrad.why.edits.changes import Changes
+from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
 from whygrad.why.edits.leaves import is_leaf_name
-from whygrad.why.edits.names import assigned
-from whygrad.why.edits.passes import backward_call, is_forward, loaded
-from whygrad.why.edits.source import Position, Source, called, end, keyword, receiver, start
+from whygrad.why.edits.source_tree import Position, SourceTree, called_name, end, keyword, receiver, start
 
 _whygrad_internal_ = True
 
@@ -21,9 +21,9 @@ COUNTERPARTS = {"zero_": "{torch}.zeros_like({x})", "fill_": "{torch}.full_like(
                 "copy_": "{arguments}.clone()", "uniform_": None, "normal_": None, "requires_grad_": None, "detach_": None}
 
 
-def without_recording(case: Case) -> Iterator[Changes]:
+def wrap_in_no_grad(context: FixContext) -> Iterator[Changes]:
     """Wrap the update of a leaf in no_grad, and the updates of other leaves that follow it."""
-    read = case.read or case.cause
+    read = context.read or context.cause
     if read is None or isinstance(read.statement, (ast.For, ast.While, ast.If, ast.With, ast.Return)):
         return
     source, statement = read.source, read.statement
@@ -46,18 +46,19 @@ def without_recording(case: Case) -> Iterator[Changes]:
 def _is_no_grad(statement: ast.stmt) -> bool:
     """True for a block of no_grad alone, with its body on lines of its own."""
     return isinstance(statement, ast.With) and len(statement.items) == 1 and (
-        called(statement.items[0].context_expr) == "no_grad" and start(statement.body[0]).line > statement.lineno)
+        called_name(statement.items[0].context_expr) == "no_grad" and start(statement.body[0]).line > statement.lineno)
 
 
-def out_of_place(case: Case) -> Iterator[Changes]:
+def write_out_of_place(context: FixContext) -> Iterator[Changes]:
     """Make a new tensor instead of overwriting the one that backward needs."""
-    written = case.cause
+    written = context.cause
     if written is None:
         return
     source, statement = written.source, written.statement
-    if case.read is not None and any(_is_no_grad(outer) for outer in source.above(statement) if isinstance(outer, ast.stmt)):
+    if context.read is not None and any(isinstance(outer, ast.stmt) and _is_no_grad(outer)
+                                        for outer in source.ancestors(statement)):
         # A leaf is meant to be changed, only not yet.
-        yield from _moved_behind(written, case.read)
+        yield from _moved_behind(written, context.read)
     if isinstance(statement, ast.AugAssign):
         if isinstance(statement.target, ast.Subscript):
             yield _on_a_clone(source, statement, statement.target)
@@ -78,7 +79,7 @@ def out_of_place(case: Case) -> Iterator[Changes]:
     for node in ast.walk(written.node if not isinstance(written.node, ast.stmt) else statement):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr == "step":
-                yield from _step_later(case, written)
+                yield from _step_later(context, written)
                 return
             if node.func.attr.endswith("_") and not node.func.attr.endswith("__"):
                 changes = Changes(source)
@@ -91,7 +92,7 @@ def out_of_place(case: Case) -> Iterator[Changes]:
     yield from _layers_out_of_place(source)
 
 
-def _on_a_clone(source: Source, statement: ast.stmt, target: ast.Subscript) -> Changes:
+def _on_a_clone(source: SourceTree, statement: ast.stmt, target: ast.Subscript) -> Changes:
     """`h[0] = 1` -> `h = h.clone()` first."""
     whole: ast.expr = target
     while isinstance(whole, ast.Subscript):
@@ -113,13 +114,13 @@ def _without_underscore(changes: Changes, call: ast.Call, statement: ast.stmt) -
         changes.replace(call, text)
     else:
         line, column = end(call.func)
-        changes.span(Position(line, column - 1), Position(line, column), "")
+        changes.splice(Position(line, column - 1), Position(line, column), "")
     if isinstance(statement, ast.Expr) and statement.value is call:
-        changes.span(start(statement), start(statement), f"{source.text(x)} = ")
+        changes.splice(start(statement), start(statement), f"{source.text(x)} = ")
     return True
 
 
-def _layers_out_of_place(source: Source) -> Iterator[Changes]:
+def _layers_out_of_place(source: SourceTree) -> Iterator[Changes]:
     """`nn.ReLU(inplace=True)` somewhere in the model."""
     changes = Changes(source)
     for node in source.walk():
@@ -129,24 +130,24 @@ def _layers_out_of_place(source: Source) -> Iterator[Changes]:
     yield changes
 
 
-def _step_later(case: Case, written: Spot) -> Iterator[Changes]:
+def _step_later(context: FixContext, written: AstSpan) -> Iterator[Changes]:
     """The optimizer stepped between a forward and its backward."""
-    read = case.read
+    read = context.read
     if read is None or read.source is not written.source:
         return
     source = read.source
     back = source.sibling(read.statement, written.statement)
     if back is None or start(back) < start(written.statement):
         return
-    saved = next((spot.statement for spot in case.causes[1:] if spot.source is source), None)
+    saved = next((span.statement for span in context.causes[1:] if span.source is source), None)
     yield from _forward_again(source, read, written.statement, saved)
-    others = {ast.unparse(receiver(n) or n) for n in ast.walk(source.scope(back)) if called(n) == "step"}
-    if others <= {ast.unparse(receiver(n) or n) for n in ast.walk(written.statement) if called(n) == "step"}:
+    others = {ast.unparse(receiver(n) or n) for n in ast.walk(source.scope(back)) if called_name(n) == "step"}
+    if others <= {ast.unparse(receiver(n) or n) for n in ast.walk(written.statement) if called_name(n) == "step"}:
         # (Where several optimizers take turns, the step would also apply what this backward brings.)
         yield Changes(source).move(written.statement, after=back)
 
 
-def _forward_again(source: Source, read: Spot, step: ast.stmt, saved: ast.stmt | None) -> Iterator[Changes]:
+def _forward_again(source: SourceTree, read: AstSpan, step: ast.stmt, saved: ast.stmt | None) -> Iterator[Changes]:
     """What the loss was computed from before the step is computed once more after it, from where a value was saved on."""
     call = backward_call(read)
     loss = receiver(call) if call is not None else None
@@ -165,32 +166,32 @@ def _forward_again(source: Source, read: Spot, step: ast.stmt, saved: ast.stmt |
         yield changes
 
 
-def update_after_backward(case: Case) -> Iterator[Changes]:
+def update_after_backward(context: FixContext) -> Iterator[Changes]:
     """A write through .data between forward and backward: do it when backward is done."""
-    if case.cause is not None and case.backward is not None:
-        yield from _moved_behind(case.cause, case.backward)
+    if context.cause is not None and context.backward is not None:
+        yield from _moved_behind(context.cause, context.backward)
 
 
-def _moved_behind(written: Spot, back: Spot) -> Iterator[Changes]:
+def _moved_behind(written: AstSpan, back: AstSpan) -> Iterator[Changes]:
     """The write, with the loop or block it stands in, comes after the backward."""
     if written.source is not back.source:
         return
     source = written.source
-    for outer in (written.statement, *source.above(written.statement)):
+    for outer in (written.statement, *source.ancestors(written.statement)):
         after = source.sibling(back.statement, outer) if isinstance(outer, ast.stmt) else None
         if isinstance(outer, ast.stmt) and after is not None and after is not outer and start(outer) < start(after):
             yield Changes(source).move(outer, after=after)
             return
 
 
-def view_on_a_clone(case: Case) -> Iterator[Changes]:
+def clone_view(context: FixContext) -> Iterator[Changes]:
     """In-place on one of several views: clone it first."""
-    read = case.read
+    read = context.read
     if read is None:
         return
     statement = read.statement
     target: ast.expr | None = statement.target if isinstance(statement, ast.AugAssign) else None
-    if isinstance(statement, ast.Expr) and called(statement.value).endswith("_"):
+    if isinstance(statement, ast.Expr) and called_name(statement.value).endswith("_"):
         target = receiver(statement.value)
     while isinstance(target, ast.Subscript):
         target = target.value

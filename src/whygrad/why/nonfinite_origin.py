@@ -1,4 +1,4 @@
-"""Where a nan or an infinity comes from: looked for in the graph while backward still has the saved values."""
+"""Where a nan or an infinity comes from: searched in the graph while backward still has the saved values."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import numpy as np
 
 from whygrad._tensor import Tensor
 from whygrad.autograd.node import Node, row_node
-from whygrad.why.flow import row_name, saved_values
+from whygrad.why.gradient_flow import row_name, saved_values
 from whygrad.why.record import Site
 
 _whygrad_internal_ = True
 
-# How many nodes are looked at.
-FURTHEST = 2000
+# Nodes visited by one search.
+MAX_NODES = 2000
 
 
-class Origin(NamedTuple):
-    """The op that gave the first value that is not finite from finite arguments; or a tensor that held one already."""
+class NonfiniteOrigin(NamedTuple):
+    """The op whose result is not finite although its arguments are; or (`name` empty) a tensor that held such a value."""
 
     site: Site | None
     name: str
     gave: str
-    # What the op was given: "an argument of 0", ...
+    # The remarkable argument, in words: "0", "a negative number", ...
     given: str
 
 
@@ -31,21 +31,21 @@ def bad(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.kind in "fc" and not np.isfinite(x).all()
 
 
-def kind_of(x: Any) -> str:
-    """ "nan" or "inf"."""
+def nan_or_inf(x: Any) -> str:
+    """The kind of a nonfinite array: "nan" or "inf"."""
     return "nan" if np.isnan(x).any() else "inf"
 
 
-def forward_origin(node: Node) -> Origin | None:
-    """If an argument that `node` saved is not finite already: what made it so."""
+def forward_origin(node: Node) -> NonfiniteOrigin | None:
+    """The origin of a nonfinite value among those that `node` saved in the forward, if there is one."""
     for name, value in saved_values(node).items():
         if bad(value):
             row = type(node).layout.row
             if name in row.inputs:
                 i = row.inputs.index(name)
-                found = _maker(node.edges[i], value, [FURTHEST])
-                return found or Origin(_made_at(node, i), "", kind_of(value), "")
-            return _of_node(node, value, [FURTHEST])
+                found = _maker(node.edges[i], value, [MAX_NODES])
+                return found or NonfiniteOrigin(_made_at(node, i), "", nan_or_inf(value), "")
+            return _of_node(node, value, [MAX_NODES])
     return None
 
 
@@ -54,16 +54,16 @@ def _made_at(node: Node, position: int) -> Site | None:
     return causes[0].site if causes else node.site
 
 
-def _maker(edge: Any, value: Any, left: list[int]) -> Origin | None:
-    """What gave this value, which stood at the end of an edge."""
+def _maker(edge: Any, value: Any, left: list[int]) -> NonfiniteOrigin | None:
+    """The origin of a value that came from `edge`."""
     target = row_node(edge)[0]
     if isinstance(target, Tensor):
         written = target._counter[1] if len(target._counter) > 1 else None
-        return Origin(written or (target._cause[0].site if target._cause else None), "", kind_of(value), "")
+        return NonfiniteOrigin(written or (target._cause[0].site if target._cause else None), "", nan_or_inf(value), "")
     return _of_node(target, value, left) if isinstance(target, Node) else None
 
 
-def _of_node(node: Node, value: Any, left: list[int]) -> Origin | None:
+def _of_node(node: Node, value: Any, left: list[int]) -> NonfiniteOrigin | None:
     left[0] -= 1
     if left[0] <= 0:
         return None
@@ -73,8 +73,8 @@ def _of_node(node: Node, value: Any, left: list[int]) -> Origin | None:
     for name, x in inputs.items():
         if bad(x):
             i = layout.row.inputs.index(name)  # type: ignore[union-attr]
-            return _maker(node.edges[i], x, left) or Origin(_made_at(node, i), "", kind_of(x), "")
-    # Some arguments are not saved: ask those that made them.
+            return _maker(node.edges[i], x, left) or NonfiniteOrigin(_made_at(node, i), "", nan_or_inf(x), "")
+    # Arguments that the node did not save are looked up in the nodes that computed them.
     for edge in node.edges:
         target = row_node(edge)[0]
         if isinstance(target, Tensor) and bad(target._array):
@@ -86,11 +86,11 @@ def _of_node(node: Node, value: Any, left: list[int]) -> Origin | None:
                 return found
     if value is None or not bad(value):
         return None
-    return Origin(node.site, row_name(node), kind_of(value), given_words(inputs))
+    return NonfiniteOrigin(node.site, row_name(node), nan_or_inf(value), describe_arguments(inputs))
 
 
 def output(node: Node) -> Any:
-    """What a node gave: saved, or computed again from the saved arguments; None if that cannot be."""
+    """A node's result: saved, or computed again from the saved arguments; None if neither is possible."""
     layout = getattr(type(node), "layout", None)
     saved = saved_values(node)
     if layout is None or layout.row.variadic or not layout.one_output:
@@ -106,12 +106,12 @@ def output(node: Node) -> Any:
     try:
         with np.errstate(all="ignore"):
             return layout.forward(*[saved[name] for name in row.inputs], **{**row.static_defaults, **statics})
-    except Exception:  # an unusual signature: then it cannot be told
+    except Exception:  # a row whose forward cannot be called like this
         return None
 
 
-def given_words(inputs: dict[str, Any]) -> str:
-    """What is remarkable about the arguments, in words."""
+def describe_arguments(inputs: dict[str, Any]) -> str:
+    """What is remarkable about the last argument, in words."""
     arrays = [x for x in inputs.values() if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.size]
     if not arrays:
         return ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from whygrad.why.places import Place, source_lines
+from whygrad.why.locations import SourceLocation, source_lines
 
 _whygrad_internal_ = True
 
@@ -23,7 +23,7 @@ class Position(NamedTuple):
     column: int
 
 
-class Source:
+class SourceTree:
     def __init__(self, file: str, lines: list[str]) -> None:
         self.file = file
         self.lines = lines
@@ -34,12 +34,12 @@ class Source:
     def walk(self, under: ast.AST | None = None) -> Iterator[ast.AST]:
         return ast.walk(self.tree if under is None else under)
 
-    def node_at(self, place: Place) -> ast.AST | None:
+    def node_at(self, location: SourceLocation) -> ast.AST | None:
         """The expression or statement that covers exactly this range; else the innermost statement on its line."""
-        where = (place.line, place.column, place.end_line, place.end_column)
+        where = (location.line, location.column, location.end_line, location.end_column)
         found = [node for node in self.walk() if isinstance(node, (ast.expr, ast.stmt)) and
                  (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset) == where]
-        return found[-1] if found else self.statement_on(place.line)
+        return found[-1] if found else self.statement_on(location.line)
 
     def statement_on(self, line: int) -> ast.stmt | None:
         """The innermost statement that covers a line."""
@@ -53,7 +53,7 @@ class Source:
             found = self.parents.get(found)
         return found
 
-    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """What encloses a node, from the inside out."""
         found = self.parents.get(node)
         while found is not None:
@@ -62,11 +62,11 @@ class Source:
 
     def scope(self, node: ast.AST) -> ast.AST:
         """The function that a node is executed in, or the module."""
-        return next((a for a in self.above(node) if isinstance(a, (*Function, ast.Lambda))), self.tree)
+        return next((a for a in self.ancestors(node) if isinstance(a, (*Function, ast.Lambda))), self.tree)
 
     def loop(self, node: ast.AST) -> ast.For | ast.AsyncFor | ast.While | None:
         """The innermost loop of the same function around a node."""
-        for outer in self.above(node):
+        for outer in self.ancestors(node):
             if isinstance(outer, Function):
                 return None
             if isinstance(outer, Loop):
@@ -84,22 +84,22 @@ class Source:
     def sibling(self, node: ast.AST, of: ast.stmt) -> ast.stmt | None:
         """What stands around a node (or it is) in the block of a statement."""
         block = self.block(of)
-        return next((s for s in (node, *self.above(node)) if isinstance(s, ast.stmt) and s in block), None)
+        return next((s for s in (node, *self.ancestors(node)) if isinstance(s, ast.stmt) and s in block), None)
 
     def text(self, node: ast.AST) -> str:
-        return self.between(start(node), end(node))
+        return self.text_between(start(node), end(node))
 
-    def between(self, first: Position, last: Position) -> str:
+    def text_between(self, first: Position, last: Position) -> str:
         lines = self.raw[first.line - 1:last.line]
         if len(lines) == 1:
             return lines[0][first.column:last.column].decode()
         return b"\n".join([lines[0][first.column:], *lines[1:-1], lines[-1][:last.column]]).decode()
 
-    def before(self, position: Position) -> str:
+    def text_before(self, position: Position) -> str:
         """What stands before a position in its line."""
         return self.raw[position.line - 1][:position.column].decode()
 
-    def behind(self, position: Position) -> str:
+    def text_after(self, position: Position) -> str:
         return self.raw[position.line - 1][position.column:].decode()
 
     def indentation(self, statement: ast.stmt) -> str:
@@ -107,7 +107,7 @@ class Source:
         return line[:len(line) - len(line.lstrip())]
 
     @property
-    def unit(self) -> str:
+    def indent_unit(self) -> str:
         """One step of indentation, as this file does it."""
         for statement in self.walk():
             outer = self.parents.get(statement)
@@ -121,7 +121,7 @@ class Source:
         """A node's text, in parentheses if a suffix would otherwise bind to a part of it."""
         text = self.text(node)
         simple = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Dict, ast.ListComp, ast.JoinedStr)
-        return text if isinstance(node, simple) or is_parenthesised(text) else f"({text})"
+        return text if isinstance(node, simple) or is_parenthesized(text) else f"({text})"
 
 
 def start(node: ast.AST) -> Position:
@@ -136,7 +136,7 @@ def end(node: ast.AST) -> Position:
     return Position(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
 
-def is_parenthesised(text: str) -> bool:
+def is_parenthesized(text: str) -> bool:
     """True if the first parenthesis is closed by the last character."""
     if not text.startswith("(") or not text.endswith(")"):
         return False
@@ -148,12 +148,12 @@ def is_parenthesised(text: str) -> bool:
     return False
 
 
-def same(a: ast.AST, b: ast.AST) -> bool:
+def same_text(a: ast.AST, b: ast.AST) -> bool:
     """True if two expressions are written alike (read or written)."""
     return ast.unparse(a) == ast.unparse(b)
 
 
-def called(node: ast.AST | None) -> str:
+def called_name(node: ast.AST | None) -> str:
     """The last name of what is called: `sqrt` of `torch.sqrt(x)` and of `x.sqrt()`."""
     if not isinstance(node, ast.Call):
         return ""
@@ -167,7 +167,7 @@ def receiver(node: ast.AST | None) -> ast.expr | None:
     return node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
 
 
-def root(node: ast.expr) -> str | None:
+def root_name(node: ast.expr) -> str | None:
     """The name at the beginning of `model.blocks[0].weight`."""
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
         node = node.func if isinstance(node, ast.Call) else node.value
@@ -183,14 +183,14 @@ def keyword(call: ast.Call, name: str) -> ast.keyword | None:
 
 
 @lru_cache(maxsize=16)
-def _parsed(file: str, text: tuple[str, ...]) -> Source | None:
+def _parsed(file: str, text: tuple[str, ...]) -> SourceTree | None:
     try:
-        return Source(file, list(text))
+        return SourceTree(file, list(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def source_of(file: str) -> Source | None:
+def source_of(file: str) -> SourceTree | None:
     """The text of a file as the program was made from it; None if it is not to be had, or is not Python."""
     lines = source_lines(file)
     return _parsed(file, tuple(line.rstrip("\r\n") for line in lines)) if lines else None
