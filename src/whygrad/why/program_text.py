@@ -131,9 +131,9 @@ def dotted_names(node: ast.AST | None) -> set[str]:
     return found
 
 
-def called_name(call: ast.Call) -> str:
-    """The last name of a call's function: `sqrt` of `torch.sqrt(x)` and of `x.sqrt()`."""
-    function = call.func
+def called_name(node: ast.AST | None) -> str:
+    """The last name of a call's function: `sqrt` of `torch.sqrt(x)` and of `x.sqrt()`; empty if the node is no call."""
+    function = node.func if isinstance(node, ast.Call) else None
     return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
 
 

@@ -16,10 +16,11 @@ from whygrad.why.answers import Answer, Explanation
 from whygrad.why.causes import at
 from whygrad.why.edits.backward_calls import backward_call
 from whygrad.why.edits.fix_context import span_at
-from whygrad.why.edits.source_tree import called_name, keyword, receiver
+from whygrad.why.edits.source_tree import keyword, receiver
 from whygrad.why.explain import explain, verdicts_on
 from whygrad.why.gradient_flow import gradient_state
 from whygrad.why.locations import SourceLocation, locate
+from whygrad.why.program_text import called_name
 from whygrad.why.question import Question
 from whygrad.why.rules import first_confirmed
 from whygrad.why.watch import Watch

@@ -1,8 +1,7 @@
-"""Mechanical changes of the source that mend what an answer explains.
+"""Edits of the source that may fix what an answer explains.
 
-An answer names places; the syntax tree says what stands there; a *mender* (one for each category) says how it is changed.
-A mender gives its changes in the order of their likelihood: the first is the `edit` of the answer, and `whygrad fix` tries
-them until one has the effect.
+A fixer (one for each category) gets the AST nodes at the answer's locations and yields changes, the likeliest first. The
+first is the `edit` of the answer; `whygrad fix` tries them in turn.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ FIXERS: dict[str, Callable[[FixContext], Iterator[Changes]]] = {
 
 
 def edits_for(explanation: Explanation) -> list[Edit]:
-    """The edits that may mend what is explained, the likeliest first; none if it cannot be done mechanically."""
+    """The edits that may fix what is explained, the likeliest first; empty if there is no mechanical change."""
     fixer = FIXERS.get(explanation.category)
     found: list[Edit] = []
     for changes in fixer(FixContext(explanation)) if fixer is not None else ():

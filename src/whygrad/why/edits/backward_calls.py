@@ -1,4 +1,4 @@
-"""Backward passes called in a way that cannot work, once too often, or without clearing what is there."""
+"""Fixers for calls of backward(), autograd.grad(), zero_grad(), step() and gradient clipping."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from whygrad.why.edits.bindings import (
 )
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
-from whygrad.why.edits.source_tree import Loop, SourceTree, called_name, end, keyword, receiver, same_text, start
+from whygrad.why.edits.source_tree import Loop, SourceTree, end, keyword, receiver, same_text, start
+from whygrad.why.program_text import called_name
 
 _whygrad_internal_ = True
 
@@ -30,7 +31,7 @@ LOSS_WORDS = ("loss", "cost", "err", "objective")
 
 
 def backward_call(where: AstSpan | None) -> ast.Call | None:
-    """The call of backward() or autograd.grad() at a place."""
+    """The call of backward() or autograd.grad() at a span."""
     if where is None:
         return None
     for node in (*ast.walk(where.node), *ast.walk(where.statement)):
@@ -40,7 +41,7 @@ def backward_call(where: AstSpan | None) -> ast.Call | None:
 
 
 def reduce_loss(context: FixContext) -> Iterator[Changes]:
-    """More than one element: reduce before backward, or weigh the outputs of grad()."""
+    """Reduce a loss with several elements, or pass grad_outputs= to autograd.grad()."""
     call = backward_call(context.read)
     if call is None or context.read is None:
         return
@@ -64,7 +65,7 @@ def reduce_loss(context: FixContext) -> Iterator[Changes]:
 
 
 def match_gradient_shape(context: FixContext) -> Iterator[Changes]:
-    """The gradient argument must have the shape of the tensor."""
+    """Give the gradient argument the shape of the tensor."""
     call = backward_call(context.read)
     if call is None or context.read is None or called_name(call) != "backward":
         return
@@ -74,7 +75,8 @@ def match_gradient_shape(context: FixContext) -> Iterator[Changes]:
     if value is None or outputs is None:
         return
     changes = Changes(source)
-    shapes = [[int(n) for n in re.findall(r"\d+", shape)] for shape in re.findall(r"Size\(\[([\d, ]*)\]\)", context.headline)]
+    written = re.findall(r"Size\(\[([\d, ]*)\]\)", context.explanation.headline)
+    shapes = [[int(n) for n in re.findall(r"\d+", shape)] for shape in written]
     text = source.text(outputs)
     if len(shapes) == 2 and prod(shapes[0]) == prod(shapes[1]):
         yield changes.suffix(value, f".reshape({source.atom(outputs)}.shape)")
@@ -89,7 +91,7 @@ def _broadcasts_to(small: list[int], large: list[int]) -> bool:
 
 
 def pass_create_graph(context: FixContext) -> Iterator[Changes]:
-    """create_graph=True where the gradient was computed."""
+    """Pass create_graph=True where the gradient was computed."""
     for where in context.causes:
         call = backward_call(where)
         if call is not None:
@@ -98,13 +100,13 @@ def pass_create_graph(context: FixContext) -> Iterator[Changes]:
 
 def allow_unused(context: FixContext) -> Iterator[Changes]:
     call = backward_call(context.read)
-    if context.read is not None and call is not None and called_name(call) == "grad" and "Error" in context.headline:
+    if context.read is not None and call is not None and called_name(call) == "grad" and "Error" in context.explanation.headline:
         yield Changes(context.read.source).set_keyword(call, "allow_unused", "True")
     yield from _add_forgotten_losses(context)
 
 
 def _add_forgotten_losses(context: FixContext) -> Iterator[Changes]:
-    """A loss that was computed, and never used."""
+    """Add a loss that was computed and not used to the one that is differentiated."""
     back, call = context.backward, backward_call(context.backward)
     loss = receiver(call) if call is not None and called_name(call) == "backward" else None
     if back is None or not isinstance(loss, ast.Name):
@@ -133,7 +135,7 @@ def clear_before_backward(context: FixContext) -> Iterator[Changes]:
 
 
 def _rarer_steps(source: SourceTree, back: AstSpan) -> Iterator[ast.Expr]:
-    """`if i % 4 == 0: optimizer.step()` beside the backward: gradients are added up on purpose, and cleared after the step."""
+    """`if i % 4 == 0: optimizer.step()` after the backward: gradients are accumulated on purpose, and cleared after the step."""
     loop = source.loop(back.node)
     for node in ast.walk(loop) if loop is not None else ():
         inside = isinstance(node, ast.Expr) and called_name(node.value) == "step" and isinstance(source.parents.get(node), ast.If)
@@ -167,7 +169,7 @@ def _clearings(context: FixContext, back: AstSpan) -> Iterator[str]:
 
 
 def _held(source: SourceTree, tensor: ast.expr) -> bool:
-    """True if an optimizer's list names this tensor, or may hold it."""
+    """True if an optimizer's argument names this tensor, or may contain it."""
     made = [node for node in source.walk() if is_optimizer(node) and isinstance(node, ast.Call)]
     if any(call.args and (uses(call.args[0], tensor) or isinstance(call.args[0], ast.Name)) for call in made):
         return True
@@ -200,7 +202,7 @@ def _clear_by_module(source: SourceTree, tensor: ast.expr, at: ast.AST) -> Itera
 
 
 def move_clearing_before_backward(context: FixContext) -> Iterator[Changes]:
-    """Gradients were cleared between backward and their use: clear them before the backward instead."""
+    """Gradients are cleared between backward and their use: clear them before the backward instead."""
     cleared, back = context.cause, context.backward
     if cleared is None or back is None or cleared.source is not back.source:
         return
@@ -209,7 +211,7 @@ def move_clearing_before_backward(context: FixContext) -> Iterator[Changes]:
     above = [s for s in source.block(back.statement) if start(s) < start(back.statement) and isinstance(s, ast.Expr)]
     if holder is not None and any(called_name(s.value) == "zero_grad" and same_text(receiver(s.value) or s, holder)
                                   for s in above):
-        yield Changes(source).delete(cleared.statement)  # it is done there already
+        yield Changes(source).delete(cleared.statement)  # they are cleared there already
     if source.scope(cleared.node) is source.scope(back.node) and start(back.statement) < start(cleared.statement):
         yield Changes(source).move(cleared.statement, before=back.statement)
     yield Changes(source).delete(cleared.statement)
@@ -227,14 +229,14 @@ def _differentiated_in_the_closure(stepping: AstSpan) -> Iterator[Changes]:
 
 
 def _called(context: FixContext) -> Iterator[Changes]:
-    """`loss.backward` on a line of its own, which an answer blames: with parentheses."""
+    """Add the parentheses to a statement such as `loss.backward`."""
     for cause in context.causes:
         if isinstance(cause.statement, ast.Expr) and isinstance(cause.statement.value, ast.Attribute):
             yield Changes(cause.source).suffix(cause.statement.value, "()")
 
 
 def step(context: FixContext) -> Iterator[Changes]:
-    """Gradients are computed and cleared, and never applied."""
+    """Call step() after the backward."""
     yield from _called(context)
     made = [t for c in context.causes if is_optimizer(getattr(c.statement, "value", c.node)) for t in assigned(c.statement)]
     back = next((c for c in context.causes if backward_call(c) is not None), context.backward)
@@ -244,7 +246,7 @@ def step(context: FixContext) -> Iterator[Changes]:
 
 
 def add_backward(context: FixContext) -> Iterator[Changes]:
-    """A loss is computed, and step() is called without a backward; or a gradient is cleared before there is one."""
+    """Call backward() before step(); replace a zero_() of a gradient that is None by `= None`."""
     stepping = context.read
     clears = stepping is not None and called_name(getattr(stepping.statement, "value", stepping.node)) == "zero_"
     named = list(_called(context))
@@ -265,7 +267,7 @@ def add_backward(context: FixContext) -> Iterator[Changes]:
 
 
 def store_returned_grads(context: FixContext) -> Iterator[Changes]:
-    """autograd.grad() returns gradients: put them into .grad. backward(inputs=...) fills those only: leave it out."""
+    """Assign the gradients that autograd.grad() returns to .grad; drop inputs= of backward()."""
     computed = context.cause
     call = backward_call(computed)
     if computed is None or call is None:
@@ -292,7 +294,7 @@ def store_returned_grads(context: FixContext) -> Iterator[Changes]:
 
 
 def clip_before_step(context: FixContext) -> Iterator[Changes]:
-    """Clip between backward and step."""
+    """Move clipping between backward and step; unscale the gradients first."""
     clip = context.cause
     if clip is None:
         return
@@ -310,7 +312,7 @@ def clip_before_step(context: FixContext) -> Iterator[Changes]:
 
 
 def separate_passes(context: FixContext) -> Iterator[Changes]:
-    """A second backward through a freed graph: cut the carried state, compute anew, or keep the graph."""
+    """For a second backward through a freed graph: detach the carried state, repeat the forward, or retain the graph."""
     read = context.read
     if read is None:
         return
@@ -318,7 +320,7 @@ def separate_passes(context: FixContext) -> Iterator[Changes]:
     loop = source.loop(read.node)
     freed = context.causes[0] if context.causes else None
     first = next((c for c in context.causes[1:] if backward_call(c) is not None), None)
-    # In a loop, and freed by the same statement: something is carried over.
+    # Freed by the same statement in an earlier iteration: a state is carried over.
     if loop is not None and (first is None or first.statement is read.statement):
         yield from _detach_carried(context, source, loop, freed)
         yield from _compute_anew(source, loop, read, freed)
@@ -333,7 +335,7 @@ def separate_passes(context: FixContext) -> Iterator[Changes]:
 
 
 def _detach_carried(context: FixContext, source: SourceTree, loop: ast.AST, freed: AstSpan | None) -> Iterator[Changes]:
-    """`h = cell(x, h)` in a loop: the next round starts from h.detach()."""
+    """For `h = cell(x, h)` in a loop: start the next iteration from h.detach()."""
     read = context.read
     assert read is not None
     inside = [s for s in statements_in(source, source.scope(loop)) if loop in source.ancestors(s)]
@@ -350,7 +352,7 @@ def _detach_carried(context: FixContext, source: SourceTree, loop: ast.AST, free
 
 
 def _gives_a_tuple(source: SourceTree, statement: ast.stmt) -> bool:
-    """The state is an LSTM's, which has two."""
+    """True for the state of an LSTM, which is a tuple."""
     value = getattr(statement, "value", None)
     layer = called_name(value) if isinstance(value, ast.Call) else ""
     for made in (s for s in source.walk() if isinstance(s, ast.Assign)):
@@ -369,7 +371,7 @@ def _after_backward(source: SourceTree, read: AstSpan, text: list[str]) -> Chang
 
 
 def _carried(statement: ast.stmt) -> list[ast.expr]:
-    """What a statement computes from its own earlier value."""
+    """The targets of a statement that are computed from their own old value."""
     if isinstance(statement, ast.AugAssign):
         return [statement.target] if not isinstance(statement.value, ast.Constant) else []
     value = getattr(statement, "value", None)
@@ -384,7 +386,7 @@ def _starts_as_tensor(source: SourceTree, loop: ast.AST, name: ast.expr) -> bool
 
 
 def _is_part(source: SourceTree, node: ast.expr) -> bool:
-    """True for the `h` in `h.shape` and for the name of a function that is called; not for that in `h.expand(2)`."""
+    """True for the `h` in `h.shape` and for the name of a called function; False for the `h` in `h.expand(2)`."""
     parent = source.parents.get(node)
     if isinstance(parent, ast.Attribute):
         return not isinstance(source.parents.get(parent), ast.Call)
@@ -392,7 +394,7 @@ def _is_part(source: SourceTree, node: ast.expr) -> bool:
 
 
 def _detach_carried_by_a_function(source: SourceTree, freed: AstSpan | None) -> Iterator[Changes]:
-    """The state is an attribute that a method renews, or the loop stands around the call of this function."""
+    """Detach a state that a method keeps as an attribute, or that a loop around the function call carries over."""
     if freed is not None:
         for name in _carried(freed.statement):
             if isinstance(name, ast.Attribute):
@@ -416,7 +418,7 @@ def _with_detached(source: SourceTree, statement: ast.stmt, names: list[ast.expr
 
 
 def _compute_anew(source: SourceTree, loop: ast.AST, read: AstSpan, freed: AstSpan | None) -> Iterator[Changes]:
-    """The forward stands above the loop: it has to be done in each round."""
+    """Move a forward that is above the loop into it."""
     call = backward_call(read)
     loss = receiver(call) if call is not None else None
     if loss is None or not isinstance(loop, Loop):
@@ -445,7 +447,7 @@ def loaded(node: ast.AST) -> set[str]:
 
 
 def is_forward(source: SourceTree, statement: ast.Assign) -> bool:
-    """A computation, not the making of a model, of data or of an optimizer."""
+    """True for a computation, False for the creation of a model, of data or of an optimizer."""
     value = statement.value
     if isinstance(value, (ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Name)) or makes_leaf(value):
         return False

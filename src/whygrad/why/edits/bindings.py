@@ -1,4 +1,4 @@
-"""What the names of a program mean, as far as its text tells."""
+"""What names in the program are bound to, as far as its text shows."""
 
 from __future__ import annotations
 
@@ -6,37 +6,28 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from whygrad.why.edits.source_tree import (
-    Function,
-    SourceTree,
-    called_name,
-    keyword,
-    names_in,
-    receiver,
-    root_name,
-    same_text,
-    start,
-)
+from whygrad.why.edits.source_tree import Function, SourceTree, keyword, names_in, receiver, root_name, same_text, start
+from whygrad.why.program_text import called_name
 
 _whygrad_internal_ = True
 
 OPTIMIZERS = {"SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "ASGD", "LBFGS", "NAdam", "RAdam", "RMSprop", "Rprop",
               "SparseAdam", "Adafactor", "Muon"}
-# Functions that make a tensor from nothing and take requires_grad=.
+# Factory functions, which take requires_grad=.
 FACTORIES = {"tensor", "zeros", "ones", "rand", "randn", "empty", "full", "eye", "linspace", "logspace", "arange", "zeros_like",
              "ones_like", "rand_like", "randn_like", "empty_like", "full_like", "normal", "randint", "randperm"}
 BACKWARDS = {"backward", "grad"}
 
 
 class Binding(NamedTuple):
-    """A statement that gives a name its value; `value` is the expression if the text shows which."""
+    """A statement that binds a name; `value` is the expression, or None if it is not in the text."""
 
     statement: ast.AST
     value: ast.expr | None
 
 
 def module_name(source: SourceTree, module: str) -> str | None:
-    """How the program calls `torch`, `torch.nn` or `torch.nn.functional` (`import whygrad as torch` is as good)."""
+    """The program's name for `torch`, `torch.nn` or `torch.nn.functional`, also if imported from whygrad; None if none."""
     parent, _, last = module.rpartition(".")
     names, parents = ({name, name.replace("torch", "whygrad", 1)} for name in (module, parent))
     for node in source.walk():
@@ -55,13 +46,13 @@ def module_name(source: SourceTree, module: str) -> str | None:
 
 
 def is_function(source: SourceTree, call: ast.Call) -> bool:
-    """True for `torch.sqrt(x)`, `F.relu(x)` and `sqrt(x)`; not for the method `x.sqrt()`."""
+    """True for `torch.sqrt(x)`, `F.relu(x)` and `sqrt(x)`; False for the method `x.sqrt()`."""
     modules = [module_name(source, module) for module in ("torch", "torch.nn", "torch.nn.functional")]
     return isinstance(call.func, ast.Name) or root_name(call.func) in {name.split(".")[0] for name in modules if name}
 
 
 def bindings(source: SourceTree, target: ast.expr, within: ast.AST) -> list[Binding]:
-    """What gives `target` (a name, or `self.x`) its value in a function or module, in the order of the text."""
+    """The bindings of `target` (a name, or `self.x`) in a function or module, in the order of the text."""
     found = [b for node in source.walk(within) if source.scope(node) is within or node is within for b in _bound_by(node, target)]
     return sorted(found, key=lambda b: start(b.statement))
 
@@ -100,7 +91,7 @@ def _matched(node: ast.stmt, t: ast.expr, value: ast.expr, target: ast.expr) -> 
 
 
 def binding_before(source: SourceTree, target: ast.expr, at: ast.AST) -> Binding | None:
-    """The binding of a name that is most likely in force at a node: the last one above it, in its function or outside."""
+    """The binding of a name that most likely applies at a node: the last one above it, in its function or outside."""
     for outer in source.ancestors(at):
         for loop in getattr(outer, "generators", ()):
             if any(same_text(t, target) for t in ast.walk(loop.target) if isinstance(t, ast.expr)):
@@ -117,7 +108,7 @@ def binding_before(source: SourceTree, target: ast.expr, at: ast.AST) -> Binding
 
 
 def statements_in(source: SourceTree, scope: ast.AST) -> list[ast.stmt]:
-    """All statements of a function (or of the module), at any depth, in order; those of inner functions are not."""
+    """All statements of a function or module in order, nested ones included, without those of inner functions."""
     found = [node for node in source.walk(scope) if isinstance(node, ast.stmt) and node is not scope and
              source.scope(node) is scope]
     return sorted(found, key=start)
@@ -128,7 +119,7 @@ def is_optimizer(call: ast.AST) -> bool:
 
 
 def optimizers(source: SourceTree, at: ast.AST) -> list[str]:
-    """Names of optimizers whose `.step()` is called where `at` stands, else anywhere."""
+    """Names of optimizers whose `.step()` is called in the function of `at`, else in the module."""
     known = {ast.unparse(target) for node in source.walk() if isinstance(node, ast.Assign) and is_optimizer(node.value)
              for target in node.targets}
     stepped: dict[str, list[ast.AST]] = {}
@@ -138,7 +129,7 @@ def optimizers(source: SourceTree, at: ast.AST) -> list[str]:
         if name and (name in known or "opt" in name.lower()):
             stepped.setdefault(name, []).append(source.scope(node))
     here = [name for name, scopes in stepped.items() if source.scope(at) in scopes]
-    # An optimizer of the module is visible in its functions; one of another function is not.
+    # A module-level optimizer is visible in functions; one of another function is not.
     return here or [name for name, scopes in stepped.items() if source.tree in scopes]
 
 
@@ -147,7 +138,7 @@ def classes(source: SourceTree) -> dict[str, ast.ClassDef]:
 
 
 def is_module(source: SourceTree, node: ast.expr, at: ast.AST) -> bool | None:
-    """True if an expression is an nn.Module, False if it is a tensor, None if the text does not tell."""
+    """True if an expression is an nn.Module, False if it is a tensor, None if the text does not show it."""
     if isinstance(node, ast.Attribute) and node.attr in ("weight", "bias", "data", "grad"):
         return False
     if isinstance(node, ast.Call):
@@ -173,7 +164,7 @@ def is_module(source: SourceTree, node: ast.expr, at: ast.AST) -> bool | None:
 
 
 def _attribute_binding(source: SourceTree, node: ast.Attribute) -> Binding | None:
-    """`self.enc = ...` in some class, for `model.enc`."""
+    """The binding `self.enc = ...` in a class, for `model.enc`."""
     as_self = ast.Attribute(ast.Name("self"), node.attr)
     for definition in classes(source).values():
         for inner in ast.walk(definition):
@@ -194,7 +185,7 @@ def is_list(source: SourceTree, node: ast.expr, at: ast.AST) -> bool:
 
 
 def assigned(statement: ast.AST | None) -> list[ast.expr]:
-    """The targets of an assignment, with tuples taken apart."""
+    """The targets of an assignment, with tuples unpacked."""
     if isinstance(statement, ast.Assign):
         targets: list[ast.expr] = list(statement.targets)
     elif isinstance(statement, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
@@ -211,7 +202,7 @@ def is_backward(node: ast.AST) -> bool:
 
 
 def backward_above(source: SourceTree, at: ast.AST) -> ast.stmt | None:
-    """The statement of the last backward above a node, in its function."""
+    """The last backward above a node, in the same function."""
     scope = source.scope(at)
     found = [source.statement(node) for node in source.walk(scope) if is_backward(node) and source.scope(node) is scope and
              start(node) < start(at)]
@@ -219,13 +210,13 @@ def backward_above(source: SourceTree, at: ast.AST) -> ast.stmt | None:
 
 
 def uses(node: ast.AST | None, target: ast.expr) -> bool:
-    """True if `target` is written somewhere inside a node."""
+    """True if `target` occurs inside a node."""
     if isinstance(target, ast.Name):
         return target.id in names_in(node)
     return node is not None and any(isinstance(n, ast.expr) and same_text(n, target) for n in ast.walk(node))
 
 
 def makes_leaf(value: ast.expr) -> bool:
-    """True if an expression makes a leaf that requires grad somewhere inside."""
+    """True if an expression contains a call that creates a leaf that requires grad."""
     calls = [n for n in ast.walk(value) if isinstance(n, ast.Call)]
     return any(called_name(n) in ("Parameter", "requires_grad_") or keyword(n, "requires_grad") is not None for n in calls)

@@ -1,4 +1,4 @@
-"""Changing a program by its syntax tree, and saying the change line by line."""
+"""Changes of a program at AST nodes, collected into an Edit of whole lines."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ _whygrad_internal_ = True
 
 
 class Splice(NamedTuple):
+    """Replace the text between two positions."""
+
     first: Position
     last: Position
     text: str
 
 
 class Changes:
-    """Changes of one file that belong together: they mend one thing."""
+    """Changes of one file that make up one fix."""
 
     def __init__(self, source: SourceTree) -> None:
         self.source = source
@@ -26,10 +28,10 @@ class Changes:
         self._above: dict[int, list[str]] = {}
         self._below: dict[int, list[str]] = {}
         self._gone: set[int] = set()
-        # The line that is named first when the change is told.
+        # Changed lines in the order of the calls; the first one becomes the line of the Edit.
         self._lines: list[int] = []
 
-    # Inside a line.
+    # Changes inside a line.
 
     def replace(self, node: ast.AST, text: str) -> Changes:
         return self.splice(start(node), end(node), text)
@@ -41,14 +43,14 @@ class Changes:
         return self
 
     def suffix(self, node: ast.AST, text: str) -> Changes:
-        """Write behind a node, which is put in parentheses if need be."""
+        """Append text to a node, in parentheses if needed."""
         atom = self.source.atom(node) if isinstance(node, ast.expr) else self.source.text(node)
         if atom == self.source.text(node):
             return self.splice(end(node), end(node), text)
         return self.splice(start(node), start(node), "(").splice(end(node), end(node), ")" + text)
 
     def drop_suffix(self, attribute: ast.Attribute, upto: ast.AST) -> Changes:
-        """Remove `.name(...)`: from the dot of an attribute to the end of `upto`."""
+        """Remove `.name(...)`: the text from the dot of an attribute to the end of `upto`."""
         line, column = end(attribute)
         column -= len(attribute.attr.encode())
         raw = self.source.raw
@@ -58,13 +60,13 @@ class Changes:
         return self.splice(Position(line, len(raw[line - 1][:column].rstrip()) - 1), end(upto), "")
 
     def argument(self, call: ast.Call, text: str) -> Changes:
-        """Add an argument at the end of a call."""
+        """Append an argument to a call."""
         closing = Position(end(call).line, end(call).column - 1)
         given = [end(argument) for argument in (*call.args, *call.keywords)]
         if not given:
             return self.splice(closing, closing, text)
         last = max(given)
-        if last.line != closing.line:  # the parenthesis is closed on a line of its own
+        if last.line != closing.line:  # the closing parenthesis is on its own line
             return self.splice(last, last, f", {text}")
         has_comma = self.source.text_between(last, closing).strip().endswith(",")
         return self.splice(closing, closing, f" {text}" if has_comma else f", {text}")
@@ -84,7 +86,7 @@ class Changes:
             return self.splice(max(before), end(found), "")
         return self.splice(start(found), min(after) if after else end(found), "")
 
-    # Whole statements.
+    # Changes of whole statements.
 
     def before(self, statement: ast.stmt, text: str) -> Changes:
         if not self._stands_alone(statement):
@@ -125,20 +127,20 @@ class Changes:
         return self.delete(statement)
 
     def wrap(self, statement: ast.stmt, header: str, lines: list[str] | None = None) -> Changes:
-        """Put a statement (or `lines` in its stead) into a block of its own."""
+        """Put a statement, or `lines` instead of it, into a new block."""
         source = self.source
         on_its_lines = [s for s in source.block(statement) if start(s).line <= end(statement).line and
                         end(s).line >= start(statement).line]
         one_line = self._in_one_line_suite(statement)
         indent = source.indentation(statement) + (source.indent_unit if one_line else "")
         inner = f"\n{indent}{source.indent_unit}"
-        # Where several statements share the line, each gets its own.
+        # Statements that share the line get their own lines.
         for before, sibling in zip([None, *on_its_lines], on_its_lines, strict=False):
             if before is not None or one_line:
                 left = Position(start(sibling).line, len(source.text_before(start(sibling)).rstrip().encode()))
                 self.splice(end(before) if before is not None else left, start(sibling), f"\n{indent}")
         if lines is None:
-            # Lines that continue the statement may stay where they are.
+            # Continuation lines keep their indentation.
             return self.splice(start(statement), start(statement), header + inner)
         return self.replace(statement, inner.join([header, *lines]))
 
@@ -153,7 +155,7 @@ class Changes:
         return not self.source.text_before(start(statement)).strip()
 
     def _in_one_line_suite(self, statement: ast.stmt) -> bool:
-        """True for the body of `if x: body`."""
+        """True for the body of a one-line `if x: body`."""
         parent = self.source.parents.get(statement)
         first = self.source.block(statement)[0]
         return isinstance(parent, ast.stmt) and not isinstance(parent, ast.Module) and bool(
@@ -163,10 +165,8 @@ class Changes:
         indent = self.source.indentation(statement)
         return "\n".join(indent + line for line in text.split("\n"))
 
-    # The result.
-
     def lines(self) -> dict[int, str]:
-        """What each changed line becomes; "" for a line that goes."""
+        """The new text of each changed line; "" for a deleted line."""
         new: dict[int, list[bytes]] = {}
         for first, last, text in sorted(self._splices, reverse=True):
             head = new.get(first.line, [self.source.raw[first.line - 1]])
@@ -175,15 +175,15 @@ class Changes:
             for line in range(first.line + 1, last.line + 1):
                 new[line] = [b""]
             new[first.line] = [joined]
-        explanation: dict[int, str] = {}
+        changed: dict[int, str] = {}
         for line in sorted(set(self._lines)):
             own = new[line][0].decode() if line in new else self.source.lines[line - 1]
             kept = [] if line in self._gone or (not own.strip() and self.source.lines[line - 1].strip()) else [own]
-            explanation[line] = "\n".join([*self._above.get(line, []), *kept, *self._below.get(line, [])])
-        return {line: text for line, text in explanation.items() if text != self.source.lines[line - 1]}
+            changed[line] = "\n".join([*self._above.get(line, []), *kept, *self._below.get(line, [])])
+        return {line: text for line, text in changed.items() if text != self.source.lines[line - 1]}
 
     def edit(self) -> Edit | None:
-        """The change as an edit; None if there is none, or if it would not be Python any more."""
+        """The changes as an Edit; None if nothing changes or the result does not parse."""
         changed = self.lines()
         if not changed:
             return None

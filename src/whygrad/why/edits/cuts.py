@@ -1,4 +1,4 @@
-"""Places where the path from a tensor to the loss is cut: take the cut away."""
+"""Fixers that remove a cut between a tensor and the loss."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from whygrad.why.edits.bindings import assigned, binding_before, is_function, is_list, module_name
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
-from whygrad.why.edits.source_tree import Function, SourceTree, called_name, end, receiver, root_name, same_text, start
+from whygrad.why.edits.source_tree import Function, SourceTree, end, receiver, root_name, same_text, start
+from whygrad.why.program_text import called_name
 
 _whygrad_internal_ = True
 
 DETACHING = {"detach", "detach_"}
-# Methods that give plain numbers, and functions that make a tensor of numbers.
+# Methods that return plain numbers, and functions that create a tensor from numbers.
 COPYING_OUT = {"item", "tolist", "numpy", "float", "int"}
 COPYING_IN = {"tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor", "asarray", "DoubleTensor", "new_tensor"}
 INTEGER_CASTS = {"long", "int", "bool", "short", "byte"}
@@ -22,13 +23,13 @@ SAME_IN_TORCH = {"exp", "log", "sqrt", "sin", "cos", "tanh", "abs", "mean", "sum
 
 
 def drop_detach(context: FixContext) -> Iterator[Changes]:
-    """Remove `.detach()` or `.data`; what is stored for later keeps it."""
+    """Remove `.detach()` or `.data`; values that are stored for later keep it."""
     cut = context.cause
     if cut is None:
         return
     own = [t for t in assigned(cut.statement) if context.tensor is not None and same_text(t, context.tensor)]
     if own and isinstance(cut.statement, ast.Assign) and context.explanation.symptom != "not-tracked":
-        # `w = (w - lr * g).detach()`: the name is to be a leaf, and only forgot to say so.
+        # `w = (w - lr * g).detach()`: the name is to be a leaf, and requires_grad_() is missing.
         yield Changes(cut.source).suffix(cut.statement.value, ".requires_grad_()")
     changes = Changes(cut.source)
     if remove_detach(changes, cut):
@@ -67,7 +68,7 @@ def _cuts(node: ast.AST) -> bool:
 
 
 def _unwrap(changes: Changes, call: ast.Call) -> None:
-    """`Variable(x.data, requires_grad=True)` -> `x`, and `x = x` goes."""
+    """`Variable(x.data, requires_grad=True)` -> `x`; a resulting `x = x` is deleted."""
     source, given = changes.source, call.args[0]
     inner = given.value if isinstance(given, ast.Attribute) else receiver(given) or given
     statement = source.parents.get(call)
@@ -84,7 +85,7 @@ def _outermost_first(cut: AstSpan) -> Iterator[ast.AST]:
 
 
 def _with_requires_grad(source: SourceTree, node: ast.expr) -> ast.expr:
-    """`x.detach().requires_grad_()`: both go."""
+    """Extend `x.detach()` to `x.detach().requires_grad_()`, which is removed as a whole."""
     parent = source.parents.get(node)
     outer = source.parents.get(parent) if parent is not None else None
     if isinstance(parent, ast.Attribute) and parent.attr == "requires_grad_" and isinstance(outer, ast.Call):
@@ -93,7 +94,7 @@ def _with_requires_grad(source: SourceTree, node: ast.expr) -> ast.expr:
 
 
 def _detach_stored_copies(changes: Changes, cut: AstSpan) -> None:
-    """`history.append(z)` was meant to store the detached z, and still should."""
+    """`history.append(z)` stored the detached z, and still should."""
     source, targets = cut.source, assigned(cut.statement)
     if len(targets) != 1:
         return
@@ -104,7 +105,7 @@ def _detach_stored_copies(changes: Changes, cut: AstSpan) -> None:
 
 
 def stay_in_tensors(context: FixContext) -> Iterator[Changes]:
-    """Values were copied out as numbers: keep the tensors."""
+    """Replace values copied out as numbers by the tensors."""
     for cut in context.causes:
         changes = Changes(cut.source)
         if keep_tensors(changes, cut):
@@ -137,7 +138,7 @@ def _copies_out(node: ast.AST) -> bool:
 
 
 def _kept(changes: Changes, node: ast.Call, cut: AstSpan) -> str | None:
-    """What to write instead of `torch.tensor(...)`."""
+    """The replacement for `torch.tensor(...)`."""
     source, given = changes.source, node.args[0]
     name = torch(changes)
     if isinstance(given, (ast.List, ast.Tuple)):
@@ -167,7 +168,7 @@ def _kept(changes: Changes, node: ast.Call, cut: AstSpan) -> str | None:
 
 
 def _bare(source: SourceTree, node: ast.expr) -> str:
-    """An expression without the calls that make numbers of tensors."""
+    """The text of an expression without the calls that convert tensors to numbers."""
     inner: ast.expr | None = node
     if isinstance(node, ast.BinOp):
         left, right = (_bare_operand(source, operand) for operand in (node.left, node.right))
@@ -194,7 +195,7 @@ def _bare_operand(source: SourceTree, node: ast.expr) -> str:
 
 
 def enable_recording(context: FixContext) -> Iterator[Changes]:
-    """Gradient recording was off: open the block, or switch it on again."""
+    """Replace or remove the grad mode that switched recording off, or switch recording on again."""
     for switch in reversed(context.causes):
         found = list(_switched_on(context, switch))
         yield from found
@@ -206,7 +207,7 @@ def _switched_on(context: FixContext, switch: AstSpan) -> Iterator[Changes]:
     source = switch.source
     inference = next((n for n in _outermost_first(switch) if called_name(n) == "inference_mode"), None)
     decorator, block = _decorator(switch), _with_item(switch)
-    if "nference tensor" in context.headline:
+    if "nference tensor" in context.explanation.headline:
         entered = inference or decorator or block
         if entered is not None:
             changes = Changes(source)
@@ -225,7 +226,7 @@ def _switched_on(context: FixContext, switch: AstSpan) -> Iterator[Changes]:
 
 
 def _left_by_hand(context: FixContext, switch: AstSpan) -> Iterator[Changes]:
-    """`mode.__enter__()` without its `__exit__`: leave it before the computation, or never enter."""
+    """`mode.__enter__()` without `__exit__`: exit before the computation, or do not enter."""
     entered, computed, source = switch.statement, context.causes[0], switch.source
     if not isinstance(entered, ast.Expr) or called_name(entered.value) != "__enter__":
         return
@@ -259,7 +260,7 @@ def _with_item(switch: AstSpan) -> ast.expr | None:
 
 
 def _switch_back(context: FixContext, source: SourceTree, call: ast.Call) -> Iterator[Changes]:
-    """`torch.set_grad_enabled(False)` was never taken back."""
+    """`torch.set_grad_enabled(False)` without a later `set_grad_enabled(True)`."""
     function = source.scope(call)
     if isinstance(function, Function):
         changes = Changes(source)
@@ -271,7 +272,7 @@ def _switch_back(context: FixContext, source: SourceTree, call: ast.Call) -> Ite
     computed = context.causes[0]
     later = [n for n in source.walk(function) if called_name(n) == "set_grad_enabled" and start(n) > start(computed.node)
              and source.scope(n) is function]
-    if later and call.args:  # it was taken back, but too late
+    if later and call.args:  # it is switched on again, but too late
         yield Changes(source).replace(call.args[0], "True")
     if computed.source is source and source.scope(computed.node) is source.tree and computed.node is not call:
         outermost = computed.statement
@@ -285,7 +286,7 @@ def _switch_back(context: FixContext, source: SourceTree, call: ast.Call) -> Ite
 
 
 def use_surrogate(context: FixContext) -> Iterator[Changes]:
-    """An operation without a derivative: a cast can go, a sample be reparameterised, a counted error become cross entropy."""
+    """Replace an op without derivative: drop a cast, use rsample(), cross_entropy instead of counted errors."""
     for cut in context.causes:
         source = cut.source
         for node in ast.walk(cut.node):
@@ -299,7 +300,7 @@ def use_surrogate(context: FixContext) -> Iterator[Changes]:
 
 
 def _passed_straight_through(cut: AstSpan) -> Iterator[Changes]:
-    """`one_hot(scores.argmax(-1), n)` keeps its value, and passes gradients as softmax(scores) does."""
+    """Straight-through `one_hot(scores.argmax(-1), n)`: the same value with the gradient of softmax(scores)."""
     source = cut.source
     hot = next((n for n in (cut.node, *source.ancestors(cut.node)) if called_name(n) == "one_hot"), None)
     chosen = hot.args[0] if isinstance(hot, ast.Call) and hot.args else None
@@ -317,7 +318,7 @@ def _passed_straight_through(cut: AstSpan) -> Iterator[Changes]:
 
 
 def _softened(cut: AstSpan) -> Iterator[Changes]:
-    """`(p > 0.5).float()` counts; the probability itself can be trained, and a score becomes one by sigmoid."""
+    """`(p > 0.5).float()` -> the probability `p`; a score is passed through sigmoid."""
     source, compared = cut.source, cut.node
     if not isinstance(compared, ast.Compare) or len(compared.ops) != 1:
         return
@@ -336,7 +337,7 @@ def _softened(cut: AstSpan) -> Iterator[Changes]:
 
 
 def _cross_entropy(cut: AstSpan) -> Iterator[Changes]:
-    """`(logits.argmax(1) != y).float().mean()` counts errors; cross_entropy(logits, y) is what one trains on."""
+    """`(logits.argmax(1) != y).float().mean()`, an error rate -> `cross_entropy(logits, y)`."""
     source = cut.source
     argmax = next((n for n in ast.walk(cut.statement) if called_name(n) == "argmax"), None)
     if not isinstance(argmax, ast.Call):
@@ -357,7 +358,7 @@ def _cross_entropy(cut: AstSpan) -> Iterator[Changes]:
 
 
 def _error_rate(source: SourceTree, compared: ast.Compare, counted: ast.Assign) -> ast.Assign | None:
-    """The statement that makes the share of errors: `(guess != y)...`, or one minus (or minus) the share of hits."""
+    """The statement that computes the error rate: `(guess != y)...`, or the negated hit rate."""
     if isinstance(compared.ops[0], ast.NotEq) or _is_negated(counted.value, compared):
         return counted
     for statement in ast.walk(source.scope(counted)):
@@ -376,7 +377,7 @@ def _is_negated(value: ast.expr, inner: ast.expr) -> bool:
 
 
 def unwrap_parameter(context: FixContext) -> Iterator[Changes]:
-    """`nn.Parameter(expression)`: use the expression itself."""
+    """`nn.Parameter(expression)` -> the expression itself."""
     cut = context.cause
     if cut is None:
         return
@@ -385,21 +386,21 @@ def unwrap_parameter(context: FixContext) -> Iterator[Changes]:
             changes = Changes(cut.source).replace(node, cut.source.text(node.args[0]))
             for target in assigned(cut.statement):
                 if isinstance(target, ast.Attribute) and root_name(target) != "self":
-                    # A module takes a plain tensor only when the parameter of that name is gone.
+                    # A module rejects a plain tensor under the name of a registered parameter.
                     changes.before(cut.statement, f"del {cut.source.text(target)}")
             yield changes
             return
 
 
 def remove_requires_grad_patch(context: FixContext) -> Iterator[Changes]:
-    """`loss.requires_grad = True` goes, and the cut that it hid is mended."""
+    """Delete `loss.requires_grad = True` and remove the cut that it hid."""
     if not context.causes:
         return
     patch, *others = context.causes
     cuts = [cut for cut in others if cut.source is patch.source]
     by_call = isinstance(patch.statement, ast.Expr) and called_name(patch.statement.value) == "requires_grad_"
     goes = by_call or isinstance(patch.statement, ast.Assign)
-    # A number that left in one place may have been made a tensor in another: both at once first.
+    # A value may be copied out at one location and made a tensor at another: first try to remove both.
     for some in ([cuts] if len(cuts) > 1 else []) + [[cut] for cut in cuts]:
         changes = Changes(patch.source)
         connected = [remove_cut(changes, cut) for cut in some]
@@ -410,7 +411,7 @@ def remove_requires_grad_patch(context: FixContext) -> Iterator[Changes]:
 
 
 def remove_cut(changes: Changes, cut: AstSpan) -> bool:
-    """Take away whatever cuts at this place."""
+    """Remove the cut at this span, whatever its kind."""
     makes = any(called_name(n) in COPYING_IN for n in ast.walk(cut.node))
     if makes and keep_tensors(changes, cut):
         return True

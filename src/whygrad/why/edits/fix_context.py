@@ -1,4 +1,4 @@
-"""An answer together with the syntax trees of the places it names."""
+"""The input of a fixer: an explanation with the AST nodes at its locations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _whygrad_internal_ = True
 
 
 class AstSpan(NamedTuple):
-    """A node of a program, and the statement it belongs to."""
+    """An AST node at a source location, and its statement."""
 
     source: SourceTree
     node: ast.AST
@@ -33,13 +33,10 @@ def span_at(location: SourceLocation | None) -> AstSpan | None:
 
 
 class FixContext:
+    """An explanation, and the AST spans of its read, causes and backward."""
+
     def __init__(self, explanation: Explanation) -> None:
         self.explanation = explanation
-
-    @property
-    def headline(self) -> str:
-        """What is seen, in words; for an error its text."""
-        return str(getattr(self.explanation, "headline", self.explanation.symptom))
 
     @cached_property
     def read(self) -> AstSpan | None:
@@ -56,7 +53,7 @@ class FixContext:
 
     @cached_property
     def tensor(self) -> ast.expr | None:
-        """`x` of the puzzling `x.grad`."""
+        """`x` of the read `x.grad`."""
         node = self.read.node if self.read is not None else None
         if isinstance(node, ast.Attribute) and node.attr in ("grad", "requires_grad", "grad_fn", "is_leaf"):
             return node.value
@@ -64,7 +61,7 @@ class FixContext:
 
     @cached_property
     def backward(self) -> AstSpan | None:
-        """The backward in question: the one that ran last, else the one above the read."""
+        """The backward that ran last before the read, else the one above it in the text."""
         found = span_at(self.explanation.backward)
         if found is not None or self.read is None:
             return found
@@ -72,7 +69,7 @@ class FixContext:
         return None if statement is None else AstSpan(self.read.source, statement, statement)
 
     def visible_at(self, where: AstSpan) -> bool:
-        """True if the tensor that was read can be named where `where` stands: same file and function, no loop variable."""
+        """True if the expression of the read tensor is valid at `where`: same file and function, no loop variable."""
         if self.tensor is None or self.read is None or self.read.source is not where.source:
             return False
         source = where.source
@@ -81,7 +78,7 @@ class FixContext:
         return not any(uses(target, ast.Name(name)) for target in self.loop_targets(where) for name in names_in(self.tensor))
 
     def loop_targets(self, where: AstSpan) -> list[ast.expr]:
-        """The variables of the loops (and comprehensions) around the read which are not around `where`."""
+        """The variables of loops and comprehensions that enclose the read but not `where`."""
         assert self.read is not None
         source = self.read.source
         around = list(source.ancestors(where.node))
@@ -94,7 +91,7 @@ class FixContext:
 
 
 def torch(changes: Changes, module: str = "torch") -> str:
-    """How to write `torch` (or `torch.nn`) in the changed file; imports it if the program does not."""
+    """The name of `torch` (or `torch.nn`) in the changed file; adds an import if there is none."""
     found = module_name(changes.source, module)
     if found is not None:
         return found

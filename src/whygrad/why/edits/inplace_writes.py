@@ -1,4 +1,4 @@
-"""Values that were overwritten: leaves, and what backward still needs."""
+"""Fixers for in-place writes to leaves and to values that backward needs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from whygrad.why.edits.bindings import assigned
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
 from whygrad.why.edits.leaves import is_leaf_name
-from whygrad.why.edits.source_tree import Position, SourceTree, called_name, end, keyword, receiver, start
+from whygrad.why.edits.source_tree import Position, SourceTree, end, keyword, receiver, start
+from whygrad.why.program_text import called_name
 
 _whygrad_internal_ = True
 
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.FloorDiv: "//", ast.Mod: "%",
              ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
-# In-place methods whose counterpart is not the name without the underscore.
+# In-place methods whose out-of-place form is not the name without the underscore; None if there is no such form.
 COUNTERPARTS = {"zero_": "{torch}.zeros_like({x})", "fill_": "{torch}.full_like({x}, {arguments})",
                 "copy_": "{arguments}.clone()", "uniform_": None, "normal_": None, "requires_grad_": None, "detach_": None}
 
 
 def wrap_in_no_grad(context: FixContext) -> Iterator[Changes]:
-    """Wrap the update of a leaf in no_grad, and the updates of other leaves that follow it."""
+    """Wrap the update of a leaf, and the updates of other leaves right after it, in no_grad."""
     read = context.read or context.cause
     if read is None or isinstance(read.statement, (ast.For, ast.While, ast.If, ast.With, ast.Return)):
         return
@@ -44,20 +45,20 @@ def wrap_in_no_grad(context: FixContext) -> Iterator[Changes]:
 
 
 def _is_no_grad(statement: ast.stmt) -> bool:
-    """True for a block of no_grad alone, with its body on lines of its own."""
+    """True for a no_grad block whose body is on its own lines."""
     return isinstance(statement, ast.With) and len(statement.items) == 1 and (
         called_name(statement.items[0].context_expr) == "no_grad" and start(statement.body[0]).line > statement.lineno)
 
 
 def write_out_of_place(context: FixContext) -> Iterator[Changes]:
-    """Make a new tensor instead of overwriting the one that backward needs."""
+    """Create a new tensor instead of overwriting the one that backward needs."""
     written = context.cause
     if written is None:
         return
     source, statement = written.source, written.statement
     if context.read is not None and any(isinstance(outer, ast.stmt) and _is_no_grad(outer)
                                         for outer in source.ancestors(statement)):
-        # A leaf is meant to be changed, only not yet.
+        # The update of a leaf is intended, but comes too early.
         yield from _moved_behind(written, context.read)
     if isinstance(statement, ast.AugAssign):
         if isinstance(statement.target, ast.Subscript):
@@ -93,7 +94,7 @@ def write_out_of_place(context: FixContext) -> Iterator[Changes]:
 
 
 def _on_a_clone(source: SourceTree, statement: ast.stmt, target: ast.Subscript) -> Changes:
-    """`h[0] = 1` -> `h = h.clone()` first."""
+    """Insert `h = h.clone()` before `h[0] = 1`."""
     whole: ast.expr = target
     while isinstance(whole, ast.Subscript):
         whole = whole.value
@@ -121,7 +122,7 @@ def _without_underscore(changes: Changes, call: ast.Call, statement: ast.stmt) -
 
 
 def _layers_out_of_place(source: SourceTree) -> Iterator[Changes]:
-    """`nn.ReLU(inplace=True)` somewhere in the model."""
+    """Drop inplace=True of all layers, such as `nn.ReLU(inplace=True)`."""
     changes = Changes(source)
     for node in source.walk():
         found = keyword(node, "inplace") if isinstance(node, ast.Call) else None
@@ -131,7 +132,7 @@ def _layers_out_of_place(source: SourceTree) -> Iterator[Changes]:
 
 
 def _step_later(context: FixContext, written: AstSpan) -> Iterator[Changes]:
-    """The optimizer stepped between a forward and its backward."""
+    """For a step between a forward and its backward: repeat the forward after the step, or move the step."""
     read = context.read
     if read is None or read.source is not written.source:
         return
@@ -143,12 +144,12 @@ def _step_later(context: FixContext, written: AstSpan) -> Iterator[Changes]:
     yield from _forward_again(source, read, written.statement, saved)
     others = {ast.unparse(receiver(n) or n) for n in ast.walk(source.scope(back)) if called_name(n) == "step"}
     if others <= {ast.unparse(receiver(n) or n) for n in ast.walk(written.statement) if called_name(n) == "step"}:
-        # (Where several optimizers take turns, the step would also apply what this backward brings.)
+        # With several optimizers, the moved step would also apply the gradients of this backward.
         yield Changes(source).move(written.statement, after=back)
 
 
 def _forward_again(source: SourceTree, read: AstSpan, step: ast.stmt, saved: ast.stmt | None) -> Iterator[Changes]:
-    """What the loss was computed from before the step is computed once more after it, from where a value was saved on."""
+    """Repeat the statements that compute the loss after the step, from the one that saved the value on."""
     call = backward_call(read)
     loss = receiver(call) if call is not None else None
     wanted = {loss.id} if isinstance(loss, ast.Name) else set()
@@ -167,13 +168,13 @@ def _forward_again(source: SourceTree, read: AstSpan, step: ast.stmt, saved: ast
 
 
 def update_after_backward(context: FixContext) -> Iterator[Changes]:
-    """A write through .data between forward and backward: do it when backward is done."""
+    """Move a write through .data after the backward."""
     if context.cause is not None and context.backward is not None:
         yield from _moved_behind(context.cause, context.backward)
 
 
 def _moved_behind(written: AstSpan, back: AstSpan) -> Iterator[Changes]:
-    """The write, with the loop or block it stands in, comes after the backward."""
+    """Move the write, with its enclosing loop or block, after the backward."""
     if written.source is not back.source:
         return
     source = written.source
@@ -185,7 +186,7 @@ def _moved_behind(written: AstSpan, back: AstSpan) -> Iterator[Changes]:
 
 
 def clone_view(context: FixContext) -> Iterator[Changes]:
-    """In-place on one of several views: clone it first."""
+    """Clone a view before an in-place write."""
     read = context.read
     if read is None:
         return

@@ -1,4 +1,4 @@
-"""Gradients that are asked of the wrong tensor: intermediate results, leaves that were never asked, frozen ones."""
+"""Fixers for gradients of the wrong tensor: non-leaves, leaves that do not require grad, frozen ones."""
 
 from __future__ import annotations
 
@@ -19,24 +19,14 @@ from whygrad.why.edits.bindings import (
 )
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
-from whygrad.why.edits.source_tree import (
-    Function,
-    SourceTree,
-    called_name,
-    end,
-    keyword,
-    names_in,
-    receiver,
-    root_name,
-    same_text,
-    start,
-)
+from whygrad.why.edits.source_tree import Function, SourceTree, end, keyword, names_in, receiver, root_name, same_text, start
+from whygrad.why.program_text import called_name
 
 _whygrad_internal_ = True
 
 
 def retain_grad(context: FixContext) -> Iterator[Changes]:
-    """Call retain_grad() where the tensor gets its name, or before backward."""
+    """Call retain_grad() after the assignment of the tensor, or before backward."""
     made = context.cause
     if made is not None and _is_after_backward(context, made):
         yield from _retain_as_it_was_stored(context, made)
@@ -58,14 +48,14 @@ def _is_after_backward(context: FixContext, made: AstSpan) -> bool:
 
 
 def _retain_as_it_was_stored(context: FixContext, made: AstSpan) -> Iterator[Changes]:
-    """`z = acts["conv"]` comes after the backward: `acts["conv"].retain_grad()` before it."""
+    """For `z = acts["conv"]` after the backward: `acts["conv"].retain_grad()` before it."""
     back, value = context.backward, getattr(made.statement, "value", None)
     if back is not None and isinstance(value, (ast.Subscript, ast.Attribute, ast.Name)):
         yield Changes(made.source).before(back.statement, f"{made.source.text(value)}.retain_grad()")
 
 
 def _retain_where_stored(context: FixContext) -> Iterator[Changes]:
-    """`acts["tanh"] = out`, in a hook perhaps, or `acts.append(out)`."""
+    """Call retain_grad() before `acts["tanh"] = out` or `acts.append(out)`, for example in a hook."""
     wanted, read = context.tensor, context.read
     for node in read.source.walk() if read is not None and wanted is not None else ():
         assert read is not None
@@ -79,7 +69,7 @@ def _retain_where_stored(context: FixContext) -> Iterator[Changes]:
 
 
 def _same_attribute(a: ast.expr, b: ast.expr) -> bool:
-    """`self.hidden` in a class is `net.hidden` outside."""
+    """True for `self.hidden` in a class and `net.hidden` outside."""
     return isinstance(a, ast.Attribute) and isinstance(b, ast.Attribute) and a.attr == b.attr
 
 
@@ -92,7 +82,7 @@ def _retain_before_backward(context: FixContext) -> Iterator[Changes]:
     if context.visible_at(back):
         yield Changes(source).before(back.statement, f"{text}.retain_grad()")
         return
-    # The read goes over several tensors: so does the call.
+    # The read is in a loop over tensors: call retain_grad() in the same loop.
     for outer in source.ancestors(read.node):
         for loop in getattr(outer, "generators", [outer]):
             if isinstance(loop, (ast.For, ast.comprehension)) and uses(loop.target, ast.Name(root_name(context.tensor) or "")):
@@ -101,7 +91,7 @@ def _retain_before_backward(context: FixContext) -> Iterator[Changes]:
 
 
 def require_grad(context: FixContext) -> Iterator[Changes]:
-    """Let a leaf require grad: where the name that was read is bound, else where the leaf is made."""
+    """Make a leaf require grad: at the binding of the name that was read, else where the leaf is created."""
     if "is a buffer" in context.explanation.text:
         if isinstance(context.tensor, ast.Attribute):
             yield from _attribute_asked(context, context.tensor.attr)
@@ -114,11 +104,11 @@ def require_grad(context: FixContext) -> Iterator[Changes]:
             return
     if context.tensor is not None and isinstance(context.tensor, ast.Attribute):
         yield from _attribute_asked(context, context.tensor.attr)
-    if "floating point" in context.headline:
+    if "floating point" in context.explanation.headline:
         yield from _as_floats(context)
         return
     wanted = [c for c in context.causes if isinstance(c.statement, (ast.Assign, ast.AnnAssign))]
-    if context.tensor is None:  # an error: nothing at all required grad
+    if context.tensor is None:  # an error: no tensor required grad
         wanted = [c for c in wanted if _is_trained(c)] or (wanted if len(wanted) == 1 else [])
     for made in wanted:
         targets = assigned(made.statement)
@@ -129,7 +119,7 @@ def require_grad(context: FixContext) -> Iterator[Changes]:
 
 
 def _as_floats(context: FixContext) -> Iterator[Changes]:
-    """Integers cannot require grad."""
+    """Create a float tensor: integer tensors cannot require grad."""
     for node in ast.walk(context.read.node) if context.read is not None else ():
         assert context.read is not None
         changes = Changes(context.read.source)
@@ -145,7 +135,7 @@ def _as_floats(context: FixContext) -> Iterator[Changes]:
 
 
 def _is_trained(made: AstSpan) -> bool:
-    """True if the program later reads the gradient of what is made here, or gives it to an optimizer."""
+    """True if the program reads the gradient of the tensor created here, or gives it to an optimizer."""
     return any(_is_trained_name(made.source, target) for target in assigned(made.statement))
 
 
@@ -160,7 +150,7 @@ def _is_trained_name(source: SourceTree, target: ast.expr) -> bool:
 
 
 def _trained_leaves(context: FixContext) -> Iterator[Changes]:
-    """Where nothing says which leaf was meant: those whose gradient the program reads later."""
+    """Make all leaves require grad whose gradient the program reads."""
     source = context.read.source if context.read is not None else None
     if source is None:
         return
@@ -181,7 +171,7 @@ def _asked_at(source: SourceTree, target: ast.expr, bound: Binding) -> Iterator[
         yield Changes(source).before(statement.body[0], f"{name}.requires_grad_()")
     elif isinstance(statement, Function):
         if statement.args.args and statement.args.args[0].arg == "ctx":
-            return  # a custom Function is given its tensors as they are
+            return  # arguments of a custom Function's forward
         has_docstring = ast.get_docstring(statement) is not None and len(statement.body) > 1
         yield Changes(source).before(statement.body[1 if has_docstring else 0], f"{name}.requires_grad_()")
     elif bound.value is not None:
@@ -198,7 +188,7 @@ def _asked_at(source: SourceTree, target: ast.expr, bound: Binding) -> Iterator[
 
 
 def _attribute_asked(context: FixContext, attribute: str) -> Iterator[Changes]:
-    """`model.gain`, which some class sets as `self.gain`."""
+    """Make `model.gain` require grad where a class assigns `self.gain`."""
     files = [s.source for s in (context.read, *context.causes) if s is not None]
     for source in dict.fromkeys(files):
         for definition in classes(source).values():
@@ -229,7 +219,7 @@ def _as_parameter(changes: Changes, value: ast.expr) -> Changes:
 
 
 def _require(changes: Changes, value: ast.expr) -> None:
-    """Make an expression give a leaf that requires grad."""
+    """Change an expression so that it returns a leaf that requires grad."""
     if isinstance(value, ast.Call) and (called_name(value) in FACTORIES or called_name(value) == "Parameter"):
         if _holds_integers(value) and keyword(value, "dtype") is None:
             changes.argument(value, f"dtype={torch(changes)}.float32")
@@ -239,7 +229,7 @@ def _require(changes: Changes, value: ast.expr) -> None:
 
 
 def _holds_integers(call: ast.Call) -> bool:
-    """`torch.tensor([1, 2])`, `torch.arange(3)`, `torch.full((2,), 1)`."""
+    """True for `torch.tensor([1, 2])`, `torch.arange(3)`, `torch.full((2,), 1)`."""
     if called_name(call) not in ("tensor", "arange", "full"):
         return False
     values = call.args[1:] if called_name(call) == "full" else call.args
@@ -249,12 +239,12 @@ def _holds_integers(call: ast.Call) -> bool:
 
 
 def unfreeze(context: FixContext) -> Iterator[Changes]:
-    """Take back requires_grad=False for the tensor that was read."""
+    """Undo requires_grad=False for the tensor that was read."""
     frozen = context.cause
     if frozen is None:
         return
     source = frozen.source
-    # `module.requires_grad = True` was meant to do it, and only sets an attribute.
+    # `module.requires_grad = True` only sets an attribute.
     for node in source.walk():
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute) and (
                 node.targets[0].attr == "requires_grad") and isinstance(node.value, ast.Constant) and node.value.value is True:
@@ -303,7 +293,7 @@ def _set_to(frozen: AstSpan, value: str) -> Changes:
 
 
 def detach_instead(context: FixContext) -> Iterator[Changes]:
-    """The flag of a result cannot be changed: `z.requires_grad = False` means `z = z.detach()`."""
+    """`z.requires_grad = False` on a non-leaf -> `z = z.detach()`."""
     flagged = context.read
     thing = _frozen_thing(flagged) if flagged is not None else None
     if flagged is None or thing is None:
@@ -315,7 +305,7 @@ def detach_instead(context: FixContext) -> Iterator[Changes]:
 
 
 def store_detached(context: FixContext) -> Iterator[Changes]:
-    """A module stores a result with its history on itself: `self.last = out` -> `self.last = out.detach()`."""
+    """A module stores a tensor with history: `self.last = out` -> `self.last = out.detach()`."""
     made = context.cause
     for node in ast.walk(made.source.scope(made.node)) if made is not None else ():
         assert made is not None
@@ -325,7 +315,7 @@ def store_detached(context: FixContext) -> Iterator[Changes]:
 
 
 def clear_when_freezing(context: FixContext) -> Iterator[Changes]:
-    """Remove the gradient that a freeze leaves behind."""
+    """Clear the gradient when the tensor is frozen."""
     for frozen in context.causes:
         holder = _frozen_thing(frozen)
         if holder is None:
@@ -339,7 +329,7 @@ def clear_when_freezing(context: FixContext) -> Iterator[Changes]:
 
 
 def keep_leaf(context: FixContext) -> Iterator[Changes]:
-    """The name came to mean a result: update the leaf in place, or make it in its final form."""
+    """The name was rebound to a non-leaf: update the leaf in place, or create it in its final form."""
     made = context.cause
     if made is None:
         return
@@ -376,7 +366,7 @@ def _require_at_the_end(source: SourceTree, value: ast.expr) -> Iterator[Changes
 
 
 def _updated_in_place(source: SourceTree, statement: ast.Assign | ast.AnnAssign) -> Changes:
-    """`w = w - lr * g` -> in place, without recording; and so for its neighbours of the same kind."""
+    """`w = w - lr * g` -> `w -= lr * g` under no_grad; the same for adjacent updates of other leaves."""
     changes = Changes(source)
     block = source.block(statement)
     updates = [s for s in block if s is statement or _updates_leaf(source, s)]
@@ -399,7 +389,7 @@ def _updated_in_place(source: SourceTree, statement: ast.Assign | ast.AnnAssign)
 
 
 def _updates_leaf(source: SourceTree, statement: ast.stmt) -> bool:
-    """`b = b - lr * g`, for a leaf `b`."""
+    """True for `b = b - lr * g` with a leaf `b`."""
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or len(assigned(statement)) != 1:
         return False
     value, target = statement.value, assigned(statement)[0]
@@ -413,7 +403,7 @@ def _is_clearing(source: SourceTree, grad: ast.Attribute) -> bool:
 
 
 def is_leaf_name(source: SourceTree, target: ast.expr) -> bool:
-    """True if the text shows that a name is made as a leaf that requires grad."""
+    """True if the text assigns a leaf that requires grad to a name."""
     return any(isinstance(n, ast.Assign) and any(same_text(t, target) for t in assigned(n)) and makes_leaf(n.value)
                for n in source.walk())
 
@@ -426,7 +416,7 @@ def _in_place(source: SourceTree, value: ast.expr, target: ast.expr) -> str:
 
 
 def _leaf_for_optimizer(context: FixContext) -> Iterator[Changes]:
-    """An optimizer was given a result: find the name in its list, and how it was made."""
+    """An optimizer was given a non-leaf: create the tensors in its list so that requires_grad comes last."""
     read = context.read
     if read is None:
         return

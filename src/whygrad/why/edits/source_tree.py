@@ -1,4 +1,4 @@
-"""A program's text and its syntax tree: from a place to the node that stands there, and from a node to its text."""
+"""A file's text with its AST: the node at a location, the text of a node, enclosing blocks and scopes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Loop = (ast.For, ast.AsyncFor, ast.While)
 
 
 class Position(NamedTuple):
-    """A line (from 1) and a column in bytes of UTF-8, as the tree counts them."""
+    """A line (from 1) and a column in UTF-8 bytes, as in ast nodes."""
 
     line: int
     column: int
@@ -35,7 +35,7 @@ class SourceTree:
         return ast.walk(self.tree if under is None else under)
 
     def node_at(self, location: SourceLocation) -> ast.AST | None:
-        """The expression or statement that covers exactly this range; else the innermost statement on its line."""
+        """The node with exactly this range; else the innermost statement on its line."""
         where = (location.line, location.column, location.end_line, location.end_column)
         found = [node for node in self.walk() if isinstance(node, (ast.expr, ast.stmt)) and
                  (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset) == where]
@@ -54,14 +54,14 @@ class SourceTree:
         return found
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What encloses a node, from the inside out."""
+        """The enclosing nodes, innermost first."""
         found = self.parents.get(node)
         while found is not None:
             yield found
             found = self.parents.get(found)
 
     def scope(self, node: ast.AST) -> ast.AST:
-        """The function that a node is executed in, or the module."""
+        """The function that contains a node, or the module."""
         return next((a for a in self.ancestors(node) if isinstance(a, (*Function, ast.Lambda))), self.tree)
 
     def loop(self, node: ast.AST) -> ast.For | ast.AsyncFor | ast.While | None:
@@ -74,7 +74,7 @@ class SourceTree:
         return None
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
-        """The list of statements that this one is in."""
+        """The list of statements that contains this one."""
         parent = self.parents.get(statement)
         for _, value in ast.iter_fields(parent) if parent is not None else ():
             if isinstance(value, list) and statement in value:
@@ -82,7 +82,7 @@ class SourceTree:
         return [statement]
 
     def sibling(self, node: ast.AST, of: ast.stmt) -> ast.stmt | None:
-        """What stands around a node (or it is) in the block of a statement."""
+        """The statement in the block of `of` that contains a node (or is it)."""
         block = self.block(of)
         return next((s for s in (node, *self.ancestors(node)) if isinstance(s, ast.stmt) and s in block), None)
 
@@ -96,7 +96,7 @@ class SourceTree:
         return b"\n".join([lines[0][first.column:], *lines[1:-1], lines[-1][:last.column]]).decode()
 
     def text_before(self, position: Position) -> str:
-        """What stands before a position in its line."""
+        """The text before a position in its line."""
         return self.raw[position.line - 1][:position.column].decode()
 
     def text_after(self, position: Position) -> str:
@@ -108,7 +108,7 @@ class SourceTree:
 
     @property
     def indent_unit(self) -> str:
-        """One step of indentation, as this file does it."""
+        """One level of indentation in this file."""
         for statement in self.walk():
             outer = self.parents.get(statement)
             if isinstance(statement, ast.stmt) and isinstance(outer, ast.stmt) and statement.lineno > outer.lineno:
@@ -118,7 +118,7 @@ class SourceTree:
         return "    "
 
     def atom(self, node: ast.expr) -> str:
-        """A node's text, in parentheses if a suffix would otherwise bind to a part of it."""
+        """A node's text, in parentheses if an appended suffix would bind to a part of it."""
         text = self.text(node)
         simple = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Dict, ast.ListComp, ast.JoinedStr)
         return text if isinstance(node, simple) or is_parenthesized(text) else f"({text})"
@@ -137,7 +137,7 @@ def end(node: ast.AST) -> Position:
 
 
 def is_parenthesized(text: str) -> bool:
-    """True if the first parenthesis is closed by the last character."""
+    """True if the first and the last character are a pair of parentheses."""
     if not text.startswith("(") or not text.endswith(")"):
         return False
     depth = 0
@@ -149,17 +149,8 @@ def is_parenthesized(text: str) -> bool:
 
 
 def same_text(a: ast.AST, b: ast.AST) -> bool:
-    """True if two expressions are written alike (read or written)."""
+    """True if two expressions have the same text, whether loaded or stored."""
     return ast.unparse(a) == ast.unparse(b)
-
-
-def called_name(node: ast.AST | None) -> str:
-    """The last name of what is called: `sqrt` of `torch.sqrt(x)` and of `x.sqrt()`."""
-    if not isinstance(node, ast.Call):
-        return ""
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr
-    return node.func.id if isinstance(node.func, ast.Name) else ""
 
 
 def receiver(node: ast.AST | None) -> ast.expr | None:
@@ -191,6 +182,6 @@ def _parsed(file: str, text: tuple[str, ...]) -> SourceTree | None:
 
 
 def source_of(file: str) -> SourceTree | None:
-    """The text of a file as the program was made from it; None if it is not to be had, or is not Python."""
+    """The source tree of a file as the program was started from; None if it cannot be read or parsed."""
     lines = source_lines(file)
     return _parsed(file, tuple(line.rstrip("\r\n") for line in lines)) if lines else None

@@ -1,4 +1,4 @@
-"""Gradients that are there and wrong: broadcast losses, NaN, dead units; parameters nobody updates; custom backwards."""
+"""Fixers for gradients with wrong values: broadcast losses, nan, flat ops, custom backwards, hooks, attached targets."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from whygrad.why.edits.bindings import Binding, assigned, binding_before, classes, is_function, is_module, is_optimizer
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
-from whygrad.why.edits.source_tree import SourceTree, called_name, end, keyword, names_in, receiver, root_name, same_text, start
+from whygrad.why.edits.source_tree import SourceTree, end, keyword, names_in, receiver, root_name, same_text, start
+from whygrad.why.program_text import called_name
 
 _whygrad_internal_ = True
 
 EPSILON = "1e-8"
-# What has an infinite slope somewhere, and how its input is kept away from there.
+# Functions with an infinite derivative somewhere, and the suffix that keeps their input away from it.
 INSIDE = ".clamp(-1 + 1e-6, 1 - 1e-6)"
 SAFE_INPUT = {"sqrt": f" + {EPSILON}", "log": f" + {EPSILON}", "rsqrt": f" + {EPSILON}", "reciprocal": f" + {EPSILON}",
               "pow": f" + {EPSILON}", "log2": f" + {EPSILON}", "log10": f" + {EPSILON}",
@@ -24,7 +25,7 @@ SIMPLE = (ast.Name, ast.Attribute, ast.Subscript)
 
 
 def match_shapes(context: FixContext) -> Iterator[Changes]:
-    """Give prediction and target one shape."""
+    """Give prediction and target the same shape."""
     for cause in context.causes:
         pair = _operands(cause)
         if pair is None:
@@ -55,7 +56,7 @@ def _operands(cause: AstSpan) -> tuple[ast.expr, ast.expr] | None:
 
 
 def guard_input(context: FixContext) -> Iterator[Changes]:
-    """Keep the input of sqrt, log, a division ... away from where the derivative is infinite."""
+    """Keep the input of sqrt, log, a division ... away from where its derivative is infinite."""
     for cause in context.causes:
         source = cause.source
         for node in ast.walk(cause.node):
@@ -84,13 +85,13 @@ def guard_input(context: FixContext) -> Iterator[Changes]:
             return
 
 
-# What gives the logarithm of these without passing through a value that may be 0.
+# Functions that compute the logarithm of these in one step, without a value that may be 0.
 LOG_OF = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
 CHOOSING = {"gather", "squeeze", "flatten", "view", "reshape", "index_select", "unsqueeze", "select"}
 
 
 def _log_in_one(source: SourceTree, node: ast.AST, value: ast.expr) -> Iterator[Changes]:
-    """`log(softmax(x)[chosen])` -> `log_softmax(x)[chosen]`; so for the sigmoid, and for one minus it."""
+    """`log(softmax(x)[chosen])` -> `log_softmax(x)[chosen]`; also for sigmoid(x) and 1 - sigmoid(x)."""
     if called_name(node) != "log":
         return
     changes = Changes(source)
@@ -123,7 +124,7 @@ def _complement(value: ast.expr) -> ast.expr | None:
 
 
 def _has_parentheses(source: SourceTree, node: ast.expr) -> bool:
-    """True if a node stands in its own pair: `(x * y) ** 0.5`."""
+    """True if a node is directly in parentheses: `(x * y) ** 0.5`."""
     return source.text_before(start(node)).rstrip().endswith("(") and source.text_after(end(node)).lstrip().startswith(")")
 
 
@@ -140,7 +141,7 @@ def _delicate_input(source: SourceTree, node: ast.AST) -> ast.expr | None:
 
 
 def _where_around(source: SourceTree, node: ast.AST) -> tuple[ast.expr, bool] | None:
-    """The condition of the torch.where that selects a node's value, and whether it is the first branch."""
+    """The condition of the torch.where that selects a node's value, and True if it is the first branch."""
     inside = node
     for outer in source.ancestors(node):
         if isinstance(outer, ast.Call) and called_name(outer) == "where" and len(outer.args) == 3 and inside is not outer.args[0]:
@@ -158,9 +159,9 @@ def _where_around(source: SourceTree, node: ast.AST) -> tuple[ast.expr, bool] | 
 
 
 def replace_flat_op(context: FixContext) -> Iterator[Changes]:
-    """A dead relu gets a slope; rounding passes the gradient straight through; sampling is done from outside."""
+    """Replace an op with derivative zero: leaky_relu, straight-through rounding, reparameterized sampling."""
     if "hinge is satisfied" in context.explanation.text:
-        return  # it is flat there on purpose
+        return  # a satisfied hinge is flat on purpose
     if "dropout" in context.explanation.text:
         yield from _drop_less(context)
         return
@@ -362,7 +363,7 @@ def _container(definition: ast.ClassDef, target: ast.Attribute, value: ast.expr)
 
 
 def complete_backward(context: FixContext) -> Iterator[Changes]:
-    """A custom backward that forgets to return, or returns too few gradients."""
+    """Complete a custom backward that returns nothing, or the wrong number of gradients; call apply()."""
     files = [s.source for s in (*context.causes, context.read) if s is not None]
     for source in dict.fromkeys(files):
         yield from _applied(context, source)
@@ -383,7 +384,7 @@ def _applied(context: FixContext, source: SourceTree) -> Iterator[Changes]:
 
 
 def _functions_meant(context: FixContext, source: SourceTree) -> list[ast.ClassDef]:
-    text = context.headline + context.explanation.text
+    text = context.explanation.headline + context.explanation.text
     found = [d for d in classes(source).values() if any("Function" in ast.unparse(b) for b in d.bases)]
     return [d for d in found if re.search(rf"\b{d.name}(Backward|\b)", text)] or (found if len(found) == 1 else [])
 
@@ -399,11 +400,11 @@ def _complete(context: FixContext, source: SourceTree, forward: ast.FunctionDef,
         elif isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
             yield changes.after(last, f"return {last.targets[0].id}{others}")
         return
-    wanted = re.search(r"expected (\d+), got (\d+)", context.headline)
+    wanted = re.search(r"expected (\d+), got (\d+)", context.explanation.headline)
     if wanted is None:
         for found in returns:
             pair = found.value.elts if isinstance(found.value, ast.Tuple) else []
-            if len(pair) == 2 and not any(isinstance(e, ast.Constant) for e in pair):  # the two may be exchanged
+            if len(pair) == 2 and not any(isinstance(e, ast.Constant) for e in pair):  # the two may be swapped
                 yield changes.replace(pair[0], source.text(pair[1])).replace(pair[1], source.text(pair[0]))
         return
     expected, got = int(wanted[1]), int(wanted[2])
@@ -420,7 +421,7 @@ def _complete(context: FixContext, source: SourceTree, forward: ast.FunctionDef,
 
 
 def remove_hook(context: FixContext) -> Iterator[Changes]:
-    """A hook was left registered."""
+    """Remove a hook, or call its handle's remove() before the backward."""
     hook = context.cause
     if hook is None or _does_more(hook):
         return
@@ -435,13 +436,13 @@ def remove_hook(context: FixContext) -> Iterator[Changes]:
         yield Changes(hook.source).before(back.statement, f"{ast.unparse(hook.statement.targets[0])}.remove()")
 
 
-# What a hook calls that has more to do than to change a gradient.
+# Functions called by hooks that do more than change a gradient.
 DELIBERATE = {"print", "append", "log", "info", "write", "record", "save", "clamp", "clamp_", "clip", "clip_", "norm",
               "nan_to_num"}
 
 
 def _does_more(hook: AstSpan) -> bool:
-    """A hook that also prints, stores or clips is there on purpose: to take it away is for the author to decide."""
+    """True for a hook that also prints, stores or clips: the author has to decide whether to remove it."""
     given = [a for n in ast.walk(hook.statement) if isinstance(n, ast.Call) and "hook" in called_name(n) for a in n.args]
     names = {n.id if isinstance(n, ast.Name) else n.attr for a in given for n in ast.walk(a)
              if isinstance(n, (ast.Name, ast.Attribute))}
@@ -450,7 +451,7 @@ def _does_more(hook: AstSpan) -> bool:
 
 
 def detach_target(context: FixContext) -> Iterator[Changes]:
-    """Something that was to be constant is attached."""
+    """Detach a value that should be constant."""
     for cause in context.causes:
         statement = cause.statement
         if isinstance(cause.node, ast.BinOp) and context.explanation.symptom == "zero":
@@ -468,7 +469,7 @@ def detach_target(context: FixContext) -> Iterator[Changes]:
 
 
 def use_non_reentrant_checkpoint(context: FixContext) -> Iterator[Changes]:
-    """checkpoint(..., use_reentrant=False)"""
+    """Pass use_reentrant=False to checkpoint()."""
     for cause in (*context.causes, *([context.read] if context.read else [])):
         for node in ast.walk(cause.statement):
             if isinstance(node, ast.Call) and called_name(node) == "checkpoint":

@@ -1,4 +1,4 @@
-"""A gradient that is there but is not what the loss asks for: added up, edited, changed by a hook, or of another loss."""
+"""Rules for a gradient with a wrong value: accumulated, computed from overwritten values, changed by a hook, wrong loss."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from whygrad.why.rules import Provisional
 
 _whygrad_internal_ = True
 
+
 def accumulated(q: Question) -> Explanation | Provisional | None:
-    """Several backward passes have added to it, and the program used what was there before."""
+    """Several backward passes added to it, and the program used the sum in between."""
     ledger = q.ledger
     if ledger is None or len(ledger.deposits) < 2:
         return None
@@ -38,7 +39,7 @@ def accumulated(q: Question) -> Explanation | Provisional | None:
         times, t = ledger.times_cleared, q.t
 
         def never_cleared() -> bool:
-            """Adding up on purpose ends with a step and a clear."""
+            """Accumulation on purpose ends with a step and a clear."""
             return ledger.times_cleared == times and not ledger.deposits[-1].applied and t._grad is not None and bool(
                 gradient_values(t._grad).any())
 
@@ -47,7 +48,7 @@ def accumulated(q: Question) -> Explanation | Provisional | None:
 
 
 def edited_data(q: Question) -> Explanation | None:
-    """A saved value was overwritten through .data, which no version counter sees."""
+    """A saved value was overwritten through .data, which bypasses the version counter."""
     trace = q.trace
     if trace is None or not trace.data_writes:
         return None
@@ -68,7 +69,7 @@ MASKING = "nothing is wrong if these elements are to stay as they are; if not, "
 
 
 def hook_modified(q: Question) -> Explanation | Provisional | None:
-    """A hook that stays, in a program that trains with what it gives, does what it is there for."""
+    """A hook changed the gradient. A permanent hook whose result an optimizer applies is there on purpose."""
     trace = q.trace
     if trace is None or not trace.hooks:
         return None
@@ -91,7 +92,7 @@ def hook_modified(q: Question) -> Explanation | Provisional | None:
 
 
 def _is_to_stay(site: Any) -> bool:
-    """The handle of a hook is not kept, so nobody can remove it; or it is kept, and removed somewhere."""
+    """True if the handle of a hook is not kept, so that it cannot be removed; or if the text removes it somewhere."""
     here = locate(site)
     statement = None if here is None else statement_at(here.file, here.line, here.column)
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
@@ -101,7 +102,7 @@ def _is_to_stay(site: Any) -> bool:
 
 
 def _is_computed_otherwise(q: Question) -> bool:
-    """The program also asks autograd.grad for it, as if to compare."""
+    """True if the program also computes the gradient with autograd.grad, as if to compare."""
     return any(not trace.stores and q.t in (trace.only or ()) for trace in q.watch.traces_latest_first())
 
 
@@ -136,7 +137,7 @@ def broadcast_loss_text(found: Any) -> Explanation:
 
 
 def is_suspicious(node: Node, shapes: Any) -> bool:
-    """Operands of a loss, (N, 1) against (N,): as many elements, but neither has the shape of the result."""
+    """True for operands of a loss such as (N, 1) and (N,): equally many elements, but neither has the result's shape."""
     name = row_name(node)
     if not isinstance(shapes, tuple) or len(shapes) != 2:
         return False
@@ -149,13 +150,13 @@ def is_suspicious(node: Node, shapes: Any) -> bool:
         return False
     if sorted(n for n in a if n > 1) != sorted(n for n in b if n > 1):
         return False
-    # A prediction, computed, against given numbers: two parameters may well be meant to make a table.
+    # A computed prediction against a constant target; the outer sum of two parameters may be intended.
     ends = [row_node(edge)[0] if edge is not None else None for edge in node.edges]
     return any(isinstance(end, Node) for end in ends) and any(end is None for end in ends)
 
 
 def penalty_without_graph(q: Question) -> Explanation | None:
-    """A term of the loss was made from a gradient that has no history: it has no effect."""
+    """A term of the loss was computed from a gradient without history: it has no effect."""
     trace = q.trace
     for step in trace.terms if trace is not None and trace.stores else ():
         for causes in step.node.cuts or ():
@@ -171,21 +172,23 @@ def penalty_without_graph(q: Question) -> Explanation | None:
     return None
 
 
-# What programs call a value that is to be held constant.
+# Names of values that are to be constant.
 CONSTANT = re.compile(r"target|teacher|label|expected|truth|goal|bootstrap|\bref", re.IGNORECASE)
 
 
 def attached_target(q: Question) -> Explanation | None:
-    """The target of a loss was computed from the very parameters that are trained, and is not detached."""
+    """The target of a loss was computed from the trained parameters and is not detached."""
     trace = q.trace
     on_path: set[Any] | None = None
-    for step in trace.comparisons if trace is not None else ():
+    if trace is None:
+        return None
+    for step in trace.comparisons:
         here = locate(step.node.site)
         target = "" if here is None else argument_text(here, 1)
         if not CONSTANT.search(target) or not _is_name(target) or not isinstance(row_node(step.edges[1])[0], Node):
             continue
-        on_path = trace.leading_to(q.t) if on_path is None and trace is not None else on_path
-        if on_path is not None and step.edges[1] in on_path and step.edges[0] in on_path:
+        on_path = trace.leading_to(q.t) if on_path is None else on_path
+        if step.edges[1] in on_path and step.edges[0] in on_path:
             made = row_node(step.edges[1])[0].site
             return Explanation(
                 "a gradient also flows through the target of the loss", "missing-detach",

@@ -1,4 +1,4 @@
-"""Custom Functions whose backward is wrong: found by comparing it with finite differences of the forward."""
+"""Rules for custom Functions: backward is compared with finite differences of forward; forward called without apply()."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _whygrad_internal_ = True
 
 
 def wrong_custom_backward(q: Question) -> Provisional | None:
-    """The gradient came through a custom Function; its backward is checked when the program has ended."""
+    """The gradient passed a custom Function, whose backward is checked at the end of the run."""
     trace = q.trace
     if trace is None or not q.watch.samples:
         return None
@@ -40,7 +40,7 @@ def wrong_custom_backward(q: Question) -> Provisional | None:
 
 
 def bypassed(q: Question) -> Explanation | None:
-    """The gradient came through ops that stand in the forward of a custom Function: it was called without apply()."""
+    """The gradient passed ops recorded in the forward of a custom Function: it was called without apply()."""
     trace = q.trace
     if trace is None or not _forwards():
         return None
@@ -51,7 +51,7 @@ def bypassed(q: Question) -> Explanation | None:
 
 
 def called_directly(site: Site | None, symptom: str) -> Explanation | None:
-    """The answer if an op was recorded in the forward of a custom Function: inside of apply() nothing is recorded."""
+    """The explanation for an op recorded in the forward of a custom Function: apply() records no inner ops."""
     function = None if site is None else _forwards().get(site[0])
     if site is None or function is None or (record.watching is not None and function in record.watching.samples):
         return None
@@ -67,7 +67,7 @@ def called_directly(site: Site | None, symptom: str) -> Explanation | None:
 
 
 def _forwards() -> dict[Any, type[Function]]:
-    """The code of each custom Function's forward."""
+    """Custom Functions by the code object of their forward."""
     pending, found = list(Function.__subclasses__()), {}
     while pending:
         function = pending.pop()
@@ -92,7 +92,7 @@ def _provisional_mismatch(node: Any, sample: FunctionSample) -> Provisional:
 
 
 def return_places(node: Any) -> list[SourceLocation]:
-    """Where a custom backward returns; if nowhere, where it ends."""
+    """The return statements of a custom backward; its last line if there is none."""
     function = getattr(node.ctx._forward_cls, "backward", None) if hasattr(node, "ctx") else None
     code = getattr(function, "__code__", None)
     module = None if code is None else syntax_tree(code.co_filename)
@@ -109,13 +109,13 @@ def return_places(node: Any) -> list[SourceLocation]:
 def is_wrong(function: Any, sample: FunctionSample) -> bool:
     """True if the backward of a custom Function contradicts finite differences of its forward.
 
-    Deliberate departures are none: an identity with another gradient (gradient reversal, clipping), a step function with
-    a made-up one (straight-through estimators, surrogate gradients).
+    Deliberate deviations are accepted: an identity with another gradient (gradient reversal, clipping), a step function
+    with a surrogate gradient (straight-through estimators).
     """
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             return _contradicts(function, sample)
-    except Exception:  # the program's own code, run once more: whatever it does, there is no verdict then
+    except Exception:  # the program's own code, run once more, may raise anything
         return False
 
 
@@ -146,12 +146,12 @@ def _contradicts_at(function: Any, sample: FunctionSample, i: int) -> bool:
     if still is None or still.shape != incoming.shape or not np.array_equal(still, again):  # type: ignore[arg-type]
         return False
     if still.shape == x.shape and np.allclose(still, x):
-        return False  # an identity: it is there for its gradient
+        return False  # an identity exists for its gradient
     if given.shape != x.shape:
         return False
     if still.shape == x.shape and _is_elementwise(function, sample, i, x, still):
         slope = _slope(function, sample, i, np.ones_like(x), x)
-        # Where the forward is flat, a made-up gradient may be meant.
+        # Where the forward is flat, a surrogate gradient may be intended.
         telling = np.zeros(x.shape, bool) if slope is None else slope != 0
         expected = incoming * (0 if slope is None else slope)
         return not np.allclose(given[telling], expected[telling], rtol=0.02, atol=1e-3 * _size(expected))
@@ -174,7 +174,7 @@ def _size(x: np.ndarray) -> float:
 
 
 def _slope(function: Any, sample: FunctionSample, i: int, direction: np.ndarray, x: np.ndarray) -> np.ndarray | None:
-    """The derivative along a direction; None if two step sizes disagree (a kink, a jump)."""
+    """The directional derivative; None if two step sizes disagree (a kink or a jump)."""
     slopes = []
     for step in (1e-5, 1e-4):
         width = step * (1 + np.abs(x).max())

@@ -1,4 +1,4 @@
-"""A leaf that requires grad and has none: cleared again, cut off from the loss, or not part of it."""
+"""Rules for a leaf that requires grad and has none: cleared, cut off from the loss, or not used by it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEADLINE = "this leaf requires grad, but its .grad is None"
 
 
 def cleared(q: Question) -> Explanation | None:
-    """The gradient was there, and was cleared since the last backward."""
+    """The gradient was cleared after the last backward."""
     log = _clearing(q)
     last = _last_storing(q)
     if log is None or (last is not None and last.number > log[2]):
@@ -38,7 +38,7 @@ def cleared(q: Question) -> Explanation | None:
 
 
 def cleared_earlier(q: Question) -> Verdict | None:
-    """The same, and a backward of another loss, which does not use this leaf, ran in between."""
+    """The gradient was cleared, and then a backward of a loss ran that does not use this leaf."""
     log, last = _clearing(q), _last_storing(q)
     if log is None or (last is not None and last.site == q.t.meta.reached_by.site):
         return None
@@ -69,7 +69,7 @@ def _last_storing(q: Question) -> Any:
 
 
 def raised(q: Question) -> Explanation | None:
-    """The backward that should have filled it ended with an error."""
+    """The backward that should have reached it raised."""
     last = next((trace for trace in q.watch.traces_latest_first() if trace.stores), None) if q.watch is not None else None
     failed = None if last is None else q.watch.failed.get(last.backward.number)
     if last is None or failed is None or q.t not in leaves_from([last.root]):
@@ -79,7 +79,7 @@ def raised(q: Question) -> Explanation | None:
 
 
 def no_backward(q: Question) -> Explanation | None:
-    """Nothing was differentiated, or only by functions that give gradients back and know nothing of this leaf."""
+    """No backward() ran, or only autograd.grad() of graphs without this leaf."""
     stored = q.watch is None or q.loss is not None or any(trace.stores for trace in q.watch.traces_latest_first())
     if q.roots() and (stored or any(q.t in leaves_from([root]) for root, _ in q.roots())):
         return None
@@ -88,7 +88,7 @@ def no_backward(q: Question) -> Explanation | None:
 
 
 def before_backward(q: Question) -> Explanation:
-    """The program uses a gradient that nothing has computed yet: `w.grad.zero_()` at the top of the first turn."""
+    """The program uses a gradient before the first backward: `w.grad.zero_()` at the top of the first iteration."""
     return Explanation(
         "AttributeError: .grad is still None here", "no-backward",
         f"No backward() has run yet, so {q.label} has no gradient: .grad is None until the first backward() fills it, and None "
@@ -98,7 +98,7 @@ def before_backward(q: Question) -> Explanation:
 
 
 def not_stored(q: Question) -> Explanation | None:
-    """autograd.grad gives gradients back; backward(inputs=...) writes only those asked for."""
+    """autograd.grad() returns gradients; backward(inputs=...) writes only those of its inputs."""
     latest = next(iter(q.watch.traces_latest_first()), None) if q.watch is not None and q.loss is None else None
     if latest is None or (latest.stores and not latest.only) or q.t not in leaves_from([latest.root]):
         return None
@@ -115,7 +115,7 @@ def not_stored(q: Question) -> Explanation | None:
 
 
 def returned_none(q: Question) -> Explanation | None:
-    """The walk did come to this leaf, but a custom backward had nothing for it."""
+    """A custom backward returned None for the argument that leads to this leaf."""
     latest = next(iter(q.watch.traces_latest_first()), None) if q.watch is not None else None
     for step in latest.steps if latest is not None else ():
         silent = [edge for edge, left in zip(step.edges, step.outgoing, strict=False) if left == "none" and edge is not None]
@@ -132,7 +132,7 @@ def returned_none(q: Question) -> Explanation | None:
 
 
 def switched_on_late(q: Question) -> Explanation | None:
-    """requires_grad was switched on, but after the forward had used the tensor."""
+    """requires_grad was switched on after the forward had used the tensor."""
     switched = q.t.meta.switched_at
     if switched is None or not switched[0]:
         return None
@@ -154,12 +154,12 @@ def switched_on_late(q: Question) -> Explanation | None:
 
 
 def patched_loss(q: Question) -> Explanation | None:
-    """The loss had no history and was made to require grad by hand."""
+    """The loss has no history, and the program set requires_grad on it."""
     return next((patched(root) for root, _ in q.roots()[:1] if isinstance(root, Tensor) and root is not q.t), None)
 
 
 def patched(root: Tensor) -> Explanation | None:
-    """The answer for a loss that is a leaf because requires_grad was switched on by hand."""
+    """The explanation for a loss that is a leaf because the program set requires_grad on it."""
     if root._meta is None or root._meta.switched_at is None:
         return None
     real = [cause for cause in root._cause if cause.kind not in ("created", "frozen") and describe_cause(cause) is not None]
@@ -174,7 +174,7 @@ def patched(root: Tensor) -> Explanation | None:
 
 
 def patched_value(q: Question) -> Explanation | None:
-    """A value without history on the way to the loss was made to require grad by hand."""
+    """The program set requires_grad on a value without history between the leaf and the loss."""
     for root, _ in q.roots():
         for node in _nearest_first(root):
             for edge in node.edges:
@@ -206,7 +206,7 @@ def _patched(leaf: Tensor, reason: tuple[str, str], sites: list[Any], what: str)
 
 
 def for_good(q: Question, answer: Explanation) -> Verdict:
-    """A gradient that is None now may come with a later backward: a generator's, after the discriminator's turn."""
+    """Provisional: a later backward may still reach the leaf (a generator's, after the discriminator's)."""
     if q.watch is None or q.watch.live:
         return answer
     t, before = q.t, 0 if q.ledger is None else q.ledger.deposit_count
@@ -219,7 +219,7 @@ def for_good(q: Question, answer: Explanation) -> Verdict:
 
 
 def cut(q: Question) -> Verdict | None:
-    """The way from the leaf to the loss is cut: by detach, no_grad, an op without derivative ..."""
+    """The path from the leaf to the loss is cut: by detach, no_grad, an op without derivative ..."""
     for root, _ in q.roots():
         found = _cut_leading_to(root, q.t)
         if found is None:
@@ -239,7 +239,7 @@ def cut(q: Question) -> Verdict | None:
 
 
 def copied_out(q: Question) -> Explanation | None:
-    """Its value went into the loss as a plain number: the engine cannot see it, but the text tells."""
+    """Its value was used in the loss as a plain number, which only the program's text shows."""
     for _, backward in q.roots()[:1]:
         called = None if backward is None else locate(backward.site)
         node = None if called is None else parse_expression(called.expression)
@@ -272,7 +272,7 @@ def _is_behind(cause: Cause, t: Tensor) -> bool:
 
 
 def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
-    """The cut nearest to `root` that has `t` on its other side, and the ops between the cut and the root."""
+    """The cut nearest to `root` that has `t` behind it, and the ops between the cut and the root."""
     came_from: dict[Any, Any] = {}
     seen: set[Any] = set()
 
@@ -280,11 +280,11 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
         return next((cause for cause in causes if cause.kind != "frozen" and describe_cause(cause) is not None
                      and any(_leads_to(reference(), t, seen) for reference in cause.behind)), None)
 
-    if isinstance(root, Tensor):  # a loss that was made anew: torch.tensor(loss, requires_grad=True)
+    if isinstance(root, Tensor):  # torch.tensor(loss, requires_grad=True)
         cause = leading(root._cause)
         return None if cause is None else (cause, [])
     for node in _nearest_first(root, came_from):
-        # A leaf that was made from values copied out of the graph is a cut as well.
+        # A leaf made from values copied out of the graph is a cut as well.
         leaves = [(*edge._cause, *_data_replacement_causes(edge)) for edge in node.edges
                   if isinstance(edge, Tensor) and edge is not t]
         for causes in (*(node.cuts or ()), *leaves):
@@ -299,7 +299,7 @@ def _data_replacement_causes(leaf: Tensor) -> Causes:
 
 
 def _leads_to(target: Any, t: Tensor, seen: set[Any]) -> bool:
-    """True if `target` is `t`, or a node (still alive) from which it can be reached. `seen` did not lead to it before."""
+    """True if `target` is `t` or a live node that leads to it. `seen` are nodes known not to."""
     pending = [target]
     while pending:
         target = pending.pop()
@@ -312,7 +312,7 @@ def _leads_to(target: Any, t: Tensor, seen: set[Any]) -> bool:
 
 
 def _path_to_root(node: Node, came_from: dict[Any, Any]) -> list[str]:
-    """The names of the nodes from here to the root."""
+    """The names of the nodes from `node` to the root."""
     path: list[str] = []
     step: Node | None = node
     while step is not None:
@@ -323,7 +323,7 @@ def _path_to_root(node: Node, came_from: dict[Any, Any]) -> list[str]:
 
 
 def _nearest_first(root: Any, came_from: dict[Any, Any] | None = None) -> Iterator[Node]:
-    """Walk back from the root, noting for each node where it was come from."""
+    """The nodes behind the root, breadth first; `came_from` gets the predecessor of each."""
     came_from = {} if came_from is None else came_from
     if isinstance(root, Node):
         came_from[root] = None

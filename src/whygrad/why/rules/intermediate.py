@@ -1,4 +1,4 @@
-"""`.grad` of a tensor that was computed: only leaves keep theirs. Often the program believes to hold the leaf."""
+"""Rules for `.grad` of a non-leaf tensor: only leaves keep it, and often the name once meant the leaf."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _whygrad_internal_ = True
 
 
 def leaf_replaced(q: Question) -> Explanation | None:
-    """`w = w - lr * w.grad`: the name once meant a leaf, and now means the result of an operation on it."""
+    """`w = w - lr * w.grad`: the name was rebound from the leaf to the result of an operation on it."""
     node = row_node(grad_fn(q.t))[0]
     made = locate(node.site)
     subject = subject_of(q.read)
@@ -32,7 +32,7 @@ def leaf_replaced(q: Question) -> Explanation | None:
     found = replaced(made, subject)
     value = value_of(statement)
     if found is None and _is_whole(value, made) and _leaf_made_in(value) is not None:
-        # It is read by another name: `for t in (w1, w2): t.grad`.
+        # It is read under another name: `for t in (w1, w2): t.grad`.
         found = next((answer for name in sorted(targets_of(statement)) if (answer := replaced(made, name)) is not None), None)
     if found is None:
         # `params = [p - lr * p.grad for p in params]`
@@ -42,7 +42,7 @@ def leaf_replaced(q: Question) -> Explanation | None:
 
 
 def _is_whole(value: ast.expr | None, made: SourceLocation) -> bool:
-    """The operation at a place is all that the statement computes."""
+    """True if the operation at a location is the whole value of the statement."""
     return value is not None and (value.lineno, value.col_offset, value.end_lineno, value.end_col_offset) == (
         made.line, made.column, made.end_line, made.end_column)
 
@@ -52,13 +52,13 @@ def _is_collection(value: ast.expr | None) -> bool:
         isinstance(value, ast.Call) and called_name(value) in ("list", "tuple", "dict", "OrderedDict"))
 
 
-# Ops of layers: what they are applied to comes first, the layer's own parameters after it.
+# Rows of layers: the first argument is the input, the others are the layer's parameters.
 _LAYERS = {"linear", "convolution", "addmm", "batch_norm", "layer_norm", "group_norm", "embedding", "recurrent_layer",
            "mkldnn_rnn_layer", "prelu"}
 
 
 def _comes_from_a_leaf(node: Any, statement: ast.stmt) -> bool:
-    """What the statement computes is computed from a leaf, and not only from a layer's parameters."""
+    """True if the statement's value is computed from a leaf other than a layer's parameters."""
     pending, seen = [node], set()
     while pending:
         current = row_node(pending.pop())[0]
@@ -74,7 +74,7 @@ def _comes_from_a_leaf(node: Any, statement: ast.stmt) -> bool:
 
 
 def replaced(made: SourceLocation, subject: str, headline: str = "", symptom: str = "none") -> Explanation | None:
-    """The answer if the statement at `made` gives the name `subject` to the result of an operation on what it meant."""
+    """The explanation if the statement at `made` rebinds the name `subject` to the result of an operation on its old value."""
     statement = statement_at(made.file, made.line, made.column)
     value = value_of(statement)
     if statement is None or value is None or not _same(subject, targets_of(statement)):
@@ -103,13 +103,13 @@ def replaced(made: SourceLocation, subject: str, headline: str = "", symptom: st
 
 
 def _same(subject: str, names: set[str]) -> bool:
-    """`m.w` of the outside may be `self.w` where it is assigned."""
+    """True if `subject` is among `names`; `m.w` may be assigned as `self.w`."""
     own = f"self.{subject.rpartition('.')[2]}" if "." in subject else subject
     return subject in names or own in names
 
 
 def _leaf_made_in(value: ast.expr | None) -> ast.Call | None:
-    """The call inside of an expression that makes a leaf."""
+    """The call inside an expression that creates a leaf."""
     inside = ast.walk(value) if value is not None else ()
     return next((n for n in inside if isinstance(n, ast.Call) and n is not value and _makes_leaf(n)), None)
 
@@ -148,7 +148,7 @@ def without_retain_grad(q: Question) -> Explanation | None:
 
 
 def _parameter_behind(q: Question) -> str:
-    """`net[0].weight_orig` of a pruned (`..._g` of a normalised) `net[0].weight`."""
+    """The parameter from which a module computes this tensor: `weight_orig` for a pruned `weight`; empty if none."""
     name = q.name.rpartition(".")[2]
     if not name.isidentifier() or "." not in q.name:
         return ""
@@ -159,7 +159,7 @@ def _parameter_behind(q: Question) -> str:
 
 
 def own_assignment(q: Question, known: list[SourceLocation]) -> list[SourceLocation]:
-    """Where the name that was read got its value, if that is another line than the tensor's origin."""
+    """The assignment of the name that was read, if it is on another line than the tensor's origin."""
     subject = subject_of(q.read)
     if q.read is None or not subject.isidentifier() or not known:
         return []
@@ -170,7 +170,7 @@ def own_assignment(q: Question, known: list[SourceLocation]) -> list[SourceLocat
 
 
 def _retain_grad_line(q: Question) -> SourceLocation | None:
-    """Where the text calls `<subject>.retain_grad()`."""
+    """The last line above the read that calls `<subject>.retain_grad()`."""
     subject = subject_of(q.read)
     if q.read is None or not subject:
         return None

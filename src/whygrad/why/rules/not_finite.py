@@ -1,4 +1,4 @@
-"""A gradient that is nan or infinite: the op whose derivative (or whose value) is not finite."""
+"""The rule for a nan or infinite gradient: names the op whose derivative or value is not finite."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _whygrad_internal_ = True
 
 HEADLINE = "this gradient is nan or infinite"
 
-# op -> (why its derivative is not finite, what to do)
+# op -> (why its derivative is not finite, fix)
 _DERIVATIVES = {
     "sqrt": ("the derivative of sqrt at 0 is 1/0 = inf, and 0 * inf = nan",
              "make the input of sqrt safe before it is applied: sqrt(x + eps)"),
@@ -49,7 +49,7 @@ _SELECTING = {"where", "mul", "masked_fill", "masked_select", "index", "nansum",
 
 
 def _branch(trace: Any, name: str) -> tuple[str, str]:
-    """What to say, and to advise, if something between the op and the loss selects elements."""
+    """Additional text and fix if an op between `name` and the loss selects or masks elements."""
     nodes = [step.node for step in trace.steps if row_name(step.node) == name]
     rows = {row_name(node) for last in nodes[:1] for node in nodes_between(trace.steps, last)}
     advice = f", or apply torch.where to the input of {name} (not to its result)" if "where" in rows else ""
@@ -59,7 +59,7 @@ def _branch(trace: Any, name: str) -> tuple[str, str]:
 
 
 def _comes_from_softmax(node: Any) -> bool:
-    """log of a softmax, or of elements chosen from one."""
+    """True for a log of a softmax or of elements selected from one."""
     before = row_node(node.edges[0])[0] if node.edges else None
     while isinstance(before, Node) and row_name(before) in _CHOOSING and before.edges:
         before = row_node(before.edges[0])[0]
@@ -88,7 +88,7 @@ def not_finite(q: Question) -> Explanation | None:
 
 
 def _forward(origin: NonfiniteOrigin, turned: str, trace: Any) -> Explanation:
-    """The forward itself was not finite."""
+    """The explanation for a value that was not finite in the forward."""
     if not origin.name:
         here = locate(origin.site)
         by_step = here is not None and ".step(" in here.expression

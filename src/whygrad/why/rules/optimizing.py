@@ -1,4 +1,4 @@
-"""Steps of optimizers that have no effect, and clipping that comes too early or too late."""
+"""Rules for optimizers: steps without effect, and gradient clipping that comes too early or too late."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADLINE = "this step changes nothing: all gradients are None"
 
 
 def useless_step(watch: Any, optimizer: Any) -> Explanation | None:
-    """A step that has nothing to apply."""
+    """A step whose parameters all have no gradient."""
     held = optimizer_parameters(optimizer)
     if not held or any(p._grad is not None for p in held):
         return None
@@ -39,7 +39,7 @@ def useless_step(watch: Any, optimizer: Any) -> Explanation | None:
 
 
 def useless_closure(optimizer: Any) -> Explanation | None:
-    """The closure of a step computed a loss, and did not differentiate it."""
+    """The closure of a step computed a loss but did not call backward()."""
     held = optimizer_parameters(optimizer)
     if not held or any(map(was_reached, held)) or any(p._grad is not None for p in held):
         return None
@@ -51,7 +51,7 @@ def useless_closure(optimizer: Any) -> Explanation | None:
 
 
 def _without_backward(optimizer: Any, held: list[Any]) -> Explanation | None:
-    """Something was computed since the last step, but never differentiated. (To show schedules, steps alone are taken.)"""
+    """A loss was computed since the last step but not differentiated. (Scripts that plot schedules only step.)"""
     usage = usage_of(optimizer)
     if usage.nodes is None or any(map(was_reached, held)):
         return None
@@ -70,7 +70,7 @@ def _no_backward(reason: str, fix: str) -> Explanation:
 
 
 def mention_uncalled_method(explanation: Explanation, method: str) -> Explanation:
-    """Say so if the text names the method that is missed without calling it."""
+    """Extend the explanation if the program names the missing method without calling it."""
     here = explanation.causes[0] if explanation.causes else None
     named = None if here is None else uncalled_method(here.file, method)
     if here is not None and named is not None:
@@ -81,7 +81,7 @@ def mention_uncalled_method(explanation: Explanation, method: str) -> Explanatio
 
 
 def never_stepped(watch: Any, optimizer: Any) -> Explanation | None:
-    """backward again and again, and never a step. (Who reads every gradient may have other plans for them.)"""
+    """backward() in a loop without step(). A program that reads every gradient may apply them itself."""
     for p in optimizer_parameters(optimizer):
         ledger = ledger_of(p)
         if (ledger is None or not ledger.in_loop or not ledger.times_cleared or ledger.read_count >= ledger.deposit_count
@@ -110,7 +110,7 @@ def _cleared(held: list[Any], last: Any) -> Explanation | None:
 
 
 def _others_reached(watch: Any, optimizer: Any, held: list[Any], last: Any) -> Explanation | None:
-    """Backward reached parameters, but of another model."""
+    """Backward reached only parameters that are in no optimizer."""
     from whygrad.parameter import Parameter
 
     trace = watch.trace_of(last)
@@ -125,32 +125,32 @@ def _others_reached(watch: Any, optimizer: Any, held: list[Any], last: Any) -> E
 
 
 def _is_computed(p: Any) -> bool:
-    """nn.Parameter(theta - lr * grad), p.data = theta - lr * grad: what counts is a value that was cut off from a model."""
+    """True for a parameter made of a computed value: nn.Parameter(theta - lr * grad), p.data = theta - lr * grad."""
     wrapped = [cause for cause in p._cause if cause.kind == "parameter-rewrapped" and cause.detail != "a deepcopy"]
     return bool(record.watching.data_replacement_causes(p)) or any(not _is_loaded(cause) for cause in wrapped)
 
 
 def _is_loaded(cause: Any) -> bool:
-    """load_state_dict(..., assign=True) puts other parameters in the place of a module's own."""
+    """True for load_state_dict(..., assign=True), which replaces a module's parameters."""
     here = locate(cause.site)
     return here is not None and ".load_state_dict(" in here.expression
 
 
 def _cut_off(held: list[Any]) -> Explanation | None:
-    """No parameter of this optimizer was ever reached: whatever cuts them off from the loss."""
+    """No parameter of this optimizer was ever reached: the cause that cuts the first one off."""
     if any(not isinstance(p, Tensor) or was_reached(p) for p in held):
         return None
     return why_never_reached(next((p for p in held if p.requires_grad), held[0]))
 
 
 def why_zero(p: Any) -> Explanation | None:
-    """What makes the gradient of a parameter zero, if that is wrong."""
+    """Why the gradient of a parameter is zero; None if nothing is wrong."""
     explanation = first_confirmed([verdict for verdict in [zero(Question(p))] if verdict is not None])
     return explanation if explanation is not None and explanation.category != "ok" and not explanation.harmless else None
 
 
 def why_never_reached(p: Any) -> Explanation | None:
-    """What keeps a parameter from the loss, if it is more than that the loss does not use it."""
+    """Why no backward reached a parameter; None if the loss just does not use it."""
     from whygrad.why.explain import verdicts_on
 
     explanation = first_confirmed(verdicts_on(Question(p)))
@@ -160,7 +160,7 @@ def why_never_reached(p: Any) -> Explanation | None:
 
 
 def clip_misplaced(parameters: Any) -> Explanation | None:
-    """Gradients are clipped when they have been applied already."""
+    """Gradients are clipped after a step has applied them."""
     listed = [parameters] if isinstance(parameters, Tensor) else parameters
     here = record.site()
     ledgers = [ledger for p in listed if isinstance(p, Tensor) and p._grad is not None
@@ -185,7 +185,7 @@ def clip_while_scaled(scaled_at: Any) -> Explanation:
 
 
 class EarlyClip:
-    """A line that clips gradients, and whenever it did so there were none."""
+    """A line that clips gradients, and whether there were none each time."""
 
     def __init__(self, where: Any, moment: int) -> None:
         self.where = where
@@ -201,7 +201,7 @@ class EarlyClip:
             self.clipped.add(p)
 
     def explanation(self) -> Explanation | None:
-        """The gradients came afterwards, and a step applied them as they were."""
+        """The explanation if the gradients were computed later and applied unclipped."""
         applied = [p for p in self.clipped if (ledger := ledger_of(p)) is not None and ledger.applied_backwards]
         if not self.in_vain or not applied:
             return None

@@ -1,4 +1,4 @@
-"""`.grad` of a tensor that does not require grad, and `requires_grad` that reads False: why it has no history."""
+"""Rules for a tensor that does not require grad: the causes why it has no history."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_GRADIENT = "this tensor's .grad is None, and it does not require grad"
 
 
 def no_history(q: Question, headline: str = NO_GRADIENT, symptom: str = "none") -> Explanation:
-    """The answer for a tensor that does not require grad."""
+    """The explanation for a tensor that does not require grad."""
     subject = subject_of(q.read)
     for cause in q.t._cause:
         made = locate(cause.site)
@@ -67,7 +67,7 @@ def from_causes(q: Question, causes: tuple[Cause, ...], headline: str, symptom: 
 
 
 def _of_a_buffer(q: Question) -> tuple[str, str] | None:
-    """A buffer is a module's own state: it is saved and moved with the module, and never learned."""
+    """Text and fix for a buffer, which is saved and moved with its module and never trained."""
     if not is_buffer(q.t, visible_variables(q.frame)):
         return None
     return (f"{q.label_start} is a buffer, not a Parameter: state that the module keeps (and may change itself in its forward, "
@@ -78,7 +78,7 @@ def _of_a_buffer(q: Question) -> tuple[str, str] | None:
 
 
 def _several_created(causes: tuple[Cause, ...]) -> tuple[str, str, list[SourceLocation]]:
-    """Nothing that went into a result requires grad."""
+    """Text, fix and locations for a result of tensors none of which requires grad."""
     created = [cause for cause in causes if cause.kind == "created"]
     found = locate_all(*[cause.site for cause in created])
     where = ", ".join(dict.fromkeys(at(cause.site) for cause in created))
@@ -89,7 +89,7 @@ def _several_created(causes: tuple[Cause, ...]) -> tuple[str, str, list[SourceLo
 
 
 def _misspelt_switch(q: Question) -> tuple[str, list[SourceLocation]]:
-    """`module.requires_grad = True` sets an attribute and switches nothing."""
+    """Additional text if the program wrote `module.requires_grad = True`, which only sets an attribute."""
     noted = None if q.watch is None else q.watch.module_flag_set(q.t)
     if noted is None or not noted[1]:
         return "", []
@@ -98,7 +98,7 @@ def _misspelt_switch(q: Question) -> tuple[str, list[SourceLocation]]:
 
 
 def copy_feeding(watch: Any, made: SourceLocation | None) -> ValueCopy | None:
-    """The copy of a tensor's value that the text leads into the expression at a place."""
+    """The latest copied value that flows, by the program's text, into the expression at a location."""
     node = None if made is None else parse_expression(made.expression)
     if watch is None or made is None or node is None:
         return None
@@ -123,5 +123,5 @@ def copied(copy: ValueCopy, headline: str, symptom: str, found: list[SourceLocat
 
 
 def copies_of(t: Tensor, watch: Any) -> list[ValueCopy]:
-    """The copies of values that were computed from a leaf, latest first."""
+    """The copied values that were computed from a leaf, latest first."""
     return [] if watch is None else [copy for copy in reversed(watch.copies()) if copy.leads_to(t)]

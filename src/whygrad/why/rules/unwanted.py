@@ -1,4 +1,4 @@
-"""A gradient where none is wanted, or one that is never applied."""
+"""Rules for a gradient that is unwanted, stale, or never applied."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from whygrad.why.rules import Provisional
 
 _whygrad_internal_ = True
 
-# What programs call a network that is to be left alone.
+# Names of networks that are not to be trained.
 _CONSTANT = re.compile(r"teacher|target|frozen|ema|old|ref|prior|pretrained|momentum|critic|fixed|extractor|vgg|shadow|baseline",
                        re.IGNORECASE)
 
 
 def assigned_at(t: Tensor) -> Site | None:
-    """Where `.grad` was set by hand, if no backward has written it since."""
+    """The site that assigned `.grad`, if no backward has written it since."""
     log = t.meta.grad_log[-1] if t.meta.grad_log else None
     if log is None or log[0] != "assigned":
         return None
@@ -59,7 +59,7 @@ def without_requires_grad(q: Question) -> Explanation | None:
 
 
 def frozen_in_vain(q: Question) -> Explanation | None:
-    """`module.requires_grad = False` (or a misspelt attribute of a tensor) switches nothing."""
+    """`module.requires_grad = False`, or a misspelled attribute of a tensor, freezes nothing."""
     noted = None if q.watch is None else q.watch.module_flag_set(q.t)
     if noted is not None and noted[1] is False:
         return Explanation(
@@ -78,7 +78,7 @@ def frozen_in_vain(q: Question) -> Explanation | None:
 
 
 def mode_not_entered(q: Question) -> Explanation | None:
-    """`torch.no_grad()` on a line of its own makes a mode, and enters it nowhere."""
+    """`torch.no_grad()` as a statement creates a context manager that is never entered."""
     for statement in statements(q.read.file) if q.read is not None else ():
         call = statement.value if isinstance(statement, ast.Expr) else None
         name = called_name(call) if isinstance(call, ast.Call) else ""
@@ -101,7 +101,7 @@ def _line_assigning(q: Question, attribute: str) -> SourceLocation | None:
 
 
 def missing_detach(q: Question) -> Provisional | None:
-    """A network that another optimizer's step is not about received a gradient: its output was not detached."""
+    """A network that is not trained by this backward received a gradient: its output was not detached."""
     trace = q.trace
     count = 0 if trace is None else q.watch.count_optimizers()
     if trace is None or not trace.stores or not count:
@@ -127,7 +127,7 @@ def missing_detach(q: Question) -> Provisional | None:
     number, leaves = trace.backward.number, set(trace.leaves)
 
     def only_others_stepped() -> bool:
-        """After that backward an optimizer stepped which holds leaves it reached, none of them behind this tensor's ops."""
+        """True if the optimizer that stepped after that backward trains only leaves that are not behind this tensor's ops."""
         if ledger is not None and number in ledger.applied_backwards:
             return False
         for held in q.watch.parameters_stepped_after(number):
@@ -144,7 +144,7 @@ def _parameters_of(owner: Owner | None) -> set[Any]:
 
 
 def _meeting_point(trace: Any, t: Tensor, own: set[Any]) -> Site | None:
-    """Where what was computed from `t` and its like meets what is to be trained: there it should have been detached."""
+    """The site where values computed from `t` meet the trained parameters: there it should have been detached."""
     on_path = trace.leading_to(t)
     for step in reversed(trace.steps):
         others = [edge for edge in step.edges if edge is not None and edge not in on_path]
@@ -155,7 +155,7 @@ def _meeting_point(trace: Any, t: Tensor, own: set[Any]) -> Site | None:
 
 
 def _is_left_alone(q: Question, owner: Owner | None) -> bool:
-    """A whole network that no optimizer holds, and that looks like a teacher, a target network or an average."""
+    """True for a network in no optimizer that looks like a teacher, a target network or a moving average."""
     if owner is None or not owner.registered:
         return False
     alone = next(((name, part) for name, part in parts_leading_to(owner)
@@ -168,7 +168,7 @@ def _is_left_alone(q: Question, owner: Owner | None) -> bool:
 
 
 def not_in_optimizer(q: Question) -> Provisional | None:
-    """The gradient is fine, but no optimizer holds the tensor."""
+    """The gradient is fine, but the tensor is in no optimizer."""
     if q.watch is None or not q.watch.count_optimizers() or q.t.meta.reached_by is None or q.watch.holders(q.t):
         return None
     if not _is_to_be_learned(q):
@@ -179,14 +179,14 @@ def not_in_optimizer(q: Question) -> Provisional | None:
 
     def never_updated() -> bool:
         begun = 0 if q.ledger is None else q.ledger.first_backward
-        # A gradient that no step follows is there to be looked at.
+        # Without a later step the gradient is only read.
         return bool(q.watch.steps_since(begun)) and not q.watch.holders(t) and t._counter[0] <= version
 
     return Provisional(explanation, never_updated)
 
 
 def _is_to_be_learned(q: Question) -> bool:
-    """A Parameter, a tensor attribute of a module, or a plain tensor beside others that an optimizer holds."""
+    """True for a Parameter, a tensor attribute of a module, or a plain tensor if an optimizer holds other plain tensors."""
     from whygrad.parameter import Parameter
 
     if isinstance(q.t, Parameter) or (q.owner is not None and not q.owner.registered):
@@ -218,7 +218,7 @@ def not_in_optimizer_text(owner: Owner | None, sites: list[Site], it: str) -> Ex
 
 
 def _attribute_line(owner: Owner, attribute: str) -> list[SourceLocation]:
-    """Where the class assigns `self.<attribute>`."""
+    """The line of the class that assigns `self.<attribute>`."""
     code: Any = getattr(type(owner.module).__init__, "__code__", None)
     for statement in statements(code.co_filename) if code is not None else ():
         if f"self.{attribute}" in targets_of(statement) and statement.lineno >= code.co_firstlineno:
@@ -227,6 +227,6 @@ def _attribute_line(owner: Owner, attribute: str) -> list[SourceLocation]:
 
 
 def unregistered_of(module: Any) -> dict[int, str]:
-    """id -> path of the tensors in a module that `parameters()` does not see."""
+    """id -> path of the tensors in a module that `parameters()` does not find."""
     known = {id(p) for p in module.parameters()}
     return {id(t): path for path, t in unregistered(module) if id(t) not in known}

@@ -1,4 +1,4 @@
-"""A gradient that is zero, wholly or in part: where on the way back it was lost."""
+"""Rules for a gradient that is zero, wholly or in part: the op where it became zero."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from whygrad.why.zero_origin import is_linear, nodes_between, static_arguments
 
 _whygrad_internal_ = True
 
-# What rounding leaves of a gradient of ordinary size.
+# Upper bound of the rounding error of a sum that is exactly zero.
 TINY = 1e-6
 # Losses whose derivative is prediction minus target.
 _AT_TARGET = {"log_softmax", "binary_cross_entropy_with_logits"}
 # Losses that are zero at their minimum, and there have derivative zero.
 _LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
-# What may stand between such a place and the root for it to be the loss itself.
+# Rows that may be between such an op and the root if the op is the loss itself.
 _SUMMING = {"sum", "mean", "mul", "div", "add", "sub", "neg", "sqrt", "norm", "select", "squeeze", "view", "reshape", "linear"}
 
 
 def zero(q: Question) -> Verdict | None:
-    """A gradient that is zero at first may come: behind a weight that starts at zero, or once a satisfied margin is broken."""
+    """A gradient of zeros. Provisional behind a zero-initialized weight or a satisfied margin, where it may flow later."""
     explanation = _why_zero(q)
     ledger = q.ledger
     if explanation is None or ledger is None or q.watch is None:
@@ -79,7 +79,7 @@ def _why_zero(q: Question) -> Explanation | None:
         if masked is not None:
             return _factor(masked)
         return _stationary(node, f"{op_phrase(node)} {at(node.site)} has derivative 0 there")
-    named = _left_out(node, reason)
+    named = _excluded(node, reason)
     if named is not None:
         return named
     if row_name(node) in _AT_TARGET and not _is_of_one(node, steps):
@@ -91,7 +91,7 @@ def _why_zero(q: Question) -> Explanation | None:
 
 
 def rounding_only(q: Question) -> Explanation | None:
-    """All that is left of a gradient is the rounding of a sum that is zero."""
+    """The gradient is only the rounding error of contributions that cancel."""
     grad = q.t._grad
     step = next((step for step in q.steps if "cancels" in step.zero_reasons and row_name(step.node) == "softmax"), None)
     if grad is None or step is None or not q.t._array.size or float(np.abs(gradient_values(grad)).max()) > TINY:
@@ -102,7 +102,7 @@ def rounding_only(q: Question) -> Explanation | None:
 
 
 def _cleared_in_place(q: Question) -> Explanation | None:
-    """backward brought something; it is zero because the program filled it with zeros."""
+    """The program set the gradient to zero after backward."""
     grad = q.t._grad
     assert grad is not None
     log = q.t.meta.grad_log[-1] if q.t.meta.grad_log else None
@@ -123,7 +123,7 @@ def _stationary(node: Node, why: str) -> Explanation:
 
 
 def _cancelled(q: Question) -> Explanation | None:
-    """Every contribution is there, and together they are zero."""
+    """Nonzero contributions from several ops sum to zero."""
     used = [] if q.trace is None else q.trace.consumers(q.t)
     if not used:
         return None
@@ -137,12 +137,12 @@ def _cancelled(q: Question) -> Explanation | None:
                                 "each other exactly")
 
 
-# What programs call a value of before, to which the present one is compared.
+# Names of old values to which the present one is compared.
 _BEFORE = re.compile(r"old|prev|behav|ref|anchor|target|teacher|base", re.IGNORECASE)
 
 
 def _compared_with_itself(q: Question) -> Explanation | None:
-    """`exp(logp - old_logp)`, `p / old_p`, where the old one has the same history: one of them was to be a constant."""
+    """`exp(logp - old_logp)` or `p / old_p` where both have the same history: the old value should be a constant."""
     trace = q.trace
     on_path = set() if trace is None else trace.leading_to(q.t)
     for step in trace.steps if trace is not None else ():
@@ -163,7 +163,7 @@ def _compared_with_itself(q: Question) -> Explanation | None:
 
 
 def _cancelled_in(node: Node, steps: list[BackwardStep]) -> Explanation:
-    """What goes back through a node adds up to zero. Only if the rest is linear, that is so at all values."""
+    """The contributions in one node cancel. If all ops up to the loss are linear, they do so at all values."""
     rest_is_linear = all(is_linear(other) for other in nodes_between(steps, node))
     if rest_is_linear and row_name(node) == "softmax":
         return _independent(node, f"the outputs of {op_phrase(node)} {at(node.site)} always sum to 1, and the loss counts all of "
@@ -189,10 +189,10 @@ def _underflow(node: Node) -> Explanation:
         "scale the values up, work with logarithms, or compute in float64.", locate_all(node.site), symptom="zero")
 
 
-def _left_out(node: Node, how: str) -> Explanation | None:
-    """An option of the op, known by its name, keeps every element from learning."""
+def _excluded(node: Node, reason: str) -> Explanation | None:
+    """The explanation for ignore_index, padding_idx or dropout that excludes every element."""
     name, here = row_name(node), locate(node.site)
-    if how == "ignored":
+    if reason == "ignored":
         what = f"every target is ignore_index ({static_arguments(node).get('ignore_index')}), so no element counts in the loss"
         fix = "check the targets: where every label is ignored there is nothing to learn from (and a mean over nothing is nan)."
     elif name == "embedding" and (static_arguments(node).get("padding_idx") or 0) >= 0:
@@ -209,14 +209,14 @@ def _left_out(node: Node, how: str) -> Explanation | None:
 
 
 def _factor_of_a_layer(node: Node) -> bool:
-    """The other factor is a tensor that the program did not make: it has no cause. Only dropout multiplies by its own."""
+    """True if the other factor has no cause, so the package made it: only dropout multiplies by its own tensor."""
     layout: Any = type(node).layout  # type: ignore[attr-defined]
     made_inside = [edge is None and not (node.cuts and node.cuts[i:i + 1] and node.cuts[i]) for i, edge in enumerate(node.edges)]
     return "s" not in layout.kinds and any(made_inside)
 
 
 def _is_met_margin(node: Node, steps: list[BackwardStep]) -> bool:
-    """relu (or clamp with min=0) of (a number - a score), added up to the loss: a hinge."""
+    """True for a hinge loss: relu (or clamp with min=0) of (a number - a score), summed up."""
     before, here = row_node(node.edges[0])[0] if node.edges else None, locate(node.site)
     is_relu = row_name(node) == "relu" or (row_name(node) == "clamp" and here is not None
                                            and re.search(r"min=0(\.0*)?\)", here.expression) is not None)
@@ -229,7 +229,7 @@ def _is_met_margin(node: Node, steps: list[BackwardStep]) -> bool:
 
 
 def _at_a_minimum(transition: Transition, steps: list[BackwardStep]) -> bool:
-    """The gradient vanished in the loss itself, whose difference is zero."""
+    """True if the gradient became zero in the loss itself, because prediction and target are equal."""
     name = row_name(transition.node)
     if name not in _LOSSES | {"pow", "mul", "abs", "norm", "dist"}:
         return False
@@ -243,7 +243,7 @@ def _at_a_minimum(transition: Transition, steps: list[BackwardStep]) -> bool:
 
 
 def _masked_before(q: Question) -> Transition | None:
-    """The loss is zero because a factor on the way is."""
+    """The transition at a factor of zeros between the leaf and a loss that is zero."""
     trace = q.trace
     on_path = set() if trace is None else trace.leading_to(q.t)
     for step in trace.steps if trace is not None else ():
@@ -253,7 +253,7 @@ def _masked_before(q: Question) -> Transition | None:
 
 
 def _site_of_input(node: Node, position: int) -> Site | None:
-    """Where the argument's values come from: its last in-place write or its creation, if it is a leaf or a constant."""
+    """The site of an argument's last in-place write or creation, if it is a leaf or a constant."""
     edge = row_node(node.edges[position])[0] if node.edges[position] is not None else None
     if isinstance(edge, Tensor):
         counter = edge._counter
@@ -263,7 +263,7 @@ def _site_of_input(node: Node, position: int) -> Site | None:
 
 
 def _factor(transition: Transition) -> Explanation:
-    """The gradient was multiplied by zero: the other argument of the node is zero."""
+    """The gradient was multiplied by an argument that is zero."""
     node = transition.node
     others = [site for i in range(len(node.edges)) if i != transition.position
               for site in [_site_of_input(node, i)] if site is not None]
@@ -328,24 +328,24 @@ def _is_of_one(node: Node, steps: list[BackwardStep]) -> bool:
 
 
 def _bias_site(node: Node) -> Site | None:
-    """Where a parameter that feeds the flat op was last set by hand, for example a bias filled with -20."""
+    """The site that last wrote a parameter of the layer before a flat op, for example a bias filled with -20."""
     before = row_node(node.edges[0])[0] if node.edges else None
     for edge in before.edges if isinstance(before, Node) else ():
         end = row_node(edge)[0]
         if isinstance(end, Tensor) and len(end._counter) > 1:
             ledger = ledger_of(end)
-            # What was dead from the first backward on, no step has made so.
+            # If its first gradient was zero already, no later step is to blame but what was written before it.
             site: Site | None = end._counter[1] if ledger is None or ledger.first_state == "fine" else ledger.written_at
-            if site is not None and site not in [cause.site for cause in end._cause]:  # not the layer's own initialisation
+            if site is not None and site not in [cause.site for cause in end._cause]:  # not the layer's own initialization
                 return site
     return None
 
 
 def partly_zero(q: Question) -> Explanation | None:
-    """Many elements are exactly zero, because an op right behind the leaf stopped what came for them."""
+    """Many elements are zero because the op that uses the leaf, or a relu behind it, has derivative zero there."""
     grad: Any = q.t._grad
     if not isinstance(grad._array, np.ndarray):
-        return None  # a sparse gradient has only what is not zero
+        return None  # a sparse gradient
     zeros = grad._array == 0
     count = int(np.count_nonzero(zeros))
     if not count or count == zeros.size or zeros.size < 2:
@@ -365,11 +365,11 @@ def partly_zero(q: Question) -> Explanation | None:
 
 
 def _masked(q: Question, node: Node, zeros: np.ndarray) -> Explanation | None:
-    """The leaf was multiplied by a constant that is zero in places."""
+    """The leaf was multiplied by a constant with zeros."""
     position = next((i for i, edge in enumerate(node.edges) if edge is None), None)
     site = None if position is None else _site_of_input(node, position)
     made = locate(site)
-    if made is None or "prune." in made.expression:  # who prunes wants these to stay at zero
+    if made is None or "prune." in made.expression:  # pruned weights stay zero on purpose
         return None
     return Explanation(
         "part of this gradient is exactly zero", "zero-factor",
@@ -379,9 +379,9 @@ def _masked(q: Question, node: Node, zeros: np.ndarray) -> Explanation | None:
 
 
 def _dead_units(node: Node, steps: list[BackwardStep], zeros: np.ndarray) -> Explanation | None:
-    """Whole rows of a layer's weight are zero: their units are dead behind a relu.
+    """Whole rows of a layer's weight gradient are zero: their units are dead behind a relu.
 
-    In a small layer with few samples some are dead by chance; that is no news.
+    In a small layer with few samples some units are dead by chance, which is not reported.
     """
     rows = zeros.reshape(zeros.shape[0], -1).all(1)
     dead = int(rows.sum())
