@@ -1,7 +1,7 @@
-"""`import torch` that gives whygrad: in this process, and in the processes it starts through multiprocessing.
+"""Makes `import torch` load whygrad, in this process and in those it starts through multiprocessing.
 
-The modules are the same objects under a second name. What torch has and whygrad has not can be imported and raises when
-used, unless the import stands in a `try` block: then it fails there, and the program goes its other way.
+The modules are the same objects under a second name. A module of torch that whygrad lacks can be imported and raises when
+it is used; inside a `try` block the import itself fails, so that the program can take its alternative.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from whygrad._missing import MissingModule, is_missing_module, is_prepared
 
 _whygrad_internal_ = True
 
-# The version that programs see, and whose behaviour is followed.
+# The version of torch whose behavior is followed, as programs see it.
 TORCH_VERSION = "2.13.0"
 
-# Where a module of torch has another place or name here.
+# Modules of torch that have another name in whygrad.
 _RENAMED = {
     "torch": "whygrad",
     "torch.__config__": "whygrad.config",
@@ -54,15 +54,15 @@ _RENAMED = {
     "torch.utils.hooks": "whygrad.autograd.hooks",
 }
 
-# A folder that holds a package `torch`, for processes that begin with an empty interpreter.
+# A directory with a package `torch`, for new interpreters started by multiprocessing.
 _SHIM = str(Path(__file__).parent / "_shim")
 
 
 def resolve(name: str) -> str:
-    """The name of the module of ours that stands for a module of torch; ModuleNotFoundError if there is none."""
+    """The name of whygrad's module for a module of torch; raises ModuleNotFoundError if there is none."""
     found = _RENAMED.get(name)
     if found is None and name.startswith("torch.nn.modules."):
-        importlib.import_module("whygrad.nn.modules")  # it makes the modules below it
+        importlib.import_module("whygrad.nn.modules")  # it creates its submodules
         found = name.replace("torch", "whygrad")
     if found is None and "._" not in name:
         found = "whygrad" + name.removeprefix("torch")
@@ -81,7 +81,7 @@ def _exists(name: str) -> bool:
 
 
 def load_module(name: str) -> ModuleType:
-    """What `import <name>` gives, for a name that begins with torch."""
+    """The module that `import <name>` loads, for a name that starts with torch."""
     flags = _backends_flags.MODULES.get(name)
     if flags is not None:
         return flags
@@ -107,7 +107,7 @@ class _Loader(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self.spec  # the import system has put torch's in its place
+        module.__spec__ = self.spec  # the import system has set it to torch's
 
 
 class _Finder(MetaPathFinder):
@@ -137,7 +137,7 @@ _before: dict[str, Any] = {}
 
 
 def install() -> None:
-    """From now on `import torch` and the import of its submodules give whygrad."""
+    """Make `import torch` and imports of its submodules load whygrad."""
     if _finder in sys.meta_path:
         return
     if "torch" in sys.modules:
@@ -150,7 +150,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """`import torch` means PyTorch again. Names that a program has bound keep their meaning."""
+    """Undo install(). Names that a program has bound stay bound to whygrad."""
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)
@@ -167,7 +167,7 @@ def uninstall() -> None:
 
 
 def _preparation_data(name: str) -> dict[str, Any]:
-    """A process that is started afresh imports the program again, and finds `torch` in our folder first."""
+    """Put the shim directory first in the sys.path of a spawned process, which imports the program again."""
     data: dict[str, Any] = _before["preparation"](name)
     data["sys_path"] = [_SHIM, *data.get("sys_path", sys.path)]
     return data

@@ -98,14 +98,10 @@ def reply(watch: QuestionWatch, error: str, line: int) -> dict[str, Any]:
 
 def _found(watch: QuestionWatch, error: str, line: int) -> str | None:
     words = watch.question.replace("`", "").lower()
-    if re.search(GRADIENT_ARGUMENT, words):
-        explanation = _about_gradient_argument(watch)
-        if explanation is not None:
-            return explanation
-    if re.search(KEPT_WITHOUT_REQUIRING, words):
-        explanation = _about_kept_gradient(watch)
-        if explanation is not None:
-            return explanation
+    for pattern, answer in ((GRADIENT_ARGUMENT, _about_gradient_argument), (KEPT_WITHOUT_REQUIRING, _about_kept_gradient)):
+        text = answer(watch) if re.search(pattern, words) else None
+        if text is not None:
+            return text
     event = _best(watch, words)
     own = _asked_tensor(watch) if event is None or not _is_about(event, watch.question) else None
     if own is not None or event is not None:
@@ -117,10 +113,10 @@ def _found(watch: QuestionWatch, error: str, line: int) -> str | None:
         return _about_grad_output(watch.backward_calls[-1])
     # A name that the program does not define means that the question is about another program.
     known = all(re.split(r"\W", asked)[0] in watch.namespace() for asked in expressions(watch.question))
-    return _most_puzzling(watch, words) if known else None
+    return _best_reported(watch, words) if known else None
 
 
-def _most_puzzling(watch: QuestionWatch, words: str) -> str | None:
+def _best_reported(watch: QuestionWatch, words: str) -> str | None:
     """For a question without an expression: the reported answer that fits best, or else the last gradient read."""
     events = _events(watch)
     puzzling = [e for e in events if any(e.answer.explanation is a.explanation for a in watch.answers)]
@@ -147,21 +143,21 @@ def _events(watch: QuestionWatch) -> list[Event]:
 
 def _is_about(event: Event, question: str) -> bool:
     """True if the event is about the first expression of the question."""
-    own = [_normal(event.answer.location.expression), *[f"{name}.{event.what}" for name in event.names]]
+    own = [_normalized(event.answer.location.expression), *[f"{name}.{event.what}" for name in event.names]]
     return event.what == "error" or not expressions(question) or any(
-        _likeness(expressions(question)[0], mine) >= 0.5 for mine in own)
+        _similarity(expressions(question)[0], mine) >= 0.5 for mine in own)
 
 
 def expressions(question: str) -> list[str]:
     """The expressions in a question, those that only say when ("after loss.backward()") last."""
     quoted = re.findall(r"`([^`]+)`", question)
     dotted = re.findall(r"[A-Za-z_]\w*(?:\[[^\]]*\])*(?:\.[A-Za-z_]\w*(?:\[[^\]]*\])*)+(?:\(\))?", question.replace("`", " "))
-    found = [_normal(text) for text in (*quoted, *dotted)]
-    aside = [_normal(t) for t in re.findall(r"(?:after|before|when|since|following)\s+`?([\w.\[\]]+(?:\(\))?)", question)]
+    found = [_normalized(text) for text in (*quoted, *dotted)]
+    aside = [_normalized(t) for t in re.findall(r"(?:after|before|when|since|following)\s+`?([\w.\[\]]+(?:\(\))?)", question)]
     return sorted(dict.fromkeys(f for f in found if f), key=lambda f: f in aside)
 
 
-def _normal(text: str) -> str:
+def _normalized(text: str) -> str:
     try:
         return ast.unparse(ast.parse(text.strip(" ?.,;:!"), mode="eval"))
     except (SyntaxError, ValueError):
@@ -178,9 +174,9 @@ def score(event: Event, question: str, words: str) -> float:
     """How well an event fits a question: points for expression, outcome, category, error text and line."""
     explanation, where = event.answer.explanation, event.answer.location
     points = 0.0
-    own = [_normal(where.expression), *[f"{name}.{event.what}" for name in event.names]]
+    own = [_normalized(where.expression), *[f"{name}.{event.what}" for name in event.names]]
     for position, asked in enumerate(expressions(question)):
-        points += max((_likeness(asked, mine) for mine in own), default=0.0) * (10 if position == 0 else 3)
+        points += max((_similarity(asked, mine) for mine in own), default=0.0) * (10 if position == 0 else 3)
     if event.what == "error":
         common = difflib.SequenceMatcher(None, words, explanation.headline.lower(), autojunk=False)
         points += 8 if common.find_longest_match().size >= 18 else 0
@@ -195,7 +191,7 @@ def score(event: Event, question: str, words: str) -> float:
     return points + (0.5 if explanation.category != "ok" else 0)
 
 
-def _likeness(asked: str, mine: str) -> float:
+def _similarity(asked: str, mine: str) -> float:
     """1 for the same expression, less for a part of it or a misspelling."""
     a, b = (re.sub(r"\[(\w+)\]", r".\1", text) for text in (asked, mine))
     if a == b:
@@ -285,7 +281,7 @@ def _never_reached(watch: QuestionWatch, error: str, line: int) -> str | None:
         read = _read_in(source, asked) if source is not None else None
         if source is not None and read is not None:
             lines[0] = f"The program never comes to `{asked}` in line {read.lineno}: it ends in line {line} with {error}."
-            lines += _foreseen(source, read)
+            lines += _from_text(source, read)
             break
     if re.search(GRAD_OUTPUT, watch.question):
         lines.append("As for grad_output: what a backward hands from operation to operation is a plain value, with "
@@ -298,7 +294,7 @@ def _read_in(source: SourceTree, asked: str) -> ast.Attribute | None:
     return next((n for n in source.walk() if isinstance(n, ast.Attribute) and ast.unparse(n) == asked), None)
 
 
-def _foreseen(source: SourceTree, read: ast.Attribute) -> list[str]:
+def _from_text(source: SourceTree, read: ast.Attribute) -> list[str]:
     """What the text alone says about a tensor that was never created."""
     bound = binding_before(source, read.value, read)
     if bound is None or not isinstance(bound.value, (ast.BinOp, ast.Call)) or read.attr != "grad":

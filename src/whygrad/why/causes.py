@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from whygrad.why.locations import locate
+from whygrad.why.locations import expression_at, locate
 from whygrad.why.record import Cause, Site
 
 _whygrad_internal_ = True
@@ -32,7 +32,7 @@ def describe_cause(cause: Cause, subject: str = "It was") -> CauseText | None:
     found = _KINDS.get(cause.kind)
     if cause.kind == "grad-mode-off":
         found = _CHECKPOINT if cause.detail.startswith("checkpoint") else _SAMPLED if _is_sampling(cause) else found
-    if cause.kind == "detach" and ".state_dict(" in _expression(cause):
+    if cause.kind == "detach" and ".state_dict(" in expression_at(cause.site):
         found = _STATE_DICT
     if cause.kind == "parameter-rewrapped" and cause.detail == "a deepcopy":
         found = _COPIED
@@ -49,17 +49,11 @@ def describe_cause(cause: Cause, subject: str = "It was") -> CauseText | None:
 
 def _is_sampling(cause: Cause) -> bool:
     """True for `dist.sample()`, which switches recording off itself."""
-    here = locate(cause.site)
-    return here is not None and cause.origin == cause.site and ".sample(" in here.expression
+    return cause.origin == cause.site and ".sample(" in expression_at(cause.site)
 
 
 def _is_choosing(cause: Cause) -> bool:
-    return re.search(r"\barg(max|min|sort)\(", _expression(cause)) is not None
-
-
-def _expression(cause: Cause) -> str:
-    here = locate(cause.site)
-    return "" if here is None else here.expression
+    return re.search(r"\barg(max|min|sort)\(", expression_at(cause.site)) is not None
 
 
 def _switched(cause: Cause) -> tuple[str, str]:

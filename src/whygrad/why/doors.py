@@ -41,7 +41,7 @@ def open_doors(watch: Any) -> list[Undo]:
     return undo
 
 
-# What copies a tensor's value out, and how it is told.
+# Methods that copy a tensor's value out of the graph, and their names in answers.
 COPYING = {"item": ".item()", "tolist": ".tolist()", "numpy": ".numpy()", "__float__": "float()", "__int__": "int()",
            "__array__": "a NumPy array"}
 

@@ -15,10 +15,10 @@ from whygrad.why.module_owners import Owner, owner_of
 from whygrad.why.optimizer_usage import optimizer_parameters
 from whygrad.why.program_text import called_name, statements
 from whygrad.why.record import Site
-from whygrad.why.rules.altered import broadcast_loss_text
+from whygrad.why.rules.altered import broadcast_explanation
 from whygrad.why.rules.optimizing import mention_uncalled_method, why_never_reached, why_zero
-from whygrad.why.rules.untracked import copied, copy_feeding
-from whygrad.why.rules.unwanted import not_in_optimizer_text, unregistered_of
+from whygrad.why.rules.untracked import copied_out_explanation, copy_flowing_into
+from whygrad.why.rules.unwanted import not_in_optimizer_explanation, unregistered_of
 from whygrad.why.run_facts import was_reached
 
 _whygrad_internal_ = True
@@ -49,7 +49,7 @@ def never_cleared(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanati
 
 def _broadcast(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanation]]:
     for site, found in watch.broadcasts.items():
-        yield locate(site), broadcast_loss_text(found)
+        yield locate(site), broadcast_explanation(found)
 
 
 def _modules() -> list[Any]:
@@ -83,7 +83,8 @@ def _not_held(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanation]]
                     it = path or (named.path if named is not None else "")
                     made = [] if path else locate_all(*[cause.site for cause in p._cause])
                     site = next((step.site for step in reversed(watch.step_log) if step.optimizer() is optimizer), None)
-                    explanation = not_in_optimizer_text(owner, [vars(optimizer)["_site"]], f"`{it}`" if it else "a parameter")
+                    explanation = not_in_optimizer_explanation(owner, [vars(optimizer)["_site"]],
+                                                               f"`{it}`" if it else "a parameter")
                     explanation.causes += made
                     yield locate(site), explanation
                     return
@@ -141,7 +142,7 @@ def _patched_root(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanati
             return
 
 
-def _number_differentiated(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanation]]:
+def _backward_of_number(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanation]]:
     """`total.backward()` of a plain number: Python raises AttributeError, of which autograd is not notified."""
     main = sys.modules["__main__"]
     file = getattr(main, "__file__", None) or ""
@@ -153,13 +154,13 @@ def _number_differentiated(watch: Any) -> Iterator[tuple[SourceLocation | None, 
             continue
         number = vars(main).get(loss.id)
         here = location_of_line(file, statement.lineno)
-        copy = copy_feeding(watch, here) if isinstance(number, (int, float)) and _was_refused(statement, file) else None
+        copy = copy_flowing_into(watch, here) if isinstance(number, (int, float)) and _has_raised(statement, file) else None
         if copy is not None:
             error = f"AttributeError: '{type(number).__name__}' object has no attribute 'backward'"
-            yield here, copied(copy, error, "error", [])
+            yield here, copied_out_explanation(copy, error, "error", [])
 
 
-def _was_refused(statement: ast.stmt, file: str) -> bool:
+def _has_raised(statement: ast.stmt, file: str) -> bool:
     """True if the statement is in a `try` or ended the program; otherwise it may never have run."""
     error = sys.exc_info()[1]
     ended = isinstance(error, AttributeError) and error.name == "backward"
@@ -169,4 +170,4 @@ def _was_refused(statement: ast.stmt, file: str) -> bool:
 
 _CHECKS = {"grad-accumulated": never_cleared, "broadcast-loss": _broadcast, "not-in-optimizer": _not_held,
           "loss-requires-grad-patch": _patched_root, "zero-local-derivative": _never_moved,
-          "value-copied-out": _number_differentiated, "": _never_reached}
+          "value-copied-out": _backward_of_number, "": _never_reached}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.why import record
-from whygrad.why.locations import SourceLocation, locate
-from whygrad.why.program_text import statement_at, subject_of
+from whygrad.why.locations import SourceLocation, expression_at, locate
+from whygrad.why.program_text import rebound_names, statement_of, subject_of
 from whygrad.why.record import Site
 
 _whygrad_internal_ = True
@@ -49,15 +49,15 @@ def no_grad_fn(t: Any) -> Note:
     """backward() on a tensor without history."""
     from whygrad.autograd.modes import modes
     from whygrad.why.question import Question
-    from whygrad.why.rules.intermediate import replaced
+    from whygrad.why.rules.intermediate import rebound_explanation
     from whygrad.why.rules.untracked import from_causes
 
     patched = t._meta is not None and t._meta.switched_at is not None and not t._meta.switched_at[0]
     for cause in t._cause if not patched else ():
         made = locate(cause.site)
-        found = _rebinding(made) if cause.kind == "grad-mode-off" else None
-        if found is not None and made is not None:
-            answer = replaced(made, found)
+        names = rebound_names(statement_of(made)) if cause.kind == "grad-mode-off" else []
+        if names and made is not None:
+            answer = rebound_explanation(made, names[0])
             if answer is not None:
                 return "leaf-replaced", (f"why: {answer.text} It happened under {cause.detail}, so the new tensor does not even "
                                          f"require grad. Fix: {answer.fix}"), (cause.site, cause.origin)
@@ -71,22 +71,9 @@ def no_grad_fn(t: Any) -> Note:
     return answer.category, f"why: {answer.text} Fix: {answer.fix}", tuple(answer.causes)
 
 
-def _rebinding(made: SourceLocation | None) -> str | None:
-    """A name that a statement rebinds to a value computed from its old one: `w = w - ...`."""
-    from whygrad.why.program_text import dotted_names, targets_of, value_of
-
-    statement = None if made is None else statement_at(made.file, made.line, made.column)
-    both = targets_of(statement) & dotted_names(value_of(statement))
-    return next(iter(both), None)
-
-
 def _carried_over(site: Site | None) -> str:
     """Code that detaches a state carried over between iterations, `h = cell(x, h)`; empty if there is none."""
-    from whygrad.why.program_text import dotted_names, targets_of, value_of
-
-    made = locate(site)
-    statement = None if made is None else statement_at(made.file, made.line, made.column)
-    names = sorted(targets_of(statement) & dotted_names(value_of(statement)))
+    names = rebound_names(statement_of(locate(site)))
     return f"{', '.join(names)} = {', '.join(f'{name}.detach()' for name in names)}" if names else ""
 
 
@@ -112,8 +99,7 @@ def inplace_saved(node: Any, written_at: Site | None) -> Note:
     makers = [row_node(edge)[0] for edge in node.edges]
     names = " and ".join(dict.fromkeys(f"{type(m).__name__} {at(m.site)}" for m in makers if isinstance(m, Node)))
     origin = f" Its inputs come from {names}." if names else ""
-    here = locate(written_at)
-    steps = here is not None and ".step(" in here.expression
+    steps = ".step(" in expression_at(written_at)
     detach = _carried_over(node.site) if steps else ""
     fix = (f"an earlier turn of the loop is still in this graph, through what it hands on to the next: cut it before the next "
            f"forward, {detach} (of a tuple each tensor). An optimizer's step() changes the parameters in place, so a backward "

@@ -35,6 +35,7 @@ from whygrad.why.run_facts import (
     HookChange,
     ValueCopy,
     WeakTensorSet,
+    drop_oldest,
     ledger_of,
     merge_references,
 )
@@ -213,8 +214,7 @@ class EventLog:
             if known is not None:
                 copy.behind = merge_references(known.behind, copy.behind)
             self._copies[copy.site] = copy
-            if len(self._copies) > MAX_KEPT:
-                del self._copies[next(iter(self._copies))]
+            drop_oldest(self._copies, MAX_KEPT)
 
     def wants_copies_of(self, site: Any) -> bool:
         """False once a line has been followed often enough: in a loop it copies the same values."""
@@ -223,10 +223,8 @@ class EventLog:
 
     @guarded
     def data_written(self, counter: Any) -> None:
-        site = record.site()
-        self._data_writes[id(counter)] = (counter, next_sequence_number(), site, ".data")
-        if len(self._data_writes) > MAX_KEPT:
-            del self._data_writes[next(iter(self._data_writes))]
+        self._data_writes[id(counter)] = (counter, next_sequence_number(), record.site(), ".data")
+        drop_oldest(self._data_writes, MAX_KEPT)
 
     @guarded
     def data_replaced(self, t: Tensor, value: Any) -> None:
@@ -235,8 +233,7 @@ class EventLog:
         causes = value._cause if source is None else (record.Cause("detach", record.site(), ".data", (source,)),)
         if any(cause.behind for cause in causes):
             self._data_replacements[id(t)] = weakref.ref(t), causes
-        if len(self._data_replacements) > MAX_KEPT:
-            del self._data_replacements[next(iter(self._data_replacements))]
+        drop_oldest(self._data_replacements, MAX_KEPT)
 
     @guarded
     def module_flagged(self, module: Any, value: Any) -> None:

@@ -78,9 +78,9 @@ def _nothing_wrong(q: Question) -> Explanation:
 
 
 GRADIENT_PRESENT: list[Rule] = [
-    unwanted.without_requires_grad, not_finite.not_finite, altered.hook_modified, altered.edited_data, custom.bypassed,
-    vanished.zero, vanished.rounding_only,
-    unwanted.frozen_in_vain, unwanted.mode_not_entered, unwanted.missing_detach, altered.accumulated, altered.broadcast_loss,
+    unwanted.without_requires_grad, not_finite.not_finite, altered.hook_modified, altered.edited_data,
+    custom.called_without_apply, vanished.zero, vanished.rounding_only, unwanted.frozen_without_effect,
+    unwanted.mode_not_entered, unwanted.missing_detach, altered.accumulated, altered.broadcast_loss,
     altered.penalty_without_graph, custom.wrong_custom_backward, altered.attached_target, unwanted.not_in_optimizer,
     vanished.partly_zero]
 

@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> int:
     progress = Progress()
     search = FixSearch(rest[0], rest[1:], options.timeout, progress)
     state = search.start()
-    search.mend_all(state)
+    search.fix_all(state)
     progress.done()
     return _print_result(search, state, options.write)
 
@@ -105,7 +105,7 @@ class State:
 
     files: dict[str, bytes]
     outcome: Outcome
-    mended: list[Problem] = field(default_factory=list)
+    fixed: list[Problem] = field(default_factory=list)
     # The accepted edits, in order.
     edits: list[Edit] = field(default_factory=list)
     # Problems that could not be fixed, and why.
@@ -139,26 +139,26 @@ class FixSearch:
                            and (a["file"], a["category"], a["expression"]) not in self.settled]
         return outcome
 
-    def mend_all(self, state: State) -> None:
+    def fix_all(self, state: State) -> None:
         """Fix one problem after the other; those that cannot be fixed are set aside."""
         aside: list[tuple[Problem, str]] = []
         while True:
-            open_ones = [p for p in state.outcome.answers if not any(_is_same(p, a) for a, _ in aside)]
-            if not open_ones:
+            open_problems = [p for p in state.outcome.answers if not any(_is_same(p, a) for a, _ in aside)]
+            if not open_problems:
                 break
-            self.chain = [_key(open_ones[0])]
-            found, reason = self._mended(state, open_ones[0], 0)
+            self.chain = [_key(open_problems[0])]
+            found, reason = self._try_edits(state, open_problems[0], 0)
             if found is None:
-                aside.append((open_ones[0], reason))
+                aside.append((open_problems[0], reason))
                 continue
             edit_trail = found[1]
             aside = [(_moved_problem(p, edit_trail), why) for p, why in aside]
             state.files, state.outcome = found[0].files, found[0].outcome
-            state.mended += found[0].mended
+            state.fixed += found[0].fixed
             state.edits += edit_trail
         state.remaining = aside
 
-    def _mended(self, state: State, problem: Problem, depth: int) -> tuple[tuple[State, list[Edit]] | None, str]:
+    def _try_edits(self, state: State, problem: Problem, depth: int) -> tuple[tuple[State, list[Edit]] | None, str]:
         """The state after the first accepted edit, with the edits of its chain; otherwise the reason why there is none."""
         edits = [e for e in _edits(problem) if _may_edit(e)]
         if not edits:
@@ -183,12 +183,12 @@ class FixSearch:
                 reason = reason or "it is still not connected to what is trained"
                 continue
             verdict, uncovered = judge(state.outcome, outcome, problem, edit)
-            after = State(files, outcome, [_as_at_first(problem, state.edits)], edits=[*state.edits, edit])
+            after = State(files, outcome, [_at_original_line(problem, state.edits)], edits=[*state.edits, edit])
             if verdict == "good":
                 self.settled += [(a["file"], a["category"], a["expression"]) for a in expected]
                 return (after, [edit]), ""
             if verdict == "uncovers" and depth < MAX_CHAIN:
-                chain = self._mend_uncovered(after, uncovered, depth + 1)
+                chain = self._fix_uncovered(after, uncovered, depth + 1)
                 if chain is not None:
                     return (chain[0], [edit, *chain[1]]), ""
                 verdict = "with the change, something else goes wrong: " + headline(uncovered[0])
@@ -196,29 +196,29 @@ class FixSearch:
         tried = "one change was" if len(edits) == 1 else f"{min(len(edits), MAX_CHANGES)} changes were"
         return None, f"{tried} tried in vain: {reason}"
 
-    def _mend_uncovered(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
+    def _fix_uncovered(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
         """Fix all problems that an edit uncovered, or return None."""
         chain = list(self.chain)
         try:
-            return self._mend_one_by_one(state, uncovered, depth)
+            return self._fix_one_by_one(state, uncovered, depth)
         finally:
             self.chain = chain
 
-    def _mend_one_by_one(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
+    def _fix_one_by_one(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
         trail: list[Edit] = []
         while uncovered:
             key = _key(uncovered[0])
             if depth > MAX_CHAIN or key in self.chain:
                 return None
             self.chain.append(key)
-            found, _ = self._mended(state, uncovered[0], depth)
+            found, _ = self._try_edits(state, uncovered[0], depth)
             if found is None:
                 return None
             after, edits = found
             trail += edits
             rest = [_moved_problem(p, edits) for p in uncovered[1:]]
             uncovered = [p for p in after.outcome.answers if any(_is_same(p, r) for r in rest)]
-            state = State(after.files, after.outcome, [*state.mended, *after.mended], edits=after.edits)
+            state = State(after.files, after.outcome, [*state.fixed, *after.fixed], edits=after.edits)
             depth += 1
         return state, trail
 
@@ -309,7 +309,7 @@ def _moved_problem(problem: Problem, edits: list[Edit]) -> Problem:
     return {**problem, "line": line}
 
 
-def _as_at_first(problem: Problem, edits: list[Edit]) -> Problem:
+def _at_original_line(problem: Problem, edits: list[Edit]) -> Problem:
     """A problem with the line it had before any edit."""
     line = problem["line"]
     for edit in reversed(edits):
@@ -319,10 +319,10 @@ def _as_at_first(problem: Problem, edits: list[Edit]) -> Problem:
 
 def _print_result(search: FixSearch, state: State, write: bool) -> int:
     outcome = state.outcome
-    for problem in state.mended:
+    for problem in state.fixed:
         print(f"mended: {_title(problem)}", file=sys.stderr)
     for problem, reason in state.remaining:
-        problem = _as_at_first(problem, state.edits)
+        problem = _at_original_line(problem, state.edits)
         print(f"not mended: {_title(problem)}\n  {reason}; {problem['fix'] or problem['text']}", file=sys.stderr)
     failed = False
     if outcome.timed_out:
@@ -337,7 +337,7 @@ def _print_result(search: FixSearch, state: State, write: bool) -> int:
         at = f" (line {outcome.error_line})" if outcome.error_line and not known else ""
         print(f"whygrad fix: the program ends with {outcome.error}{at}, which is not a question of gradients", file=sys.stderr)
         failed = True
-    elif not state.mended and not state.remaining:
+    elif not state.fixed and not state.remaining:
         print("whygrad fix: nothing to mend", file=sys.stderr)
     sys.stderr.flush()
     changed = {file: new for file, new in state.files.items() if new != search.original[file]}

@@ -63,7 +63,7 @@ def arrange(snapshot: GraphSnapshot, calls: list[Box] | None = None, widths: lis
     widths = widths or [text_width(item.label or item.kind) for item in snapshot.items]
     _place_items(snapshot, layout, parents, widths)
     _drop_needless_boxes(layout)
-    _stack(snapshot, layout)
+    _assign_layers(snapshot, layout)
     return layout
 
 
@@ -93,13 +93,13 @@ def _parents(snapshot: GraphSnapshot, boxes: list[Box]) -> list[int]:
     for link in reversed(snapshot.links):  # reversed: a link to a cut comes after the links from the cut
         if snapshot.items[link.target].kind != "op":
             user = parents[link.source] if snapshot.items[link.source].kind == "op" else common.get(link.source, 0)
-            common[link.target] = _common(boxes, common.get(link.target, user), user)
+            common[link.target] = _common_box(boxes, common.get(link.target, user), user)
     for n, box in common.items():
         parents[n] = box
     return parents
 
 
-def _common(boxes: list[Box], a: int, b: int) -> int:
+def _common_box(boxes: list[Box], a: int, b: int) -> int:
     while a != b:
         if boxes[a].depth < boxes[b].depth:
             a, b = b, a
@@ -141,17 +141,17 @@ def _drop_needless_boxes(layout: GraphLayout) -> None:
         else:
             held[boxes[b].parent] += 1
 
-    def lasting(b: int) -> int:
+    def kept_ancestor(b: int) -> int:
         while b in gone:
             b = boxes[b].parent
         return b
 
     for placed in layout.items:
-        placed.parent = lasting(placed.parent)
+        placed.parent = kept_ancestor(placed.parent)
     kept = [b for b in range(len(boxes)) if b not in gone]
     renumbered = {b: i for i, b in enumerate(kept)}
     for b in kept[1:]:
-        boxes[b].parent = lasting(boxes[b].parent)
+        boxes[b].parent = kept_ancestor(boxes[b].parent)
     layout.boxes = [boxes[b] for b in kept]
     for box in layout.boxes[1:]:
         box.parent = renumbered[box.parent]
@@ -170,7 +170,7 @@ def _drop_needless_boxes(layout: GraphLayout) -> None:
         layout.items.append(PlacedItem(-1, i, box.parent, newest[i], width))
 
 
-def _stack(snapshot: GraphSnapshot, layout: GraphLayout) -> None:
+def _assign_layers(snapshot: GraphSnapshot, layout: GraphLayout) -> None:
     """Assign layers and coordinates, box by box."""
     items, boxes = layout.items, layout.boxes
     placed_box = {placed.box: n for n, placed in enumerate(items) if placed.box >= 0}
@@ -195,7 +195,7 @@ def _stack(snapshot: GraphSnapshot, layout: GraphLayout) -> None:
             done.add(n)
         for layer in range(len(layers)):
             _place_layer(snapshot, items, layers[layer], above, layer)
-        width, height = _frame([items[n] for n in members])
+        width, height = _move_to_origin([items[n] for n in members])
         boxes[box].width, boxes[box].height = width, height
 
 
@@ -253,7 +253,7 @@ def _place_layer(snapshot: GraphSnapshot, items: list[PlacedItem], members: list
             items[n].y = layer * (HEIGHT + BETWEEN_LAYERS)
 
 
-def _frame(items: list[PlacedItem]) -> tuple[float, float]:
+def _move_to_origin(items: list[PlacedItem]) -> tuple[float, float]:
     """Move the items so that their bounding box starts at 0, and return its size. `x` becomes the left side."""
     if not items:
         return 0.0, 0.0

@@ -22,6 +22,7 @@ from whygrad.why.answers import Answer
 from whygrad.why.graph_layout import Box
 from whygrad.why.graph_snapshot import GraphSnapshot, name_leaves, take_snapshot
 from whygrad.why.locations import SourceLocation, locate
+from whygrad.why.run_facts import drop_oldest
 from whygrad.why.variable_names import tensor_names
 from whygrad.why.watch import Watch
 
@@ -173,8 +174,7 @@ class HtmlWatch(Watch):
         if self._latest is not None:
             line = frame.f_code.co_filename, frame.f_lineno
             self.pinned[line] = (self._latest, None if t is None else self._leaves.get(id(t)))
-            if len(self.pinned) > MAX_LINES:
-                del self.pinned[next(iter(self.pinned))]
+            drop_oldest(self.pinned, MAX_LINES)
 
     def stop(self) -> list[Answer]:
         answers = super().stop()
@@ -193,5 +193,3 @@ class HtmlWatch(Watch):
     def counted(self, drawn: DrawnBackward) -> int:
         """Number of backward passes from the same site."""
         return self._counts.get(drawn.site, drawn.number)
-
-

@@ -94,6 +94,12 @@ def locate(site: Site | SourceLocation | None) -> SourceLocation | None:
     return found
 
 
+def expression_at(site: Site | None) -> str:
+    """The expression of a site; empty if it cannot be resolved."""
+    found = locate(site)
+    return "" if found is None else found.expression
+
+
 _resolved: dict[tuple[int, int], tuple[CodeType, SourceLocation]] = {}
 MAX_RESOLVED = 4096
 

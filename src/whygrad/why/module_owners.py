@@ -38,7 +38,7 @@ def owner_of(t: Tensor, scope: dict[str, Any]) -> Owner | None:
     """The outermost module among the variables in `scope` that contains the tensor."""
     found: Owner | None = None
     for name, value in _modules_in(scope):
-        here = _within(name, value, t)
+        here = _find_in_module(name, value, t)
         if here is not None and (found is None or len(here.path) - len(here.name) > len(found.path) - len(found.name)):
             found = here
     return found
@@ -55,7 +55,7 @@ def _modules_in(scope: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
             continue
         inside = getattr(value, "__dict__", {})
-        items = ([*_flat(name, value)] if isinstance(value, (dict, list, tuple)) else
+        items = ([*_named_items(name, value)] if isinstance(value, (dict, list, tuple)) else
                  [(f"{name}.{key}", item) for key, item in inside.items()] if isinstance(inside, dict) else [])
         yield from ((path, item) for path, item in items[:MAX_ITEMS] if isinstance(item, Module))
 
@@ -81,7 +81,7 @@ def parts_leading_to(owner: Owner) -> Iterator[tuple[str, Any]]:
         yield name, module
 
 
-def _within(name: str, module: Any, t: Tensor) -> Owner | None:
+def _find_in_module(name: str, module: Any, t: Tensor) -> Owner | None:
     for path, parameter in module.named_parameters(remove_duplicate=False):
         if parameter is t:
             return Owner(name, module, f"{name}.{path}", True)
@@ -100,14 +100,14 @@ def unregistered(module: Any) -> Iterator[tuple[str, Tensor]]:
         for name, value in list(vars(inner).items()):
             if name.startswith("_"):
                 continue
-            for path, item in _flat(name, value):
+            for path, item in _named_items(name, value):
                 if isinstance(item, Module):
                     yield from ((f"{base}{path}.{n}", p) for n, p in item.named_parameters())
                 elif isinstance(item, Tensor):
                     yield f"{base}{path}", item
 
 
-def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _named_items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for key, item in value.items():
             yield f"{name}[{key!r}]", item

@@ -22,12 +22,12 @@ class NonfiniteOrigin(NamedTuple):
 
     site: Site | None
     name: str
-    gave: str
+    result: str
     # The remarkable argument, in words: "0", "a negative number", ...
-    given: str
+    argument: str
 
 
-def bad(x: Any) -> bool:
+def is_nonfinite(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.kind in "fc" and not np.isfinite(x).all()
 
 
@@ -39,13 +39,13 @@ def nan_or_inf(x: Any) -> str:
 def forward_origin(node: Node) -> NonfiniteOrigin | None:
     """The origin of a nonfinite value among those that `node` saved in the forward, if there is one."""
     for name, value in saved_values(node).items():
-        if bad(value):
+        if is_nonfinite(value):
             row = type(node).layout.row
             if name in row.inputs:
                 i = row.inputs.index(name)
-                found = _maker(node.edges[i], value, [MAX_NODES])
+                found = _origin_of_value(node.edges[i], value, [MAX_NODES])
                 return found or NonfiniteOrigin(_made_at(node, i), "", nan_or_inf(value), "")
-            return _of_node(node, value, [MAX_NODES])
+            return _origin_in_node(node, value, [MAX_NODES])
     return None
 
 
@@ -54,42 +54,42 @@ def _made_at(node: Node, position: int) -> Site | None:
     return causes[0].site if causes else node.site
 
 
-def _maker(edge: Any, value: Any, left: list[int]) -> NonfiniteOrigin | None:
+def _origin_of_value(edge: Any, value: Any, budget: list[int]) -> NonfiniteOrigin | None:
     """The origin of a value that came from `edge`."""
     target = row_node(edge)[0]
     if isinstance(target, Tensor):
         written = target._counter[1] if len(target._counter) > 1 else None
         return NonfiniteOrigin(written or (target._cause[0].site if target._cause else None), "", nan_or_inf(value), "")
-    return _of_node(target, value, left) if isinstance(target, Node) else None
+    return _origin_in_node(target, value, budget) if isinstance(target, Node) else None
 
 
-def _of_node(node: Node, value: Any, left: list[int]) -> NonfiniteOrigin | None:
-    left[0] -= 1
-    if left[0] <= 0:
+def _origin_in_node(node: Node, value: Any, budget: list[int]) -> NonfiniteOrigin | None:
+    budget[0] -= 1
+    if budget[0] <= 0:
         return None
     layout = getattr(type(node), "layout", None)
     saved = saved_values(node)
     inputs = {} if layout is None else {name: x for name, x in saved.items() if name in layout.row.inputs}
     for name, x in inputs.items():
-        if bad(x):
+        if is_nonfinite(x):
             i = layout.row.inputs.index(name)  # type: ignore[union-attr]
-            return _maker(node.edges[i], x, left) or NonfiniteOrigin(_made_at(node, i), "", nan_or_inf(x), "")
+            return _origin_of_value(node.edges[i], x, budget) or NonfiniteOrigin(_made_at(node, i), "", nan_or_inf(x), "")
     # Arguments that the node did not save are looked up in the nodes that computed them.
     for edge in node.edges:
         target = row_node(edge)[0]
-        if isinstance(target, Tensor) and bad(target._array):
-            return _maker(target, target._array, left)
+        if isinstance(target, Tensor) and is_nonfinite(target._array):
+            return _origin_of_value(target, target._array, budget)
         if isinstance(target, Node) and not inputs:
-            out = output(target)
-            found = _of_node(target, out, left) if out is None or bad(out) else None
+            out = recompute_output(target)
+            found = _origin_in_node(target, out, budget) if out is None or is_nonfinite(out) else None
             if found is not None:
                 return found
-    if value is None or not bad(value):
+    if value is None or not is_nonfinite(value):
         return None
     return NonfiniteOrigin(node.site, row_name(node), nan_or_inf(value), describe_arguments(inputs))
 
 
-def output(node: Node) -> Any:
+def recompute_output(node: Node) -> Any:
     """A node's result: saved, or computed again from the saved arguments; None if neither is possible."""
     layout = getattr(type(node), "layout", None)
     saved = saved_values(node)

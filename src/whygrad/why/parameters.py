@@ -141,5 +141,3 @@ def _held_by_optimizers() -> set[int] | None:
     if not optimizers:
         return None
     return {id(p) for optimizer in optimizers for p in optimizer_parameters(optimizer)}
-
-

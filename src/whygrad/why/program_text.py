@@ -61,13 +61,13 @@ def _statement_at(text: str, line: int, column: int | None) -> ast.stmt | None:
         if not begun:
             return found  # `if test: body` on one line, and the column is in the test
         found = covering[0] if column is None else begun[-1]
-        body = list(_bodies(found))
+        body = list(_child_statements(found))
     return found
 
 
-def statement_of(read: SourceLocation | None) -> ast.stmt | None:
-    """The statement that contains a read."""
-    return None if read is None else statement_at(read.file, read.line, read.column)
+def statement_of(location: SourceLocation | None) -> ast.stmt | None:
+    """The innermost statement that contains a location."""
+    return None if location is None else statement_at(location.file, location.line, location.column)
 
 
 def _first_line(statement: ast.stmt) -> int:
@@ -75,7 +75,7 @@ def _first_line(statement: ast.stmt) -> int:
     return min([statement.lineno, *[d.lineno for d in decorators]])
 
 
-def _bodies(statement: ast.stmt) -> Iterator[ast.stmt]:
+def _child_statements(statement: ast.stmt) -> Iterator[ast.stmt]:
     for name in ("body", "orelse", "finalbody"):
         yield from getattr(statement, name, [])
     for handler in getattr(statement, "handlers", []):
@@ -129,6 +129,11 @@ def dotted_names(node: ast.AST | None) -> set[str]:
         elif isinstance(n, (ast.Attribute, ast.Subscript)):
             found.add(ast.unparse(n))
     return found
+
+
+def rebound_names(statement: ast.stmt | None) -> list[str]:
+    """The targets that a statement computes from their own old value: `w` of `w = w - ...`."""
+    return sorted(targets_of(statement) & dotted_names(value_of(statement)))
 
 
 def called_name(node: ast.AST | None) -> str:

@@ -12,7 +12,7 @@ from whygrad.parameter import Parameter
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.gradient_flow import row_name
-from whygrad.why.locations import SourceLocation, locate, locate_all, location_of_line
+from whygrad.why.locations import SourceLocation, expression_at, locate, locate_all, location_of_line
 from whygrad.why.program_text import (
     called_name,
     expects_none,
@@ -28,8 +28,8 @@ from whygrad.why.program_text import (
     value_of,
 )
 from whygrad.why.question import Question
-from whygrad.why.rules import Provisional, Verdict
-from whygrad.why.rules.untracked import copied, copy_feeding, no_history
+from whygrad.why.rules import Provisional, Verdict, explanation_of
+from whygrad.why.rules.untracked import copied_out_explanation, copy_flowing_into, no_history
 from whygrad.why.rules.unwanted import mode_not_entered
 from whygrad.why.run_facts import was_reached
 
@@ -42,7 +42,7 @@ _EVALUATING = re.compile(r"eval|valid|test|predict|infer|sampl|metric|accura|rep
 
 def needs_no_answer(question: Question, verdict: Verdict) -> bool:
     """True if the program visibly expects the outcome of the read."""
-    explanation = verdict if isinstance(verdict, Explanation) else verdict.explanation
+    explanation = explanation_of(verdict)
     if explanation.category == "grad-cleared" and explanation.symptom == "zero":
         return _was_used_by_hand(question, explanation)
     if explanation.symptom != "none":
@@ -56,12 +56,13 @@ def needs_no_answer(question: Question, verdict: Verdict) -> bool:
         return True
     if explanation.category == "grad-cleared" and expects_none(read) and _was_applied(question):
         return True
-    if explanation.category == "frozen" and (_optimises_an_input(question) or _has_been_trained(question)):
+    if explanation.category == "frozen" and (_optimizes_an_input(question) or _was_trained_before(question)):
         return True
     # `all(p.grad is None for p in target.parameters())`: no optimizer trains these.
     if not question.watch.optimizers() or question.watch.holders(question.t) or not question.t.is_leaf:
         return False
-    return expects_none(read) or (explanation.category in ("frozen", "grad-mode-off", "detach") and _left_alone(question))
+    return expects_none(read) or (explanation.category in ("frozen", "grad-mode-off", "detach")
+                                  and _is_untrained_on_purpose(question))
 
 
 def _was_used_by_hand(q: Question, explanation: Explanation) -> bool:
@@ -76,18 +77,18 @@ def _was_applied(q: Question) -> bool:
     return q.ledger is not None and bool(q.ledger.deposits) and q.ledger.deposits[-1].applied
 
 
-def _optimises_an_input(q: Question) -> bool:
+def _optimizes_an_input(q: Question) -> bool:
     """True if the whole model is frozen and the last backward reached only plain tensors: an image, a latent code."""
-    latest = next((trace for trace in q.watch.traces_latest_first() if trace.stores), None)
+    latest = q.storing_trace()
     leaves = [] if latest is None else list(latest.leaves)
     if q.owner is None or not leaves or any(isinstance(leaf, Parameter) for leaf in leaves):
         return False
     return q.watch.module_flag_set(q.t) is None and not any(p.requires_grad for p in q.owner.module.parameters())
 
 
-def _has_been_trained(q: Question) -> bool:
+def _was_trained_before(q: Question) -> bool:
     """True for training in stages: it was trained, then frozen, and now another parameter is trained."""
-    latest = next((trace for trace in q.watch.traces_latest_first() if trace.stores), None)
+    latest = q.storing_trace()
     if q.ledger is None or not q.ledger.applied_backwards or latest is None:
         return False
     if q.read is None or switches_requires_grad_on(q.read.file):
@@ -95,11 +96,11 @@ def _has_been_trained(q: Question) -> bool:
     return q.watch.module_flag_set(q.t) is None and any(q.watch.holders(leaf) for leaf in latest.leaves)
 
 
-def _left_alone(q: Question) -> bool:
+def _is_untrained_on_purpose(q: Question) -> bool:
     """True for a parameter of a model that is not trained on purpose: frozen or kept out of the graph, and in no optimizer."""
     if q.owner is None or not q.owner.registered or q.watch.module_flag_set(q.t) is not None:
         return False
-    latest = next((trace for trace in q.watch.traces_latest_first() if trace.stores), None)
+    latest = q.storing_trace()
     if latest is None or not any(q.watch.holders(leaf) for leaf in latest.leaves):
         return False  # the backward trains no other parameter either
     if not any(q.watch.holders(p) for p in q.owner.module.parameters()):
@@ -121,9 +122,9 @@ def not_tracked(q: Question) -> list[Verdict]:
     if cause.kind not in ("detach", "grad-mode-off"):
         answer = no_history(q, UNTRACKED, "not-tracked")
         if cause.kind == "no-create-graph":
-            return [_unless_only_looked_at(q, answer, cause)]
+            return [_unless_monitoring(q, answer, cause)]
         return [_unless_trained(q, answer, cause.behind) if cause.kind == "non-differentiable-op" else answer]
-    sight = _in_plain_sight(q, cause)
+    sight = _visible_cut(q, cause)
     if sight == "whole":
         return []
     answer = no_history(q, UNTRACKED, "not-tracked")
@@ -133,10 +134,9 @@ def not_tracked(q: Question) -> list[Verdict]:
     return [answer] if not _is_scoped(cause) else [_unless_trained(q, answer, cause.behind)]
 
 
-def _unless_only_looked_at(q: Question, answer: Explanation, cause: Any) -> Verdict:
+def _unless_monitoring(q: Question, answer: Explanation, cause: Any) -> Verdict:
     """The norm of an applied gradient is for monitoring: a problem only if it is used in a loss, or nothing steps."""
-    made = locate(cause.site)
-    if q.watch.live or made is None or "backward(" not in made.expression or not q.watch.count_optimizers():
+    if q.watch.live or "backward(" not in expression_at(cause.site) or not q.watch.count_optimizers():
         return answer
 
     def is_part_of_a_loss() -> bool:
@@ -150,9 +150,9 @@ def _made_of_copies(q: Question) -> list[Verdict]:
     """torch.tensor(a.tolist()): a new tensor made of the values of one that requires grad."""
     for cause in q.t._cause:
         made = locate(cause.site)
-        copy = copy_feeding(q.watch, made) if cause.kind == "created" else None
+        copy = copy_flowing_into(q.watch, made) if cause.kind == "created" else None
         if copy is not None and made is not None:
-            return [_unless_trained(q, copied(copy, UNTRACKED, "not-tracked", [made]), copy.behind)]
+            return [_unless_trained(q, copied_out_explanation(copy, UNTRACKED, "not-tracked", [made]), copy.behind)]
     return []
 
 
@@ -180,7 +180,7 @@ def _is_scoped(cause: Any) -> bool:
     return switched is None or switched.source_line.strip().startswith(("with ", "@", "async with"))
 
 
-def _in_plain_sight(q: Question, cause: Any) -> str:
+def _visible_cut(q: Question, cause: Any) -> str:
     """"whole" if the value that was read visibly is the result of detach() or of a no_grad block; "part" if an operand is."""
     made, read = locate(cause.site), q.read
     if made is None or read is None:
@@ -212,11 +212,11 @@ def still_tracked(q: Question) -> list[Verdict]:
     past = _past_losses(q, node)
     site = node.site
     if len(past) > 1:
-        collected = _collected_at(locate(site))
+        collected = _append_location(locate(site))
         return [_keeps_history(q, ([] if collected is None else [collected]) + locate_all(site),
                                f"It was added up {at(site)} from losses that were differentiated already")]
-    if node in q.watch.roots and _later_one(q, node):
-        kept = _collected_at(q.read)
+    if node in q.watch.roots and _has_later_root(q, node):
+        kept = _append_location(q.read)
         if kept is not None:
             return [_keeps_history(q, [kept], f"It was kept in line {kept.line}, `{kept.expression}`, after it was "
                                               "differentiated")]
@@ -242,13 +242,13 @@ def _past_losses(q: Question, node: Any) -> set[Any]:
     return found
 
 
-def _later_one(q: Question, node: Any) -> bool:
+def _has_later_root(q: Question, node: Any) -> bool:
     """True if the same line has differentiated another loss since."""
     site = q.watch.roots[node]
     return any(other is not node and q.watch.roots[other] == site and other.seq > node.seq for other in list(q.watch.roots))
 
 
-def _collected_at(read: SourceLocation | None) -> SourceLocation | None:
+def _append_location(read: SourceLocation | None) -> SourceLocation | None:
     """The line `losses.append(loss)` that fills the list which is read at a location."""
     match = re.match(r"\w+", subject_of(read)) if read is not None else None
     name = match.group() if match is not None else ""

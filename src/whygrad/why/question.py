@@ -63,6 +63,17 @@ class Question:
         trace = self.trace
         return [] if trace is None else trace.steps
 
+    @cached_property
+    def on_path(self) -> set[Any]:
+        """The nodes of the trace from which the gradient reached the tensor, and the tensor."""
+        trace = self.trace
+        return set() if trace is None else trace.leading_to(self.t)
+
+    def storing_trace(self) -> BackwardTrace | None:
+        """The trace of the latest backward that wrote `.grad`; autograd.grad does not."""
+        traces = () if self.watch is None else self.watch.traces_latest_first()
+        return next((trace for trace in traces if trace.stores), None)
+
     def roots(self) -> list[tuple[Any, Any]]:
         """The roots of backward passes, latest first: (node or leaf, the backward)."""
         if self.loss is not None:

@@ -79,9 +79,12 @@ class QuestionWatch(Watch):
         where = locate((frame.f_code, frame.f_lasti))
         if where is None or what not in ("grad", "requires_grad") or len(self.events) >= MAX_EVENTS:
             return
-        explanation = self.answers[-1].explanation if len(self.answers) > before else None
-        if explanation is None:
-            explanation = _about_grad(t, frame) if what == "grad" else _about_flag(t, bool(value))
+        if len(self.answers) > before:
+            explanation = self.answers[-1].explanation
+        elif what == "grad":
+            explanation = first_confirmed(verdicts_on(Question(t, frame=frame))) or explain(t)
+        else:
+            explanation = _about_flag(t, bool(value))
         key = (where, id(t), explanation.category)
         if key in self._seen:
             return
@@ -165,7 +168,3 @@ def named_value(node: ast.AST, namespace: dict[str, Any]) -> Any:
 
 def _main_namespace() -> dict[str, Any]:
     return vars(sys.modules["__main__"])
-
-
-def _about_grad(t: Any, frame: Any) -> Any:
-    return first_confirmed(verdicts_on(Question(t, frame=frame))) or explain(t)

@@ -23,8 +23,7 @@ from whygrad.why.graph_snapshot import GraphSnapshot, Item, Stats
 from whygrad.why.html_watch import DrawnBackward
 from whygrad.why.locations import SourceLocation, locate
 from whygrad.why.source_html import Mark, lines_of, rendered
-from whygrad.why.svg import STYLES, clipped
-from whygrad.why.svg import lines_of as texts_on
+from whygrad.why.svg import STYLES, clipped, item_texts
 
 _whygrad_internal_ = True
 
@@ -58,15 +57,15 @@ def page(answers: Sequence[Answer], watch: Any = None, script: str | None = None
         f"<title>whygrad: {html.escape(name)}</title>", f"<style>{style}</style>", "</head>", "<body>",
         _header(name, answers, ended), "<main>", _answers(answers, script), '<div id="right">',
         _sources(answers, script), _graph(backwards, watch), "</div>", "</main>",
-        f'<script type="application/json" id="data">{embedded(data)}</script>', f"<script>{code}</script>", "</body>", "</html>",
-        ""])
+        f'<script type="application/json" id="data">{embedded_json(data)}</script>', f"<script>{code}</script>", "</body>",
+        "</html>", ""])
 
 
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def embedded(data: Any) -> str:
+def embedded_json(data: Any) -> str:
     """JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -85,7 +84,7 @@ def _header(name: str, answers: Sequence[Answer], ended: str) -> str:
             f'<span class="verdict{" quiet" if not count else ""}">{verdict}</span></header>')
 
 
-def _short(location: SourceLocation) -> str:
+def _short_location(location: SourceLocation) -> str:
     inside = f" in {location.function}" if location.function not in ("<module>", "") else ""
     return f"{os.path.basename(location.file)}:{location.line}{inside}"
 
@@ -112,13 +111,13 @@ def _answer(number: int, answer: Answer, files: list[str]) -> str:
     parts = [f'<li class="answer" id="answer-{number + 1}">',
              (f'<button type="button" class="pick" data-answer="{number}" aria-pressed="false">'
              f'<span class="ordinal">{number + 1}</span><code>{html.escape(clipped(question, 120))}</code>'
-             f'<span class="where">{html.escape(_short(answer.location))}</span></button>'),
+             f'<span class="where">{html.escape(_short_location(answer.location))}</span></button>'),
              (f'<p class="symptom">{_prose(explanation.headline)} '
               f'<span class="category">{html.escape(explanation.category)}</span></p>'),
              f"<p>{_prose(explanation.text)}</p>"]
     if explanation.causes:
         parts.append('<ul class="causes">' + "".join(
-            f'<li><a href="#f{files.index(cause.file)}-{cause.line}">{html.escape(_short(cause))}</a> '
+            f'<li><a href="#f{files.index(cause.file)}-{cause.line}">{html.escape(_short_location(cause))}</a> '
             f"<code>{html.escape(clipped(cause.expression or cause.source_line.strip(), 160))}</code></li>"
             for cause in explanation.causes) + "</ul>")
     if explanation.path:
@@ -210,7 +209,7 @@ class InternedValues:
 
 def _graph_data(backward: DrawnBackward, watch: Any) -> dict[str, Any]:
     snapshot = backward.snapshot
-    texts = [texts_on(item) for item in snapshot.items]
+    texts = [item_texts(item) for item in snapshot.items]
     layout = graph_layout.arrange(snapshot, backward.calls, [graph_layout.text_width(clipped(a), b) for a, b in texts])
     locations, formulas = InternedValues(), InternedValues()
     written: dict[tuple[str, str], list[str]] = {}

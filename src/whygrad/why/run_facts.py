@@ -72,6 +72,11 @@ def was_reached(t: Any) -> bool:
     return t._meta is not None and t._meta.reached_by is not None
 
 
+def drop_oldest(entries: dict[Any, Any], limit: int) -> None:
+    if len(entries) > limit:
+        del entries[next(iter(entries))]
+
+
 def fingerprint(g: Any) -> Any:
     array = gradient_values(g)
     return float(np.vdot(array, array).real), float(array.sum().real)

@@ -11,6 +11,7 @@ from whygrad._tensor import Tensor, source
 from whygrad.autograd import engine
 from whygrad.autograd.node import Node
 from whygrad.why import graph_layout, record
+from whygrad.why.gradient_flow import leaves_from
 from whygrad.why.graph_snapshot import (
     CUT,
     FLOWS,
@@ -44,7 +45,7 @@ MARGIN = 24.0
 
 
 class Drawing:
-    """A picture of a graph. Shows itself in a notebook; `svg` is its text, `save()` writes it to a file."""
+    """A drawing of a graph, displayed by notebooks; `svg` is its text, `save()` writes it to a file."""
 
     def __init__(self, svg: str, ops: int) -> None:
         self.svg = svg
@@ -65,11 +66,11 @@ class Drawing:
 
 
 def graph(loss: Tensor, *, flow: bool = False, limit: int = 2000) -> Drawing:
-    """Draw the graph behind `loss`: the loss on top, what it was computed from below it, the leaves at the bottom.
+    """Draw the graph behind `loss`: the loss on top, the leaves at the bottom; at most `limit` operations.
 
-    `flow=True` walks the graph once, as `autograd.grad` would, and draws each edge as thick as the gradient that passes
-    is large: no `.grad` is written and the graph is kept, but hooks are called. Without it, leaves are coloured by the
-    gradient they have now. At most `limit` operations are drawn.
+    `flow=True` computes the gradients once, as `autograd.grad` does, and draws each edge as thick as its gradient is large:
+    no `.grad` is written and the graph is kept, but hooks are called. Without it, leaves are colored by their present
+    gradient.
     """
     if not isinstance(loss, Tensor):
         raise TypeError(f"graph() takes a Tensor, not {type(loss).__name__}")
@@ -79,9 +80,9 @@ def graph(loss: Tensor, *, flow: bool = False, limit: int = 2000) -> Drawing:
     snapshot = take_snapshot(root, limit)
     name_leaves(snapshot, tensor_names(record.user_frame()))
     if flow:
-        _walk(loss, root, snapshot)
+        _record_flow(loss, root, snapshot)
     else:
-        _colour_leaves(root, snapshot)
+        _set_leaf_states(root, snapshot)
     snapshot.settle_states(walked=flow)
     snapshot.forget()
     return Drawing(draw(snapshot), sum(item.kind == "op" for item in snapshot.items))
@@ -103,17 +104,8 @@ class _GradientRecorder:
         return lambda *_, **__: None
 
 
-def _walk(loss: Tensor, root: Any, snapshot: GraphSnapshot) -> None:
-    leaves: dict[Any, Any] = {}
-    seen: set[Any] = set()
-    pending = [root]
-    while pending:
-        target = pending.pop()
-        if target is not None and target not in seen:
-            seen.add(target)
-            pending.extend(getattr(target, "edges", ()))
-            if isinstance(target, Tensor):
-                leaves[target] = None
+def _record_flow(loss: Tensor, root: Any, snapshot: GraphSnapshot) -> None:
+    leaves: dict[Any, Any] = dict.fromkeys(leaves_from([root]))
     before, record.watching = record.watching, _GradientRecorder(snapshot)
     latest = engine._last
     try:
@@ -129,23 +121,15 @@ def _walk(loss: Tensor, root: Any, snapshot: GraphSnapshot) -> None:
             item.state = NOTHING if item.stats is None else item.stats.state
 
 
-def _colour_leaves(root: Any, snapshot: GraphSnapshot) -> None:
-    pending, seen = [root], {id(root)}
-    while pending:
-        target = pending.pop()
-        if isinstance(target, Tensor):
-            number = snapshot.numbers.get(id(target))
-            if number is not None and target._grad is not None:
-                stats = snapshot.items[number].stats = measure(target._grad)
-                snapshot.items[number].state = UNKNOWN if stats is None else stats.state
-            continue
-        for edge in target.edges:
-            if edge is not None and id(edge) not in seen:
-                seen.add(id(edge))
-                pending.append(edge)
+def _set_leaf_states(root: Any, snapshot: GraphSnapshot) -> None:
+    for leaf in leaves_from([root]):
+        number = snapshot.numbers.get(id(leaf))
+        if number is not None and leaf._grad is not None:
+            stats = snapshot.items[number].stats = measure(leaf._grad)
+            snapshot.items[number].state = UNKNOWN if stats is None else stats.state
 
 
-def lines_of(item: Item) -> tuple[str, str]:
+def item_texts(item: Item) -> tuple[str, str]:
     """The two lines of text in an item: its name and its origin."""
     if item.kind == "leaf":
         return item.label or "a leaf", f"leaf {tuple(item.shape or ())}"
@@ -185,7 +169,7 @@ def thickness(norm: float | None, low: float, high: float) -> float:
 
 def draw(snapshot: GraphSnapshot) -> str:
     """The SVG text of a snapshot, without boxes for modules."""
-    texts = [lines_of(item) for item in snapshot.items]
+    texts = [item_texts(item) for item in snapshot.items]
     layout = graph_layout.arrange(snapshot, widths=[graph_layout.text_width(*two) for two in texts])
     norms = [math.log10(link.norm) for link in snapshot.links if link.norm and link.norm < math.inf]
     low, high = (min(norms), max(norms)) if norms else (0.0, 0.0)
@@ -235,7 +219,8 @@ def _item(item: Item, texts: tuple[str, str], placed: graph_layout.PlacedItem) -
     x, y, middle = placed.x + MARGIN, placed.y + MARGIN, placed.x + placed.width / 2 + MARGIN
     title = html.escape("\n".join(describe(item)))
     radius = placed.height / 2 if item.kind == "leaf" else 5
-    name = clipped(texts[0]) if item.kind != "leaf" else clipped(texts[0][::-1])[::-1]  # the end of a name tells most
+    # The end of a parameter's path is the most specific, so a long name is cut at its start.
+    name = clipped(texts[0]) if item.kind != "leaf" else clipped(texts[0][::-1])[::-1]
     first, second = html.escape(name), html.escape(texts[1])
     return (f'<g class="item {item.kind} {item.state}"><title>{title}</title><rect x="{x:.1f}" y="{y:.1f}" '
             f'width="{placed.width:.1f}" height="{placed.height:.1f}" rx="{radius:.0f}"/>'

@@ -32,7 +32,7 @@ def print_answer(answer: Answer) -> None:
         if console is None:
             print(f"whygrad: {answer}", file=sys.stderr, flush=True)
         else:
-            show(console, answer, "whygrad")
+            _print_in_full(console, answer, "whygrad")
 
 
 def print_answers(answers: Sequence[Answer]) -> None:
@@ -55,7 +55,7 @@ def _print_answers(answers: Sequence[Answer]) -> None:
             print(f"\nwhygrad [{number} of {len(answers)}] {answer}", file=sys.stderr)
         return
     for number, answer in enumerate(answers[:MAX_IN_FULL], 1):
-        show(console, answer, f"whygrad {number} of {len(answers)}")
+        _print_in_full(console, answer, f"whygrad {number} of {len(answers)}")
     rest = answers[MAX_IN_FULL:]
     if rest:
         from rich.text import Text
@@ -63,8 +63,8 @@ def _print_answers(answers: Sequence[Answer]) -> None:
         console.print(Text(f"\n{len(rest)} more; --json FILE or --html FILE has them in full:", style="bold"))
         for answer in rest:
             where = f"  {os.path.basename(answer.location.file)}:{answer.location.line}  "
-            console.print(Text.assemble((_shown(where), "dim"), (f"[{answer.explanation.category}]  ", "yellow"),
-                                        _shown(answer.location.expression)), no_wrap=True, overflow="ellipsis")
+            console.print(Text.assemble((_printable(where), "dim"), (f"[{answer.explanation.category}]  ", "yellow"),
+                                        _printable(answer.location.expression)), no_wrap=True, overflow="ellipsis")
 
 
 def make_console() -> Any:
@@ -84,16 +84,16 @@ def make_console() -> Any:
         return None
 
 
-def show(console: Any, answer: Answer, title: str) -> None:
+def _print_in_full(console: Any, answer: Answer, title: str) -> None:
     """Print one answer in full."""
     from rich.rule import Rule
     from rich.text import Text
 
     explanation = answer.explanation
     console.print()
-    heading = Text.assemble((title, "bold cyan"), ("  " + _shown(_near(answer.location)), "dim"))
+    heading = Text.assemble((title, "bold cyan"), ("  " + _printable(_near(answer.location)), "dim"))
     console.print(Rule(heading, align="left", style="dim"))
-    console.print(Text.assemble((_shown(explanation.headline), "bold"), "  ", (f"[{explanation.category}]", "yellow")))
+    console.print(Text.assemble((_printable(explanation.headline), "bold"), "  ", (f"[{explanation.category}]", "yellow")))
     _excerpt(console, answer.location, "     ", "cyan")
     console.print()
     _entry(console, "why", "bold", _prose(explanation.text))
@@ -110,7 +110,7 @@ def show(console: Any, answer: Answer, title: str) -> None:
     edit = explanation.edit
     for what, new in edit.changes() if edit is not None else ():
         between = "\n" if "\n" in new else "  "
-        _entry(console, "", "", Text.assemble((what + between, "dim"), (_shown(new), "green")))
+        _entry(console, "", "", Text.assemble((what + between, "dim"), (_printable(new), "green")))
 
 
 def _near(location: SourceLocation) -> str:
@@ -131,7 +131,7 @@ def _entry(console: Any, label: str, style: str, text: Any) -> None:
     console.print(grid)
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     """Text without control characters, which must not reach the terminal."""
     return "".join([" " if x == "\t" else x if x.isprintable() or x == "\n" else "\ufffd" for x in text])
 
@@ -141,7 +141,7 @@ def _prose(text: str) -> Any:
     from rich.text import Text
 
     result = Text()
-    for number, piece in enumerate(_shown(text).split("`")):
+    for number, piece in enumerate(_printable(text).split("`")):
         result.append(piece, style="bold" if number % 2 else "")
     return result
 
@@ -152,13 +152,13 @@ def _excerpt(console: Any, location: SourceLocation, label: str, colour: str) ->
     from rich.text import Text
 
     line = location.source_line
-    margin = f"{label}  {_shown(os.path.basename(location.file))}:{location.line} │ "
+    margin = f"{label}  {_printable(os.path.basename(location.file))}:{location.line} │ "
     if not line.strip():
-        console.print(Text.assemble((margin, "dim"), _shown(location.expression) or "(source not available)"))
+        console.print(Text.assemble((margin, "dim"), _printable(location.expression) or "(source not available)"))
         return
     start, end = _span(location, line)
     indent = len(line) - len(line.lstrip())
-    text, start, end = _shown(line.strip()), max(start - indent, 0), end - indent
+    text, start, end = _printable(line.strip()), max(start - indent, 0), end - indent
     room = max(console.width - len(margin), 20)
     if len(text) > room:  # cut so that the expression stays visible
         first = max(0, min(start - 8, len(text) - room))

@@ -26,7 +26,7 @@ from whygrad.why.optimizer_usage import OptimizerUsage, optimizer_parameters, us
 from whygrad.why.program_text import is_dereferenced
 from whygrad.why.property_reads import needs_no_answer, not_tracked, still_tracked
 from whygrad.why.question import Question
-from whygrad.why.rules import Provisional, Verdict, first_confirmed
+from whygrad.why.rules import Verdict, explanation_of, first_confirmed
 from whygrad.why.rules.cut_off import before_backward
 from whygrad.why.rules.optimizing import (
     EarlyClip,
@@ -41,7 +41,7 @@ from whygrad.why.run_facts import was_reached
 _whygrad_internal_ = True
 
 # MAX_LOOKS: evaluations of a line after its first answer. MAX_CAUSES: causes listed in one answer.
-MAX_LOOKS, MOST_CAUSES = 20, 4
+MAX_LOOKS, MAX_CAUSES = 20, 4
 # Reads without a problem after which a line is no longer evaluated while its gradients are finite and not zero.
 TRUSTED_AFTER = 50
 
@@ -58,7 +58,7 @@ class Watch(EventLog):
         self._undo: list[Undo] = []
         self._moment = itertools.count().__next__
         self._by_line: dict[Any, Answer] = {}
-        self._asked: dict[Any, int] = {}
+        self._looks: dict[Any, int] = {}
         self._fine_reads: dict[Any, int] = {}
         self._provisional: list[tuple[Any, int, list[Verdict]]] = []
         # Problems of optimizers, one for each location and category.
@@ -74,7 +74,7 @@ class Watch(EventLog):
 
     def start(self) -> None:
         record.watching = self
-        record.reach = 1_000_000
+        record.search_limit = 1_000_000
         self._undo = open_doors(self)
 
     def stop(self) -> list[Answer]:
@@ -83,7 +83,7 @@ class Watch(EventLog):
             undo()
         self._conclude()
         record.watching = None
-        record.reach = record.NEAR
+        record.search_limit = record.DEFAULT_SEARCH_LIMIT
         self.answers.sort(key=lambda answer: answer.moment)
         return self.answers
 
@@ -117,7 +117,7 @@ class Watch(EventLog):
     @guarded
     def read(self, t: Tensor, what: str, value: Any, frame: FrameType) -> None:
         """The program read the property `what` of a tensor."""
-        if not _is_users(frame) or self._asked.get((frame.f_code, frame.f_lasti), 0) >= MAX_LOOKS:
+        if not _is_user_code(frame) or self._looks.get((frame.f_code, frame.f_lasti), 0) >= MAX_LOOKS:
             return
         question = Question(t, frame=frame)
         if what == "grad":
@@ -151,18 +151,18 @@ class Watch(EventLog):
     def before_step(self, optimizer: Any) -> None:
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
-            self._useless(usage, useless_step(self, optimizer))
+            self._set_useless(usage, useless_step(self, optimizer))
             usage.begun = next_sequence_number(), engine.count_backwards()
 
-    def _useless(self, usage: OptimizerUsage, explanation: Explanation | None) -> None:
+    def _set_useless(self, usage: OptimizerUsage, explanation: Explanation | None) -> None:
         if explanation is not None:
-            usage.useless = _here(), explanation, self._moment()
+            usage.useless = _program_location(), explanation, self._moment()
 
     @guarded
     def after_step(self, optimizer: Any) -> None:
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
-            self._useless(usage, useless_closure(optimizer))
+            self._set_useless(usage, useless_closure(optimizer))
         super().after_step(optimizer)
         if self.live and not any(answer.explanation.category == "grad-accumulated" for answer in self.answers):
             for where, explanation in end_of_run.never_cleared(self):
@@ -188,13 +188,13 @@ class Watch(EventLog):
     def clipping(self, parameters: Any, *args: Any) -> None:
         explanation = clip_misplaced(parameters)
         if explanation is not None:
-            self._add_answer(_here(), explanation, self._moment())
+            self._add_answer(_program_location(), explanation, self._moment())
         elif self.scaled is not None and engine.count_backwards() > self.scaled[0]:
-            self._add_answer(_here(), clip_while_scaled(self.scaled[1]), self._moment())
+            self._add_answer(_program_location(), clip_while_scaled(self.scaled[1]), self._moment())
         site = record.site()
         if site not in self._clips:
-            self._clips[site] = EarlyClip(_here(), self._moment())
-        self._clips[site].again(parameters)
+            self._clips[site] = EarlyClip(_program_location(), self._moment())
+        self._clips[site].note_clip(parameters)
 
     @guarded
     def scaling(self, scaler: Any, *args: Any) -> None:
@@ -215,7 +215,7 @@ class Watch(EventLog):
         explanation = Explanation(headline, category, text, fix, locate_all(*sites), symptom="error")
         if modes.running is not None:
             self.failed = {modes.running.number: explanation}
-        self._add_answer(_here(), explanation, self._moment())
+        self._add_answer(_program_location(), explanation, self._moment())
 
     def _answer(self, question: Question, found: list[Verdict]) -> None:
         """Report the first verdict now if it is certain, otherwise at the end of the run."""
@@ -226,17 +226,16 @@ class Watch(EventLog):
         if isinstance(first, Explanation):
             if first.category not in ("ok", "no-backward", "grad-assigned"):
                 site = question.frame.f_code, question.frame.f_lasti
-                self._asked[site] = self._asked.get(site, 0) + 1
+                self._looks[site] = self._looks.get(site, 0) + 1
                 self._add_answer(where, first, moment)
-        elif isinstance(first, Provisional):
-            key = (where.file, where.line, tuple([_category(v) for v in found]))
-            if self._asked.setdefault(key, 0) < MAX_LOOKS:
-                self._asked[key] += 1
+        else:
+            key = (where.file, where.line, tuple([explanation_of(verdict).category for verdict in found]))
+            if self._looks.setdefault(key, 0) < MAX_LOOKS:
+                self._looks[key] += 1
                 self._provisional.append((where, moment, found))
                 last = engine.last_backward()
                 for verdict in found:
-                    explanation = verdict if isinstance(verdict, Explanation) else verdict.explanation
-                    explanation.backward = None if last is None else locate(last.site)
+                    explanation_of(verdict).backward = None if last is None else locate(last.site)
 
     def _add_answer(self, where: Any, explanation: Explanation, moment: int) -> bool:
         if where is None:
@@ -246,7 +245,7 @@ class Watch(EventLog):
         if known is not None:
             # The line has this answer already; another tensor may add a cause.
             lines = {cause.line for cause in known.explanation.causes}
-            if len(known.explanation.causes) < MOST_CAUSES:
+            if len(known.explanation.causes) < MAX_CAUSES:
                 known.explanation.causes += [cause for cause in explanation.causes if cause.line not in lines]
             return False
         answer = self._by_line[line] = Answer(where, explanation, moment)
@@ -256,14 +255,10 @@ class Watch(EventLog):
         return True
 
 
-def _category(verdict: Verdict) -> str:
-    return verdict.category if isinstance(verdict, Explanation) else verdict.explanation.category
-
-
-def _here() -> Any:
+def _program_location() -> Any:
     frame = record.program_frame(2)
     return locate((frame.f_code, frame.f_lasti))
 
 
-def _is_users(frame: FrameType) -> bool:
+def _is_user_code(frame: FrameType) -> bool:
     return "site-packages" not in frame.f_code.co_filename and not frame.f_code.co_filename.startswith("<frozen")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from whygrad.why.answers import Edit, Explanation
-from whygrad.why.edits import backward_calls, cuts, inplace_writes, leaves, values
+from whygrad.why.edits import backward_calls, cuts, inplace_writes, leaves, optimizer_parameters, values
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import FixContext
 
@@ -38,7 +38,7 @@ FIXERS: dict[str, Callable[[FixContext], Iterator[Changes]]] = {
     "inplace-saved-tensor": inplace_writes.write_out_of_place,
     "silent-data-edit": inplace_writes.update_after_backward,
     "view-inplace": inplace_writes.clone_view,
-    "not-in-optimizer": values.give_to_optimizer,
+    "not-in-optimizer": optimizer_parameters.give_to_optimizer,
     "broadcast-loss": values.match_shapes,
     "nan-derivative": values.guard_input,
     "zero-local-derivative": values.replace_flat_op,

@@ -127,7 +127,7 @@ def clear_before_backward(context: FixContext) -> Iterator[Changes]:
     if back is None:
         return
     source = back.source
-    yield from _called(context)
+    yield from _add_parentheses(context)
     for stepping in _rarer_steps(source, back):
         yield Changes(source).after(stepping, f"{source.text(receiver(stepping.value) or stepping)}.zero_grad()")
     for text in _clearings(context, back):
@@ -154,7 +154,7 @@ def _clearings(context: FixContext, back: AstSpan) -> Iterator[str]:
     if context.read is None or tensor is None:
         yield from (f"{n}.zero_grad()" for n in uncleared)
         return
-    plain = isinstance(tensor, ast.Name) and _iterated_module(context) is None and not _held(source, tensor)
+    plain = isinstance(tensor, ast.Name) and _iterated_module(context) is None and not _may_be_in_optimizer(source, tensor)
     if plain and context.visible_at(back):
         yield f"{ast.unparse(tensor)}.grad = None"
     yield from (f"{n}.zero_grad()" for n in uncleared)
@@ -168,7 +168,7 @@ def _clearings(context: FixContext, back: AstSpan) -> Iterator[str]:
     yield from (f"{n}.zero_grad()" for n in names)
 
 
-def _held(source: SourceTree, tensor: ast.expr) -> bool:
+def _may_be_in_optimizer(source: SourceTree, tensor: ast.expr) -> bool:
     """True if an optimizer's argument names this tensor, or may contain it."""
     made = [node for node in source.walk() if is_optimizer(node) and isinstance(node, ast.Call)]
     if any(call.args and (uses(call.args[0], tensor) or isinstance(call.args[0], ast.Name)) for call in made):
@@ -228,7 +228,7 @@ def _differentiated_in_the_closure(stepping: AstSpan) -> Iterator[Changes]:
                 yield Changes(source).before(last, f"{last.value.id}.backward()")
 
 
-def _called(context: FixContext) -> Iterator[Changes]:
+def _add_parentheses(context: FixContext) -> Iterator[Changes]:
     """Add the parentheses to a statement such as `loss.backward`."""
     for cause in context.causes:
         if isinstance(cause.statement, ast.Expr) and isinstance(cause.statement.value, ast.Attribute):
@@ -237,7 +237,7 @@ def _called(context: FixContext) -> Iterator[Changes]:
 
 def step(context: FixContext) -> Iterator[Changes]:
     """Call step() after the backward."""
-    yield from _called(context)
+    yield from _add_parentheses(context)
     made = [t for c in context.causes if is_optimizer(getattr(c.statement, "value", c.node)) for t in assigned(c.statement)]
     back = next((c for c in context.causes if backward_call(c) is not None), context.backward)
     if back is not None:
@@ -249,7 +249,7 @@ def add_backward(context: FixContext) -> Iterator[Changes]:
     """Call backward() before step(); replace a zero_() of a gradient that is None by `= None`."""
     stepping = context.read
     clears = stepping is not None and called_name(getattr(stepping.statement, "value", stepping.node)) == "zero_"
-    named = list(_called(context))
+    named = list(_add_parentheses(context))
     if named:
         yield from named
         return

@@ -115,7 +115,7 @@ def stay_in_tensors(context: FixContext) -> Iterator[Changes]:
 def keep_tensors(changes: Changes, cut: AstSpan) -> bool:
     for node in _outermost_first(cut):
         if isinstance(node, ast.Call) and called_name(node) in COPYING_IN and node.args:
-            text = _kept(changes, node, cut)
+            text = _tensor_expression(changes, node, cut)
             if text is not None:
                 outer = _with_requires_grad(changes.source, node)
                 changes.replace(outer, text)
@@ -137,41 +137,42 @@ def _copies_out(node: ast.AST) -> bool:
     return called_name(node) in ("item", "tolist", "numpy") and not node.args
 
 
-def _kept(changes: Changes, node: ast.Call, cut: AstSpan) -> str | None:
+def _tensor_expression(changes: Changes, node: ast.Call, cut: AstSpan) -> str | None:
     """The replacement for `torch.tensor(...)`."""
     source, given = changes.source, node.args[0]
     name = torch(changes)
     if isinstance(given, (ast.List, ast.Tuple)):
         if any(isinstance(e, ast.Constant) for e in given.elts):
             return None
-        return f"{name}.stack([{', '.join(_bare(source, e) for e in given.elts)}])"
+        return f"{name}.stack([{', '.join(_without_conversions(source, e) for e in given.elts)}])"
     if isinstance(given, (ast.ListComp, ast.GeneratorExp)):
         over = given.generators[0].iter
         opening, middle, closing = (source.text_between(*two) for two in (
             (start(given), start(given.elt)), (end(given.elt), start(over)), (end(over), end(given))))
-        return f"{name}.stack({opening}{_bare(source, given.elt)}{middle}{_bare(source, over)}{closing})"
+        element, iterated = (_without_conversions(source, part) for part in (given.elt, over))
+        return f"{name}.stack({opening}{element}{middle}{iterated}{closing})"
     if isinstance(given, (ast.Name, ast.Attribute)) and is_list(source, given, node):
         for call in ast.walk(source.scope(node)):
             if isinstance(call, ast.Call) and called_name(call) == "append" and receiver(call) is not None and call.args and (
                     same_text(receiver(call) or call, given)):
-                bare = _bare(source, call.args[0])
+                bare = _without_conversions(source, call.args[0])
                 if bare != source.text(call.args[0]):
                     changes.replace(call.args[0], bare)
         return f"{name}.stack({source.text(given)})"
     if isinstance(given, ast.Name):
         bound = binding_before(source, given, node)
         if bound is not None and bound.value is not None:
-            bare = _bare(source, bound.value)
+            bare = _without_conversions(source, bound.value)
             if bare != source.text(bound.value):
                 changes.replace(bound.value, bare)
-    return _bare(source, given)
+    return _without_conversions(source, given)
 
 
-def _bare(source: SourceTree, node: ast.expr) -> str:
+def _without_conversions(source: SourceTree, node: ast.expr) -> str:
     """The text of an expression without the calls that convert tensors to numbers."""
     inner: ast.expr | None = node
     if isinstance(node, ast.BinOp):
-        left, right = (_bare_operand(source, operand) for operand in (node.left, node.right))
+        left, right = (_operand_without_conversions(source, operand) for operand in (node.left, node.right))
         opening, operator, closing = (source.text_between(*two) for two in (
             (start(node), start(node.left)), (end(node.left), start(node.right)), (end(node.right), end(node))))
         return f"{opening}{left}{operator}{right}{closing}"
@@ -181,15 +182,15 @@ def _bare(source: SourceTree, node: ast.expr) -> str:
         elif isinstance(inner.func, ast.Name) and inner.func.id in ("float", "int") and len(inner.args) == 1:
             inner = inner.args[0]
         elif called_name(inner) in SAME_IN_TORCH and root_name(inner.func) in ("np", "numpy", "math") and inner.args:
-            given = [*[_bare(source, a) for a in inner.args], *[source.text(k) for k in inner.keywords]]
+            given = [*[_without_conversions(source, a) for a in inner.args], *[source.text(k) for k in inner.keywords]]
             return f"{module_name(source, 'torch')}.{called_name(inner)}({', '.join(given)})"
         else:
             break
     return source.text(inner) if inner is not None else source.text(node)
 
 
-def _bare_operand(source: SourceTree, node: ast.expr) -> str:
-    text = _bare(source, node)
+def _operand_without_conversions(source: SourceTree, node: ast.expr) -> str:
+    text = _without_conversions(source, node)
     bare = ast.parse(text.strip(), mode="eval").body
     return f"({text})" if text != source.text(node) and not isinstance(bare, (ast.Name, ast.Attribute, ast.Call)) else text
 
@@ -197,13 +198,13 @@ def _bare_operand(source: SourceTree, node: ast.expr) -> str:
 def enable_recording(context: FixContext) -> Iterator[Changes]:
     """Replace or remove the grad mode that switched recording off, or switch recording on again."""
     for switch in reversed(context.causes):
-        found = list(_switched_on(context, switch))
+        found = list(_reenabled(context, switch))
         yield from found
         if found:
             return
 
 
-def _switched_on(context: FixContext, switch: AstSpan) -> Iterator[Changes]:
+def _reenabled(context: FixContext, switch: AstSpan) -> Iterator[Changes]:
     source = switch.source
     inference = next((n for n in _outermost_first(switch) if called_name(n) == "inference_mode"), None)
     decorator, block = _decorator(switch), _with_item(switch)
@@ -222,10 +223,10 @@ def _switched_on(context: FixContext, switch: AstSpan) -> Iterator[Changes]:
         call = next((n for n in _outermost_first(switch) if called_name(n) == "set_grad_enabled"), None)
         if isinstance(call, ast.Call):
             yield from _switch_back(context, source, call)
-        yield from _left_by_hand(context, switch)
+        yield from _exit_entered_mode(context, switch)
 
 
-def _left_by_hand(context: FixContext, switch: AstSpan) -> Iterator[Changes]:
+def _exit_entered_mode(context: FixContext, switch: AstSpan) -> Iterator[Changes]:
     """`mode.__enter__()` without `__exit__`: exit before the computation, or do not enter."""
     entered, computed, source = switch.statement, context.causes[0], switch.source
     if not isinstance(entered, ast.Expr) or called_name(entered.value) != "__enter__":
@@ -295,11 +296,11 @@ def use_surrogate(context: FixContext) -> Iterator[Changes]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in INTEGER_CASTS:
                 yield Changes(source).drop_suffix(node.func, node)
         yield from _cross_entropy(cut)
-        yield from _softened(cut)
-        yield from _passed_straight_through(cut)
+        yield from _use_probability(cut)
+        yield from _straight_through(cut)
 
 
-def _passed_straight_through(cut: AstSpan) -> Iterator[Changes]:
+def _straight_through(cut: AstSpan) -> Iterator[Changes]:
     """Straight-through `one_hot(scores.argmax(-1), n)`: the same value with the gradient of softmax(scores)."""
     source = cut.source
     hot = next((n for n in (cut.node, *source.ancestors(cut.node)) if called_name(n) == "one_hot"), None)
@@ -317,7 +318,7 @@ def _passed_straight_through(cut: AstSpan) -> Iterator[Changes]:
     yield Changes(source).replace(kept, f"({source.text(kept)} + {soft} - {soft}.detach())")
 
 
-def _softened(cut: AstSpan) -> Iterator[Changes]:
+def _use_probability(cut: AstSpan) -> Iterator[Changes]:
     """`(p > 0.5).float()` -> the probability `p`; a score is passed through sigmoid."""
     source, compared = cut.source, cut.node
     if not isinstance(compared, ast.Compare) or len(compared.ops) != 1:
@@ -404,7 +405,7 @@ def remove_requires_grad_patch(context: FixContext) -> Iterator[Changes]:
     for some in ([cuts] if len(cuts) > 1 else []) + [[cut] for cut in cuts]:
         changes = Changes(patch.source)
         connected = [remove_cut(changes, cut) for cut in some]
-        for mended in [changes] if all(connected) else [*_cross_entropy(some[0]), *_softened(some[0])]:
+        for mended in [changes] if all(connected) else [*_cross_entropy(some[0]), *_use_probability(some[0])]:
             if goes and all(patch.statement is not cut.statement for cut in some):
                 mended.delete(patch.statement)
             yield mended

@@ -57,9 +57,9 @@ def _retain_as_it_was_stored(context: FixContext, made: AstSpan) -> Iterator[Cha
 def _retain_where_stored(context: FixContext) -> Iterator[Changes]:
     """Call retain_grad() before `acts["tanh"] = out` or `acts.append(out)`, for example in a hook."""
     wanted, read = context.tensor, context.read
-    for node in read.source.walk() if read is not None and wanted is not None else ():
-        assert read is not None
-        assert wanted is not None
+    if read is None or wanted is None:
+        return
+    for node in read.source.walk():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and any(same_text(t, wanted) for t in node.targets):
             yield Changes(read.source).before(node, f"{node.value.id}.retain_grad()")
         if isinstance(node, ast.Expr) and called_name(node.value) == "append" and isinstance(node.value, ast.Call):
@@ -94,16 +94,16 @@ def require_grad(context: FixContext) -> Iterator[Changes]:
     """Make a leaf require grad: at the binding of the name that was read, else where the leaf is created."""
     if "is a buffer" in context.explanation.text:
         if isinstance(context.tensor, ast.Attribute):
-            yield from _attribute_asked(context, context.tensor.attr)
+            yield from _require_attribute(context, context.tensor.attr)
         return
     if context.read is not None and context.tensor is not None:
         source = context.read.source
         bound = binding_before(source, context.tensor, context.read.node)
         if bound is not None:
-            yield from _asked_at(source, context.tensor, bound)
+            yield from _require_at_binding(source, context.tensor, bound)
             return
     if context.tensor is not None and isinstance(context.tensor, ast.Attribute):
-        yield from _attribute_asked(context, context.tensor.attr)
+        yield from _require_attribute(context, context.tensor.attr)
     if "floating point" in context.explanation.headline:
         yield from _as_floats(context)
         return
@@ -113,15 +113,16 @@ def require_grad(context: FixContext) -> Iterator[Changes]:
     for made in wanted:
         targets = assigned(made.statement)
         if len(targets) == 1 and isinstance(made.statement, (ast.Assign, ast.AnnAssign)):
-            yield from _asked_at(made.source, targets[0], Binding(made.statement, made.statement.value))
+            yield from _require_at_binding(made.source, targets[0], Binding(made.statement, made.statement.value))
     if context.tensor is None and not wanted:
         yield from _trained_leaves(context)
 
 
 def _as_floats(context: FixContext) -> Iterator[Changes]:
     """Create a float tensor: integer tensors cannot require grad."""
-    for node in ast.walk(context.read.node) if context.read is not None else ():
-        assert context.read is not None
+    if context.read is None:
+        return
+    for node in ast.walk(context.read.node):
         changes = Changes(context.read.source)
         if isinstance(node, ast.Call) and keyword(node, "requires_grad") is not None:
             yield changes.set_keyword(node, "dtype", f"{torch(changes)}.float32")
@@ -164,7 +165,7 @@ def _trained_leaves(context: FixContext) -> Iterator[Changes]:
         yield changes
 
 
-def _asked_at(source: SourceTree, target: ast.expr, bound: Binding) -> Iterator[Changes]:
+def _require_at_binding(source: SourceTree, target: ast.expr, bound: Binding) -> Iterator[Changes]:
     name = ast.unparse(target)
     statement = bound.statement
     if isinstance(statement, (ast.For, ast.AsyncFor)):
@@ -187,14 +188,14 @@ def _asked_at(source: SourceTree, target: ast.expr, bound: Binding) -> Iterator[
         yield Changes(source).after(statement, f"{name}.requires_grad_()")
 
 
-def _attribute_asked(context: FixContext, attribute: str) -> Iterator[Changes]:
+def _require_attribute(context: FixContext, attribute: str) -> Iterator[Changes]:
     """Make `model.gain` require grad where a class assigns `self.gain`."""
     files = [s.source for s in (context.read, *context.causes) if s is not None]
     for source in dict.fromkeys(files):
         for definition in classes(source).values():
             for node in ast.walk(definition):
                 if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{attribute}":
-                    yield from _asked_at(source, node.targets[0], Binding(node, node.value))
+                    yield from _require_at_binding(source, node.targets[0], Binding(node, node.value))
                     return
                 call = node.value if isinstance(node, ast.Expr) else None
                 if isinstance(call, ast.Call) and called_name(call) == "register_buffer":
@@ -251,7 +252,7 @@ def unfreeze(context: FixContext) -> Iterator[Changes]:
             holder = node.targets[0].value
             if start(node) > start(frozen.statement) and is_module(source, holder, node) is not False:
                 yield Changes(source).replace(node, f"{source.text(holder)}.requires_grad_(True)")
-    thing = _frozen_thing(frozen)
+    thing = _frozen_object(frozen)
     if thing is not None and context.tensor is not None and same_text(thing, context.tensor):
         yield _set_to(frozen, "True")
     if context.tensor is not None and context.read is not None and context.read.source is source and not _is_loop_name(context):
@@ -271,7 +272,7 @@ def _is_loop_name(context: FixContext) -> bool:
     return bound is not None and isinstance(bound.statement, (ast.For, ast.comprehension))
 
 
-def _frozen_thing(frozen: AstSpan) -> ast.expr | None:
+def _frozen_object(frozen: AstSpan) -> ast.expr | None:
     """`x` of `x.requires_grad_(False)` and of `x.requires_grad = False`."""
     statement = frozen.statement
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
@@ -295,7 +296,7 @@ def _set_to(frozen: AstSpan, value: str) -> Changes:
 def detach_instead(context: FixContext) -> Iterator[Changes]:
     """`z.requires_grad = False` on a non-leaf -> `z = z.detach()`."""
     flagged = context.read
-    thing = _frozen_thing(flagged) if flagged is not None else None
+    thing = _frozen_object(flagged) if flagged is not None else None
     if flagged is None or thing is None:
         return
     off = any(isinstance(n, ast.Constant) and n.value is False for n in ast.walk(flagged.statement))
@@ -307,8 +308,9 @@ def detach_instead(context: FixContext) -> Iterator[Changes]:
 def store_detached(context: FixContext) -> Iterator[Changes]:
     """A module stores a tensor with history: `self.last = out` -> `self.last = out.detach()`."""
     made = context.cause
-    for node in ast.walk(made.source.scope(made.node)) if made is not None else ():
-        assert made is not None
+    if made is None:
+        return
+    for node in ast.walk(made.source.scope(made.node)):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute) and (
                 any(same_text(node.value, target) for target in assigned(made.statement))):
             yield Changes(made.source).suffix(node.value, ".detach()")
@@ -317,7 +319,7 @@ def store_detached(context: FixContext) -> Iterator[Changes]:
 def clear_when_freezing(context: FixContext) -> Iterator[Changes]:
     """Clear the gradient when the tensor is frozen."""
     for frozen in context.causes:
-        holder = _frozen_thing(frozen)
+        holder = _frozen_object(frozen)
         if holder is None:
             continue
         name = ast.unparse(holder)

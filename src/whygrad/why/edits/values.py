@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from whygrad.why.edits.bindings import Binding, assigned, binding_before, classes, is_function, is_module, is_optimizer
+from whygrad.why.edits.bindings import assigned, binding_before, classes, is_function
 from whygrad.why.edits.changes import Changes
 from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
-from whygrad.why.edits.source_tree import SourceTree, end, keyword, names_in, receiver, root_name, same_text, start
+from whygrad.why.edits.source_tree import SourceTree, end, keyword, receiver, root_name, same_text, start
 from whygrad.why.program_text import called_name
 
 _whygrad_internal_ = True
@@ -60,10 +60,10 @@ def guard_input(context: FixContext) -> Iterator[Changes]:
     for cause in context.causes:
         source = cause.source
         for node in ast.walk(cause.node):
-            value = _delicate_input(source, node)
+            value = _singular_input(source, node)
             if value is None:
                 continue
-            yield from _log_in_one(source, node, value)
+            yield from _fuse_log(source, node, value)
             guard = _where_around(source, node)
             if guard is not None:
                 condition, selected = guard
@@ -90,7 +90,7 @@ LOG_OF = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
 CHOOSING = {"gather", "squeeze", "flatten", "view", "reshape", "index_select", "unsqueeze", "select"}
 
 
-def _log_in_one(source: SourceTree, node: ast.AST, value: ast.expr) -> Iterator[Changes]:
+def _fuse_log(source: SourceTree, node: ast.AST, value: ast.expr) -> Iterator[Changes]:
     """`log(softmax(x)[chosen])` -> `log_softmax(x)[chosen]`; also for sigmoid(x) and 1 - sigmoid(x)."""
     if called_name(node) != "log":
         return
@@ -128,7 +128,7 @@ def _has_parentheses(source: SourceTree, node: ast.expr) -> bool:
     return source.text_before(start(node)).rstrip().endswith("(") and source.text_after(end(node)).lstrip().startswith(")")
 
 
-def _delicate_input(source: SourceTree, node: ast.AST) -> ast.expr | None:
+def _singular_input(source: SourceTree, node: ast.AST) -> ast.expr | None:
     if isinstance(node, ast.Call) and called_name(node) in SAFE_INPUT:
         if is_function(source, node):
             return node.args[0] if node.args else None
@@ -209,165 +209,12 @@ def _drop_less(context: FixContext) -> Iterator[Changes]:
                         yield Changes(source).replace(p, "0.5")
 
 
-def give_to_optimizer(context: FixContext) -> Iterator[Changes]:
-    """Let the optimizer see a parameter: register it, or hand it over."""
-    made = next((c for c in context.causes if any(is_optimizer(n) for n in ast.walk(c.statement))), None)
-    files = [s.source for s in (context.read, *context.causes) if s is not None]
-    for source in dict.fromkeys(files):
-        yield from _registered(context, source)
-    if made is None:
-        return
-    source = made.source
-    call = next(n for n in ast.walk(made.statement) if is_optimizer(n))
-    assert isinstance(call, ast.Call)
-    later = _made_later(context, made)
-    if later is not None and isinstance(later.value, (ast.List, ast.ListComp)) and call.args:
-        yield from _made_after(source, assigned(later)[0], Binding(later, later.value), made.statement, call)
-        return
-    holder = _holder(context, source) or (None if later is None else _assigned_by(later))
-    if holder is None or not call.args:
-        yield from _made_last(source, made.statement)
-        return
-    node, text, is_tensor = holder
-    bound = binding_before(source, ast.Name(root_name(node) or ""), context.read.node) if context.read is not None else None
-    replaced = _replaced_after(source, node, made.statement)
-    name = next((ast.unparse(t) for t in assigned(made.statement)), None)
-    if replaced is not None and name is not None:
-        held = f"[{text}]" if is_tensor else f"{text}.parameters()"
-        yield Changes(source).after(replaced, f'{name}.add_param_group({{"params": {held}}})')
-        return
-    if bound is not None and start(bound.statement) > start(made.statement):
-        yield from _made_after(source, node, bound, made.statement, call)
-        return
-    yield Changes(source).replace(call.args[0], _with_more(source, call.args[0], text if is_tensor else f"*{text}.parameters()"))
-
-
-def _made_last(source: SourceTree, made: ast.stmt) -> Iterator[Changes]:
-    """Something was replaced in between: make the optimizer where it is needed first."""
-    names = {root_name(t) for t in assigned(made)}
-    later = [s for s in source.block(made) if start(s) > start(made)]
-    used = next((s for s in later if names & names_in(s)), None)
-    if used is not None and used is not later[0]:
-        yield Changes(source).move(made, before=used)
-
-
-def _made_after(source: SourceTree, node: ast.expr, bound: Binding, made: ast.stmt, call: ast.Call) -> Iterator[Changes]:
-    """What is trained (copies of a model, say) is made after the optimizer: make the optimizer then, and for all of it."""
-    several = isinstance(bound.value, (ast.List, ast.ListComp))
-    name = root_name(node)
-    held = f"[p for model in {name} for p in model.parameters()]" if several else f"{ast.unparse(node)}.parameters()"
-    if isinstance(bound.statement, ast.stmt) and bound.statement in source.block(made):
-        first = source.text_between(start(made), start(call.args[0]))
-        rest = source.text_between(end(call.args[0]), end(made))
-        yield Changes(source).after(bound.statement, f"{first}{held}{rest}").delete(made)
-
-
-def _made_later(context: FixContext, made: AstSpan) -> ast.Assign | None:
-    """Nothing was read; the layer that was made after the optimizer is among the causes."""
-    for cause in context.causes if context.tensor is None else ():
-        statement = cause.statement
-        if cause.source is made.source and start(statement) > start(made.statement) and len(assigned(statement)) == 1:
-            return statement if isinstance(statement, ast.Assign) else None
-    return None
-
-
-def _assigned_by(statement: ast.Assign) -> tuple[ast.expr, str, bool]:
-    """What to hand over for what a statement makes: see _holder."""
-    target = assigned(statement)[0]
-    return target, ast.unparse(target), called_name(statement.value) == "Parameter"
-
-
-def _with_more(source: SourceTree, given: ast.expr, more: str) -> str:
-    if isinstance(given, ast.List):
-        return source.text(given)[:-1].rstrip().rstrip(",") + f", {more}]"
-    return f"[*{source.atom(given)}, {more}]"
-
-
-def _holder(context: FixContext, source: SourceTree) -> tuple[ast.expr, str, bool] | None:
-    """What to hand over for the tensor that was read: its text, and whether it is a tensor (else a module)."""
-    tensor = context.tensor
-    if tensor is None or context.read is None or context.read.source is not source:
-        return None
-    inner: ast.expr = tensor
-    if isinstance(inner, ast.Name):
-        bound = binding_before(source, inner, context.read.node)
-        if bound is None:
-            return None
-        if isinstance(bound.statement, (ast.For, ast.comprehension)):
-            module = receiver(bound.statement.iter)
-            return None if module is None else (module, ast.unparse(module), False)
-        if isinstance(bound.value, ast.Attribute):
-            inner = bound.value
-        else:
-            return inner, inner.id, True
-    if isinstance(inner, ast.Attribute):
-        module = inner.value
-        if is_module(source, module, context.read.node) is not False:
-            return module, ast.unparse(module), False
-    return inner, ast.unparse(inner), True
-
-
-def _replaced_after(source: SourceTree, node: ast.expr, made: ast.stmt) -> ast.stmt | None:
-    """A layer that was put in its place after the optimizer was made."""
-    for statement in source.block(made):
-        if start(statement) > start(made) and any(same_text(t, node) for t in assigned(statement)):
-            return statement
-    return None
-
-
-def _registered(context: FixContext, source: SourceTree) -> Iterator[Changes]:
-    """`self.blocks = [nn.Linear(...)]` -> nn.ModuleList; a plain tensor -> nn.Parameter."""
-    mentioned = {n.attr for span in (context.read,) if span is not None for n in ast.walk(span.statement)
-                 if isinstance(n, ast.Attribute)}
-    mentioned |= {n.attr for span in (context.read,) if span is not None for outer in span.source.ancestors(span.node)
-                  for n in ast.walk(getattr(outer, "iter", outer) if isinstance(outer, ast.For) else ast.Pass())
-                  if isinstance(n, ast.Attribute)}
-    found: list[tuple[str, Changes]] = []
-    for definition in classes(source).values():
-        for node in ast.walk(definition):
-            target = node.targets[0] if isinstance(node, ast.Assign) else None
-            if not isinstance(target, ast.Attribute) or not isinstance(node, ast.Assign) or root_name(target) != "self":
-                continue
-            container = _container(definition, target, node.value)
-            if container is None:
-                continue
-            changes = Changes(source)
-            nn = torch(changes, "torch.nn")
-            if container == "Parameter" and isinstance(node.value, ast.Call):
-                changes.drop_keyword(node.value, "requires_grad")
-            if isinstance(node.value, ast.List) and not node.value.elts:
-                changes.replace(node.value, f"{nn}.{container}()")
-            else:
-                changes.splice(start(node.value), start(node.value), f"{nn}.{container}(")
-                changes.splice(end(node.value), end(node.value), ")")
-            found.append((target.attr, changes))
-    fitting = [c for name, c in found if name in mentioned] or [c for _, c in found if len(found) == 1]
-    yield from fitting
-
-
-def _container(definition: ast.ClassDef, target: ast.Attribute, value: ast.expr) -> str | None:
-    if isinstance(value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp)):
-        appended = [n for n in ast.walk(definition) if isinstance(n, ast.Call) and called_name(n) == "append" and
-                    receiver(n) is not None and same_text(receiver(n) or n, target)]
-        inside = [n for part in (value, *appended) for n in ast.walk(part) if isinstance(n, ast.Call) and n not in appended]
-        if any(called_name(n) in ("Parameter",) for n in inside):
-            kind = "Parameter"
-        elif any(called_name(n)[:1].isupper() for n in inside):
-            kind = "Module"
-        else:
-            return None
-        return kind + ("Dict" if isinstance(value, (ast.Dict, ast.DictComp)) else "List")
-    if isinstance(value, ast.Call) and keyword(value, "requires_grad") is not None and called_name(value) != "Parameter":
-        return "Parameter"
-    return None
-
-
 def complete_backward(context: FixContext) -> Iterator[Changes]:
     """Complete a custom backward that returns nothing, or the wrong number of gradients; call apply()."""
     files = [s.source for s in (*context.causes, context.read) if s is not None]
     for source in dict.fromkeys(files):
         yield from _applied(context, source)
-        for definition in _functions_meant(context, source):
+        for definition in _named_functions(context, source):
             methods = {m.name: m for m in definition.body if isinstance(m, ast.FunctionDef)}
             forward, backward = methods.get("forward"), methods.get("backward")
             if forward is not None and backward is not None:
@@ -376,14 +223,14 @@ def complete_backward(context: FixContext) -> Iterator[Changes]:
 
 def _applied(context: FixContext, source: SourceTree) -> Iterator[Changes]:
     """`F.forward(None, x)` -> `F.apply(x)`"""
-    names = {d.name for d in _functions_meant(context, source)}
+    names = {d.name for d in _named_functions(context, source)}
     for call in source.walk():
         if isinstance(call, ast.Call) and called_name(call) == "forward" and (root_name(call.func) in names) and call.args:
             rest = ", ".join(source.text(a) for a in (*call.args[1:], *call.keywords))
             yield Changes(source).replace(call, f"{root_name(call.func)}.apply({rest})")
 
 
-def _functions_meant(context: FixContext, source: SourceTree) -> list[ast.ClassDef]:
+def _named_functions(context: FixContext, source: SourceTree) -> list[ast.ClassDef]:
     text = context.explanation.headline + context.explanation.text
     found = [d for d in classes(source).values() if any("Function" in ast.unparse(b) for b in d.bases)]
     return [d for d in found if re.search(rf"\b{d.name}(Backward|\b)", text)] or (found if len(found) == 1 else [])
@@ -423,7 +270,7 @@ def _complete(context: FixContext, source: SourceTree, forward: ast.FunctionDef,
 def remove_hook(context: FixContext) -> Iterator[Changes]:
     """Remove a hook, or call its handle's remove() before the backward."""
     hook = context.cause
-    if hook is None or _does_more(hook):
+    if hook is None or _has_other_effects(hook):
         return
     if isinstance(hook.statement, ast.FunctionDef):
         for decorator in hook.statement.decorator_list:
@@ -441,7 +288,7 @@ DELIBERATE = {"print", "append", "log", "info", "write", "record", "save", "clam
               "nan_to_num"}
 
 
-def _does_more(hook: AstSpan) -> bool:
+def _has_other_effects(hook: AstSpan) -> bool:
     """True for a hook that also prints, stores or clips: the author has to decide whether to remove it."""
     given = [a for n in ast.walk(hook.statement) if isinstance(n, ast.Call) and "hook" in called_name(n) for a in n.args]
     names = {n.id if isinstance(n, ast.Name) else n.attr for a in given for n in ast.walk(a)

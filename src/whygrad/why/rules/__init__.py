@@ -26,6 +26,10 @@ Verdict = Explanation | Provisional
 Rule = Callable[[Question], Verdict | None]
 
 
+def explanation_of(verdict: Verdict) -> Explanation:
+    return verdict if isinstance(verdict, Explanation) else verdict.explanation
+
+
 def verdicts(rules: Iterable[Rule], question: Question) -> list[Verdict]:
     """The provisional verdicts up to and including the first certain one."""
     found: list[Verdict] = []

@@ -13,7 +13,7 @@ from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.gradient_flow import COMPARING, gradient_values, row_name
 from whygrad.why.locations import locate, locate_all
-from whygrad.why.program_text import argument_text, called_name, is_difference, statement_at, targets_of, text_of
+from whygrad.why.program_text import argument_text, called_name, is_difference, statement_of, targets_of, text_of
 from whygrad.why.question import Question
 from whygrad.why.rules import Provisional
 
@@ -49,11 +49,8 @@ def accumulated(q: Question) -> Explanation | Provisional | None:
 
 def edited_data(q: Question) -> Explanation | None:
     """A saved value was overwritten through .data, which bypasses the version counter."""
-    trace = q.trace
-    if trace is None or not trace.data_writes:
-        return None
-    on_path = trace.leading_to(q.t)
-    write = next((write for write in trace.data_writes if write.node in on_path), None)
+    writes = [] if q.trace is None else q.trace.data_writes
+    write = next((write for write in writes if write.node in q.on_path), None)
     if write is None:
         return None
     return Explanation(
@@ -71,11 +68,8 @@ MASKING = "nothing is wrong if these elements are to stay as they are; if not, "
 def hook_modified(q: Question) -> Explanation | Provisional | None:
     """A hook changed the gradient. A permanent hook whose result an optimizer applies is there on purpose."""
     trace = q.trace
-    if trace is None or not trace.hooks:
-        return None
-    on_path = trace.leading_to(q.t)
-    change = next((change for change in trace.hooks if change.target in on_path), None)
-    if change is None:
+    change = None if trace is None else next((change for change in trace.hooks if change.target in q.on_path), None)
+    if trace is None or change is None:
         return None
     explanation = Explanation(
         "a hook has changed this gradient", "hook-modified",
@@ -94,7 +88,7 @@ def hook_modified(q: Question) -> Explanation | Provisional | None:
 def _is_to_stay(site: Any) -> bool:
     """True if the handle of a hook is not kept, so that it cannot be removed; or if the text removes it somewhere."""
     here = locate(site)
-    statement = None if here is None else statement_at(here.file, here.line, here.column)
+    statement = statement_of(here)
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         return "hook" in called_name(statement.value)
     names = targets_of(statement)
@@ -111,17 +105,11 @@ def _is_zero(t: Tensor) -> bool:
 
 
 def broadcast_loss(q: Question) -> Explanation | None:
-    trace = q.trace
-    if trace is None or not trace.broadcasts:
-        return None
-    on_path = trace.leading_to(q.t)
-    for found in trace.broadcasts:
-        if found.node in on_path:
-            return broadcast_loss_text(found)
-    return None
+    broadcasts = [] if q.trace is None else q.trace.broadcasts
+    return next((broadcast_explanation(found) for found in broadcasts if found.node in q.on_path), None)
 
 
-def broadcast_loss_text(found: Any) -> Explanation:
+def broadcast_explanation(found: Any) -> Explanation:
     a, b = list(found.first), list(found.second)
     length = max(len(a), len(b))
     sizes = zip([1] * (length - len(a)) + a, [1] * (length - len(b)) + b, strict=True)
@@ -178,17 +166,12 @@ CONSTANT = re.compile(r"target|teacher|label|expected|truth|goal|bootstrap|\bref
 
 def attached_target(q: Question) -> Explanation | None:
     """The target of a loss was computed from the trained parameters and is not detached."""
-    trace = q.trace
-    on_path: set[Any] | None = None
-    if trace is None:
-        return None
-    for step in trace.comparisons:
+    for step in q.trace.comparisons if q.trace is not None else ():
         here = locate(step.node.site)
         target = "" if here is None else argument_text(here, 1)
         if not CONSTANT.search(target) or not _is_name(target) or not isinstance(row_node(step.edges[1])[0], Node):
             continue
-        on_path = trace.leading_to(q.t) if on_path is None else on_path
-        if step.edges[1] in on_path and step.edges[0] in on_path:
+        if set(step.edges) <= q.on_path:
             made = row_node(step.edges[1])[0].site
             return Explanation(
                 "a gradient also flows through the target of the loss", "missing-detach",

@@ -27,32 +27,25 @@ _whygrad_internal_ = True
 
 def wrong_custom_backward(q: Question) -> Provisional | None:
     """The gradient passed a custom Function, whose backward is checked at the end of the run."""
-    trace = q.trace
-    if trace is None or not q.watch.samples:
-        return None
-    on_path = trace.leading_to(q.t)
-    for samples in q.watch.samples.values():
-        for sample in samples:
-            node = sample.node()
-            if node is not None and node in on_path and sample.grads is not None:
-                return _provisional_mismatch(node, sample)
+    for sample in [] if q.trace is None else [sample for samples in q.watch.samples.values() for sample in samples]:
+        node = sample.node()
+        if node is not None and node in q.on_path and sample.grads is not None:
+            return _provisional_mismatch(node, sample)
     return None
 
 
-def bypassed(q: Question) -> Explanation | None:
+def called_without_apply(q: Question) -> Explanation | None:
     """The gradient passed ops recorded in the forward of a custom Function: it was called without apply()."""
-    trace = q.trace
-    if trace is None or not _forwards():
+    if not _custom_forwards():
         return None
-    on_path = trace.leading_to(q.t)
     symptom = "zero" if gradient_state(q.t._grad) == "zero" else "wrong-value"
-    answers = (called_directly(step.node.site, symptom) for step in trace.steps if step.node in on_path)
+    answers = (called_directly(step.node.site, symptom) for step in q.steps if step.node in q.on_path)
     return next((answer for answer in answers if answer is not None), None)
 
 
 def called_directly(site: Site | None, symptom: str) -> Explanation | None:
     """The explanation for an op recorded in the forward of a custom Function: apply() records no inner ops."""
-    function = None if site is None else _forwards().get(site[0])
+    function = None if site is None else _custom_forwards().get(site[0])
     if site is None or function is None or (record.watching is not None and function in record.watching.samples):
         return None
     name, file = function.__name__, site[0].co_filename
@@ -66,7 +59,7 @@ def called_directly(site: Site | None, symptom: str) -> Explanation | None:
         symptom=symptom)
 
 
-def _forwards() -> dict[Any, type[Function]]:
+def _custom_forwards() -> dict[Any, type[Function]]:
     """Custom Functions by the code object of their forward."""
     pending, found = list(Function.__subclasses__()), {}
     while pending:
@@ -142,38 +135,38 @@ def _contradicts_at(function: Any, sample: FunctionSample, i: int) -> bool:
     x = sample.args[i]._array.astype(np.float64)
     given = np.asarray(sample.grads[i], np.float64)
     incoming = np.asarray(sample.incoming, np.float64)
-    still, again = _forward(function, sample, i, 0.0), _forward(function, sample, i, 0.0)
-    if still is None or still.shape != incoming.shape or not np.array_equal(still, again):  # type: ignore[arg-type]
+    unshifted, again = _forward(function, sample, i, 0.0), _forward(function, sample, i, 0.0)
+    if unshifted is None or unshifted.shape != incoming.shape or not np.array_equal(unshifted, again):  # type: ignore[arg-type]
         return False
-    if still.shape == x.shape and np.allclose(still, x):
+    if unshifted.shape == x.shape and np.allclose(unshifted, x):
         return False  # an identity exists for its gradient
     if given.shape != x.shape:
         return False
-    if still.shape == x.shape and _is_elementwise(function, sample, i, x, still):
-        slope = _slope(function, sample, i, np.ones_like(x), x)
+    if unshifted.shape == x.shape and _is_elementwise(function, sample, i, x, unshifted):
+        slope = _derivative_along(function, sample, i, np.ones_like(x), x)
         # Where the forward is flat, a surrogate gradient may be intended.
         telling = np.zeros(x.shape, bool) if slope is None else slope != 0
         expected = incoming * (0 if slope is None else slope)
-        return not np.allclose(given[telling], expected[telling], rtol=0.02, atol=1e-3 * _size(expected))
+        return not np.allclose(given[telling], expected[telling], rtol=0.02, atol=1e-3 * _max_abs(expected))
     direction = np.random.default_rng(0).standard_normal(x.shape)
-    slope = _slope(function, sample, i, direction, x)
+    slope = _derivative_along(function, sample, i, direction, x)
     if slope is None or not slope.any():
         return False
     wanted, found = float((incoming * slope).sum()), float((given * direction).sum())
     return abs(wanted - found) > 0.02 * max(abs(wanted), abs(found)) + 1e-4
 
 
-def _is_elementwise(function: Any, sample: FunctionSample, i: int, x: np.ndarray, still: np.ndarray) -> bool:
+def _is_elementwise(function: Any, sample: FunctionSample, i: int, x: np.ndarray, unshifted: np.ndarray) -> bool:
     half = (np.arange(x.size) % 2 == 0).reshape(x.shape)
     moved = _forward(function, sample, i, half * 1e-3)
-    return moved is not None and np.array_equal(moved[~half], still[~half])
+    return moved is not None and np.array_equal(moved[~half], unshifted[~half])
 
 
-def _size(x: np.ndarray) -> float:
+def _max_abs(x: np.ndarray) -> float:
     return float(np.abs(x).max()) if x.size else 0.0
 
 
-def _slope(function: Any, sample: FunctionSample, i: int, direction: np.ndarray, x: np.ndarray) -> np.ndarray | None:
+def _derivative_along(function: Any, sample: FunctionSample, i: int, direction: np.ndarray, x: np.ndarray) -> np.ndarray | None:
     """The directional derivative; None if two step sizes disagree (a kink or a jump)."""
     slopes = []
     for step in (1e-5, 1e-4):
@@ -182,7 +175,7 @@ def _slope(function: Any, sample: FunctionSample, i: int, direction: np.ndarray,
         if above is None or below is None or above.shape != below.shape:
             return None
         slopes.append((above - below) / (2 * width))
-    tolerance = 1e-3 * _size(slopes[0]) + 1e-15
+    tolerance = 1e-3 * _max_abs(slopes[0]) + 1e-15
     if not np.isfinite(slopes[0]).all() or not np.allclose(slopes[0], slopes[1], rtol=1e-2, atol=tolerance):
         return None
     return slopes[0]

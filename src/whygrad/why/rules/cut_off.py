@@ -11,7 +11,7 @@ from whygrad.autograd import engine
 from whygrad.autograd.node import Node
 from whygrad.why import record
 from whygrad.why.answers import Explanation
-from whygrad.why.causes import at, describe_cause
+from whygrad.why.causes import CauseText, at, describe_cause
 from whygrad.why.dataflow import flows_into
 from whygrad.why.gradient_flow import leaves_from
 from whygrad.why.locations import locate, locate_all
@@ -20,7 +20,7 @@ from whygrad.why.question import Question
 from whygrad.why.record import Cause, Causes
 from whygrad.why.rules import Provisional, Verdict
 from whygrad.why.rules.custom import called_directly, return_places
-from whygrad.why.rules.untracked import copied, copies_of, copy_feeding
+from whygrad.why.rules.untracked import copied_out_explanation, copies_of, copy_flowing_into
 from whygrad.why.run_facts import ledger_of
 
 _whygrad_internal_ = True
@@ -30,8 +30,8 @@ HEADLINE = "this leaf requires grad, but its .grad is None"
 
 def cleared(q: Question) -> Explanation | None:
     """The gradient was cleared after the last backward."""
-    log = _clearing(q)
-    last = _last_storing(q)
+    log = _last_clear(q)
+    last = _last_storing_backward(q)
     if log is None or (last is not None and last.number > log[2]):
         return None
     return _cleared(q, log)
@@ -39,13 +39,13 @@ def cleared(q: Question) -> Explanation | None:
 
 def cleared_earlier(q: Question) -> Verdict | None:
     """The gradient was cleared, and then a backward of a loss ran that does not use this leaf."""
-    log, last = _clearing(q), _last_storing(q)
+    log, last = _last_clear(q), _last_storing_backward(q)
     if log is None or (last is not None and last.site == q.t.meta.reached_by.site):
         return None
-    return for_good(q, _cleared(q, log))
+    return unless_reached_later(q, _cleared(q, log))
 
 
-def _clearing(q: Question) -> Any:
+def _last_clear(q: Question) -> Any:
     log = q.t.meta.grad_log[-1] if q.t.meta.grad_log else None
     return log if q.t.meta.reached_by is not None and log is not None and log[0] == "cleared" else None
 
@@ -61,16 +61,14 @@ def _cleared(q: Question, log: Any) -> Explanation:
         f"read or apply the gradient (optimizer.step()) before it is cleared{order}.", locate_all(log[1]))
 
 
-def _last_storing(q: Question) -> Any:
-    """The latest backward that writes `.grad`; autograd.grad does not."""
-    if q.watch is None:
-        return engine.last_backward()
-    return next((trace.backward for trace in q.watch.traces_latest_first() if trace.stores), None)
+def _last_storing_backward(q: Question) -> Any:
+    trace = q.storing_trace()
+    return engine.last_backward() if q.watch is None else None if trace is None else trace.backward
 
 
 def raised(q: Question) -> Explanation | None:
     """The backward that should have reached it raised."""
-    last = next((trace for trace in q.watch.traces_latest_first() if trace.stores), None) if q.watch is not None else None
+    last = q.storing_trace()
     failed = None if last is None else q.watch.failed.get(last.backward.number)
     if last is None or failed is None or q.t not in leaves_from([last.root]):
         return None
@@ -80,7 +78,7 @@ def raised(q: Question) -> Explanation | None:
 
 def no_backward(q: Question) -> Explanation | None:
     """No backward() ran, or only autograd.grad() of graphs without this leaf."""
-    stored = q.watch is None or q.loss is not None or any(trace.stores for trace in q.watch.traces_latest_first())
+    stored = q.watch is None or q.loss is not None or q.storing_trace() is not None
     if q.roots() and (stored or any(q.t in leaves_from([root]) for root, _ in q.roots())):
         return None
     return Explanation(HEADLINE, "no-backward", "No backward() has reached it: none ran, or its graph is gone.",
@@ -137,7 +135,7 @@ def switched_on_late(q: Question) -> Explanation | None:
     if switched is None or not switched[0]:
         return None
     for root, _ in q.roots():
-        for node in _nearest_first(root):
+        for node in _breadth_first(root):
             for causes in node.cuts or ():
                 old = next((cause for cause in causes if cause in q.t._cause), None)
                 if old is None:
@@ -164,48 +162,42 @@ def patched(root: Tensor) -> Explanation | None:
         return None
     real = [cause for cause in root._cause if cause.kind not in ("created", "frozen") and describe_cause(cause) is not None]
     if real:
-        return _patched(root, _reason(real[0]), [cause.site for cause in real], "the loss")
+        return _patched(root, describe_cause(real[0]), [cause.site for cause in real], "the loss")
     for cause in root._cause:
-        copy = copy_feeding(record.watching, locate(cause.site))
+        copy = copy_flowing_into(record.watching, locate(cause.site))
         if copy is not None:
-            answer = copied(copy, "", "", [])
-            return _patched(root, (answer.text, answer.fix), [copy.site, cause.site], "the loss")
+            return _patched(root, copied_out_explanation(copy, "", "", []), [copy.site, cause.site], "the loss")
     return None
 
 
 def patched_value(q: Question) -> Explanation | None:
     """The program set requires_grad on a value without history between the leaf and the loss."""
     for root, _ in q.roots():
-        for node in _nearest_first(root):
+        for node in _breadth_first(root):
             for edge in node.edges:
                 if not isinstance(edge, Tensor) or edge._meta is None or edge._meta.switched_at is None or edge is q.t:
                     continue
                 real = [cause for cause in edge._cause if cause.kind not in ("created", "detach", "frozen")
                         and describe_cause(cause) is not None and _is_behind(cause, q.t)]
                 if real:
-                    return _patched(edge, _reason(real[0]), [cause.site for cause in real], "a value on the way to the loss")
+                    sites = [cause.site for cause in real]
+                    return _patched(edge, describe_cause(real[0]), sites, "a value on the way to the loss")
     return None
 
 
-def _reason(cause: Cause) -> tuple[str, str]:
-    reason = describe_cause(cause)
-    assert reason is not None
-    return reason.text, reason.fix
-
-
-def _patched(leaf: Tensor, reason: tuple[str, str], sites: list[Any], what: str) -> Explanation:
+def _patched(leaf: Tensor, cut: CauseText | Explanation | None, sites: list[Any], what: str) -> Explanation:
     switched = leaf.meta.switched_at
     assert switched is not None
-    text, fix = reason
+    assert cut is not None
     return Explanation(
         "backward() ran, but this parameter received no gradient", "loss-requires-grad-patch",
         f"{what.capitalize()} had no history, and requires_grad was switched on by hand {at(switched[1])}. That silences the "
         f"error, but makes {what} a leaf of its own, and does not connect it to the parameters: `loss.requires_grad = True` is "
-        f"popular advice, and wrong. The real cut is elsewhere: {text}",
-        f"remove that line, and mend the cut: {fix}", locate_all(switched[1], *sites))
+        f"popular advice, and wrong. The real cut is elsewhere: {cut.text}",
+        f"remove that line, and mend the cut: {cut.fix}", locate_all(switched[1], *sites))
 
 
-def for_good(q: Question, answer: Explanation) -> Verdict:
+def unless_reached_later(q: Question, answer: Explanation) -> Verdict:
     """Provisional: a later backward may still reach the leaf (a generator's, after the discriminator's)."""
     if q.watch is None or q.watch.live:
         return answer
@@ -234,7 +226,8 @@ def cut(q: Question) -> Verdict | None:
         if isinstance(root, Tensor):
             text += " backward() starts at this copy: requires_grad=True makes it a leaf of its own, and connects it to nothing."
             fix = f"call backward() on the loss as it was computed, and leave out that line; {fix}"
-        return for_good(q, Explanation(HEADLINE, answer.category, text, fix, locate_all(cause.site, cause.origin), path))
+        causes = locate_all(cause.site, cause.origin)
+        return unless_reached_later(q, Explanation(HEADLINE, answer.category, text, fix, causes, path))
     return None
 
 
@@ -249,7 +242,7 @@ def copied_out(q: Question) -> Explanation | None:
         for copy in copies_of(q.t, q.watch):
             taken = locate(copy.site)
             if taken is not None and taken.file == called.file and flows_into(taken.file, taken.line, used):
-                return copied(copy, HEADLINE, "none", [])
+                return copied_out_explanation(copy, HEADLINE, "none", [])
     return None
 
 
@@ -259,7 +252,7 @@ def unused(q: Question) -> Verdict | None:
         return None
     root, backward = roots[0]
     where = f" {at(backward.site)}" if backward is not None else ""
-    return for_good(q, Explanation(
+    return unless_reached_later(q, Explanation(
         HEADLINE, "unused-in-loss",
         f"No operation leads from {q.label} to the loss that was differentiated{where}: the loss does not depend on it (it is "
         "unused, not part of this graph), so backward never reaches it.",
@@ -273,7 +266,7 @@ def _is_behind(cause: Cause, t: Tensor) -> bool:
 
 def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
     """The cut nearest to `root` that has `t` behind it, and the ops between the cut and the root."""
-    came_from: dict[Any, Any] = {}
+    predecessors: dict[Any, Any] = {}
     seen: set[Any] = set()
 
     def leading(causes: Causes) -> Cause | None:
@@ -283,14 +276,14 @@ def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
     if isinstance(root, Tensor):  # torch.tensor(loss, requires_grad=True)
         cause = leading(root._cause)
         return None if cause is None else (cause, [])
-    for node in _nearest_first(root, came_from):
+    for node in _breadth_first(root, predecessors):
         # A leaf made from values copied out of the graph is a cut as well.
         leaves = [(*edge._cause, *_data_replacement_causes(edge)) for edge in node.edges
                   if isinstance(edge, Tensor) and edge is not t]
         for causes in (*(node.cuts or ()), *leaves):
             cause = leading(causes)
             if cause is not None:
-                return cause, _path_to_root(node, came_from)
+                return cause, _path_to_root(node, predecessors)
     return None
 
 
@@ -311,27 +304,27 @@ def _leads_to(target: Any, t: Tensor, seen: set[Any]) -> bool:
     return False
 
 
-def _path_to_root(node: Node, came_from: dict[Any, Any]) -> list[str]:
+def _path_to_root(node: Node, predecessors: dict[Any, Any]) -> list[str]:
     """The names of the nodes from `node` to the root."""
     path: list[str] = []
     step: Node | None = node
     while step is not None:
         if step.visible:
             path.append(type(step).__name__)
-        step = came_from[step]
+        step = predecessors[step]
     return path
 
 
-def _nearest_first(root: Any, came_from: dict[Any, Any] | None = None) -> Iterator[Node]:
+def _breadth_first(root: Any, predecessors: dict[Any, Any] | None = None) -> Iterator[Node]:
     """The nodes behind the root, breadth first; `came_from` gets the predecessor of each."""
-    came_from = {} if came_from is None else came_from
+    predecessors = {} if predecessors is None else predecessors
     if isinstance(root, Node):
-        came_from[root] = None
-    queue = deque(came_from)
+        predecessors[root] = None
+    queue = deque(predecessors)
     while queue:
         node = queue.popleft()
         yield node
         for edge in node.edges:
-            if isinstance(edge, Node) and edge not in came_from:
-                came_from[edge] = node
+            if isinstance(edge, Node) and edge not in predecessors:
+                predecessors[edge] = node
                 queue.append(edge)

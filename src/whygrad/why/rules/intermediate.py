@@ -13,7 +13,16 @@ from whygrad.why.causes import at
 from whygrad.why.gradient_flow import leaves_from, row_name
 from whygrad.why.locations import SourceLocation, locate, locate_all, location_of_line
 from whygrad.why.module_owners import parameters_in, visible_variables
-from whygrad.why.program_text import called_name, dotted_names, last_assignment, statement_at, subject_of, targets_of, value_of
+from whygrad.why.program_text import (
+    called_name,
+    dotted_names,
+    last_assignment,
+    rebound_names,
+    statement_of,
+    subject_of,
+    targets_of,
+    value_of,
+)
 from whygrad.why.question import Question
 
 _whygrad_internal_ = True
@@ -26,18 +35,19 @@ def leaf_replaced(q: Question) -> Explanation | None:
     subject = subject_of(q.read)
     if made is None or not subject or q.t.retains_grad:
         return None
-    statement = statement_at(made.file, made.line, made.column)
+    statement = statement_of(made)
     if statement is None or not _comes_from_a_leaf(node, statement):
         return None
-    found = replaced(made, subject)
+    found = rebound_explanation(made, subject)
     value = value_of(statement)
     if found is None and _is_whole(value, made) and _leaf_made_in(value) is not None:
         # It is read under another name: `for t in (w1, w2): t.grad`.
-        found = next((answer for name in sorted(targets_of(statement)) if (answer := replaced(made, name)) is not None), None)
+        answers = (rebound_explanation(made, name) for name in sorted(targets_of(statement)))
+        found = next((answer for answer in answers if answer is not None), None)
     if found is None:
         # `params = [p - lr * p.grad for p in params]`
-        again = targets_of(statement) & dotted_names(value)
-        found = replaced(made, sorted(again)[0]) if again and _is_collection(value) else None
+        names = rebound_names(statement)
+        found = rebound_explanation(made, names[0]) if names and _is_collection(value) else None
     return found
 
 
@@ -73,19 +83,19 @@ def _comes_from_a_leaf(node: Any, statement: ast.stmt) -> bool:
     return False
 
 
-def replaced(made: SourceLocation, subject: str, headline: str = "", symptom: str = "none") -> Explanation | None:
+def rebound_explanation(made: SourceLocation, subject: str, headline: str = "", symptom: str = "none") -> Explanation | None:
     """The explanation if the statement at `made` rebinds the name `subject` to the result of an operation on its old value."""
-    statement = statement_at(made.file, made.line, made.column)
+    statement = statement_of(made)
     value = value_of(statement)
-    if statement is None or value is None or not _same(subject, targets_of(statement)):
+    if statement is None or value is None or not _names_subject(subject, targets_of(statement)):
         return None
     headline = headline or f"`{subject}.grad` is None: `{subject}` is not the leaf"
     fix = (f"keep the leaf and update it in place without recording: with torch.no_grad(): {subject} -= ... (and reset "
            f"{subject}.grad = None); or create it in its final form and then call requires_grad_().")
-    if isinstance(statement, ast.AugAssign) or _same(subject, dotted_names(value)):
-        text = (f"The name `{subject}` no longer refers to the original leaf: line {made.line}, `{_shown(statement)}`, assigned "
-                "it a new tensor, the result of an operation on the old one. Only leaves keep .grad; the leaf is another object "
-                "now, and this one is not a leaf.")
+    if isinstance(statement, ast.AugAssign) or _names_subject(subject, dotted_names(value)):
+        text = (f"The name `{subject}` no longer refers to the original leaf: line {made.line}, `{_first_line(statement)}`, "
+                "assigned it a new tensor, the result of an operation on the old one. Only leaves keep .grad; the leaf is "
+                "another object now, and this one is not a leaf.")
         if "grad" in ast.unparse(value):
             text += (f" `{subject} = {subject} - lr * {subject}.grad` is often advised against the error about in-place changes "
                      "of a leaf, but it replaces the leaf instead of updating it.")
@@ -102,7 +112,7 @@ def replaced(made: SourceLocation, subject: str, headline: str = "", symptom: st
         "shape) and then call .requires_grad_() on it.", [made], symptom=symptom)
 
 
-def _same(subject: str, names: set[str]) -> bool:
+def _names_subject(subject: str, names: set[str]) -> bool:
     """True if `subject` is among `names`; `m.w` may be assigned as `self.w`."""
     own = f"self.{subject.rpartition('.')[2]}" if "." in subject else subject
     return subject in names or own in names
@@ -121,7 +131,7 @@ def _makes_leaf(call: ast.Call) -> bool:
                for k in call.keywords)
 
 
-def _shown(statement: ast.stmt) -> str:
+def _first_line(statement: ast.stmt) -> str:
     return ast.unparse(statement).partition("\n")[0]
 
 

@@ -8,7 +8,7 @@ from whygrad.autograd.node import Node, row_node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.gradient_flow import find_transition, gradient_state, op_phrase, row_name
-from whygrad.why.locations import locate, locate_all
+from whygrad.why.locations import expression_at, locate_all
 from whygrad.why.nonfinite_origin import NonfiniteOrigin
 from whygrad.why.question import Question
 from whygrad.why.zero_origin import nodes_between
@@ -90,23 +90,21 @@ def not_finite(q: Question) -> Explanation | None:
 def _forward(origin: NonfiniteOrigin, turned: str, trace: Any) -> Explanation:
     """The explanation for a value that was not finite in the forward."""
     if not origin.name:
-        here = locate(origin.site)
-        by_step = here is not None and ".step(" in here.expression
+        by_step = ".step(" in expression_at(origin.site)
         what = "the parameter that was written" if by_step else "the tensor made"
         reason = " That step made it so: the learning rate may be too high (overflow)." if by_step else ""
         fix = "lower the learning rate, or clip the gradients" if by_step else (
             "find out how the first nan got into that tensor: check the data")
         return Explanation(
             HEADLINE, "nan-derivative",
-            f"The values were {origin.gave} before anything was computed: {what} {at(origin.site)} contains "
-            f"{origin.gave}, and backward carried it on through {turned}.{reason}", f"{fix}.",
+            f"The values were {origin.result} before anything was computed: {what} {at(origin.site)} contains "
+            f"{origin.result}, and backward carried it on through {turned}.{reason}", f"{fix}.",
             locate_all(origin.site), symptom="nan")
-    reason, fix = _DERIVATIVES.get(origin.name, (f"{origin.name} gives {origin.gave} for these inputs",
+    reason, fix = _DERIVATIVES.get(origin.name, (f"{origin.name} gives {origin.result} for these inputs",
                                                  f"keep the inputs of {origin.name} where it is defined"))
     branch, advice = _branch(trace, origin.name)
-    given = f" (given {origin.given})" if origin.given else ""
+    given = f" (given {origin.argument})" if origin.argument else ""
     return Explanation(
         HEADLINE, "nan-derivative",
-        f"The forward was not finite already: {origin.name} {at(origin.site)} gave {origin.gave}{given}, and backward carried it "
-        "on "
-        f"through {turned}: {reason}.{branch}", f"{fix}{advice}.", locate_all(origin.site), symptom="nan")
+        f"The forward was not finite already: {origin.name} {at(origin.site)} gave {origin.result}{given}, and backward "
+        f"carried it on through {turned}: {reason}.{branch}", f"{fix}{advice}.", locate_all(origin.site), symptom="nan")

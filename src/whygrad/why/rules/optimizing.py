@@ -10,12 +10,12 @@ from whygrad.autograd.node import next_sequence_number
 from whygrad.why import record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.locations import locate, locate_all, location_of_line
+from whygrad.why.locations import expression_at, locate_all, location_of_line
 from whygrad.why.optimizer_usage import computed_from, optimizer_parameters, usage_of
 from whygrad.why.program_text import uncalled_method
 from whygrad.why.question import Question
 from whygrad.why.rules import first_confirmed
-from whygrad.why.rules.unwanted import not_in_optimizer_text
+from whygrad.why.rules.unwanted import not_in_optimizer_explanation
 from whygrad.why.rules.vanished import zero
 from whygrad.why.run_facts import WeakTensorSet, ledger_of, was_reached
 
@@ -32,7 +32,7 @@ def useless_step(watch: Any, optimizer: Any) -> Explanation | None:
     last = engine.last_backward()
     explanation = _without_backward(optimizer, held)
     if explanation is None and last is not None:
-        explanation = _cleared(held, last) or _others_reached(watch, optimizer, held, last) or _cut_off(held)
+        explanation = _cleared(held, last) or _reached_unheld(watch, optimizer, held, last) or _cut_off(held)
     if explanation is not None:
         explanation.headline, explanation.symptom = HEADLINE, "no-update"
     return explanation
@@ -109,7 +109,7 @@ def _cleared(held: list[Any], last: Any) -> Explanation | None:
         "call zero_grad() before backward() (or after step()), not between the two.", locate_all(site))
 
 
-def _others_reached(watch: Any, optimizer: Any, held: list[Any], last: Any) -> Explanation | None:
+def _reached_unheld(watch: Any, optimizer: Any, held: list[Any], last: Any) -> Explanation | None:
     """Backward reached only parameters that are in no optimizer."""
     from whygrad.parameter import Parameter
 
@@ -118,7 +118,7 @@ def _others_reached(watch: Any, optimizer: Any, held: list[Any], last: Any) -> E
                                         and not _is_computed(p)]
     if not reached or any(map(was_reached, held)):
         return None
-    explanation = not_in_optimizer_text(None, [vars(optimizer)["_site"]], "the parameters that the last backward reached")
+    explanation = not_in_optimizer_explanation(None, [vars(optimizer)["_site"]], "the parameters that the last backward reached")
     explanation.causes += locate_all(*[cause.site for cause in reached[0]._cause
                                        if _is_loaded(cause) or cause.detail == "a deepcopy"])
     return explanation
@@ -132,8 +132,7 @@ def _is_computed(p: Any) -> bool:
 
 def _is_loaded(cause: Any) -> bool:
     """True for load_state_dict(..., assign=True), which replaces a module's parameters."""
-    here = locate(cause.site)
-    return here is not None and ".load_state_dict(" in here.expression
+    return ".load_state_dict(" in expression_at(cause.site)
 
 
 def _cut_off(held: list[Any]) -> Explanation | None:
@@ -192,18 +191,18 @@ class EarlyClip:
         self.moment = moment
         self.clipped = WeakTensorSet()
         self.site = record.site()
-        self.in_vain = True
+        self.always_empty = True
 
-    def again(self, parameters: Any) -> None:
+    def note_clip(self, parameters: Any) -> None:
         listed = [p for p in ([parameters] if isinstance(parameters, Tensor) else parameters) if isinstance(p, Tensor)]
-        self.in_vain = self.in_vain and all(p._grad is None for p in listed)
-        for p in listed if self.in_vain else ():
+        self.always_empty = self.always_empty and all(p._grad is None for p in listed)
+        for p in listed if self.always_empty else ():
             self.clipped.add(p)
 
     def explanation(self) -> Explanation | None:
         """The explanation if the gradients were computed later and applied unclipped."""
         applied = [p for p in self.clipped if (ledger := ledger_of(p)) is not None and ledger.applied_backwards]
-        if not self.in_vain or not applied:
+        if not self.always_empty or not applied:
             return None
         backward = applied[0].meta.reached_by.site
         return Explanation(

@@ -14,7 +14,7 @@ from whygrad.why.program_text import dotted_names, parse_expression, subject_of
 from whygrad.why.question import Question
 from whygrad.why.record import Cause
 from whygrad.why.rules.custom import called_directly
-from whygrad.why.rules.intermediate import own_assignment, replaced
+from whygrad.why.rules.intermediate import own_assignment, rebound_explanation
 from whygrad.why.run_facts import ValueCopy
 
 _whygrad_internal_ = True
@@ -28,7 +28,7 @@ def no_history(q: Question, headline: str = NO_GRADIENT, symptom: str = "none") 
     for cause in q.t._cause:
         made = locate(cause.site)
         if subject and made is not None and cause.kind in ("grad-mode-off", "detach"):
-            found = replaced(made, subject, headline, symptom)
+            found = rebound_explanation(made, subject, headline, symptom)
             if found is not None:
                 found.text += f" And it happened under {cause.detail}, so the new tensor does not even require grad."
                 return found
@@ -46,19 +46,19 @@ def from_causes(q: Question, causes: tuple[Cause, ...], headline: str, symptom: 
         found = locate_all(cause.site, cause.origin)
         text, fix, category = answer.text, answer.fix, answer.category
         if cause.kind == "created":
-            copy = copy_feeding(q.watch, found[0] if found else None)
+            copy = copy_flowing_into(q.watch, found[0] if found else None)
             if copy is not None:
-                return copied(copy, headline, symptom, found)
+                return copied_out_explanation(copy, headline, symptom, found)
             if symptom == "error":
-                text, fix, found = _several_created(causes)
+                text, fix, found = _created_text(causes)
             else:
                 found = own_assignment(q, found) + found
-                text, fix = _of_a_buffer(q) or (text, fix)
+                text, fix = _buffer_text(q) or (text, fix)
         elif cause.kind in ("detach", "grad-mode-off") and symptom == "none":
             text += " So its requires_grad is False, and it gets no gradient of its own."
             fix += " If its own gradient is wanted, call .requires_grad_() on it before the forward."
         elif cause.kind == "frozen":
-            extra, more = _misspelt_switch(q)
+            extra, more = _module_flag_text(q)
             text, found = text + extra, found + more
         return Explanation(headline, category, text, fix, found, symptom=symptom)
     return Explanation(headline, "never-required-grad", f"No gradient was ever asked for: {q.label_start} is a leaf with "
@@ -66,7 +66,7 @@ def from_causes(q: Question, causes: tuple[Cause, ...], headline: str, symptom: 
                        "create it with requires_grad=True, or call .requires_grad_() before the forward.", symptom=symptom)
 
 
-def _of_a_buffer(q: Question) -> tuple[str, str] | None:
+def _buffer_text(q: Question) -> tuple[str, str] | None:
     """Text and fix for a buffer, which is saved and moved with its module and never trained."""
     if not is_buffer(q.t, visible_variables(q.frame)):
         return None
@@ -77,7 +77,7 @@ def _of_a_buffer(q: Question) -> tuple[str, str] | None:
             "requires_grad=True.")
 
 
-def _several_created(causes: tuple[Cause, ...]) -> tuple[str, str, list[SourceLocation]]:
+def _created_text(causes: tuple[Cause, ...]) -> tuple[str, str, list[SourceLocation]]:
     """Text, fix and locations for a result of tensors none of which requires grad."""
     created = [cause for cause in causes if cause.kind == "created"]
     found = locate_all(*[cause.site for cause in created])
@@ -88,7 +88,7 @@ def _several_created(causes: tuple[Cause, ...]) -> tuple[str, str, list[SourceLo
             "forward."), found)
 
 
-def _misspelt_switch(q: Question) -> tuple[str, list[SourceLocation]]:
+def _module_flag_text(q: Question) -> tuple[str, list[SourceLocation]]:
     """Additional text if the program wrote `module.requires_grad = True`, which only sets an attribute."""
     noted = None if q.watch is None else q.watch.module_flag_set(q.t)
     if noted is None or not noted[1]:
@@ -97,7 +97,7 @@ def _misspelt_switch(q: Question) -> tuple[str, list[SourceLocation]]:
             "stay as they are: call module.requires_grad_(True)."), locate_all(noted[0]))
 
 
-def copy_feeding(watch: Any, made: SourceLocation | None) -> ValueCopy | None:
+def copy_flowing_into(watch: Any, made: SourceLocation | None) -> ValueCopy | None:
     """The latest copied value that flows, by the program's text, into the expression at a location."""
     node = None if made is None else parse_expression(made.expression)
     if watch is None or made is None or node is None:
@@ -113,13 +113,13 @@ def copy_feeding(watch: Any, made: SourceLocation | None) -> ValueCopy | None:
     return None
 
 
-def copied(copy: ValueCopy, headline: str, symptom: str, found: list[SourceLocation], path: tuple[str, ...] = ()) -> Explanation:
+def copied_out_explanation(copy: ValueCopy, headline: str, symptom: str, found: list[SourceLocation]) -> Explanation:
     return Explanation(
         headline, "value-copied-out",
         f"The value left the graph {at(copy.site)}: {copy.how} gives plain numbers, which have no history, and what is computed "
         "from them is a new tensor (a new leaf) that no gradient leaves.",
         f"stay in tensors: leave out {copy.how} there (torch.stack instead of a list of numbers, torch functions instead of "
-        "NumPy's or math's); keep copies for logging only.", locate_all(copy.site) + found, list(path), symptom=symptom)
+        "NumPy's or math's); keep copies for logging only.", locate_all(copy.site) + found, symptom=symptom)
 
 
 def copies_of(t: Tensor, watch: Any) -> list[ValueCopy]:

@@ -58,7 +58,7 @@ def without_requires_grad(q: Question) -> Explanation | None:
         symptom="stale")
 
 
-def frozen_in_vain(q: Question) -> Explanation | None:
+def frozen_without_effect(q: Question) -> Explanation | None:
     """`module.requires_grad = False`, or a misspelled attribute of a tensor, freezes nothing."""
     noted = None if q.watch is None else q.watch.module_flag_set(q.t)
     if noted is not None and noted[1] is False:
@@ -107,14 +107,14 @@ def missing_detach(q: Question) -> Provisional | None:
     if trace is None or not trace.stores or not count:
         return None
     holders = q.watch.holders(q.t)
-    if count < 2 if holders else not _is_left_alone(q, q.owner):
+    if count < 2 if holders else not _is_untrained_network(q, q.owner):
         return None
     used = trace.consumers(q.t)
     if not used:
         return None
     behind = leaves_from(used)
     site = used[-1].site
-    meeting = _meeting_point(trace, q.t, behind | q.watch.held_together_with(q.t) | _parameters_of(q.owner))
+    meeting = _meeting_point(q, behind | q.watch.held_together_with(q.t) | _parameters_of(q.owner))
     sites = (meeting, site) if holders else (site, meeting)
     ledger = q.ledger
     explanation = Explanation(
@@ -143,18 +143,17 @@ def _parameters_of(owner: Owner | None) -> set[Any]:
     return set() if owner is None else set(owner.module.parameters())
 
 
-def _meeting_point(trace: Any, t: Tensor, own: set[Any]) -> Site | None:
-    """The site where values computed from `t` meet the trained parameters: there it should have been detached."""
-    on_path = trace.leading_to(t)
-    for step in reversed(trace.steps):
-        others = [edge for edge in step.edges if edge is not None and edge not in on_path]
-        if step.node in on_path and others and not leaves_from(others) <= own:
+def _meeting_point(q: Question, own: set[Any]) -> Site | None:
+    """The site where values computed from the tensor meet the trained parameters: there it should have been detached."""
+    for step in reversed(q.steps):
+        others = [edge for edge in step.edges if edge is not None and edge not in q.on_path]
+        if step.node in q.on_path and others and not leaves_from(others) <= own:
             site: Site = step.node.site
             return site
     return None
 
 
-def _is_left_alone(q: Question, owner: Owner | None) -> bool:
+def _is_untrained_network(q: Question, owner: Owner | None) -> bool:
     """True for a network in no optimizer that looks like a teacher, a target network or a moving average."""
     if owner is None or not owner.registered:
         return False
@@ -175,7 +174,7 @@ def not_in_optimizer(q: Question) -> Provisional | None:
         return None
     t, version = q.t, q.t.meta.watched_version
     sites = q.watch.optimizer_sites(q.trace)
-    explanation = not_in_optimizer_text(q.owner, sites, q.label)
+    explanation = not_in_optimizer_explanation(q.owner, sites, q.label)
 
     def never_updated() -> bool:
         begun = 0 if q.ledger is None else q.ledger.first_backward
@@ -196,7 +195,7 @@ def _is_to_be_learned(q: Question) -> bool:
                 and ledger.deposit_count > 1)
 
 
-def not_in_optimizer_text(owner: Owner | None, sites: list[Site], it: str) -> Explanation:
+def not_in_optimizer_explanation(owner: Owner | None, sites: list[Site], it: str) -> Explanation:
     reason, fix = ("It was made or replaced after the optimizer, or the optimizer was given other parameters",
                    ("build the optimizer last, from all parameters that are to be trained (model.parameters()), or add this one "
                    "with optimizer.add_param_group"))

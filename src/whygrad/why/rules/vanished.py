@@ -26,7 +26,7 @@ from whygrad.why.gradient_flow import (
     op_phrase,
     row_name,
 )
-from whygrad.why.locations import locate, locate_all
+from whygrad.why.locations import expression_at, locate, locate_all
 from whygrad.why.program_text import argument_text
 from whygrad.why.question import Question
 from whygrad.why.record import Site
@@ -75,14 +75,14 @@ def _why_zero(q: Question) -> Explanation | None:
     if reason == "underflow" and row_name(node) not in FLAT:
         return _underflow(node)
     if _at_a_minimum(transition, steps):
-        masked = _masked_before(q)
+        masked = _zero_factor_before(q)
         if masked is not None:
             return _factor(masked)
         return _stationary(node, f"{op_phrase(node)} {at(node.site)} has derivative 0 there")
     named = _excluded(node, reason)
     if named is not None:
         return named
-    if row_name(node) in _AT_TARGET and not _is_of_one(node, steps):
+    if row_name(node) in _AT_TARGET and not _is_over_one_element(node, steps):
         return _stationary(node, f"the prediction that goes into {op_phrase(node)} {at(node.site)} is exactly the target (a "
                                  "perfect prediction)")
     if row_name(node) in FLAT:
@@ -96,9 +96,9 @@ def rounding_only(q: Question) -> Explanation | None:
     step = next((step for step in q.steps if "cancels" in step.zero_reasons and row_name(step.node) == "softmax"), None)
     if grad is None or step is None or not q.t._array.size or float(np.abs(gradient_values(grad)).max()) > TINY:
         return None
-    trace = q.trace
-    on_path = trace is not None and step.node in trace.leading_to(q.t)
-    return _cancelled_in(step.node, q.steps) if on_path and all(is_linear(n) for n in nodes_between(q.steps, step.node)) else None
+    if step.node not in q.on_path or not all(is_linear(node) for node in nodes_between(q.steps, step.node)):
+        return None
+    return _cancelled_in(step.node, q.steps)
 
 
 def _cleared_in_place(q: Question) -> Explanation | None:
@@ -143,10 +143,8 @@ _BEFORE = re.compile(r"old|prev|behav|ref|anchor|target|teacher|base", re.IGNORE
 
 def _compared_with_itself(q: Question) -> Explanation | None:
     """`exp(logp - old_logp)` or `p / old_p` where both have the same history: the old value should be a constant."""
-    trace = q.trace
-    on_path = set() if trace is None else trace.leading_to(q.t)
-    for step in trace.steps if trace is not None else ():
-        if row_name(step.node) not in ("sub", "div") or len(step.edges) != 2 or not set(step.edges) <= on_path:
+    for step in q.steps:
+        if row_name(step.node) not in ("sub", "div") or len(step.edges) != 2 or not set(step.edges) <= q.on_path:
             continue
         here = locate(step.node.site)
         old = "" if here is None else argument_text(here, 1)
@@ -215,7 +213,7 @@ def _factor_of_a_layer(node: Node) -> bool:
     return "s" not in layout.kinds and any(made_inside)
 
 
-def _is_met_margin(node: Node, steps: list[BackwardStep]) -> bool:
+def _is_satisfied_hinge(node: Node, steps: list[BackwardStep]) -> bool:
     """True for a hinge loss: relu (or clamp with min=0) of (a number - a score), summed up."""
     before, here = row_node(node.edges[0])[0] if node.edges else None, locate(node.site)
     is_relu = row_name(node) == "relu" or (row_name(node) == "clamp" and here is not None
@@ -242,13 +240,11 @@ def _at_a_minimum(transition: Transition, steps: list[BackwardStep]) -> bool:
     return all(row_name(node) in _SUMMING for node in after if node is not transition.node and node.visible)
 
 
-def _masked_before(q: Question) -> Transition | None:
+def _zero_factor_before(q: Question) -> Transition | None:
     """The transition at a factor of zeros between the leaf and a loss that is zero."""
-    trace = q.trace
-    on_path = set() if trace is None else trace.leading_to(q.t)
-    for step in trace.steps if trace is not None else ():
-        if step.zero_operand and step.node in on_path:
-            return Transition(step.node, next(i for i, edge in enumerate(step.edges) if edge in on_path))
+    for step in q.steps:
+        if step.zero_operand and step.node in q.on_path:
+            return Transition(step.node, next(i for i, edge in enumerate(step.edges) if edge in q.on_path))
     return None
 
 
@@ -283,19 +279,18 @@ def _factor(transition: Transition) -> Explanation:
 def _flat(node: Node, steps: list[BackwardStep], headline: str, symptom: str, share: float = 1.0) -> Explanation:
     name = row_name(node)
     all_ = "all" if share == 1.0 else f"{share:.0%} of"
-    of_one = _is_of_one(node, steps)
+    of_one = _is_over_one_element(node, steps)
     category = "zero-factor" if name in SELECTING or of_one else "zero-local-derivative"
     if of_one:
         reason = f"{name} runs over a dimension with a single element, so its value is a constant whatever the input"
         fix = f"apply {name} along the dimension of the classes (dim=), or use sigmoid for a single output."
-    elif _is_met_margin(node, steps):
+    elif _is_satisfied_hinge(node, steps):
         reason = f"every input is negative, so {name} gives 0: this hinge is satisfied, its margin is kept by every element"
         fix = "nothing is wrong if the loss is to be 0 here; a larger margin or a smooth loss (softplus) keeps learning."
     elif name in RECTIFIED:
         which = "every input is" if share == 1.0 else f"{share:.0%} of the inputs are"
         reason = f"{which} negative there (below zero), so {name} gives 0 and its derivative is 0: dead units"
-        set_at = locate(_bias_site(node))
-        slower = "lower the learning rate, " if set_at is not None and ".step(" in set_at.expression else ""
+        slower = "lower the learning rate, " if ".step(" in expression_at(_bias_site(node)) else ""
         fix = f"start the bias near zero, {slower}or use LeakyReLU, which is not flat (instead of {name})."
     elif name in BOUNDED:
         reason = f"{all_} its inputs lie outside the bounds of {name}, where it is constant and its derivative is 0"
@@ -315,10 +310,10 @@ def _flat(node: Node, steps: list[BackwardStep], headline: str, symptom: str, sh
     return Explanation(headline, category,
                        f"The path is there, but {op_phrase(node)} {at(node.site)} has derivative exactly 0 at these values: "
                        f"{reason}.",
-                       fix, locate_all(node.site, _bias_site(node)), symptom=symptom, harmless=_is_met_margin(node, steps))
+                       fix, locate_all(node.site, _bias_site(node)), symptom=symptom, harmless=_is_satisfied_hinge(node, steps))
 
 
-def _is_of_one(node: Node, steps: list[BackwardStep]) -> bool:
+def _is_over_one_element(node: Node, steps: list[BackwardStep]) -> bool:
     """softmax or log_softmax over a dimension of size 1."""
     if row_name(node) not in ("softmax", "log_softmax"):
         return False
