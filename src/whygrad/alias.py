@@ -94,7 +94,7 @@ def load_module(name: str) -> ModuleType:
 
 
 _missing_modules: dict[str, ModuleType] = {}
-_given_a_getter: set[str] = set()
+_modules_with_getattr: set[str] = set()
 
 
 class _Loader(Loader):
@@ -103,7 +103,7 @@ class _Loader(Loader):
         self.spec = module.__spec__
         if "__getattr__" not in vars(module) and not isinstance(module, MissingModule):
             module.__getattr__ = absent_from(spec.name)  # type: ignore[method-assign]
-            _given_a_getter.add(spec.name)
+            _modules_with_getattr.add(spec.name)
         return module
 
     def exec_module(self, module: ModuleType) -> None:
@@ -155,9 +155,9 @@ def uninstall() -> None:
         return
     sys.meta_path.remove(_finder)
     for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
-        if name in _given_a_getter:
+        if name in _modules_with_getattr:
             del sys.modules[name].__getattr__  # type: ignore[attr-defined]
-            _given_a_getter.remove(name)
+            _modules_with_getattr.remove(name)
         del sys.modules[name]
     multiprocessing.spawn.get_preparation_data = _before["preparation"]
     if _before["version"] is None:

@@ -84,7 +84,7 @@ def split(arguments: list[str]) -> tuple[list[str], Program | None]:
     return arguments, None
 
 
-def hint_at_misplaced(parser: argparse.ArgumentParser, script: str, arguments: list[str]) -> None:
+def warn_misplaced_options(parser: argparse.ArgumentParser, script: str, arguments: list[str]) -> None:
     """Print a hint if an option of whygrad comes after the script and the script's text does not mention it."""
     given = {argument.partition("=")[0] for argument in arguments}
     ours = sorted(given & set(parser._option_string_actions) - {"-h", "--help"})
@@ -106,7 +106,7 @@ def run(arguments: list[str]) -> int | None:
     if program is None:
         parser.error("which program? Give a script, -m module, -c code or - (standard input)")
     if program.how == "script":
-        hint_at_misplaced(parser, program.target, program.arguments)
+        warn_misplaced_options(parser, program.target, program.arguments)
     from whygrad import alias
     from whygrad.why.session import Session, unwritable
 
@@ -168,7 +168,7 @@ def execute(program: Program) -> None:
         else:
             exec(_code(program, module), vars(module))
     except BaseException as error:
-        _hide_our_frames(error.__traceback__)
+        _report_program_lines_only(error.__traceback__)
         raise
 
 
@@ -209,20 +209,20 @@ def _set_first_path(path: str) -> None:
     sys.path[0] = path
 
 
-def _hide_our_frames(traceback: TracebackType | None) -> None:
+def _report_program_lines_only(traceback: TracebackType | None) -> None:
     """Install an excepthook that prints only the program's lines of the traceback."""
     while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
         traceback = traceback.tb_next
     report = sys.excepthook
     first = traceback
 
-    def report_from_the_program(kind: type[BaseException], error: BaseException, _: Any) -> None:
+    def report_program_lines(kind: type[BaseException], error: BaseException, _: Any) -> None:
         error = error.with_traceback(first)
         if os.environ.get("WHYGRAD_TRACEBACK") != "full":
             _keep_program_lines(error)
         report(kind, error, error.__traceback__)
 
-    sys.excepthook = report_from_the_program
+    sys.excepthook = report_program_lines
 
 
 def _keep_program_lines(error: BaseException) -> None:

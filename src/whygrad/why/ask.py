@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from whygrad._tensor import Tensor
-from whygrad.cli import hint_at_misplaced
+from whygrad.cli import warn_misplaced_options
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.edits.bindings import binding_before
 from whygrad.why.edits.source_tree import SourceTree, source_of, start
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
     question, script, *more = rest
     if not os.path.isfile(script):
         parser.error(f"there is no file {script}")
-    hint_at_misplaced(parser, script, more)
+    warn_misplaced_options(parser, script, more)
     outcome = run(script, more, timeout=options.timeout, question=question)
     if outcome.timed_out:
         print(f"whygrad ask: the program did not end within {options.timeout:g} seconds", file=sys.stderr)
@@ -263,10 +263,11 @@ def _about_grad_output(last: BackwardCall) -> str:
     else:
         text = ("was not recorded: the gradients it hands from operation to operation (grad_output of a custom backward among "
                 "them) are plain values with requires_grad=False.")
-    explanation = Explanation("gradients of gradients were not asked for" if not last.create_graph else "gradients are recorded",
-                       "no-create-graph" if not last.create_graph else "ok", f"The backward{at} {text}",
-                       "pass create_graph=True to that backward() or autograd.grad() call." if not last.create_graph else "",
-                       [last.location] if last.location is not None else [])
+    explanation = Explanation(
+        "gradients of gradients were not asked for" if not last.create_graph else "gradients are recorded",
+        "no-create-graph" if not last.create_graph else "ok", f"The backward{at} {text}",
+        "pass create_graph=True to that backward() or autograd.grad() call." if not last.create_graph else "",
+        [last.location] if last.location is not None else [])
     return str(Answer(last.location, explanation)) if last.location is not None else str(explanation)
 
 

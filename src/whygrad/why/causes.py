@@ -115,39 +115,48 @@ _SAMPLED = CauseText(
     "choices put log_prob(sample) into the loss.")
 
 _KINDS = {
-    "created": CauseText("never-required-grad",
-                    "{subject} created {at} without requires_grad=True, so nothing that is done with it asks for its gradient: "
-                    "requires_grad is False from the start.",
-                    "create it with requires_grad=True (as nn.Parameter, if a module is to learn it), or call .requires_grad_() "
-                    "before the forward."),
-    "detach": CauseText("detach",
-                   "{subject} taken out of the graph by {detail} {at}: the values are the same, the history is gone, and no "
-                   "gradient passes that point.",
-                   "do not use {detail} on the path between the parameters and the loss; detach only the copy you keep."),
-    "grad-mode-off": CauseText("grad-mode-off",
-                          "{subject} computed {at} while gradient recording was off: {detail} was entered {origin} (a with "
-                          "block, a decorator or a call that switches grad mode).",
-                          "move the computation out of the {detail} block; keep no_grad for evaluation."),
-    "non-differentiable-op": CauseText("non-differentiable-op",
-                                  "{subject} computed {at}, an operation that has no derivative ({detail}): it is not "
-                                  "differentiable, and history ends there.",
-                                  "train on a differentiable surrogate of that operation, and keep it for reporting only."),
-    "value-copied-out": CauseText("value-copied-out",
-                             "{subject} made {at} from plain numbers copied out of the graph ({detail}): a new leaf without "
-                             "history.",
-                             "stay in tensors: use torch.stack or tensor operations instead of copying values."),
-    "parameter-rewrapped": CauseText("parameter-rewrapped",
-                                "{subject} wrapped {at} as a new Parameter ({detail}): a fresh leaf with the same numbers but "
-                                "without their history, so no gradient goes from it back into the graph.",
-                                "use the computed tensor itself instead of wrapping it in nn.Parameter (or copying the module); "
-                                "torch.func.functional_call runs a module with given tensors."),
-    "frozen": CauseText("frozen", "requires_grad was switched off {at}: it is frozen, and backward computes no gradient for it.",
-                   "call .requires_grad_() (True) to train it again, before the forward."),
-    "no-create-graph": CauseText("no-create-graph",
-                            "{subject} computed by the backward {at}, which was not recorded: a gradient is a plain value "
-                            "unless the backward pass itself is asked to be differentiable.",
-                            "pass create_graph=True to that backward() or autograd.grad() call."),
-    "reinterpreted": CauseText("non-differentiable-op",
-                          "{subject} made {at} by {detail}, which reads the same bytes as another dtype: that has no derivative.",
-                          "convert the values with .to(dtype) instead."),
+    "created": CauseText(
+        "never-required-grad",
+        "{subject} created {at} without requires_grad=True, so nothing that is done with it asks for its gradient: requires_grad "
+        "is False from the start.",
+        "create it with requires_grad=True (as nn.Parameter, if a module is to learn it), or call .requires_grad_() before the "
+        "forward."),
+    "detach": CauseText(
+        "detach",
+        "{subject} taken out of the graph by {detail} {at}: the values are the same, the history is gone, and no gradient passes "
+        "that point.",
+        "do not use {detail} on the path between the parameters and the loss; detach only the copy you keep."),
+    "grad-mode-off": CauseText(
+        "grad-mode-off",
+        "{subject} computed {at} while gradient recording was off: {detail} was entered {origin} (a with block, a decorator or a "
+        "call that switches grad mode).",
+        "move the computation out of the {detail} block; keep no_grad for evaluation."),
+    "non-differentiable-op": CauseText(
+        "non-differentiable-op",
+        "{subject} computed {at}, an operation that has no derivative ({detail}): it is not differentiable, and history ends "
+        "there.",
+        "train on a differentiable surrogate of that operation, and keep it for reporting only."),
+    "value-copied-out": CauseText(
+        "value-copied-out",
+        "{subject} made {at} from plain numbers copied out of the graph ({detail}): a new leaf without history.",
+        "stay in tensors: use torch.stack or tensor operations instead of copying values."),
+    "parameter-rewrapped": CauseText(
+        "parameter-rewrapped",
+        "{subject} wrapped {at} as a new Parameter ({detail}): a fresh leaf with the same numbers but without their history, so "
+        "no gradient goes from it back into the graph.",
+        "use the computed tensor itself instead of wrapping it in nn.Parameter (or copying the module); "
+        "torch.func.functional_call runs a module with given tensors."),
+    "frozen": CauseText(
+        "frozen",
+        "requires_grad was switched off {at}: it is frozen, and backward computes no gradient for it.",
+        "call .requires_grad_() (True) to train it again, before the forward."),
+    "no-create-graph": CauseText(
+        "no-create-graph",
+        "{subject} computed by the backward {at}, which was not recorded: a gradient is a plain value unless the backward pass "
+        "itself is asked to be differentiable.",
+        "pass create_graph=True to that backward() or autograd.grad() call."),
+    "reinterpreted": CauseText(
+        "non-differentiable-op",
+        "{subject} made {at} by {detail}, which reads the same bytes as another dtype: that has no derivative.",
+        "convert the values with .to(dtype) instead."),
 }

@@ -169,5 +169,5 @@ def _has_raised(statement: ast.stmt, file: str) -> bool:
 
 
 _CHECKS = {"grad-accumulated": never_cleared, "broadcast-loss": _broadcast, "not-in-optimizer": _not_held,
-          "loss-requires-grad-patch": _patched_root, "zero-local-derivative": _never_moved,
-          "value-copied-out": _backward_of_number, "": _never_reached}
+           "loss-requires-grad-patch": _patched_root, "zero-local-derivative": _never_moved,
+           "value-copied-out": _backward_of_number, "": _never_reached}

@@ -87,7 +87,8 @@ class EventLog:
         self.samples: dict[Any, list[FunctionSample]] = {}
         self._copies: dict[Any, ValueCopy] = {}
         self._copies_at: dict[Any, int] = {}
-        self._data_writes: dict[int, tuple[Any, int, Any, str]] = {}
+        # Writes through `.data` by id of the version counter: (counter, sequence number, site).
+        self._data_writes: dict[int, tuple[Any, int, Site]] = {}
         self._data_replacements: dict[int, tuple[weakref.ref[Tensor], record.Causes]] = {}
         self._hook_sites: dict[Any, Any] = {}
         self._module_flags: list[tuple[weakref.ref[Any], Any, bool]] = []
@@ -132,7 +133,7 @@ class EventLog:
         for counter in node.saved[1::3]:
             written = self._data_writes.get(id(counter))
             if written is not None and written[0] is counter and written[1] > node.seq:
-                trace.data_writes.append(DataWrite(node, written[2], written[3]))
+                trace.data_writes.append(DataWrite(node, written[2]))
 
     @guarded
     def depositing(self, leaf: Tensor, backward: Any, g: Any) -> None:
@@ -166,11 +167,9 @@ class EventLog:
     def hook_ran(self, target: Any, hook: Any, before: Any, after: Any) -> None:
         """A hook was called with the gradient `before` and returned `after`."""
         trace = self._traces.get(getattr(engine.current(), "number", -1))
-        change = describe_effect(hook, before, after)
-        if trace is not None and change is not None:
-            key = registration_key(change.hook)
-            trace.hooks.append(HookChange(target, self._hook_sites.get(key), change.name, change.how, change.masks,
-                                          change.wipes))
+        effect = describe_effect(hook, before, after)
+        if trace is not None and effect is not None:
+            trace.hooks.append(HookChange(target, self._hook_sites.get(registration_key(hook)), effect))
 
     @guarded
     def applied_function(self, node: Any, args: tuple[Any, ...]) -> None:
@@ -223,7 +222,7 @@ class EventLog:
 
     @guarded
     def data_written(self, counter: Any) -> None:
-        self._data_writes[id(counter)] = (counter, next_sequence_number(), record.site(), ".data")
+        self._data_writes[id(counter)] = (counter, next_sequence_number(), record.site())
         drop_oldest(self._data_writes, MAX_KEPT)
 
     @guarded

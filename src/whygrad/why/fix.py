@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from whygrad.cli import hint_at_misplaced
+from whygrad.cli import warn_misplaced_options
 from whygrad.why.answers import Edit
 from whygrad.why.edits.apply import apply, moved
 from whygrad.why.trial import NO_FILE, Outcome, own_options, run
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
         if rest[0] in NO_FILE:
             parsing.error(f"{rest[0]}: changes are made to a file; give the name of a script")
         parsing.error(f"there is no file {rest[0]}")
-    hint_at_misplaced(parsing, rest[0], rest[1:])
+    warn_misplaced_options(parsing, rest[0], rest[1:])
     progress = Progress()
     search = FixSearch(rest[0], rest[1:], options.timeout, progress)
     state = search.start()

@@ -12,7 +12,8 @@ _whygrad_internal_ = True
 
 
 class HookEffect(NamedTuple):
-    hook: Any
+    """A hook's name, and what it did to the gradient in words."""
+
     name: str
     how: str
     # True if some elements were set to zero and the others kept: this freezes a part of a tensor, usually on purpose.
@@ -47,7 +48,7 @@ def describe_effect(hook: Any, before: Any, after: Any) -> HookEffect | None:
             continue
         if _is_clipped(user_hook(hook), old, value) or _is_clipped_by_norm(user_hook(hook), old, value):
             continue
-        return HookEffect(user_hook(hook), _name(user_hook(hook)), _how(old, value), _is_masked(old, value), not value.any())
+        return HookEffect(_name(user_hook(hook)), _how(old, value), _is_masked(old, value), not value.any())
     return None
 
 

@@ -122,12 +122,12 @@ def _row(name: str, p: Tensor, loss: Tensor | None, within: set[Any] | None, hel
         what = {"zero": ZERO, "bad": NAN}.get(gradient_state(grad), UNHELD if is_held is False else FLOWS)
         if what == UNHELD and explanation.category == "ok":
             explanation = Explanation("this parameter has a gradient, but nothing updates it", "not-in-optimizer",
-                               "No optimizer holds it, so no step will change it.",
-                               "build the optimizer from model.parameters(), after the model is complete.")
+                                      "No optimizer holds it, so no step will change it.",
+                                      "build the optimizer from model.parameters(), after the model is complete.")
     elif within is not None and p in within and p.meta.reached_by is None:
         what = NOT_YET
         explanation = Explanation("this parameter has no gradient yet", "no-backward",
-                           "The loss depends on it; backward() has not been called.", "call loss.backward().")
+                                  "The loss depends on it; backward() has not been called.", "call loss.backward().")
     else:
         what = NONE
     return ParameterRow(name, p._array.shape, what, norm, is_held, explanation)

@@ -149,7 +149,7 @@ def _backward_call(backward: Any, frame: FrameType) -> BackwardCall:
     value = named_value(subject, {**frame.f_globals, **frame.f_locals}) if subject is not None else None
     given = bool(keyword(call, "gradient") or keyword(call, "grad_outputs") or (called_name(call) == "backward" and call.args))
     return BackwardCall(where, backward.create_graph, ast.unparse(subject) if subject is not None else "",
-                tuple(value.shape) if isinstance(value, Tensor) else None, given)
+                        tuple(value.shape) if isinstance(value, Tensor) else None, given)
 
 
 def named_value(node: ast.AST, namespace: dict[str, Any]) -> Any:

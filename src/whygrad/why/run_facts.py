@@ -13,6 +13,7 @@ import numpy as np
 from whygrad._tensor import Tensor
 from whygrad.autograd.node import next_sequence_number
 from whygrad.why.gradient_flow import COMPARING, BackwardStep, gradient_values, is_pass_through, row_name
+from whygrad.why.hook_effects import HookEffect
 from whygrad.why.nonfinite_origin import NonfiniteOrigin
 from whygrad.why.record import Cause, Site
 
@@ -171,18 +172,14 @@ class DataWrite(NamedTuple):
 
     node: Any
     site: Site | None
-    how: str
 
 
 class HookChange(NamedTuple):
-    """A hook that returned a gradient different from its argument (see hook_effects.HookEffect)."""
+    """A hook that changed the gradient of `target`, and the site that registered it."""
 
     target: Any
     site: Site | None
-    name: str
-    how: str
-    masks: bool
-    wipes: bool
+    effect: HookEffect
 
 
 class Broadcast(NamedTuple):

@@ -111,8 +111,8 @@ def main() -> None:
     from whygrad.why.watch import Watch
 
     alias.install()
-    listener = QuestionWatch(request["question"], os.path.abspath(script)) if request["question"] is not None else None
-    watch = listener or Watch()
+    asking = QuestionWatch(request["question"], os.path.abspath(script)) if request["question"] is not None else None
+    watch = asking or Watch()
     result: dict[str, Any] = {}
     watch.start()
     try:
@@ -128,9 +128,9 @@ def main() -> None:
     finally:
         answers = watch.stop()
         result["answers"] = [{**a.to_dict(), "headline": a.explanation.headline, "harmless": a.explanation.harmless,
-                            "edits": [e.to_dict() for e in a.explanation.edits()]} for a in answers]
-        if listener is not None:
-            result["asked"] = listener.answer(result.get("error", ""), result.get("error_line", 0))
+                              "edits": [e.to_dict() for e in a.explanation.edits()]} for a in answers]
+        if asking is not None:
+            result["asked"] = asking.answer(result.get("error", ""), result.get("error_line", 0))
         Path(request["report"]).write_text(json.dumps(result))
 
 

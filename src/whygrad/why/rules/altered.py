@@ -56,7 +56,7 @@ def edited_data(q: Question) -> Explanation | None:
     return Explanation(
         "this gradient was computed from values that were changed since the forward", "silent-data-edit",
         f"{type(write.node).__name__}, recorded {at(write.node.site)}, needs a value in backward that was overwritten "
-        f"{at(write.site)} through {write.how}, between the forward and the backward. A write through .data (or into a NumPy "
+        f"{at(write.site)} through .data, between the forward and the backward. A write through .data (or into a NumPy "
         "array on the same memory) bypasses the version counter, so there is no error, and the gradient is silently wrong.",
         "change values after backward() (with torch.no_grad(): an in-place change is then noticed if it comes too early), or "
         "compute the forward again after the change.", locate_all(write.site, write.node.site), symptom="wrong-value")
@@ -71,16 +71,17 @@ def hook_modified(q: Question) -> Explanation | Provisional | None:
     change = None if trace is None else next((change for change in trace.hooks if change.target in q.on_path), None)
     if trace is None or change is None:
         return None
+    effect = change.effect
     explanation = Explanation(
         "a hook has changed this gradient", "hook-modified",
-        f"The hook {change.name}, registered {at(change.site)}, {change.how} on the way: what is in .grad is not what backward "
+        f"The hook {effect.name}, registered {at(change.site)}, {effect.how} on the way: what is in .grad is not what backward "
         "computed.",
-        f"{MASKING if change.masks else ''}keep the handle that registering gives and call handle.remove() when the hook has "
+        f"{MASKING if effect.masks else ''}keep the handle that registering gives and call handle.remove() when the hook has "
         "done its work; a hook that only looks returns None.", locate_all(change.site),
-        symptom="zero" if _is_zero(q.t) else "wrong-value", harmless=change.masks)
+        symptom="zero" if _is_zero(q.t) else "wrong-value", harmless=effect.masks)
     ledger, number = q.ledger, trace.backward.number
     once = len([other for other in trace.hooks if other.target is change.target and other.site == change.site]) == 1
-    if ledger is None or change.wipes or not once or not _is_to_stay(change.site) or _is_computed_otherwise(q):
+    if ledger is None or effect.wipes or not once or not _is_to_stay(change.site) or _is_computed_otherwise(q):
         return explanation
     return Provisional(explanation, lambda: number not in ledger.applied_backwards)
 
