@@ -24,7 +24,7 @@ from whygrad.why.run_facts import was_reached
 _whygrad_internal_ = True
 
 
-def problems_nobody_read(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanation]]:
+def unread_problems(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanation]]:
     """(location, explanation) of each problem, without categories that were reported before."""
     reported = {answer.explanation.category for answer in watch.answers}
     for category, look in _CHECKS.items():

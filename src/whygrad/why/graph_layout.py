@@ -186,7 +186,8 @@ def _assign_layers(snapshot: GraphSnapshot, layout: GraphLayout) -> None:
         # Users come before their inputs: ops by descending sequence number, then cuts, then leaves.
         members.sort(key=lambda n: -items[n].seq)
         late = [n for n in members if items[n].seq < 0]
-        members = [n for n in members if items[n].seq >= 0] + sorted(late, key=lambda n: _kind_rank(snapshot, items[n]))
+        late.sort(key=lambda n: items[n].item < 0 or snapshot.items[items[n].item].kind != "cut")
+        members = [n for n in members if items[n].seq >= 0] + late
         done: set[int] = set()
         layers: dict[int, list[int]] = defaultdict(list)
         for n in members:
@@ -197,10 +198,6 @@ def _assign_layers(snapshot: GraphSnapshot, layout: GraphLayout) -> None:
             _place_layer(snapshot, items, layers[layer], above, layer)
         width, height = _move_to_origin([items[n] for n in members])
         boxes[box].width, boxes[box].height = width, height
-
-
-def _kind_rank(snapshot: GraphSnapshot, placed: PlacedItem) -> int:
-    return 0 if placed.item >= 0 and snapshot.items[placed.item].kind == "cut" else 1
 
 
 def _siblings(layout: GraphLayout, placed_box: dict[int, int], a: int, b: int) -> tuple[int, int]:

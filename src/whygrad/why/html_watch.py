@@ -13,6 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -36,15 +37,15 @@ MAX_LINES = 64
 FREE, SHARE = 0.25, 0.15
 
 
+@dataclass(eq=False)
 class DrawnBackward:
     """One backward pass of the report: its graph and the module calls that made it."""
 
-    def __init__(self, snapshot: GraphSnapshot, calls: list[Box], site: Any) -> None:
-        self.snapshot = snapshot
-        self.calls = calls
-        self.site = site
-        # Which of the backward passes from this site it is, counted from 1.
-        self.number = 1
+    snapshot: GraphSnapshot
+    calls: list[Box]
+    site: Any
+    # Which of the backward passes from this site it is, counted from 1.
+    number: int = 1
 
     @property
     def location(self) -> SourceLocation | None:
@@ -135,8 +136,8 @@ class HtmlWatch(Watch):
         with suppress(Exception):  # attributes of the program's own objects may raise
             name_leaves(snapshot, tensor_names(record.user_frame(2)))
         numbers = [item.seq for item in snapshot.items if item.kind == "op"]
-        drawn = DrawnBackward(snapshot, self.calls.between(min(numbers), max(numbers)) if numbers else [], backward.site)
-        drawn.number = count
+        calls = self.calls.between(min(numbers), max(numbers)) if numbers else []
+        drawn = DrawnBackward(snapshot, calls, backward.site, count)
         self._running[backward.number] = drawn
         self._latest = drawn
         self._leaves = dict(snapshot.numbers)

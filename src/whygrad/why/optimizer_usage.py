@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import dataclass
 from typing import Any
 
 from whygrad.autograd.node import Node, next_sequence_number
@@ -15,20 +16,18 @@ _whygrad_internal_ = True
 MAX_PARAMETERS = 4
 
 
+@dataclass(slots=True, eq=False)
 class OptimizerUsage:
     """Stored on the optimizer, so that one created in a function can be judged when it is deleted."""
 
-    __slots__ = ("backwards", "begun", "nodes", "useful", "useless")
-
-    def __init__(self) -> None:
-        # Number of steps that had a gradient to apply; location, explanation and moment of the first that had none.
-        self.useful = 0
-        self.useless: tuple[SourceLocation | None, Explanation, int] | None = None
-        # Sequence number of the latest node, and number of backward passes, at the last step.
-        self.nodes: int | None = None
-        self.backwards = 0
-        # The same two when the running step began: its closure computes a loss.
-        self.begun = 0, 0
+    # Number of steps that had a gradient to apply; location, explanation and moment of the first that had none.
+    useful: int = 0
+    useless: tuple[SourceLocation | None, Explanation, int] | None = None
+    # Sequence number of the latest node, and number of backward passes, at the last step.
+    nodes: int | None = None
+    backwards: int = 0
+    # The same two when the running step began: its closure computes a loss.
+    begun: tuple[int, int] = (0, 0)
 
     def stepped(self, useful: bool, backwards: int) -> None:
         self.useful += useful

@@ -63,7 +63,7 @@ class QuestionWatch(Watch):
         super().__init__()
         self.question = question
         self.script = script
-        self.namespace = namespace or _main_namespace
+        self.namespace = namespace or (lambda: vars(sys.modules["__main__"]))
         self.events: list[Event] = []
         self.backward_calls: list[BackwardCall] = []
         self._seen: set[Any] = set()
@@ -164,7 +164,3 @@ def named_value(node: ast.AST, namespace: dict[str, Any]) -> Any:
     except Exception:  # __getattr__ and __getitem__ of the program's own objects
         return None
     return None
-
-
-def _main_namespace() -> dict[str, Any]:
-    return vars(sys.modules["__main__"])

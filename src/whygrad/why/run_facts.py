@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ _whygrad_internal_ = True
 
 # Leaves remembered for one line that copies values out: in a loop it may copy values of many tensors.
 MAX_REFERENCES = 1000
+MAX_DEPOSITS = 6
 
 
 class WeakTensorSet:
@@ -45,22 +47,20 @@ class WeakTensorSet:
         return known is not None and known() is t
 
 
+@dataclass(slots=True, eq=False)
 class Deposit:
     """One backward's contribution to a leaf, and the leaf's version at that moment."""
 
-    __slots__ = ("after_step", "applied", "backward", "fingerprint", "reads", "state", "version")
-
-    def __init__(self, backward: Any, version: int, state: str) -> None:
-        self.backward = backward
-        self.version = version
-        self.state = state
-        # Recognizes two identical contributions, which are hardly meant to be added up. Computed from the second deposit on.
-        self.fingerprint: Any = None
-        # Number of reads of the gradient since, and whether an optimizer has applied it.
-        self.reads = 0
-        self.applied = False
-        # True if it was added to a contribution of the same line that had been applied already.
-        self.after_step = False
+    backward: Any
+    version: int
+    state: str
+    # Recognizes two identical contributions, which are hardly meant to be added up. Computed from the second deposit on.
+    fingerprint: Any = None
+    # Number of reads of the gradient since, and whether an optimizer has applied it.
+    reads: int = 0
+    applied: bool = False
+    # True if it was added to a contribution of the same line that had been applied already.
+    after_step: bool = False
 
 
 def ledger_of(t: Any) -> GradLedger | None:
@@ -83,33 +83,29 @@ def fingerprint(g: Any) -> Any:
     return float(np.vdot(array, array).real), float(array.sum().real)
 
 
+@dataclass(slots=True, eq=False)
 class GradLedger:
     """The deposits into a leaf's `.grad` since it was last cleared, and counts over the whole run."""
 
-    __slots__ = ("applied_backwards", "deposit_count", "deposits", "first_backward", "first_state", "held", "in_loop",
-                 "last_nonzero", "read_count", "sites", "times_cleared", "total", "written_at")
-
-    # Deposits that are kept; `total` counts all since the last clear.
-    MAX_DEPOSITS = 6
-
-    def __init__(self) -> None:
-        self.deposits: list[Deposit] = []
-        # Gradient state of the first deposit, and the site that had written the leaf's values by then.
-        self.first_state = ""
-        self.written_at: Site | None = None
-        # Numbers of the first backward that deposited here, and of the latest that deposited more than zeros.
-        self.first_backward = self.last_nonzero = 0
-        self.total = 0
-        self.times_cleared = 0
-        # Deposits during the run, and how many of them the program read.
-        self.deposit_count = 0
-        self.read_count = 0
-        # True if two deposits came from the same line, which therefore is in a loop.
-        self.in_loop = False
-        self.sites: set[Site] = set()
-        # True if an optimizer that holds the leaf has stepped; numbers of the backward passes whose gradients it applied.
-        self.held = False
-        self.applied_backwards: set[int] = set()
+    # The last MAX_DEPOSITS deposits, and the number of all since the last clear.
+    deposits: list[Deposit] = field(default_factory=list)
+    total: int = 0
+    times_cleared: int = 0
+    # Gradient state of the first deposit, and the site that had written the leaf's values by then.
+    first_state: str = ""
+    written_at: Site | None = None
+    # Numbers of the first backward that deposited here, and of the latest that deposited more than zeros.
+    first_backward: int = 0
+    last_nonzero: int = 0
+    # Deposits during the run, and how many of them the program read.
+    deposit_count: int = 0
+    read_count: int = 0
+    # True if two deposits came from the same line, which therefore is in a loop.
+    in_loop: bool = False
+    sites: set[Site] = field(default_factory=set)
+    # True if an optimizer that holds the leaf has stepped; numbers of the backward passes whose gradients it applied.
+    held: bool = False
+    applied_backwards: set[int] = field(default_factory=set)
 
     def clear(self) -> None:
         if self.deposits:
@@ -134,7 +130,7 @@ class GradLedger:
         self.in_loop = self.in_loop or deposit.backward.site in self.sites
         if not self.in_loop:
             self.sites.add(deposit.backward.site)
-        del self.deposits[:-self.MAX_DEPOSITS]
+        del self.deposits[:-MAX_DEPOSITS]
 
     def note_read(self) -> None:
         """The program has read the gradient."""
@@ -255,16 +251,14 @@ class BackwardTrace:
         return found
 
 
+@dataclass(slots=True, eq=False)
 class ValueCopy:
     """A tensor's value that was copied out as a Python number or NumPy array, and the leaves it was computed from."""
 
-    __slots__ = ("behind", "how", "moment", "site")
-
-    def __init__(self, site: Site, how: str, behind: tuple[Any, ...]) -> None:
-        self.site = site
-        self.how = how
-        self.behind = behind
-        self.moment = next_sequence_number()
+    site: Site
+    how: str
+    behind: tuple[Any, ...]
+    moment: int = field(default_factory=next_sequence_number)
 
     def leads_to(self, t: Tensor) -> bool:
         return any(reference() is t for reference in self.behind)

@@ -94,9 +94,6 @@ class _GradientRecorder:
     def __init__(self, snapshot: GraphSnapshot) -> None:
         self.snapshot = snapshot
 
-    def begin(self, *_: Any) -> None:
-        pass
-
     def ran(self, backward: Any, node: Node, g: Any, edges: Any, grads: Any) -> None:
         self.snapshot.record_gradients(node, g, grads)
 

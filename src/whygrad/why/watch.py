@@ -102,7 +102,7 @@ class Watch(EventLog):
             explanation = clip.explanation()
             if explanation is not None:
                 self._add_answer(clip.where, explanation, clip.moment)
-        for where, explanation in end_of_run.problems_nobody_read(self):
+        for where, explanation in end_of_run.unread_problems(self):
             if not self._is_reported(explanation):
                 self._add_answer(where, explanation, self._moment())
 

@@ -348,7 +348,10 @@ def _detach_carried(context: FixContext, source: SourceTree, loop: ast.AST, free
             yield _with_detached(source, step, names)
         ways = ["{0} = {0}.detach()", "{0} = tuple(s.detach() for s in {0})"]
         for way in reversed(ways) if _gives_a_tuple(source, step) else ways:
-            yield _after_backward(source, read, [way.format(ast.unparse(n)) for n in names])
+            changes = Changes(source)
+            for name in names:
+                changes.after(read.statement, way.format(ast.unparse(name)))
+            yield changes
 
 
 def _gives_a_tuple(source: SourceTree, statement: ast.stmt) -> bool:
@@ -361,13 +364,6 @@ def _gives_a_tuple(source: SourceTree, statement: ast.stmt) -> bool:
                for target, x in zip(assigned(made), values, strict=False)):
             return True
     return False
-
-
-def _after_backward(source: SourceTree, read: AstSpan, text: list[str]) -> Changes:
-    changes = Changes(source)
-    for line in text:
-        changes.after(read.statement, line)
-    return changes
 
 
 def _carried(statement: ast.stmt) -> list[ast.expr]:

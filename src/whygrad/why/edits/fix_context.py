@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -32,11 +33,11 @@ def span_at(location: SourceLocation | None) -> AstSpan | None:
     return None if node is None or statement is None else AstSpan(source, node, statement)
 
 
+@dataclass
 class FixContext:
     """An explanation, and the AST spans of its read, causes and backward."""
 
-    def __init__(self, explanation: Explanation) -> None:
-        self.explanation = explanation
+    explanation: Explanation
 
     @cached_property
     def read(self) -> AstSpan | None:

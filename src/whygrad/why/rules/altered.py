@@ -7,11 +7,10 @@ import re
 from math import prod
 from typing import Any
 
-from whygrad._tensor import Tensor
 from whygrad.autograd.node import Node, row_node
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.gradient_flow import COMPARING, gradient_values, row_name
+from whygrad.why.gradient_flow import COMPARING, gradient_state, gradient_values, row_name
 from whygrad.why.locations import locate, locate_all
 from whygrad.why.program_text import argument_text, called_name, is_difference, statement_of, targets_of, text_of
 from whygrad.why.question import Question
@@ -78,7 +77,7 @@ def hook_modified(q: Question) -> Explanation | Provisional | None:
         "computed.",
         f"{MASKING if effect.masks else ''}keep the handle that registering gives and call handle.remove() when the hook has "
         "done its work; a hook that only looks returns None.", locate_all(change.site),
-        symptom="zero" if _is_zero(q.t) else "wrong-value", harmless=effect.masks)
+        symptom="zero" if gradient_state(q.t._grad) == "zero" else "wrong-value", harmless=effect.masks)
     ledger, number = q.ledger, trace.backward.number
     once = len([other for other in trace.hooks if other.target is change.target and other.site == change.site]) == 1
     if ledger is None or effect.wipes or not once or not _is_to_stay(change.site) or _is_computed_otherwise(q):
@@ -99,10 +98,6 @@ def _is_to_stay(site: Any) -> bool:
 def _is_computed_otherwise(q: Question) -> bool:
     """True if the program also computes the gradient with autograd.grad, as if to compare."""
     return any(not trace.stores and q.t in (trace.only or ()) for trace in q.watch.traces_latest_first())
-
-
-def _is_zero(t: Tensor) -> bool:
-    return t._grad is not None and not gradient_values(t._grad).any()
 
 
 def broadcast_loss(q: Question) -> Explanation | None:
