@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -101,7 +102,10 @@ class RawVocabulary:
 
 
 class TensorVocabulary:
-    """Rows on Tensors: applied and recorded."""
+    """Rows on Tensors: applied and recorded, by functions of the packages above (see functional/__init__.py)."""
+
+    def connect(self, *, apply: Callable[..., Any], promote: Callable[..., Any], reshape: Callable[..., Any]) -> None:
+        self._apply, self._promote, self._reshape = apply, promote, reshape
 
     def kept(self, values: Any, again: Any) -> Any:
         return again()
@@ -114,17 +118,12 @@ class TensorVocabulary:
 
     def reshape(self, x: Any, *, shape: tuple[int, ...]) -> Any:
         """A view or a copy, as the strides allow: two different rows."""
-        from whygrad.functional.shape import reshape_to
-
-        return reshape_to(x, shape)
+        return self._reshape(x, shape)
 
     def __getattr__(self, name: str) -> Any:
-        from whygrad.core.record import apply
-        from whygrad.functional.promotion import promote
-
         if name not in TABLE:
             raise AttributeError(f"no row is called '{name}'")
-        row = TABLE[name]
+        row, apply, promote = TABLE[name], self._apply, self._promote
 
         def promoted(*inputs: Any, **statics: Any) -> Any:
             return apply(row, *promote(name, *inputs), **statics)

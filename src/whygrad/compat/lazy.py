@@ -32,7 +32,7 @@ _NAMES = {
     **dict.fromkeys(("norm_except_dim", "_weight_norm"), "nn.utils.weight_norm"),
     **dict.fromkeys(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_compressed_tensor"), "sparse"),
     **dict.fromkeys(("Explanation", "explain"), "why.explain"),
-    **dict.fromkeys(("formula",), "backends.formula"),
+    **dict.fromkeys(("formula",), "why.formulas"),
     **dict.fromkeys(("graph",), "why.svg"),
     **dict.fromkeys(("flow", "plot_flow"), "why.plots"),
     **dict.fromkeys(("empty_cache", "memory_stats"), "kernels"),

@@ -6,29 +6,19 @@ import math
 from typing import Any
 
 import whygrad as torch
-from whygrad.distributions import constraints
-from whygrad.distributions.distribution import Distribution, Real, Shape, validated
+from whygrad.distributions.distribution import Shape, validated
+from whygrad.distributions.location_scale import LocationScale
 from whygrad.distributions.utils import empty_like_parameter
 
 __all__ = ["Cauchy"]
 
 
-class Cauchy(Distribution):
+class Cauchy(LocationScale):
     """Cauchy(loc, scale): the ratio of two normals; it has no mean."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
     _parts = ("loc", "scale")
-    loc: Any
-    scale: Any
-
-    def __init__(self, loc: Real, scale: Real, validate_args: bool | None = None) -> None:
-        self._broadcast(loc=loc, scale=scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
 
     mean = property(lambda self: torch.full(self._extended_shape(), math.nan, dtype=self.loc.dtype))
-    mode = property(lambda self: self.loc)
     variance = property(lambda self: torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype))
 
     def rsample(self, sample_shape: Shape = ()) -> Any:

@@ -5,29 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.distributions import constraints
-from whygrad.distributions.distribution import Distribution, Real, Shape, validated
+from whygrad.distributions.distribution import Shape, validated
+from whygrad.distributions.location_scale import LocationScale
 from whygrad.distributions.utils import empty_like_parameter
 
 __all__ = ["Laplace"]
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """Laplace(loc, scale): the double exponential distribution."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
     _parts = ("loc", "scale")
-    loc: Any
-    scale: Any
-
-    def __init__(self, loc: Real, scale: Real, validate_args: bool | None = None) -> None:
-        self._broadcast(loc=loc, scale=scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
 
     mean = property(lambda self: self.loc)
-    mode = property(lambda self: self.loc)
     variance = property(lambda self: 2 * self.scale.pow(2))
     stddev = property(lambda self: 2 ** 0.5 * self.scale)
 

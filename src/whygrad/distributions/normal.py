@@ -7,31 +7,21 @@ from typing import Any
 
 import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
-from whygrad.distributions import constraints
-from whygrad.distributions.distribution import Real, Shape, validated
+from whygrad.distributions.distribution import Shape, validated
 from whygrad.distributions.exp_family import ExponentialFamily
+from whygrad.distributions.location_scale import LocationScale
 from whygrad.distributions.utils import _standard_normal
 
 __all__ = ["Normal"]
 
 
-class Normal(ExponentialFamily):
+class Normal(LocationScale, ExponentialFamily):
     """Normal(loc, scale): mean `loc`, standard deviation `scale`."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
     _mean_carrier_measure = 0
     _parts = ("loc", "scale")
-    loc: Any
-    scale: Any
-
-    def __init__(self, loc: Real, scale: Real, validate_args: bool | None = None) -> None:
-        self._broadcast(loc=loc, scale=scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
 
     mean = property(lambda self: self.loc)
-    mode = property(lambda self: self.loc)
     stddev = property(lambda self: self.scale)
     variance = property(lambda self: self.scale.pow(2))
 

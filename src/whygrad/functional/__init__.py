@@ -1,5 +1,7 @@
 """torch-named functions, by family. Each registers itself with `public` (see run.py)."""
 
+from whygrad.backends import tensor
+from whygrad.core.record import apply
 from whygrad.functional import (
     activation,
     added_products,
@@ -36,11 +38,14 @@ from whygrad.functional import (
     sparsity,
     special,
     spectral,
+    stft,
     storages,
     windows,
 )
-from whygrad.functional import stft as short_time
+from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, METHODS, with_named_input
 
 for _name, _function in FUNCTIONS.items():
     FUNCTIONS[_name] = with_named_input(_function)
+
+tensor.connect(apply=apply, promote=promote, reshape=shape.reshape_to)

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.backends import formula as ink
 from whygrad.core.node import Node, row_node
 from whygrad.core.tensor import Tensor
 from whygrad.why.causes import describe_cause
+from whygrad.why.formulas import known_of
 from whygrad.why.gradient_flow import row_name
 from whygrad.why.record import Cause, Site
 
@@ -220,7 +220,7 @@ def _add_op(snapshot: GraphSnapshot, node: Node) -> int:
     item = Item("op", op_label(node), node.seq, site)
     if layout is not None:
         item.row = layout.row
-        item.known = {name: value for name, value in ink.known_of(node).items() if _is_small(value)}
+        item.known = {name: value for name, value in known_of(node).items() if _is_small(value)}
     return _add(snapshot, node, item)
 
 

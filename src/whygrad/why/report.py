@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from whygrad.backends import formula as ink
+from whygrad.backends import formula
 from whygrad.why import graph_layout
 from whygrad.why.answers import Answer
 from whygrad.why.graph_snapshot import GraphSnapshot, Item, Stats
@@ -241,8 +241,8 @@ def _formula(item: Item, cache: dict[tuple[str, str], list[str]]) -> list[str]:
         known.setdefault("g_shape", item.shape)
     key = item.row.name, repr(known)
     if key not in cache:
-        cache[key] = [f"d {item.row.name} / d {argument} = {clipped(ink.write(item.row, argument, known), 300)}"
-                      for argument in item.row.inputs if not ink.write(item.row, argument).startswith("none: ")]
+        cache[key] = [f"d {item.row.name} / d {argument} = {clipped(formula.write(item.row, argument, known), 300)}"
+                      for argument in item.row.inputs if not formula.write(item.row, argument).startswith("none: ")]
     return cache[key]
 
 
