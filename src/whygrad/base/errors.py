@@ -102,11 +102,11 @@ def explained(error: Exception, category: str, note: str, *sites: Any) -> Any:
 
 
 def noted(error: Exception, note: str, *about: Any) -> Any:
-    """Attach the explanation that `why.notes` has under this name."""
-    from whygrad.why import notes
+    """Attach the explanation that `why.error_notes` has under this name."""
+    from whygrad.why import error_notes
 
     try:
-        category, text, sites = getattr(notes, note)(*about)
+        category, text, sites = getattr(error_notes, note)(*about)
     except Exception:  # whatever goes wrong in explaining, the error itself must come through
         return error
     return explained(error, category, text, *sites)

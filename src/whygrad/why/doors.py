@@ -13,7 +13,7 @@ from typing import Any
 from whygrad.base.frames import is_internal
 from whygrad.core.tensor import Tensor, known_source
 from whygrad.why import record
-from whygrad.why.facts import Copy, DataCounter, behind
+from whygrad.why.run_facts import DataCounter, ValueCopy, behind
 
 Undo = Callable[[], None]
 
@@ -40,7 +40,7 @@ def open_doors(watch: Any) -> list[Undo]:
     return undo
 
 
-# What copies a tensor's value out, and how it is told.
+# Methods that copy a tensor's value out of the graph, and their names in answers.
 COPYING = {"item": ".item()", "tolist": ".tolist()", "numpy": ".numpy()", "__float__": "float()", "__int__": "int()",
            "__array__": "a NumPy array"}
 
@@ -123,7 +123,7 @@ def _watch_copy(watch: Any, name: str, how: str) -> Undo:
         source = known_source(t)
         site = record.site()
         if (source is not None or t._cause) and watch.wants_copies_of(site):
-            watch.copied(Copy(site, how, behind(t, () if source is None else (source,))))
+            watch.copied(ValueCopy(site, how, behind(t, () if source is None else (source,))))
         return value
 
     watched.__name__ = name

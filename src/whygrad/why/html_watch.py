@@ -1,8 +1,8 @@
-"""What `whygrad run --html` keeps besides the answers: a picture of the last backward of each loss, and of those that an
-answer speaks of.
+"""The watch of `whygrad run --html`: also takes a snapshot of the graph at the last backward from each site, and at those
+that answers refer to.
 
-Pictures are plain data and no longer than `MOST_OPS`; there are at most `MOST_PICTURES` of them. Looking at every gradient
-costs time, so once it has taken more than its share of the run, only backwards from new places are looked at.
+At most MAX_SNAPSHOTS are kept, with at most MAX_OPS ops each. Measuring every gradient takes time: once it exceeds its
+share of the run, only backward passes from new sites are measured.
 """
 
 from __future__ import annotations
@@ -13,53 +13,55 @@ import weakref
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from whygrad.base.frames import user_frame
 from whygrad.core.node import next_sequence_number
 from whygrad.why.answers import Answer
-from whygrad.why.layout import Box
-from whygrad.why.picture import Picture, name_leaves, take
-from whygrad.why.places import Place, place
-from whygrad.why.variables import names_in
+from whygrad.why.graph_layout import Box
+from whygrad.why.graph_snapshot import GraphSnapshot, name_leaves, take_snapshot
+from whygrad.why.locations import SourceLocation, locate
+from whygrad.why.run_facts import drop_oldest
+from whygrad.why.variable_names import tensor_names
 from whygrad.why.watch import Watch
 
-MOST_OPS = 20_000
-MOST_PICTURES = 12
-MOST_CALLS = 20_000
-MOST_LINES = 64
-# Seconds that looking may take in any case, and its share of a longer run.
+MAX_OPS = 20_000
+MAX_SNAPSHOTS = 12
+MAX_CALLS = 20_000
+MAX_LINES = 64
+# Seconds that measuring may take in any case, and its share of a longer run.
 FREE, SHARE = 0.25, 0.15
 
 
-class Trace:
-    """One backward, as it is drawn."""
+@dataclass(eq=False)
+class DrawnBackward:
+    """One backward pass of the report: its graph and the module calls that made it."""
 
-    def __init__(self, picture: Picture, calls: list[Box], site: Any) -> None:
-        self.picture = picture
-        self.calls = calls
-        self.site = site
-        # Which of the backwards from this place it is, counted from 1.
-        self.number = 1
+    snapshot: GraphSnapshot
+    calls: list[Box]
+    site: Any
+    # Which of the backward passes from this site it is, counted from 1.
+    number: int = 1
 
     @property
-    def place(self) -> Place | None:
-        return place(self.site)
+    def location(self) -> SourceLocation | None:
+        return locate(self.site)
 
 
 class ModuleCalls:
-    """Which module each node was made in: its forward lasted from one sequence number to another."""
+    """Module calls as ranges of sequence numbers, which tell in which module a node was made."""
 
     def __init__(self) -> None:
-        self.finished: deque[Box] = deque(maxlen=MOST_CALLS)
+        self.finished: deque[Box] = deque(maxlen=MAX_CALLS)
         self._names: weakref.WeakKeyDictionary[Any, dict[int, str]] = weakref.WeakKeyDictionary()
         self._running = threading.local()
 
     def enter(self, module: Any, _: Any) -> None:
         stack = self._stack()
         name = "" if not stack else self._name(stack[0][0], module)
-        # As seen from the module that called it.
+        # Relative to the calling module.
         short = name.removeprefix(f"{self._name(stack[0][0], stack[-1][0])}.") if stack else ""
         stack.append((module, Box(short or type(module).__name__, type(module).__name__ if short else "", 0,
                                   next_sequence_number(), 0)))
@@ -74,7 +76,7 @@ class ModuleCalls:
                 return
 
     def between(self, first: int, last: int) -> list[Box]:
-        """Copies of the calls that may have made nodes with these numbers, outer ones first."""
+        """Copies of the calls that overlap this range of sequence numbers, outer ones first."""
         unfinished = [box for _, box in self._stack()]
         found = [Box(b.label, b.kind, 0, b.first, b.last or 2**63) for b in (*list(self.finished), *unfinished)
                  if b.first <= last and (b.last or 2**63) >= first]
@@ -93,19 +95,19 @@ class ModuleCalls:
         return names.get(id(module), "")
 
 
-class TracingWatch(Watch):
-    """The watch, which also takes pictures."""
+class HtmlWatch(Watch):
+    """A watch that also takes snapshots."""
 
     def __init__(self, on_answer: Any = None) -> None:
         super().__init__(on_answer)
         self.calls = ModuleCalls()
-        # The last picture from each place; and for each line that asked a question (file, line), the picture at that moment
-        # and the item it asked about.
-        self.traces: dict[Any, Trace] = {}
-        self.pinned: dict[tuple[str, int], tuple[Trace, int | None]] = {}
+        # The last backward from each site; and for each (file, line) with a read or an error, the latest backward at that
+        # time and the item that was read.
+        self.latest_drawn: dict[Any, DrawnBackward] = {}
+        self.pinned: dict[tuple[str, int], tuple[DrawnBackward, int | None]] = {}
         self._counts: dict[Any, int] = {}
-        self._running: dict[int, Trace] = {}
-        self._latest: Trace | None = None
+        self._running: dict[int, DrawnBackward] = {}
+        self._latest: DrawnBackward | None = None
         self._leaves: dict[int, int] = {}
         self._began = time.perf_counter()
         self._spent = 0.0
@@ -128,35 +130,35 @@ class TracingWatch(Watch):
         dear = self._spent > FREE + SHARE * (began - self._began)
         if root is None or (dear and count > 1):
             return
-        picture = take(root, MOST_OPS)
-        with suppress(Exception):  # it looks at the program's own objects, which may do anything
-            name_leaves(picture, names_in(user_frame(2)))
-        numbers = [item.seq for item in picture.items if item.kind == "op"]
-        trace = Trace(picture, self.calls.between(min(numbers), max(numbers)) if numbers else [], backward.site)
-        trace.number = count
-        self._running[backward.number] = trace
-        self._latest = trace
-        self._leaves = dict(picture.numbers)
-        if backward.site not in self.traces and len(self.traces) >= MOST_PICTURES:
-            self.traces.pop(next(iter(self.traces)))
-        self.traces[backward.site] = trace
+        snapshot = take_snapshot(root, MAX_OPS)
+        with suppress(Exception):  # attributes of the program's own objects may raise
+            name_leaves(snapshot, tensor_names(user_frame(2)))
+        numbers = [item.seq for item in snapshot.items if item.kind == "op"]
+        calls = self.calls.between(min(numbers), max(numbers)) if numbers else []
+        drawn = DrawnBackward(snapshot, calls, backward.site, count)
+        self._running[backward.number] = drawn
+        self._latest = drawn
+        self._leaves = dict(snapshot.numbers)
+        if backward.site not in self.latest_drawn and len(self.latest_drawn) >= MAX_SNAPSHOTS:
+            self.latest_drawn.pop(next(iter(self.latest_drawn)))
+        self.latest_drawn[backward.site] = drawn
         self._spent += time.perf_counter() - began
 
     def ran(self, backward: Any, node: Any, g: Any, edges: tuple[Any, ...], grads: tuple[Any, ...]) -> None:
         super().ran(backward, node, g, edges, grads)
-        trace = self._running.get(backward.number)
-        if trace is not None:
+        drawn = self._running.get(backward.number)
+        if drawn is not None:
             began = time.perf_counter()
-            trace.picture.saw(node, g, grads)
+            drawn.snapshot.record_gradients(node, g, grads)
             self._spent += time.perf_counter() - began
 
     def _settle(self) -> None:
-        """Earlier backwards have ended."""
+        """Finish the snapshots of earlier backward passes, which have ended."""
         for number in list(self._running):
-            trace = self._running.pop(number, None)  # another thread may have been faster
-            if trace is not None:
-                trace.picture.settle(walked=True)
-                trace.picture.forget()
+            drawn = self._running.pop(number, None)  # another thread may have taken it
+            if drawn is not None:
+                drawn.snapshot.settle_states(walked=True)
+                drawn.snapshot.forget()
 
     def read(self, t: Any, what: str, value: Any, frame: FrameType) -> None:
         super().read(t, what, value, frame)
@@ -167,29 +169,26 @@ class TracingWatch(Watch):
         self._pin(user_frame(2), None)
 
     def _pin(self, frame: FrameType, t: Any) -> None:
-        """There may be an answer about this line, now or when the program has ended."""
+        """Keep the latest backward for a line about which there may be an answer."""
         if self._latest is not None:
             line = frame.f_code.co_filename, frame.f_lineno
             self.pinned[line] = (self._latest, None if t is None else self._leaves.get(id(t)))
-            if len(self.pinned) > MOST_LINES:
-                del self.pinned[next(iter(self.pinned))]
+            drop_oldest(self.pinned, MAX_LINES)
 
     def stop(self) -> list[Answer]:
         answers = super().stop()
         self._settle()
         return answers
 
-    def picture_for(self, answer: Answer) -> tuple[Trace, int | None] | tuple[None, None]:
-        """The picture that an answer speaks of, and the item."""
-        return self.pinned.get((answer.place.file, answer.place.line), (None, None))
+    def snapshot_for(self, answer: Answer) -> tuple[DrawnBackward, int | None] | tuple[None, None]:
+        """The backward that an answer refers to, and the item."""
+        return self.pinned.get((answer.location.file, answer.location.line), (None, None))
 
-    def pictures(self, answers: Sequence[Answer] = ()) -> list[Trace]:
-        """All that are worth showing: those that answers speak of come first."""
-        spoken_of = [trace for trace, _ in map(self.picture_for, answers) if trace is not None]
-        return list(dict.fromkeys([*spoken_of, *self.traces.values()]))[:MOST_PICTURES]
+    def drawn_backwards(self, answers: Sequence[Answer] = ()) -> list[DrawnBackward]:
+        """The backward passes to draw, first those that answers refer to."""
+        spoken_of = [drawn for drawn, _ in map(self.snapshot_for, answers) if drawn is not None]
+        return list(dict.fromkeys([*spoken_of, *self.latest_drawn.values()]))[:MAX_SNAPSHOTS]
 
-    def counted(self, trace: Trace) -> int:
-        """How many backwards there were from the place of this one."""
-        return self._counts.get(trace.site, trace.number)
-
-
+    def counted(self, drawn: DrawnBackward) -> int:
+        """Number of backward passes from the same site."""
+        return self._counts.get(drawn.site, drawn.number)

@@ -1,76 +1,74 @@
-"""An answer together with the syntax trees of the places it names."""
+"""The input of a fixer: an explanation with the AST nodes at its locations."""
 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from whygrad.why.answers import Explanation
+from whygrad.why.edits.bindings import backward_above, module_name, uses
 from whygrad.why.edits.changes import Changes
-from whygrad.why.edits.names import backward_above, module_name, uses
-from whygrad.why.edits.source import Source, names_in, source_of
-from whygrad.why.places import Place
+from whygrad.why.edits.source_tree import SourceTree, names_in, source_of
+from whygrad.why.locations import SourceLocation
 
 
-class Spot(NamedTuple):
-    """A node of a program, and the statement it belongs to."""
+class AstSpan(NamedTuple):
+    """An AST node at a source location, and its statement."""
 
-    source: Source
+    source: SourceTree
     node: ast.AST
     statement: ast.stmt
 
 
-def spot(place: Place | None) -> Spot | None:
-    source = source_of(place.file) if place is not None else None
-    if place is None or source is None:
+def span_at(location: SourceLocation | None) -> AstSpan | None:
+    source = source_of(location.file) if location is not None else None
+    if location is None or source is None:
         return None
-    node = source.node_at(place)
+    node = source.node_at(location)
     statement = source.statement(node) if node is not None else None
-    return None if node is None or statement is None else Spot(source, node, statement)
+    return None if node is None or statement is None else AstSpan(source, node, statement)
 
 
-class Case:
-    def __init__(self, told: Explanation) -> None:
-        self.told = told
+@dataclass
+class FixContext:
+    """An explanation, and the AST spans of its read, causes and backward."""
 
-    @property
-    def headline(self) -> str:
-        """What is seen, in words; for an error its text."""
-        return str(getattr(self.told, "headline", self.told.symptom))
+    explanation: Explanation
 
     @cached_property
-    def read(self) -> Spot | None:
-        return spot(self.told.read)
+    def read(self) -> AstSpan | None:
+        return span_at(self.explanation.read)
 
     @cached_property
-    def causes(self) -> list[Spot]:
-        found = [spot(place) for place in self.told.causes]
+    def causes(self) -> list[AstSpan]:
+        found = [span_at(location) for location in self.explanation.causes]
         return [s for s in found if s is not None]
 
     @property
-    def cause(self) -> Spot | None:
+    def cause(self) -> AstSpan | None:
         return self.causes[0] if self.causes else None
 
     @cached_property
     def tensor(self) -> ast.expr | None:
-        """`x` of the puzzling `x.grad`."""
+        """`x` of the read `x.grad`."""
         node = self.read.node if self.read is not None else None
         if isinstance(node, ast.Attribute) and node.attr in ("grad", "requires_grad", "grad_fn", "is_leaf"):
             return node.value
         return None
 
     @cached_property
-    def backward(self) -> Spot | None:
-        """The backward in question: the one that ran last, else the one above the read."""
-        found = spot(self.told.backward)
+    def backward(self) -> AstSpan | None:
+        """The backward that ran last before the read, else the one above it in the text."""
+        found = span_at(self.explanation.backward)
         if found is not None or self.read is None:
             return found
         statement = backward_above(self.read.source, self.read.node)
-        return None if statement is None else Spot(self.read.source, statement, statement)
+        return None if statement is None else AstSpan(self.read.source, statement, statement)
 
-    def visible_at(self, where: Spot) -> bool:
-        """True if the tensor that was read can be named where `where` stands: same file and function, no loop variable."""
+    def visible_at(self, where: AstSpan) -> bool:
+        """True if the expression of the read tensor is valid at `where`: same file and function, no loop variable."""
         if self.tensor is None or self.read is None or self.read.source is not where.source:
             return False
         source = where.source
@@ -78,13 +76,13 @@ class Case:
             return False
         return not any(uses(target, ast.Name(name)) for target in self.loop_targets(where) for name in names_in(self.tensor))
 
-    def loop_targets(self, where: Spot) -> list[ast.expr]:
-        """The variables of the loops (and comprehensions) around the read which are not around `where`."""
+    def loop_targets(self, where: AstSpan) -> list[ast.expr]:
+        """The variables of loops and comprehensions that enclose the read but not `where`."""
         assert self.read is not None
         source = self.read.source
-        around = list(source.above(where.node))
+        around = list(source.ancestors(where.node))
         found: list[ast.expr] = []
-        for outer in source.above(self.read.node):
+        for outer in source.ancestors(self.read.node):
             if isinstance(outer, (ast.For, ast.AsyncFor)) and outer not in around:
                 found.append(outer.target)
             found += [g.target for g in getattr(outer, "generators", ())]
@@ -92,7 +90,7 @@ class Case:
 
 
 def torch(changes: Changes, module: str = "torch") -> str:
-    """How to write `torch` (or `torch.nn`) in the changed file; imports it if the program does not."""
+    """The name of `torch` (or `torch.nn`) in the changed file; adds an import if there is none."""
     found = module_name(changes.source, module)
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""A watch that remembers all that a question may be about: every read, every backward, every error, surprising or not."""
+"""The watch of `whygrad ask`: records every read, backward call and error, surprising or not."""
 
 from __future__ import annotations
 
@@ -14,77 +14,81 @@ from whygrad.base.frames import user_frame
 from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.causes import at
-from whygrad.why.edits.case import spot
-from whygrad.why.edits.passes import backward_call
-from whygrad.why.edits.source import called, keyword, receiver
+from whygrad.why.edits.backward_calls import backward_call
+from whygrad.why.edits.fix_context import span_at
+from whygrad.why.edits.source_tree import keyword, receiver
 from whygrad.why.explain import explain, verdicts_on
-from whygrad.why.flow import state
-from whygrad.why.places import Place, place
+from whygrad.why.gradient_flow import gradient_state
+from whygrad.why.locations import SourceLocation, locate
+from whygrad.why.program_text import called_name
 from whygrad.why.question import Question
-from whygrad.why.rules import settle
+from whygrad.why.rules import first_confirmed
 from whygrad.why.watch import Watch
 
-# A loop may read a gradient for hours.
-MOST_EVENTS = 2000
+# Bounds memory: a loop may read gradients for hours.
+MAX_EVENTS = 2000
 
 
 @dataclass
 class Event:
-    """Something that a question may be about: `what` is "grad", "requires_grad" or "error"."""
+    """A read or an error that a question may refer to: `what` is "grad", "requires_grad" or "error"."""
 
     what: str
     answer: Answer
     # "none", "zero", "nan", "value"; "true", "false"; "error".
     outcome: str
-    # Other ways to write the tensor: `encoder.weight` for the `w` of `w.grad`.
+    # Other names of the tensor: `encoder.weight` for the `w` of `w.grad`.
     names: list[str] = field(default_factory=list)
     requires_grad: bool = True
 
 
 @dataclass
-class Pass:
-    """A call of backward() or grad()."""
+class BackwardCall:
+    """A call of backward() or autograd.grad()."""
 
-    place: Place | None
+    location: SourceLocation | None
     create_graph: bool
-    # The text of what it was called on, its shape if that is known, and whether a gradient was given.
+    # The tensor as written, its shape if known, and whether a gradient was passed.
     subject: str
     shape: tuple[int, ...] | None
     given: bool
 
 
-class Listener(Watch):
-    """`namespace` has the names of the program when it has ended."""
+class QuestionWatch(Watch):
+    """`namespace` returns the program's global variables; it is called at the end of the run."""
 
     def __init__(self, question: str, script: str, namespace: Callable[[], dict[str, Any]] | None = None) -> None:
         super().__init__()
         self.question = question
         self.script = script
-        self.namespace = namespace or _main_namespace
+        self.namespace = namespace or (lambda: vars(sys.modules["__main__"]))
         self.events: list[Event] = []
-        self.passes: list[Pass] = []
+        self.backward_calls: list[BackwardCall] = []
         self._seen: set[Any] = set()
 
     def begin(self, backward: Any, *more: Any) -> None:
         super().begin(backward, *more)
-        if len(self.passes) < MOST_EVENTS:
-            self.passes.append(_pass(backward, user_frame(1)))
+        if len(self.backward_calls) < MAX_EVENTS:
+            self.backward_calls.append(_backward_call(backward, user_frame(1)))
 
     def read(self, t: Tensor, what: str, value: Any, frame: FrameType) -> None:
         before = len(self.answers)
         super().read(t, what, value, frame)
-        where = place((frame.f_code, frame.f_lasti))
-        if where is None or what not in ("grad", "requires_grad") or len(self.events) >= MOST_EVENTS:
+        where = locate((frame.f_code, frame.f_lasti))
+        if where is None or what not in ("grad", "requires_grad") or len(self.events) >= MAX_EVENTS:
             return
-        told = self.answers[-1].explanation if len(self.answers) > before else None
-        if told is None:
-            told = _about_grad(t, frame) if what == "grad" else _about_flag(t, bool(value))
-        key = (where, id(t), told.category)
+        if len(self.answers) > before:
+            explanation = self.answers[-1].explanation
+        elif what == "grad":
+            explanation = first_confirmed(verdicts_on(Question(t, frame=frame))) or explain(t)
+        else:
+            explanation = _about_flag(t, bool(value))
+        key = (where, id(t), explanation.category)
         if key in self._seen:
             return
         self._seen.add(key)
         outcome = ("true" if value else "false") if what == "requires_grad" else _outcome(value)
-        self.events.append(Event(what, Answer(where, told), outcome, names_of(t, frame), t.requires_grad))
+        self.events.append(Event(what, Answer(where, explanation), outcome, names_of(t, frame), t.requires_grad))
 
     def error(self, error: Exception, category: str, text: str, sites: tuple[Any, ...]) -> None:
         before = len(self.answers)
@@ -93,36 +97,36 @@ class Listener(Watch):
             self.events.append(Event("error", answer, "error"))
 
     def answer(self, error: str, line: int) -> dict[str, Any] | None:
-        """The answer to the question, when the program has ended (with `error` in `line`, if it did not end well)."""
+        """The answer to the question at the end of the run; `error` and `line` if the program raised."""
         from whygrad.why.ask import reply
 
         for event in self.events:
-            # What was in doubt at the read is settled now.
-            final = next((answer for answer in self.answers if answer.place == event.answer.place), None)
+            # A provisional answer may be confirmed by now.
+            final = next((answer for answer in self.answers if answer.location == event.answer.location), None)
             if final is not None and event.answer.explanation.category != "ok":
                 event.answer = final
         return reply(self, error, line)
 
 
 def _outcome(grad: Any) -> str:
-    return {"none": "none", "zero": "zero", "bad": "nan"}.get(state(grad), "value")
+    return {"none": "none", "zero": "zero", "bad": "nan"}.get(gradient_state(grad), "value")
 
 
 def _about_flag(t: Tensor, value: bool) -> Explanation:
     if not value:
-        told = explain(t)
-        return Explanation("requires_grad is False", told.category, told.text, told.fix, told.causes)
+        explanation = explain(t)
+        return Explanation("requires_grad is False", explanation.category, explanation.text, explanation.fix, explanation.causes)
     node = grad_fn(t)
     if node is None:
         return Explanation("requires_grad is True", "ok", "It is a leaf that was asked to require grad.")
     site = getattr(node, "site", None)
-    made = place(site)
+    made = locate(site)
     text = f"It was computed {at(site)} from tensors that require grad, so it does too."
     return Explanation("requires_grad is True", "ok", text, causes=[] if made is None else [made])
 
 
 def names_of(t: Tensor, frame: FrameType) -> list[str]:
-    """What the program calls a tensor where it reads it: variables, and parameters of models by their path."""
+    """Names of a tensor in a frame: variables, and paths in models."""
     from whygrad.nn import Module
 
     found = []
@@ -134,20 +138,20 @@ def names_of(t: Tensor, frame: FrameType) -> list[str]:
     return found
 
 
-def _pass(backward: Any, frame: FrameType) -> Pass:
-    where = place((frame.f_code, frame.f_lasti))
-    call = backward_call(spot(where))
+def _backward_call(backward: Any, frame: FrameType) -> BackwardCall:
+    where = locate((frame.f_code, frame.f_lasti))
+    call = backward_call(span_at(where))
     if call is None:
-        return Pass(where, backward.create_graph, "", None, False)
-    subject = call.args[0] if called(call) == "grad" and call.args else receiver(call)
+        return BackwardCall(where, backward.create_graph, "", None, False)
+    subject = call.args[0] if called_name(call) == "grad" and call.args else receiver(call)
     value = named_value(subject, {**frame.f_globals, **frame.f_locals}) if subject is not None else None
-    given = bool(keyword(call, "gradient") or keyword(call, "grad_outputs") or (called(call) == "backward" and call.args))
-    return Pass(where, backward.create_graph, ast.unparse(subject) if subject is not None else "",
-                tuple(value.shape) if isinstance(value, Tensor) else None, given)
+    given = bool(keyword(call, "gradient") or keyword(call, "grad_outputs") or (called_name(call) == "backward" and call.args))
+    return BackwardCall(where, backward.create_graph, ast.unparse(subject) if subject is not None else "",
+                        tuple(value.shape) if isinstance(value, Tensor) else None, given)
 
 
 def named_value(node: ast.AST, namespace: dict[str, Any]) -> Any:
-    """What `model.blocks[0].weight` is, without calling anything; None if it cannot be said."""
+    """The value of an expression such as `model.blocks[0].weight`, without calling functions; None if it has calls."""
     try:
         if isinstance(node, ast.Name):
             return namespace.get(node.id)
@@ -155,14 +159,6 @@ def named_value(node: ast.AST, namespace: dict[str, Any]) -> Any:
             return getattr(named_value(node.value, namespace), node.attr)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.UnaryOp)):
             return named_value(node.value, namespace)[ast.literal_eval(node.slice)]
-    except Exception:  # whatever the program's own objects raise
+    except Exception:  # __getattr__ and __getitem__ of the program's own objects
         return None
     return None
-
-
-def _main_namespace() -> dict[str, Any]:
-    return vars(sys.modules["__main__"])
-
-
-def _about_grad(t: Any, frame: Any) -> Any:
-    return settle(verdicts_on(Question(t, frame=frame))) or explain(t)

@@ -1,4 +1,4 @@
-"""A program's text and its syntax tree: from a place to the node that stands there, and from a node to its text."""
+"""A file's text with its AST: the node at a location, the text of a node, enclosing blocks and scopes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from whygrad.why.places import Place, source_lines
+from whygrad.why.locations import SourceLocation, source_lines
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -15,13 +15,13 @@ Loop = (ast.For, ast.AsyncFor, ast.While)
 
 
 class Position(NamedTuple):
-    """A line (from 1) and a column in bytes of UTF-8, as the tree counts them."""
+    """A line (from 1) and a column in UTF-8 bytes, as in ast nodes."""
 
     line: int
     column: int
 
 
-class Source:
+class SourceTree:
     def __init__(self, file: str, lines: list[str]) -> None:
         self.file = file
         self.lines = lines
@@ -32,12 +32,12 @@ class Source:
     def walk(self, under: ast.AST | None = None) -> Iterator[ast.AST]:
         return ast.walk(self.tree if under is None else under)
 
-    def node_at(self, place: Place) -> ast.AST | None:
-        """The expression or statement that covers exactly this range; else the innermost statement on its line."""
-        where = (place.line, place.column, place.end_line, place.end_column)
+    def node_at(self, location: SourceLocation) -> ast.AST | None:
+        """The node with exactly this range; else the innermost statement on its line."""
+        where = (location.line, location.column, location.end_line, location.end_column)
         found = [node for node in self.walk() if isinstance(node, (ast.expr, ast.stmt)) and
                  (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset) == where]
-        return found[-1] if found else self.statement_on(place.line)
+        return found[-1] if found else self.statement_on(location.line)
 
     def statement_on(self, line: int) -> ast.stmt | None:
         """The innermost statement that covers a line."""
@@ -51,20 +51,20 @@ class Source:
             found = self.parents.get(found)
         return found
 
-    def above(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What encloses a node, from the inside out."""
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The enclosing nodes, innermost first."""
         found = self.parents.get(node)
         while found is not None:
             yield found
             found = self.parents.get(found)
 
     def scope(self, node: ast.AST) -> ast.AST:
-        """The function that a node is executed in, or the module."""
-        return next((a for a in self.above(node) if isinstance(a, (*Function, ast.Lambda))), self.tree)
+        """The function that contains a node, or the module."""
+        return next((a for a in self.ancestors(node) if isinstance(a, (*Function, ast.Lambda))), self.tree)
 
     def loop(self, node: ast.AST) -> ast.For | ast.AsyncFor | ast.While | None:
         """The innermost loop of the same function around a node."""
-        for outer in self.above(node):
+        for outer in self.ancestors(node):
             if isinstance(outer, Function):
                 return None
             if isinstance(outer, Loop):
@@ -72,7 +72,7 @@ class Source:
         return None
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
-        """The list of statements that this one is in."""
+        """The list of statements that contains this one."""
         parent = self.parents.get(statement)
         for _, value in ast.iter_fields(parent) if parent is not None else ():
             if isinstance(value, list) and statement in value:
@@ -80,24 +80,24 @@ class Source:
         return [statement]
 
     def sibling(self, node: ast.AST, of: ast.stmt) -> ast.stmt | None:
-        """What stands around a node (or it is) in the block of a statement."""
+        """The statement in the block of `of` that contains a node (or is it)."""
         block = self.block(of)
-        return next((s for s in (node, *self.above(node)) if isinstance(s, ast.stmt) and s in block), None)
+        return next((s for s in (node, *self.ancestors(node)) if isinstance(s, ast.stmt) and s in block), None)
 
     def text(self, node: ast.AST) -> str:
-        return self.between(start(node), end(node))
+        return self.text_between(start(node), end(node))
 
-    def between(self, first: Position, last: Position) -> str:
+    def text_between(self, first: Position, last: Position) -> str:
         lines = self.raw[first.line - 1:last.line]
         if len(lines) == 1:
             return lines[0][first.column:last.column].decode()
         return b"\n".join([lines[0][first.column:], *lines[1:-1], lines[-1][:last.column]]).decode()
 
-    def before(self, position: Position) -> str:
-        """What stands before a position in its line."""
+    def text_before(self, position: Position) -> str:
+        """The text before a position in its line."""
         return self.raw[position.line - 1][:position.column].decode()
 
-    def behind(self, position: Position) -> str:
+    def text_after(self, position: Position) -> str:
         return self.raw[position.line - 1][position.column:].decode()
 
     def indentation(self, statement: ast.stmt) -> str:
@@ -105,8 +105,8 @@ class Source:
         return line[:len(line) - len(line.lstrip())]
 
     @property
-    def unit(self) -> str:
-        """One step of indentation, as this file does it."""
+    def indent_unit(self) -> str:
+        """One level of indentation in this file."""
         for statement in self.walk():
             outer = self.parents.get(statement)
             if isinstance(statement, ast.stmt) and isinstance(outer, ast.stmt) and statement.lineno > outer.lineno:
@@ -116,10 +116,10 @@ class Source:
         return "    "
 
     def atom(self, node: ast.expr) -> str:
-        """A node's text, in parentheses if a suffix would otherwise bind to a part of it."""
+        """A node's text, in parentheses if an appended suffix would bind to a part of it."""
         text = self.text(node)
         simple = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Dict, ast.ListComp, ast.JoinedStr)
-        return text if isinstance(node, simple) or is_parenthesised(text) else f"({text})"
+        return text if isinstance(node, simple) or is_parenthesized(text) else f"({text})"
 
 
 def start(node: ast.AST) -> Position:
@@ -134,8 +134,8 @@ def end(node: ast.AST) -> Position:
     return Position(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
 
-def is_parenthesised(text: str) -> bool:
-    """True if the first parenthesis is closed by the last character."""
+def is_parenthesized(text: str) -> bool:
+    """True if the first and the last character are a pair of parentheses."""
     if not text.startswith("(") or not text.endswith(")"):
         return False
     depth = 0
@@ -146,18 +146,9 @@ def is_parenthesised(text: str) -> bool:
     return False
 
 
-def same(a: ast.AST, b: ast.AST) -> bool:
-    """True if two expressions are written alike (read or written)."""
+def same_text(a: ast.AST, b: ast.AST) -> bool:
+    """True if two expressions have the same text, whether loaded or stored."""
     return ast.unparse(a) == ast.unparse(b)
-
-
-def called(node: ast.AST | None) -> str:
-    """The last name of what is called: `sqrt` of `torch.sqrt(x)` and of `x.sqrt()`."""
-    if not isinstance(node, ast.Call):
-        return ""
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr
-    return node.func.id if isinstance(node.func, ast.Name) else ""
 
 
 def receiver(node: ast.AST | None) -> ast.expr | None:
@@ -165,7 +156,7 @@ def receiver(node: ast.AST | None) -> ast.expr | None:
     return node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
 
 
-def root(node: ast.expr) -> str | None:
+def root_name(node: ast.expr) -> str | None:
     """The name at the beginning of `model.blocks[0].weight`."""
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
         node = node.func if isinstance(node, ast.Call) else node.value
@@ -181,14 +172,14 @@ def keyword(call: ast.Call, name: str) -> ast.keyword | None:
 
 
 @lru_cache(maxsize=16)
-def _parsed(file: str, text: tuple[str, ...]) -> Source | None:
+def _parsed(file: str, text: tuple[str, ...]) -> SourceTree | None:
     try:
-        return Source(file, list(text))
+        return SourceTree(file, list(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def source_of(file: str) -> Source | None:
-    """The text of a file as the program was made from it; None if it is not to be had, or is not Python."""
+def source_of(file: str) -> SourceTree | None:
+    """The source tree of a file as the program was started from; None if it cannot be read or parsed."""
     lines = source_lines(file)
     return _parsed(file, tuple(line.rstrip("\r\n") for line in lines)) if lines else None

@@ -1,4 +1,4 @@
-"""From a site to a place: file, line, columns and the exact source expression, looked up only when asked."""
+"""Source locations: resolves a site (code object, instruction offset) to file, line, columns and expression, on demand."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from types import CodeType
 
 from whygrad.why.record import Site
 
-# The text of programs that were handed over (a script as it was when it began, `-c`, standard input): a program may
-# delete or change its own file while it runs.
+# Source text by file name, as it was when the program started (script, `-c` or standard input): a program may change or
+# delete its own file while it runs.
 _texts: dict[str, list[str]] = {}
 
-# An expression is quoted up to here.
-LONGEST = 160
+# Characters of an expression that are quoted.
+MAX_QUOTED = 160
 
 
 def remember_source(file: str, source: bytes | str) -> None:
-    """Keep a program's text, so that places in it can be shown whatever becomes of the file."""
+    """Keep a program's text, so that its lines can be shown even if the file changes."""
     if isinstance(source, bytes):
         try:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
             source = source.decode(encoding)
         except (SyntaxError, UnicodeDecodeError, LookupError):
             return  # Python will not run it either
-    # Like the compiler, end lines at \n, \r\n and \r only.
+    # The compiler ends lines at \n, \r\n and \r only; str.splitlines knows more line ends.
     _texts[file] = io.StringIO(source.removeprefix("\ufeff"), newline=None).readlines()
 
 
 def source_lines(file: str) -> list[str]:
-    """The lines of a source file; none if it is not to be had."""
+    """The lines of a source file; empty if it cannot be read."""
     known = _texts.get(file)
     return linecache.getlines(file) if known is None else known
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where in the user's source something happened."""
+class SourceLocation:
+    """A range of the user's source and its text."""
 
     file: str
     line: int
@@ -61,7 +61,7 @@ class Place:
         return f"`{shortened(self.expression)}`" if self.expression else "this line"
 
     def shown(self) -> str:
-        """The expression, or else the line it stands in."""
+        """The expression, else the whole line."""
         return shortened(self.expression or self.source_line.strip()) or "(source not available)"
 
     @property
@@ -71,32 +71,38 @@ class Place:
 
 
 def shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST - 1]}…"
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED - 1]}…"
 
 
-def place(site: Site | Place | None) -> Place | None:
-    """Resolve a site (a place is resolved already). The expression is empty if the source is not to be had."""
-    if isinstance(site, Place):
+def locate(site: Site | SourceLocation | None) -> SourceLocation | None:
+    """Resolve a site. The expression is empty if the source cannot be read."""
+    if isinstance(site, SourceLocation):
         return site
     if site is None or site[0] is None:
         return None
     code, offset = site
-    # A line in a loop is asked for again and again. (A code object's own hash covers all its content: the id will do.)
+    # Keyed by id because hashing a code object hashes all its content; the entry keeps the code object alive.
     known = _resolved.get((id(code), offset))
     if known is not None and known[0] is code:
         return known[1]
     found = _resolve(code, offset)
-    if len(_resolved) > MOST_RESOLVED:
+    if len(_resolved) > MAX_RESOLVED:
         _resolved.clear()
     _resolved[id(code), offset] = code, found
     return found
 
 
-_resolved: dict[tuple[int, int], tuple[CodeType, Place]] = {}
-MOST_RESOLVED = 4096
+def expression_at(site: Site | None) -> str:
+    """The expression of a site; empty if it cannot be resolved."""
+    found = locate(site)
+    return "" if found is None else found.expression
 
 
-def _resolve(code: CodeType, offset: int) -> Place:
+_resolved: dict[tuple[int, int], tuple[CodeType, SourceLocation]] = {}
+MAX_RESOLVED = 4096
+
+
+def _resolve(code: CodeType, offset: int) -> SourceLocation:
     position = next(itertools.islice(code.co_positions(), offset // 2, None), None)
     line, end_line, column, end_column = position or (None, None, None, None)
     line = line or code.co_firstlineno
@@ -109,12 +115,12 @@ def _resolve(code: CodeType, offset: int) -> Place:
         if end_line > line and expression.startswith(("with ", "async with ")):
             end_line, end_column = _end_of_header(code.co_filename, line)
             expression = _text_between(code.co_filename, line, end_line, column, end_column)
-    return Place(code.co_filename, line, end_line, column or 0, end_column or 0, code.co_name, expression)
+    return SourceLocation(code.co_filename, line, end_line, column or 0, end_column or 0, code.co_name, expression)
 
 
 def _end_of_assignment(file: str, line: int, column: int) -> tuple[int, int] | None:
-    """For Python `y[0] = 0` happens at `y[0]`; what is to be shown is the statement."""
-    from whygrad.why.source import statement_at
+    """End of the assignment statement: for `y[0] = 0` the bytecode position covers only `y[0]`."""
+    from whygrad.why.program_text import statement_at
 
     statement = statement_at(file, line, column)
     if not isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign)) or statement.lineno != line:
@@ -123,7 +129,7 @@ def _end_of_assignment(file: str, line: int, column: int) -> tuple[int, int] | N
 
 
 def _end_of_header(file: str, line: int) -> tuple[int, int]:
-    """Where the `with ...` ends whose block follows."""
+    """End of a `with ...` header, before the colon."""
     for number, text in enumerate(source_lines(file)[line - 1:], line):
         code = text.partition("#")[0].rstrip()
         if code.endswith(":"):
@@ -131,28 +137,28 @@ def _end_of_header(file: str, line: int) -> tuple[int, int]:
     return line, 0
 
 
-def places(*sites: Site | Place | None) -> list[Place]:
-    """Those of the sites that can be resolved, each line once."""
-    found: dict[tuple[str, int, str], Place] = {}
+def locate_all(*sites: Site | SourceLocation | None) -> list[SourceLocation]:
+    """The sites that can be resolved, without duplicates."""
+    found: dict[tuple[str, int, str], SourceLocation] = {}
     for site in sites:
-        here = place(site)
+        here = locate(site)
         if here is not None:
             found.setdefault((here.file, here.line, here.expression), here)
     return list(found.values())
 
 
-def place_of_line(file: str, line: int, function: str = "") -> Place:
-    """A place known by its line alone."""
+def location_of_line(file: str, line: int, function: str = "") -> SourceLocation:
+    """The location of a whole line."""
     lines = source_lines(file)
     text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    return Place(file, line, line, 0, 0, function, text.partition("  #")[0].rstrip())
+    return SourceLocation(file, line, line, 0, 0, function, text.partition("  #")[0].rstrip())
 
 
 def _text_between(file: str, line: int, end_line: int, column: int, end_column: int) -> str:
     lines = source_lines(file)[line - 1:end_line]
     if not any(lines):
         return ""
-    # Columns count bytes of UTF-8.
+    # ast columns count UTF-8 bytes.
     raw = [text.encode(errors="surrogatepass") for text in lines]
     raw[-1] = raw[-1][:end_column]
     raw[0] = raw[0][column:]

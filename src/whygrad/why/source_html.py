@@ -1,4 +1,4 @@
-"""Source text as HTML: numbered lines, quiet colours, and the expressions that answers speak of marked."""
+"""Source text as HTML: numbered lines, highlighted tokens, and marks for the expressions that answers refer to."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import linecache
 import tokenize
 from typing import NamedTuple
 
-from whygrad.why.places import Place
+from whygrad.why.locations import SourceLocation
 
-# A longer file is shown around its marks only, and a longer line is cut off.
-MOST_LINES, AROUND, LONGEST_LINE = 1500, 25, 400
+# A file with more lines is shown only AROUND its marks; a longer line is cut.
+MAX_LINES, AROUND, MAX_LINE_LENGTH = 1500, 25, 400
 
 
 class Mark(NamedTuple):
-    """An expression that answer number `answer` speaks of: "read" where it was looked at, "cause" where it comes from."""
+    """An expression that answer number `answer` refers to; `role` is "read" or "cause"."""
 
-    place: Place
+    location: SourceLocation
     answer: int
     role: str
 
@@ -29,13 +29,13 @@ def lines_of(file: str) -> list[str]:
 
 
 def rendered(lines: list[str], marks: list[Mark], prefix: str) -> str:
-    """One element for each line; a line can be reached as `#<prefix>-<number>`."""
+    """One element for each line; the anchor of a line is `#<prefix>-<number>`."""
     words = _token_classes(lines)
     marked: dict[int, list[tuple[int, int, Mark]]] = {}
     for mark in marks:
-        for number, start, end in _spans(mark.place, lines):
+        for number, start, end in _spans(mark.location, lines):
             marked.setdefault(number, []).append((start, end, mark))
-    shown = range(1, len(lines) + 1) if len(lines) <= MOST_LINES else _near(marked, len(lines))
+    shown = range(1, len(lines) + 1) if len(lines) <= MAX_LINES else _near(marked, len(lines))
     parts, last = [], 0
     for number in shown:
         if number != last + 1:
@@ -53,20 +53,20 @@ def _near(marked: dict[int, list[tuple[int, int, Mark]]], count: int) -> list[in
 
 
 def characters(text: str, column: int) -> int:
-    """Columns count bytes of UTF-8."""
+    """Convert a column in UTF-8 bytes to characters."""
     return len(text.encode()[:column].decode(errors="ignore"))
 
 
-def _spans(place: Place, lines: list[str]) -> list[tuple[int, int, int]]:
-    """(line, first character, last character) for each line that the place covers."""
+def _spans(location: SourceLocation, lines: list[str]) -> list[tuple[int, int, int]]:
+    """(line, first character, last character) for each line of a location."""
     spans = []
-    for number in range(place.line, max(place.line, place.end_line) + 1):
+    for number in range(location.line, max(location.line, location.end_line) + 1):
         if not 0 < number <= len(lines):
             continue
         text = lines[number - 1]
-        start = characters(text, place.column) if number == place.line else len(text) - len(text.lstrip())
-        end = characters(text, place.end_column) if number == place.end_line and place.end_column else len(text)
-        if not place.expression:
+        start = characters(text, location.column) if number == location.line else len(text) - len(text.lstrip())
+        end = characters(text, location.end_column) if number == location.end_line and location.end_column else len(text)
+        if not location.expression:
             start, end = len(text) - len(text.lstrip()), len(text)
         if start < end:
             spans.append((number, start, end))
@@ -74,7 +74,7 @@ def _spans(place: Place, lines: list[str]) -> list[tuple[int, int, int]]:
 
 
 def _token_classes(lines: list[str]) -> dict[int, list[tuple[int, int, str]]]:
-    """(start, end, class) of the words of each line; as far as the text can be read as Python."""
+    """(start, end, CSS class) of the tokens of each line, up to the first tokenizer error."""
     found: dict[int, list[tuple[int, int, str]]] = {}
     try:
         for token in tokenize.generate_tokens(io.StringIO("\n".join(lines) + "\n").readline):
@@ -93,8 +93,8 @@ def _token_classes(lines: list[str]) -> dict[int, list[tuple[int, int, str]]]:
 
 
 def _line(number: int, text: str, words: list[tuple[int, int, str]], marks: list[tuple[int, int, Mark]], prefix: str) -> str:
-    cut = "" if len(text) <= LONGEST_LINE else f'<span class="gap">… {len(text) - LONGEST_LINE} characters</span>'
-    text = text[:LONGEST_LINE]
+    cut = "" if len(text) <= MAX_LINE_LENGTH else f'<span class="gap">… {len(text) - MAX_LINE_LENGTH} characters</span>'
+    text = text[:MAX_LINE_LENGTH]
     borders = {0, len(text)}
     for start, end, _ in (*words, *marks):
         borders.update((min(start, len(text)), min(end, len(text))))

@@ -1,27 +1,28 @@
-"""Values that were overwritten: leaves, and what backward still needs."""
+"""Fixers for in-place writes to leaves and to values that backward needs."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from whygrad.why.edits.case import Case, Spot, torch
+from whygrad.why.edits.backward_calls import backward_call, is_forward, loaded
+from whygrad.why.edits.bindings import assigned
 from whygrad.why.edits.changes import Changes
+from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
 from whygrad.why.edits.leaves import is_leaf_name
-from whygrad.why.edits.names import assigned
-from whygrad.why.edits.passes import backward_call, is_forward, loaded
-from whygrad.why.edits.source import Position, Source, called, end, keyword, receiver, start
+from whygrad.why.edits.source_tree import Position, SourceTree, end, keyword, receiver, start
+from whygrad.why.program_text import called_name
 
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.FloorDiv: "//", ast.Mod: "%",
              ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
-# In-place methods whose counterpart is not the name without the underscore.
+# In-place methods whose out-of-place form is not the name without the underscore; None if there is no such form.
 COUNTERPARTS = {"zero_": "{torch}.zeros_like({x})", "fill_": "{torch}.full_like({x}, {arguments})",
                 "copy_": "{arguments}.clone()", "uniform_": None, "normal_": None, "requires_grad_": None, "detach_": None}
 
 
-def without_recording(case: Case) -> Iterator[Changes]:
-    """Wrap the update of a leaf in no_grad, and the updates of other leaves that follow it."""
-    read = case.read or case.cause
+def wrap_in_no_grad(context: FixContext) -> Iterator[Changes]:
+    """Wrap the update of a leaf, and the updates of other leaves right after it, in no_grad."""
+    read = context.read or context.cause
     if read is None or isinstance(read.statement, (ast.For, ast.While, ast.If, ast.With, ast.Return)):
         return
     source, statement = read.source, read.statement
@@ -42,20 +43,21 @@ def without_recording(case: Case) -> Iterator[Changes]:
 
 
 def _is_no_grad(statement: ast.stmt) -> bool:
-    """True for a block of no_grad alone, with its body on lines of its own."""
+    """True for a no_grad block whose body is on its own lines."""
     return isinstance(statement, ast.With) and len(statement.items) == 1 and (
-        called(statement.items[0].context_expr) == "no_grad" and start(statement.body[0]).line > statement.lineno)
+        called_name(statement.items[0].context_expr) == "no_grad" and start(statement.body[0]).line > statement.lineno)
 
 
-def out_of_place(case: Case) -> Iterator[Changes]:
-    """Make a new tensor instead of overwriting the one that backward needs."""
-    written = case.cause
+def write_out_of_place(context: FixContext) -> Iterator[Changes]:
+    """Create a new tensor instead of overwriting the one that backward needs."""
+    written = context.cause
     if written is None:
         return
     source, statement = written.source, written.statement
-    if case.read is not None and any(_is_no_grad(outer) for outer in source.above(statement) if isinstance(outer, ast.stmt)):
-        # A leaf is meant to be changed, only not yet.
-        yield from _moved_behind(written, case.read)
+    if context.read is not None and any(isinstance(outer, ast.stmt) and _is_no_grad(outer)
+                                        for outer in source.ancestors(statement)):
+        # The update of a leaf is intended, but comes too early.
+        yield from _moved_behind(written, context.read)
     if isinstance(statement, ast.AugAssign):
         if isinstance(statement.target, ast.Subscript):
             yield _on_a_clone(source, statement, statement.target)
@@ -76,7 +78,7 @@ def out_of_place(case: Case) -> Iterator[Changes]:
     for node in ast.walk(written.node if not isinstance(written.node, ast.stmt) else statement):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr == "step":
-                yield from _step_later(case, written)
+                yield from _step_later(context, written)
                 return
             if node.func.attr.endswith("_") and not node.func.attr.endswith("__"):
                 changes = Changes(source)
@@ -89,8 +91,8 @@ def out_of_place(case: Case) -> Iterator[Changes]:
     yield from _layers_out_of_place(source)
 
 
-def _on_a_clone(source: Source, statement: ast.stmt, target: ast.Subscript) -> Changes:
-    """`h[0] = 1` -> `h = h.clone()` first."""
+def _on_a_clone(source: SourceTree, statement: ast.stmt, target: ast.Subscript) -> Changes:
+    """Insert `h = h.clone()` before `h[0] = 1`."""
     whole: ast.expr = target
     while isinstance(whole, ast.Subscript):
         whole = whole.value
@@ -111,14 +113,14 @@ def _without_underscore(changes: Changes, call: ast.Call, statement: ast.stmt) -
         changes.replace(call, text)
     else:
         line, column = end(call.func)
-        changes.span(Position(line, column - 1), Position(line, column), "")
+        changes.splice(Position(line, column - 1), Position(line, column), "")
     if isinstance(statement, ast.Expr) and statement.value is call:
-        changes.span(start(statement), start(statement), f"{source.text(x)} = ")
+        changes.splice(start(statement), start(statement), f"{source.text(x)} = ")
     return True
 
 
-def _layers_out_of_place(source: Source) -> Iterator[Changes]:
-    """`nn.ReLU(inplace=True)` somewhere in the model."""
+def _layers_out_of_place(source: SourceTree) -> Iterator[Changes]:
+    """Drop inplace=True of all layers, such as `nn.ReLU(inplace=True)`."""
     changes = Changes(source)
     for node in source.walk():
         found = keyword(node, "inplace") if isinstance(node, ast.Call) else None
@@ -127,25 +129,25 @@ def _layers_out_of_place(source: Source) -> Iterator[Changes]:
     yield changes
 
 
-def _step_later(case: Case, written: Spot) -> Iterator[Changes]:
-    """The optimizer stepped between a forward and its backward."""
-    read = case.read
+def _step_later(context: FixContext, written: AstSpan) -> Iterator[Changes]:
+    """For a step between a forward and its backward: repeat the forward after the step, or move the step."""
+    read = context.read
     if read is None or read.source is not written.source:
         return
     source = read.source
     back = source.sibling(read.statement, written.statement)
     if back is None or start(back) < start(written.statement):
         return
-    saved = next((spot.statement for spot in case.causes[1:] if spot.source is source), None)
+    saved = next((span.statement for span in context.causes[1:] if span.source is source), None)
     yield from _forward_again(source, read, written.statement, saved)
-    others = {ast.unparse(receiver(n) or n) for n in ast.walk(source.scope(back)) if called(n) == "step"}
-    if others <= {ast.unparse(receiver(n) or n) for n in ast.walk(written.statement) if called(n) == "step"}:
-        # (Where several optimizers take turns, the step would also apply what this backward brings.)
+    others = {ast.unparse(receiver(n) or n) for n in ast.walk(source.scope(back)) if called_name(n) == "step"}
+    if others <= {ast.unparse(receiver(n) or n) for n in ast.walk(written.statement) if called_name(n) == "step"}:
+        # With several optimizers, the moved step would also apply the gradients of this backward.
         yield Changes(source).move(written.statement, after=back)
 
 
-def _forward_again(source: Source, read: Spot, step: ast.stmt, saved: ast.stmt | None) -> Iterator[Changes]:
-    """What the loss was computed from before the step is computed once more after it, from where a value was saved on."""
+def _forward_again(source: SourceTree, read: AstSpan, step: ast.stmt, saved: ast.stmt | None) -> Iterator[Changes]:
+    """Repeat the statements that compute the loss after the step, from the one that saved the value on."""
     call = backward_call(read)
     loss = receiver(call) if call is not None else None
     wanted = {loss.id} if isinstance(loss, ast.Name) else set()
@@ -163,32 +165,32 @@ def _forward_again(source: Source, read: Spot, step: ast.stmt, saved: ast.stmt |
         yield changes
 
 
-def update_after_backward(case: Case) -> Iterator[Changes]:
-    """A write through .data between forward and backward: do it when backward is done."""
-    if case.cause is not None and case.backward is not None:
-        yield from _moved_behind(case.cause, case.backward)
+def update_after_backward(context: FixContext) -> Iterator[Changes]:
+    """Move a write through .data after the backward."""
+    if context.cause is not None and context.backward is not None:
+        yield from _moved_behind(context.cause, context.backward)
 
 
-def _moved_behind(written: Spot, back: Spot) -> Iterator[Changes]:
-    """The write, with the loop or block it stands in, comes after the backward."""
+def _moved_behind(written: AstSpan, back: AstSpan) -> Iterator[Changes]:
+    """Move the write, with its enclosing loop or block, after the backward."""
     if written.source is not back.source:
         return
     source = written.source
-    for outer in (written.statement, *source.above(written.statement)):
+    for outer in (written.statement, *source.ancestors(written.statement)):
         after = source.sibling(back.statement, outer) if isinstance(outer, ast.stmt) else None
         if isinstance(outer, ast.stmt) and after is not None and after is not outer and start(outer) < start(after):
             yield Changes(source).move(outer, after=after)
             return
 
 
-def view_on_a_clone(case: Case) -> Iterator[Changes]:
-    """In-place on one of several views: clone it first."""
-    read = case.read
+def clone_view(context: FixContext) -> Iterator[Changes]:
+    """Clone a view before an in-place write."""
+    read = context.read
     if read is None:
         return
     statement = read.statement
     target: ast.expr | None = statement.target if isinstance(statement, ast.AugAssign) else None
-    if isinstance(statement, ast.Expr) and called(statement.value).endswith("_"):
+    if isinstance(statement, ast.Expr) and called_name(statement.value).endswith("_"):
         target = receiver(statement.value)
     while isinstance(target, ast.Subscript):
         target = target.value

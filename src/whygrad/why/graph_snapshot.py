@@ -1,7 +1,7 @@
-"""A picture of a graph: plain data, taken while the graph is alive, that keeps none of it alive.
+"""A snapshot of a graph: plain data for drawing, taken while the graph is alive, which does not keep it alive.
 
-Items are ops, leaves, and the places where a path is cut off; an edge leads from an op to one of its inputs, the way the
-gradient goes. After a backward that was watched they carry what is known of the gradient that passed.
+Items are ops, leaves and cuts (where a path ends); a link leads from an op to one of its inputs, the direction of the
+gradient. After a watched backward, items and links have statistics of the gradients that passed.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 
 from whygrad.core.node import Node, row_node
 from whygrad.core.tensor import Tensor
-from whygrad.why.causes import told
-from whygrad.why.flow import row_name
+from whygrad.why.causes import describe_cause
 from whygrad.why.formulas import known_of
+from whygrad.why.gradient_flow import row_name
 from whygrad.why.record import Cause, Site
 
-# What became of the gradient at an item or on an edge.
+# States of the gradient at an item or on a link.
 UNKNOWN, FLOWS, ZERO, NAN, NOTHING, CUT, FROZEN = "unknown", "flows", "zero", "nan", "nothing", "cut", "frozen"
 
 
 class Stats(NamedTuple):
-    """Of one gradient, taken over all its elements."""
+    """Statistics over all elements of a gradient."""
 
     norm: float
     largest: float
@@ -39,7 +39,7 @@ class Stats(NamedTuple):
 
 
 def measure(g: Any) -> Stats | None:
-    """Look at a gradient: an array, a Tensor, or a list of them with gaps."""
+    """The statistics of a gradient: an array, a Tensor, or a list of these and None."""
     if isinstance(g, (list, tuple)):
         parts = [x for x in map(measure, g) if x is not None]
         if not parts:
@@ -56,7 +56,7 @@ def measure(g: Any) -> Stats | None:
     sizes = np.abs(array)
     largest = float(sizes.max())
     if largest == largest and largest != float("inf"):
-        # Scaled, so that the squares of tiny and of huge numbers count as well.
+        # Scaled by the maximum, so that squares of tiny and huge numbers do not underflow or overflow.
         norm = largest * float(np.linalg.norm(sizes / sizes.dtype.type(largest))) if largest else 0.0
         return Stats(norm, largest, int(array.size - np.count_nonzero(array)), 0, array.size)
     bad = int(array.size - np.count_nonzero(np.isfinite(array)))
@@ -69,13 +69,13 @@ class Item:
 
     kind: str  # "op", "leaf" or "cut"
     label: str
-    # The sequence number of the node; leaves and cuts come last.
+    # The sequence number of the node; -1 for leaves and cuts.
     seq: int = -1
     site: Site | None = None
     shape: tuple[int, ...] | None = None
     state: str = UNKNOWN
     stats: Stats | None = None
-    # What the op's formula is written from.
+    # The op's row and its known static values, from which its formula is written.
     row: Any = None
     known: dict[str, Any] | None = None
     detail: str = ""
@@ -83,7 +83,7 @@ class Item:
 
 @dataclass(slots=True)
 class Link:
-    """From an op to what one of its arguments came from."""
+    """From an op to the source of one of its arguments."""
 
     source: int
     target: int
@@ -97,23 +97,23 @@ class Link:
 
 
 @dataclass
-class Picture:
+class GraphSnapshot:
     items: list[Item] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    # id of a node, leaf or cause -> number of its item; good only while the graph is alive
+    # id of a node, leaf or cause -> number of its item; valid only while the graph is alive
     numbers: dict[int, int] = field(default_factory=dict)
     # (id of a node, position of the argument) -> number of its link
     positions: dict[tuple[int, int], int] = field(default_factory=dict)
-    # How many further ops there are that were left out.
+    # Number of branches beyond the limit of ops.
     left_out: int = 0
 
     def forget(self) -> None:
-        """The graph may go: drop what only makes sense together with it."""
+        """Drop ids, which may be reused once the graph is deleted."""
         self.numbers.clear()
         self.positions.clear()
 
-    def saw(self, node: Node, g: Any, grads: Any) -> None:
-        """The walk came to a node with gradient `g` and goes on with `grads`."""
+    def record_gradients(self, node: Node, g: Any, grads: Any) -> None:
+        """Record that a node got the gradient `g` and passed `grads` on."""
         number = self.numbers.get(id(node))
         if number is None or not node.visible:
             return
@@ -132,8 +132,8 @@ class Picture:
                 link.state = NOTHING if passed is None else passed.state
                 link.stats = passed
 
-    def settle(self, walked: bool = False) -> None:
-        """Colour the leaves by what their links brought. After a walk, what no gradient came to says so."""
+    def settle_states(self, walked: bool = False) -> None:
+        """Derive the states of leaves from their links. After a backward (`walked`), unknown states become NOTHING."""
         if walked:
             for item in self.items:
                 if item.state == UNKNOWN and item.kind != "leaf":
@@ -154,48 +154,48 @@ class Picture:
             item.state = next((s for s in (NAN, FLOWS, ZERO, NOTHING, CUT) if s in states), UNKNOWN)
 
 
-def take(root: Any, limit: int = 20_000) -> Picture:
-    """The picture of the graph behind a node (or of a lone leaf), nearest to the root first."""
-    picture = Picture()
+def take_snapshot(root: Any, limit: int = 20_000) -> GraphSnapshot:
+    """The snapshot of the graph behind a node (or of a single leaf), breadth first, with at most `limit` ops."""
+    snapshot = GraphSnapshot()
     root, _ = row_node(root)
     if isinstance(root, Tensor):
-        _add_leaf(picture, root)
-        return picture
+        _add_leaf(snapshot, root)
+        return snapshot
     if not isinstance(root, Node):
-        return picture
-    _add_op(picture, root)
+        return snapshot
+    _add_op(snapshot, root)
     queue = deque([root])
     ops = 1
     while queue:
         node = queue.popleft()
-        number = picture.numbers[id(node)]
+        number = snapshot.numbers[id(node)]
         arguments = _arguments(node)
         for position, edge in enumerate(node.edges):
             target, _ = row_node(edge)
             argument = arguments[position] if position < len(arguments) else ""
             if target is None:
                 if node.cuts is not None and position < len(node.cuts) and _has_derivative(node, position):
-                    _add_cut(picture, number, argument, node.cuts[position])
+                    _add_cut(snapshot, number, argument, node.cuts[position])
                 continue
-            found = picture.numbers.get(id(target))
+            found = snapshot.numbers.get(id(target))
             if found is None:
                 if isinstance(target, Tensor):
-                    found = _add_leaf(picture, target)
-                    _add_cut_behind(picture, found, target)
+                    found = _add_leaf(snapshot, target)
+                    _add_cut_behind(snapshot, found, target)
                 elif ops >= limit:
-                    picture.left_out += 1
+                    snapshot.left_out += 1
                     continue
                 else:
-                    found = _add_op(picture, target)
+                    found = _add_op(snapshot, target)
                     queue.append(target)
                     ops += 1
-            picture.positions[id(node), position] = len(picture.links)
-            picture.links.append(Link(number, found, argument))
-    return picture
+            snapshot.positions[id(node), position] = len(snapshot.links)
+            snapshot.links.append(Link(number, found, argument))
+    return snapshot
 
 
 def _has_derivative(node: Node, position: int) -> bool:
-    """False for a mask or an index, through which no gradient would pass anyway."""
+    """False for an argument without a derivative rule, such as a mask or an index."""
     layout = getattr(type(node), "layout", None)
     return layout is None or layout.row.variadic or layout.row.inputs[position] in layout.rules
 
@@ -208,31 +208,31 @@ def _arguments(node: Node) -> list[str]:
     return [f"{inputs[0]}[{i}]" for i in range(len(node.edges))] if layout.row.variadic else list(inputs)
 
 
-def _add(picture: Picture, key: Any, item: Item) -> int:
-    picture.numbers[id(key)] = len(picture.items)
-    picture.items.append(item)
-    return len(picture.items) - 1
+def _add(snapshot: GraphSnapshot, key: Any, item: Item) -> int:
+    snapshot.numbers[id(key)] = len(snapshot.items)
+    snapshot.items.append(item)
+    return len(snapshot.items) - 1
 
 
-def _add_op(picture: Picture, node: Node) -> int:
+def _add_op(snapshot: GraphSnapshot, node: Node) -> int:
     layout = getattr(type(node), "layout", None)
     site = node.site if node.site_code is not None else None
     item = Item("op", op_label(node), node.seq, site)
     if layout is not None:
         item.row = layout.row
         item.known = {name: value for name, value in known_of(node).items() if _is_small(value)}
-    return _add(picture, node, item)
+    return _add(snapshot, node, item)
 
 
 def _is_small(value: Any) -> bool:
-    """Worth keeping for a formula: a number, a word, a shape; not an array that would be kept alive."""
+    """True for numbers, strings and shapes, which formulas need; False for arrays, which must not be kept alive."""
     if isinstance(value, (tuple, list)):
         return len(value) <= 16 and all(map(_is_small, value))
     return value is None or isinstance(value, (int, float, complex, str))
 
 
 def op_label(node: Node) -> str:
-    """The op's name as its users know it: `mean` of MeanBackward0; of a custom Function, the Function's own."""
+    """The op's name as users know it: `mean` for MeanBackward0; a custom Function's own name."""
     name = type(node).__name__
     if not hasattr(type(node), "layout"):
         return name.removesuffix("Backward")
@@ -240,40 +240,40 @@ def op_label(node: Node) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", short).lower() if short != "NotImplemented" else row_name(node)
 
 
-def _add_leaf(picture: Picture, leaf: Tensor, state: str = UNKNOWN) -> int:
-    return _add(picture, leaf, Item("leaf", "", shape=leaf._array.shape, state=state))
+def _add_leaf(snapshot: GraphSnapshot, leaf: Tensor, state: str = UNKNOWN) -> int:
+    return _add(snapshot, leaf, Item("leaf", "", shape=leaf._array.shape, state=state))
 
 
-def _add_cut(picture: Picture, consumer: int, argument: str, causes: tuple[Cause, ...]) -> None:
-    """An argument without history: drawn if something cut it off, not if it is an ordinary constant."""
+def _add_cut(snapshot: GraphSnapshot, consumer: int, argument: str, causes: tuple[Cause, ...]) -> None:
+    """Add a cut for an argument without history, unless it is an ordinary constant."""
     for cause in causes:
-        answer = told(cause)
+        answer = describe_cause(cause)
         if cause.kind == "created" or answer is None:
             continue
-        number = picture.numbers.get(id(cause))
+        number = snapshot.numbers.get(id(cause))
         if number is None:
             frozen = cause.kind == "frozen"
             state = FROZEN if frozen else CUT
-            number = _add(picture, cause, Item("cut", answer.category, site=cause.site, state=state, detail=answer.text))
+            number = _add(snapshot, cause, Item("cut", answer.category, site=cause.site, state=state, detail=answer.text))
             for reference in cause.behind:
                 leaf = reference()
                 if isinstance(leaf, Tensor):
-                    behind = picture.numbers.get(id(leaf))
-                    behind = _add_leaf(picture, leaf) if behind is None else behind
-                    picture.links.append(Link(number, behind, "", CUT))
-        picture.links.append(Link(consumer, number, argument, picture.items[number].state))
+                    behind = snapshot.numbers.get(id(leaf))
+                    behind = _add_leaf(snapshot, leaf) if behind is None else behind
+                    snapshot.links.append(Link(number, behind, "", CUT))
+        snapshot.links.append(Link(consumer, number, argument, snapshot.items[number].state))
         return
 
 
-def _add_cut_behind(picture: Picture, number: int, leaf: Tensor) -> None:
-    """A leaf that was made from values copied out of the graph is a cut as well."""
+def _add_cut_behind(snapshot: GraphSnapshot, number: int, leaf: Tensor) -> None:
+    """Add a cut behind a leaf that was made from values copied out of the graph."""
     if leaf._cause and any(cause.behind for cause in leaf._cause):
-        _add_cut(picture, number, "", leaf._cause)
+        _add_cut(snapshot, number, "", leaf._cause)
 
 
-def name_leaves(picture: Picture, names: dict[int, str]) -> None:
-    """Give leaves their names, by id."""
-    for key, number in picture.numbers.items():
-        item = picture.items[number]
+def name_leaves(snapshot: GraphSnapshot, names: dict[int, str]) -> None:
+    """Set the names of leaves; `names` is by id."""
+    for key, number in snapshot.numbers.items():
+        item = snapshot.items[number]
         if item.kind == "leaf" and key in names:
             item.label = names[key]

@@ -1,4 +1,4 @@
-"""Why a node made zero of a gradient that was not: tried out while it still has its saved values."""
+"""Why a gradient became zero in a node: found by running the node's rule again while its saved values are alive."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import numpy as np
 
 from whygrad.core.node import Node, row_node
 from whygrad.core.tensor import Tensor
-from whygrad.why.flow import Step, row_name, saved_values
+from whygrad.why.gradient_flow import BackwardStep, row_name, saved_values
 
 
-def how_zeroed(node: Node, g: Any, edges: tuple[Any, ...], left: tuple[str, ...]) -> tuple[str, ...]:
-    """For each argument: "cancels" (every contribution is there, their sum is zero), "underflow", "ignored", or ""."""
-    if all_ignored(node):
+def zero_reasons(node: Node, g: Any, edges: tuple[Any, ...], left: tuple[str, ...]) -> tuple[str, ...]:
+    """For each argument: "cancels" (nonzero contributions sum to zero), "underflow", "ignored", or ""."""
+    if all_targets_ignored(node):
         return ("ignored",) * len(left)
-    if counts_all_alike(node, g):
+    if has_uniform_weights(node, g):
         return ("cancels",) * len(left)
     if "zero" not in left:
         return ()
     if getattr(type(node), "layout", None) is None or type(g) is not np.ndarray or g.dtype.kind != "f":
         return ()
     try:
-        # A rule is linear in g: with other weights for the same elements, what only cancels does so no longer.
+        # A rule is linear in g: contributions that cancel no longer do so if g's elements are weighted at random.
         weights = np.asarray(np.random.default_rng(0).uniform(0.5, 1.5, g.shape), g.dtype)
         weighted = node.raw(g * weights, edges)
         wide = _in_double(node, g, edges) if g.dtype == np.float32 else ()
@@ -49,30 +49,30 @@ def _in_double(node: Node, g: np.ndarray, edges: tuple[Any, ...]) -> tuple[Any, 
         node.saved = saved
 
 
-def counts_all_alike(node: Node, g: Any) -> bool:
-    """All outputs of a softmax weigh the same in the loss: what goes back is zero, but for rounding."""
-    axis = static_of(node).get("axis") if row_name(node) == "softmax" and isinstance(g, np.ndarray) and g.size else None
-    if axis is None or g.size == np.ptp(g, axis=axis).size:  # (of one element there is nothing to weigh)
+def has_uniform_weights(node: Node, g: Any) -> bool:
+    """True if the loss weighs all outputs of a softmax equally: the gradient is then zero up to rounding."""
+    axis = static_arguments(node).get("axis") if row_name(node) == "softmax" and isinstance(g, np.ndarray) and g.size else None
+    if axis is None or g.size == np.ptp(g, axis=axis).size:  # the axis has one element
         return False
     return not np.ptp(g, axis=axis).any()
 
 
-def all_ignored(node: Node) -> bool:
-    """Every target of a loss over classes is the one to be ignored."""
+def all_targets_ignored(node: Node) -> bool:
+    """True if every target of an nll_loss is its ignore_index."""
     if row_name(node) != "nll_loss":
         return False
-    target, statics = saved_values(node).get("target"), static_of(node)
+    target, statics = saved_values(node).get("target"), static_arguments(node)
     return isinstance(target, np.ndarray) and target.size > 0 and bool((target == statics.get("ignore_index")).all())
 
 
-def static_of(node: Node) -> dict[str, Any]:
-    """The options that a row's node was recorded with, by name."""
+def static_arguments(node: Node) -> dict[str, Any]:
+    """The static arguments that a row's node was recorded with, by name."""
     layout = getattr(type(node), "layout", None)
     return {} if layout is None else dict(zip(layout.static, node.static or (), strict=False))
 
 
 def is_linear(node: Node) -> bool:
-    """What flows back through it does not depend on the values of what it was computed from."""
+    """True if the node's gradient does not depend on the values of its inputs."""
     layout = getattr(type(node), "layout", None)
     if layout is None:
         return False
@@ -80,8 +80,8 @@ def is_linear(node: Node) -> bool:
     return any(inputs <= set(group) for group in layout.row.linear)
 
 
-def between(steps: list[Step], first: Any) -> set[Any]:
-    """The nodes that a gradient passed from the root to a node or leaf."""
+def nodes_between(steps: list[BackwardStep], first: Any) -> set[Any]:
+    """The nodes on the way of the gradient from the root to a node or leaf, without its end."""
     found = {first}
     for step in reversed(steps):
         if any(row_node(edge)[0] in found for edge in step.edges if edge is not None):

@@ -1,7 +1,6 @@
-"""Notes that explain autograd's errors: attached after the failure, beneath torch's own first line.
+"""Notes that explain autograd's errors; errors.noted() attaches them by name, below torch's own message.
 
-Each function gives the category, the note and the sites involved, the root cause first. What stands behind " Fix: " is the
-remedy.
+Each function returns the category, the note and the sites, root cause first. The text after " Fix: " is the fix.
 """
 
 from __future__ import annotations
@@ -9,22 +8,23 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.why import record
-from whygrad.why.places import Place, place
+from whygrad.why.locations import SourceLocation, expression_at, locate
+from whygrad.why.program_text import rebound_names, statement_of, subject_of
 from whygrad.why.record import Site
-from whygrad.why.source import statement_at, subject_of
 
-Note = tuple[str, str, tuple[Site | Place | None, ...]]
+Note = tuple[str, str, tuple[Site | SourceLocation | None, ...]]
 
 
 def at(site: Site | None) -> str:
-    found = place(site)
+    """The location of a site as a phrase, with the file: unlike an answer, a note has no heading that names it."""
+    found = locate(site)
     if found is None:
         return "at an unknown place"
     return f"at {found.file}:{found.line}" + (f" by {found.quoted()}" if found.expression else "")
 
 
 def _made(t: Any) -> Site | None:
-    """Where a tensor was computed, or created."""
+    """The site where a tensor was computed or created."""
     from whygrad.core.node import row_node
 
     node = row_node(t._node if t._view is None else t._view.node)[0]
@@ -44,18 +44,18 @@ def non_scalar_backward(t: Any) -> Note:
 
 
 def no_grad_fn(t: Any) -> Note:
-    """backward() on a tensor that has no history."""
+    """backward() on a tensor without history."""
     from whygrad.core.modes import modes
     from whygrad.why.question import Question
-    from whygrad.why.rules.intermediate import replaced
+    from whygrad.why.rules.intermediate import rebound_explanation
     from whygrad.why.rules.untracked import from_causes
 
     patched = t._meta is not None and t._meta.switched_at is not None and not t._meta.switched_at[0]
     for cause in t._cause if not patched else ():
-        made = place(cause.site)
-        found = _rebinding(made) if cause.kind == "grad-mode-off" else None
-        if found is not None and made is not None:
-            answer = replaced(made, found)
+        made = locate(cause.site)
+        names = rebound_names(statement_of(made)) if cause.kind == "grad-mode-off" else []
+        if names and made is not None:
+            answer = rebound_explanation(made, names[0])
             if answer is not None:
                 return "leaf-replaced", (f"why: {answer.text} It happened under {cause.detail}, so the new tensor does not even "
                                          f"require grad. Fix: {answer.fix}"), (cause.site, cause.origin)
@@ -69,22 +69,9 @@ def no_grad_fn(t: Any) -> Note:
     return answer.category, f"why: {answer.text} Fix: {answer.fix}", tuple(answer.causes)
 
 
-def _rebinding(made: Place | None) -> str | None:
-    """The name that a statement gives to a value computed from what it meant before: `w = w - ...`."""
-    from whygrad.why.source import names_in, targets_of, value_of
-
-    statement = None if made is None else statement_at(made.file, made.line, made.column)
-    both = targets_of(statement) & names_in(value_of(statement))
-    return next(iter(both), None)
-
-
 def _carried_over(site: Site | None) -> str:
-    """How to cut a state that a loop hands on to its next turn, `h = cell(x, h)`, in code; empty if there is none."""
-    from whygrad.why.source import names_in, targets_of, value_of
-
-    made = place(site)
-    statement = None if made is None else statement_at(made.file, made.line, made.column)
-    names = sorted(targets_of(statement) & names_in(value_of(statement)))
+    """Code that detaches a state carried over between iterations, `h = cell(x, h)`; empty if there is none."""
+    names = rebound_names(statement_of(locate(site)))
     return f"{', '.join(names)} = {', '.join(f'{name}.detach()' for name in names)}" if names else ""
 
 
@@ -110,8 +97,7 @@ def inplace_saved(node: Any, written_at: Site | None) -> Note:
     makers = [row_node(edge)[0] for edge in node.edges]
     names = " and ".join(dict.fromkeys(f"{type(m).__name__} {at(m.site)}" for m in makers if isinstance(m, Node)))
     origin = f" Its inputs come from {names}." if names else ""
-    here = place(written_at)
-    steps = here is not None and ".step(" in here.expression
+    steps = ".step(" in expression_at(written_at)
     detach = _carried_over(node.site) if steps else ""
     fix = (f"an earlier turn of the loop is still in this graph, through what it hands on to the next: cut it before the next "
            f"forward, {detach} (of a tuple each tensor). An optimizer's step() changes the parameters in place, so a backward "
@@ -154,7 +140,7 @@ def does_not_require_grad(t: Any) -> Note:
 
 def optimize_non_leaf(t: Any) -> Note:
     made = _made(t)
-    here = place(made)
+    here = locate(made)
     subject = f" ({subject_of(here)})" if subject_of(here) else ""
     return "leaf-replaced", (
         f"why: this tensor{subject} is not a leaf but the result of an operation, computed {at(made)}: the leaf it was made from "

@@ -1,4 +1,4 @@
-"""What a hook did to the gradient it was given."""
+"""The effect of a hook: how the gradient it returned differs from its argument."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ import numpy as np
 from whygrad.core.tensor import Tensor
 
 
-class Change(NamedTuple):
-    hook: Any
+class HookEffect(NamedTuple):
+    """A hook's name, and what it did to the gradient in words."""
+
     name: str
     how: str
-    # Some elements were set to zero and the others left alone: that freezes a part of a tensor, and is hardly an oversight.
+    # True if some elements were set to zero and the others kept: this freezes a part of a tensor, usually on purpose.
     masks: bool
-    # All of it was set to zero: whoever wants that has no need of a hook.
+    # True if all elements were set to zero.
     wipes: bool
 
 
 def registration_key(hook: Any) -> Any:
-    """What tells hooks apart that were registered at different places; it keeps none of them alive."""
-    hook = the_users(hook)
+    """A key for hooks registered at one site, which does not keep the hook alive."""
+    hook = user_hook(hook)
     return getattr(hook, "__code__", None) or getattr(getattr(hook, "__func__", None), "__code__", None) or type(hook)
 
 
-def the_users(hook: Any) -> Any:
-    """The user's hook behind what modules register in its name."""
+def user_hook(hook: Any) -> Any:
+    """The user's hook inside the wrapper that nn.Module registers for it."""
     border = getattr(hook, "__self__", None)
     if border is not None and type(border).__name__ == "BackwardBorder":
         own = [*border.hooks, *border.pre_hooks]
@@ -34,8 +35,8 @@ def the_users(hook: Any) -> Any:
     return getattr(hook, "hook", hook)
 
 
-def describe_change(hook: Any, before: Any, after: Any) -> Change | None:
-    """In words, if the hook gave another gradient than it got; None if it only looked, or clipped."""
+def describe_effect(hook: Any, before: Any, after: Any) -> HookEffect | None:
+    """The effect of a hook; None if it returned the same gradient, or clipped or repaired it."""
     pairs = list(zip(before, after, strict=False)) if isinstance(after, tuple) else [(before, after)]
     for old, new in pairs:
         if not isinstance(old, np.ndarray) or not isinstance(new, Tensor) or old.shape != new._array.shape:
@@ -43,17 +44,17 @@ def describe_change(hook: Any, before: Any, after: Any) -> Change | None:
         value = new._array
         if np.array_equal(old, value, equal_nan=True) or _is_repaired(old, value):
             continue
-        if _is_clipped(the_users(hook), old, value) or _is_clipped_by_norm(the_users(hook), old, value):
+        if _is_clipped(user_hook(hook), old, value) or _is_clipped_by_norm(user_hook(hook), old, value):
             continue
-        return Change(the_users(hook), _name(the_users(hook)), _how(old, value), _is_masked(old, value), not value.any())
+        return HookEffect(_name(user_hook(hook)), _how(old, value), _is_masked(old, value), not value.any())
     return None
 
 
 def _is_clipped(hook: Any, old: np.ndarray, new: np.ndarray) -> bool:
-    """Cut off at a bound on both sides: clipping, which is done on purpose."""
+    """True if the gradient was clipped to [-bound, bound], which is done on purpose."""
     bound = float(np.abs(new).max()) if new.size else 0.0
     if not np.ptp(np.abs(old)) and not _names(hook) & {"clamp", "clamp_", "clip", "clip_"}:
-        return False  # all alike: it may as well be a factor
+        return False  # all elements have the same magnitude: it may as well be a factor
     return bound > 0 and np.allclose(np.clip(old, -bound, bound), new) and float(np.abs(old).max()) > bound
 
 
@@ -62,20 +63,20 @@ def _is_masked(old: np.ndarray, new: np.ndarray) -> bool:
 
 
 def _is_repaired(old: np.ndarray, new: np.ndarray) -> bool:
-    """Only what was nan or infinite is another."""
+    """True if only nan and infinite elements were replaced."""
     fine = np.isfinite(old)
     return not fine.all() and bool(fine.any()) and np.array_equal(old[fine], new[fine])
 
 
 def _is_clipped_by_norm(hook: Any, old: np.ndarray, new: np.ndarray) -> bool:
-    """Made shorter by a hook that asks for the norm."""
+    """True if a hook that computes a norm scaled the gradient down."""
     size = float(np.linalg.norm(old))
     share = float(np.linalg.norm(new)) / size if size else 1.0
     return "norm" in _names(hook) and 0 < share < 1 and np.allclose(old * share, new)
 
 
 def _names(hook: Any) -> set[str]:
-    """What a hook calls."""
+    """Names that the hook's code uses."""
     return set(getattr(getattr(hook, "__code__", None), "co_names", ()))
 
 
@@ -89,7 +90,7 @@ def _how(old: np.ndarray, new: np.ndarray) -> str:
         return "set the gradient to zero"
     if _is_masked(old, new):
         return f"set {np.count_nonzero((new == 0) & (old != 0))} of {new.size} elements of the gradient to zero"
-    if (old == old.flat[0]).all() and (new == new.flat[0]).all():  # whether by adding or multiplying cannot be told
+    if (old == old.flat[0]).all() and (new == new.flat[0]).all():  # an added constant and a factor look alike here
         return f"changed the gradient from {old.flat[0]:.4g} to {new.flat[0]:.4g}"
     ratio = new[old != 0] / old[old != 0]
     if ratio.size and np.allclose(ratio, ratio.flat[0]) and not new[old == 0].any():

@@ -1,4 +1,4 @@
-"""What one backward did to the gradient on its way: kept by the watch, read when a gradient is zero or not finite."""
+"""How the gradient changed from node to node in one backward pass: states, steps, and where it became zero or not finite."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whygrad.base.refusing import RefusingArray
-from whygrad.core.node import Node, row_node
+from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor
 from whygrad.ops import TABLE
 
 
 def rows_with(curve: str) -> set[str]:
-    """The rows of which this is true, by the names that users know, and by their own."""
+    """Names of the rows with this trait: the names that users know, and the rows' own."""
     return {name for row in TABLE.values() if curve in row.traits.curve for name in (row.name, row.traits.called)}
 
 
@@ -32,17 +32,17 @@ VIEWS = {row.traits.called for row in TABLE.values() if row.view} | {"reshape"}
 FLAT = SATURATED | STEPWISE | BOUNDED | RECTIFIED | SELECTING
 
 
-def state(g: Any) -> str:
-    """ "none", "zero", "bad" (nan or infinite) or "fine"."""
-    # One pass settles the usual case; tiny and huge numbers have to be looked at again.
+def gradient_state(g: Any) -> str:
+    """The state of a gradient: "none", "zero", "bad" (nan or infinite) or "fine"."""
+    # One pass decides the usual case; squares of tiny and huge numbers underflow and overflow, so these are checked again.
     if type(g) is np.ndarray and g.dtype.char in "fd" and 0 < np.vdot(g, g) < np.inf:
         return "fine"
     if g is None:
         return "none"
     if isinstance(g, (list, dict)):
-        states = {state(x) for x in (g.values() if isinstance(g, dict) else g)}
+        states = {gradient_state(x) for x in (g.values() if isinstance(g, dict) else g)}
         return next((s for s in ("bad", "fine", "zero") if s in states), "none")
-    array = numbers_of(g)
+    array = gradient_values(g)
     if array.dtype.kind not in "fc":
         return "fine"
     if not np.isfinite(array).all():
@@ -50,77 +50,77 @@ def state(g: Any) -> str:
     return "fine" if array.any() or not array.size else "zero"
 
 
-def numbers_of(g: Any) -> np.ndarray:
-    """The array of a gradient; of a sparse one, the values it holds."""
+def gradient_values(g: Any) -> np.ndarray:
+    """The elements of a gradient; the stored values of a sparse one."""
     array = g if isinstance(g, RefusingArray) else getattr(g, "_array", g)
     return np.asarray(vars(array).get("values", ()) if isinstance(array, RefusingArray) else array)
 
 
-class Step(NamedTuple):
-    """One node of one backward: the state of the gradient that came in, and of those that went out."""
+class BackwardStep(NamedTuple):
+    """One node of one backward pass: the states of its incoming and its outgoing gradients."""
 
     node: Node
     edges: tuple[Any, ...]
-    came: str
-    left: tuple[str, ...]
-    # For rows that can be flat: which share of the gradient was stopped here.
-    stopped: float
-    # The shape of the gradient that came in.
+    incoming: str
+    outgoing: tuple[str, ...]
+    # For rows in FLAT: share of the gradient's elements that became zero here.
+    stopped_share: float
+    # The shape of the incoming gradient.
     shape: tuple[int, ...] | None
-    # Of a gradient that was zero already: whether this node would have made it zero as well.
+    # For an incoming gradient of zeros: whether this node would have made it zero as well.
     zero_operand: bool
-    # Of a gradient that became zero here, for each argument: how (see zeroed.py).
-    how: tuple[str, ...] = ()
+    # For a gradient that became zero here: the reason for each argument (see zero_origin.py).
+    zero_reasons: tuple[str, ...] = ()
 
 
 def stopped_share(node: Node, g: Any, grads: tuple[Any, ...]) -> float:
-    """The share of elements that a gradient reached in vain: it came in, and zero went out."""
+    """Share of elements whose incoming gradient is not zero and whose outgoing gradient is."""
     if row_name(node) not in FLAT or not isinstance(g, np.ndarray):
         return 0.0
     out = next((x for x in grads if isinstance(x, np.ndarray)), None)
     if out is None or not out.size or out.dtype.kind not in "fc":
         return 0.0
-    came = g != 0 if g.shape == out.shape else np.ones(out.shape, bool)
-    return float(((out == 0) & came).mean())
+    incoming = g != 0 if g.shape == out.shape else np.ones(out.shape, bool)
+    return float(((out == 0) & incoming).mean())
 
 
-class Turn(NamedTuple):
-    """Where a gradient turned: the node, and which of its arguments received the turned gradient."""
+class Transition(NamedTuple):
+    """Where a gradient changed its state: the node, and the argument that received the changed gradient."""
 
     node: Node
     position: int
 
 
-def where_it_turned(steps: list[Step], leaf: Any, into: str) -> Turn | None:
-    """The node nearest to the root at which the gradient that reached `leaf` became zero (or "bad")."""
-    # What leads to the leaf with a gradient in that state, from the leaf towards the root.
+def find_transition(steps: list[BackwardStep], leaf: Any, into: str) -> Transition | None:
+    """The transition nearest to the root at which the gradient that reached `leaf` became zero (or "bad")."""
+    # The leaf, and the nodes that passed a gradient in that state on to it.
     behind = {leaf}
     found = None
     for step in reversed(steps):
-        for position, (edge, left) in enumerate(zip(step.edges, step.left, strict=False)):
-            if left != into or edge is None or edge not in behind:
+        for position, (edge, outgoing) in enumerate(zip(step.edges, step.outgoing, strict=False)):
+            if outgoing != into or edge is None or edge not in behind:
                 continue
-            if step.came == into:
+            if step.incoming == into:
                 behind.add(step.node)
             elif step.node.visible:
-                found = Turn(step.node, position)
+                found = Transition(step.node, position)
     return found
 
 
-def is_the_same(node: Node) -> bool:
-    """True for a node that only passes on: a cast, or a view of its one argument."""
+def is_pass_through(node: Node) -> bool:
+    """True for a node that only passes the gradient on: a cast, or a view of its one argument."""
     layout = getattr(type(node), "layout", None)
     return not node.visible or (layout is not None and layout.row.view and len(node.edges) == 1)
 
 
 def has_zero_operand(node: Node) -> bool:
-    """A factor that the node saved is zero throughout."""
+    """True if a factor that the node saved is all zeros."""
     return row_name(node) in PRODUCTS and any(
         isinstance(x, np.ndarray) and x.size and not x.any() for x in saved_values(node).values())
 
 
 def leaves_from(nodes: Iterable[Any]) -> set[Any]:
-    """All leaves that can be reached from these nodes."""
+    """The leaves reachable from these nodes."""
     pending, seen, leaves = list(nodes), set(), set()
     while pending:
         target = pending.pop()
@@ -147,20 +147,15 @@ def _name_of_class(kind: Any) -> str:
     return str(layout.row.traits.called)
 
 
-def op_words(node: Node) -> str:
-    """The op in a sentence: a row made for the derivative of another is told as what it is."""
+def op_phrase(node: Node) -> str:
+    """The op's name in a sentence; a row that computes the derivative of another says so."""
     name = row_name(node)
     base = name.removesuffix("_backward")
     return name if base == name else f"the derivative of {base}"
 
 
-def input_of(node: Node, position: int) -> Any:
-    """The node or leaf that an argument came from."""
-    return row_node(node.edges[position])[0]
-
-
 def saved_values(node: Node) -> dict[str, Any]:
-    """What a row's node saved, by name; empty if it is gone or wrapped up."""
+    """The values a row's node saved, by name; empty if they are freed or packed by saved_tensors_hooks."""
     layout = getattr(type(node), "layout", None)
     if layout is None or type(node.saved) is not tuple or not node.saved:
         return {}

@@ -1,4 +1,4 @@
-"""How the program calls a tensor, and which module it belongs to."""
+"""Which module owns a tensor, and the name of a tensor in an answer."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from whygrad.core.tensor import Tensor
-from whygrad.why.places import Place
-from whygrad.why.source import expression, subject_of
+from whygrad.why.locations import SourceLocation
+from whygrad.why.program_text import parse_expression, subject_of
 
-# In a list or an object of the program so many items are looked at.
-MOST_ITEMS = 200
+# Items of a list, dict or object that are searched for modules.
+MAX_ITEMS = 200
 
 
 class Owner(NamedTuple):
-    """A module that the program can name, which has the tensor somewhere inside."""
+    """A module that a variable of the program refers to, and the path of the tensor in it."""
 
     name: str
     module: Any
     path: str
-    # False if the module does not know of it: in a plain list, or a plain tensor attribute.
+    # False if the tensor is in a plain list or a plain attribute, where parameters() does not find it.
     registered: bool
 
 
-def variables(frame: FrameType | None) -> dict[str, Any]:
-    """What the program can name here: locals of this function, then globals."""
+def visible_variables(frame: FrameType | None) -> dict[str, Any]:
+    """Globals and locals of a frame; locals win."""
     if frame is None:
         return {}
     return {**frame.f_globals, **frame.f_locals}
 
 
 def owner_of(t: Tensor, scope: dict[str, Any]) -> Owner | None:
-    """The outermost module in `scope` that has the tensor inside."""
+    """The outermost module among the variables in `scope` that contains the tensor."""
     found: Owner | None = None
     for name, value in _modules_in(scope):
-        here = _within(name, value, t)
+        here = _find_in_module(name, value, t)
         if here is not None and (found is None or len(here.path) - len(here.name) > len(found.path) - len(found.name)):
             found = here
     return found
 
 
 def _modules_in(scope: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Modules that the program can name: variables, and what is in its lists, dicts and plain objects."""
+    """Modules in variables, and in lists, dicts and plain objects that are in variables."""
     from whygrad.nn.module import Module
 
     for name, value in list(scope.items()):
@@ -53,9 +53,9 @@ def _modules_in(scope: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
             continue
         inside = getattr(value, "__dict__", {})
-        items = ([*_flat(name, value)] if isinstance(value, (dict, list, tuple)) else
+        items = ([*_named_items(name, value)] if isinstance(value, (dict, list, tuple)) else
                  [(f"{name}.{key}", item) for key, item in inside.items()] if isinstance(inside, dict) else [])
-        yield from ((path, item) for path, item in items[:MOST_ITEMS] if isinstance(item, Module))
+        yield from ((path, item) for path, item in items[:MAX_ITEMS] if isinstance(item, Module))
 
 
 def parameters_in(scope: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
@@ -68,7 +68,7 @@ def is_buffer(t: Tensor, scope: dict[str, Any]) -> bool:
 
 
 def parts_leading_to(owner: Owner) -> Iterator[tuple[str, Any]]:
-    """The module itself and those inside it that hold the tensor, outermost first, with their names."""
+    """The module and its submodules that contain the tensor, outermost first, with their names."""
     name, module = owner.name, owner.module
     yield name, module
     for part in owner.path.removeprefix(f"{owner.name}.").split(".")[:-1]:
@@ -79,7 +79,7 @@ def parts_leading_to(owner: Owner) -> Iterator[tuple[str, Any]]:
         yield name, module
 
 
-def _within(name: str, module: Any, t: Tensor) -> Owner | None:
+def _find_in_module(name: str, module: Any, t: Tensor) -> Owner | None:
     for path, parameter in module.named_parameters(remove_duplicate=False):
         if parameter is t:
             return Owner(name, module, f"{name}.{path}", True)
@@ -90,7 +90,7 @@ def _within(name: str, module: Any, t: Tensor) -> Owner | None:
 
 
 def unregistered(module: Any) -> Iterator[tuple[str, Tensor]]:
-    """Tensors that a module has in plain attributes, lists and dicts, where `parameters()` does not look."""
+    """Tensors in plain attributes, lists and dicts of a module, which `parameters()` does not search."""
     from whygrad.nn.module import Module
 
     for prefix, inner in module.named_modules():
@@ -98,14 +98,14 @@ def unregistered(module: Any) -> Iterator[tuple[str, Tensor]]:
         for name, value in list(vars(inner).items()):
             if name.startswith("_"):
                 continue
-            for path, item in _flat(name, value):
+            for path, item in _named_items(name, value):
                 if isinstance(item, Module):
                     yield from ((f"{base}{path}.{n}", p) for n, p in item.named_parameters())
                 elif isinstance(item, Tensor):
                     yield f"{base}{path}", item
 
 
-def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _named_items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for key, item in value.items():
             yield f"{name}[{key!r}]", item
@@ -116,12 +116,12 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-def name_of(t: Tensor, read: Place | None, frame: FrameType | None) -> str:
-    """What to call a tensor in an answer: as the program does, but a loop's `p` by its place in the model."""
+def name_of(t: Tensor, read: SourceLocation | None, frame: FrameType | None) -> str:
+    """The name of a tensor in an answer: the expression that was read, or the path in its model for a plain variable."""
     subject = subject_of(read)
-    if subject and not isinstance(expression(subject), ast.Name):
+    if subject and not isinstance(parse_expression(subject), ast.Name):
         return subject
-    owner = owner_of(t, variables(frame))
+    owner = owner_of(t, visible_variables(frame))
     if owner is not None:
         return owner.path
     return subject
