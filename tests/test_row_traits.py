@@ -155,7 +155,7 @@ def planted() -> Iterator[None]:
 
 @pytest.mark.parametrize(("options", "text"), [
     ({}, "say how it is applied to a batch"),
-    ({"batch": "looped", "half": "short"}, "half='short', but it is made of ['float32', 'native']"),
+    ({"batch": "looped", "half": "short"}, "half='short', but it is made of ['bfloat16', 'float32', 'native']"),
     ({"batch": "looped", "curve": "stepwise round"}, "curve='stepwise round', but it is made of"),
     ({"batch": "looped", "public": "everywhere"}, "public='everywhere', but it is made of"),
 ])

@@ -387,7 +387,7 @@ def back_through_standardized(over):
             "deviation(x)")
 
 
-@op(batch="own", kernel="normalize", curve="layer", saved={"x": "input"},
+@op(batch="own", half="float32", kernel="normalize", curve="layer", saved={"x": "input"},
     words={"x": back_through_standardized("axis"),
            "weight": "sum(g * standardized(x), all axes but axis)",
            "bias": "sum(g, all axes but axis)"},
@@ -497,7 +497,7 @@ def glu_rule(xp, g, x, axis):
     return xp.cat(g * gate, g * a * gate * (1 - gate), axis=axis)
 
 
-@along_axes(memory="follow", x=glu_rule)
+@along_axes(half="float32", memory="follow", x=glu_rule)
 def glu(xp, x, *, axis):
     a, b = halves(xp, x, axis)
     return a * xp.sigmoid(b)

@@ -69,7 +69,8 @@ def tanh_backward(xp, grad, y):
     return grad * (1 - y * y)
 
 
-@elementwise(grad=lambda xp, g, y: xp.sigmoid_backward(g, y),
+@elementwise(half="bfloat16",
+             grad=lambda xp, g, y: xp.sigmoid_backward(g, y),
              y=lambda g, grad, y: g * grad * (-2 * y + 1))
 def sigmoid_backward(xp, grad, y):
     return grad * (1 - y) * y

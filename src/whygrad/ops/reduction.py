@@ -96,7 +96,7 @@ def var_complex(xp, x, *, axis, keepdims, correction):
     return xp.var_complex(x, axis=axis, keepdims=keepdims, correction=correction)
 
 
-@along_axes(curve="kinked", public="overloaded", x=std_rule)
+@along_axes(half="float32", curve="kinked", public="overloaded", x=std_rule)
 def std(xp, x, *, axis, keepdims, correction):
     return xp.sqrt(xp.var(x, axis=axis, keepdims=keepdims, correction=correction))
 
@@ -254,7 +254,7 @@ def dist_rule(sign):
     return rule
 
 
-@elementwise(batch="defined", curve="distance", symmetric=False, a=dist_rule(1), b=dist_rule(-1))
+@elementwise(batch="defined", half="native", curve="distance", symmetric=False, a=dist_rule(1), b=dist_rule(-1))
 def dist(xp, a, b, *, ord):
     return xp.vector_norm(a - b, ord=ord)
 
