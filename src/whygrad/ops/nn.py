@@ -331,8 +331,7 @@ def _trilinear_rule(position):
     return rule
 
 
-@op(batch="own", half="float32", linear="x y z",
-    x=_trilinear_rule(0), y=_trilinear_rule(1), z=_trilinear_rule(2))
+@op(batch="own", half="float32", linear="x y z", x=_trilinear_rule(0), y=_trilinear_rule(1), z=_trilinear_rule(2))
 def trilinear(xp, x, y, z, *, spec):
     return xp.trilinear(x, y, z, spec=spec)
 
@@ -517,13 +516,11 @@ def rrelu(xp, x, slopes):
     return xp.mul(x, slopes)
 
 
-@elementwise(curve="bounded",
-             x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
+@elementwise(curve="bounded", x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
 def hardshrink(xp, x, *, bound):
     return xp.where((x >= -bound) & (x <= bound), 0.0, x)
 
 
-@elementwise(curve="bounded",
-             x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
+@elementwise(curve="bounded", x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
 def softshrink(xp, x, *, bound):
     return xp.where(x > bound, x - bound, xp.where(x < -bound, x + bound, x * 0.0))

@@ -76,14 +76,12 @@ def sigmoid_backward(xp, grad, y):
     return grad * (1 - y) * y
 
 
-@elementwise(curve="stepwise", node="RoundBackward1",
-             x=lambda xp, g: xp.zeros_like(g))
+@elementwise(curve="stepwise", node="RoundBackward1", x=lambda xp, g: xp.zeros_like(g))
 def round_decimals(xp, x, *, decimals):
     return xp.round_decimals(x, decimals=decimals)
 
 
-@elementwise(curve="masking", public="sparse",
-             x=lambda xp, g, x: g * xp.isfinite(x))
+@elementwise(curve="masking", public="sparse", x=lambda xp, g, x: g * xp.isfinite(x))
 def nan_to_num(xp, x, *, nan, posinf, neginf):
     return xp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
