@@ -86,6 +86,11 @@ def test_losses_have_the_same_bits(loss: str, dtype: str) -> None:
             assert np.mean(theirs != ours) < 0.003, reduction
 
 
+def backward(lib: Any, name: str, a: Any, b: Any) -> Any:
+    x = a.detach().clone().requires_grad_()
+    return lib.autograd.grad(getattr(lib.nn.functional, name)(x), x, b)[0]
+
+
 # Computed in float32 and rounded once: torch's results, but for a few where float32 itself differs in the last place.
 EXACT: dict[str, Callable[..., Any]] = {
     **{name: lambda lib, a, b, name=name: getattr(lib, name)(a) for name in (
@@ -105,6 +110,12 @@ EXACT: dict[str, Callable[..., Any]] = {
     "layer_norm in float32": lambda lib, a, b: lib.nn.functional.layer_norm(a, (48,), b[0].float(), b[1].float()),
     "group_norm in float32": lambda lib, a, b: lib.nn.functional.group_norm(a, 4, b[0].float(), b[1].float()),
     "rms_norm in float32": lambda lib, a, b: lib.nn.functional.rms_norm(a, (48,), b[0].float()),
+    **{name: lambda lib, a, b, name=name: getattr(lib, name)(a) for name in ("sinc", "std", "exp2", "frac", "erfc")},
+    "layer_norm with weights": lambda lib, a, b: lib.nn.functional.layer_norm(a, (48,), b[0], b[1]),
+    "glu": lambda lib, a, b: lib.nn.functional.glu(a), "dist": lambda lib, a, b: lib.dist(a, b),
+    "ldexp": lambda lib, a, b: lib.ldexp(a, b), "logaddexp": lambda lib, a, b: lib.logaddexp(a, b),
+    **{f"{name} backward": lambda lib, a, b, name=name: backward(lib, name, a, b)
+       for name in ("tanh", "sigmoid", "silu", "softplus", "hardswish")},
     "mse": lambda lib, a, b: lib.nn.functional.mse_loss(a, b),
     "cross_entropy": lambda lib, a, b: lib.nn.functional.cross_entropy(a, lib.zeros(64, dtype=lib.long)),
     "power": lambda lib, a, b: a.abs() ** 1.7, "rms_norm": lambda lib, a, b: lib.nn.functional.rms_norm(a, (48,)),

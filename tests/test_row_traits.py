@@ -135,6 +135,8 @@ def test_every_word_is_used() -> None:
     """A trait that no row has, or a batching rule that no row names, is left over."""
     assert {word for row in TABLE.values() for word in row.traits.curve.split()} == CURVES.keys()
     assert {word for row in TABLE.values() for word in row.traits.public.split()} == PUBLIC.keys()
+    for words in (CURVES, PUBLIC):  # readers ask `word in trait`
+        assert not [(a, b) for a in words for b in words if a != b and a in b]
     rules = {name for name, value in vars(families).items() if list(getattr(value, "__annotations__", ())) == [
         "level", "row", "inputs", "statics", "return"]}
     assert rules - {row.traits.batch for row in TABLE.values()} == {"along_number"}  # which other rules use
@@ -157,7 +159,7 @@ def planted() -> Iterator[None]:
 
 @pytest.mark.parametrize(("options", "text"), [
     ({}, "say how it is applied to a batch"),
-    ({"batch": "looped", "half": "short"}, "half='short', but it is made of ['float32', 'native']"),
+    ({"batch": "looped", "half": "short"}, "half='short', but it is made of ['bfloat16', 'float32', 'native']"),
     ({"batch": "looped", "curve": "stepwise round"}, "curve='stepwise round', but it is made of"),
     ({"batch": "looped", "public": "everywhere"}, "public='everywhere', but it is made of"),
 ])

@@ -43,8 +43,8 @@ from whygrad.backends import (
     numpy_spectral,
 )
 from whygrad.backends.fp_warnings import quiet
-from whygrad.backends.half_precision import in_float32, rounds_once
 from whygrad.base import acceleration
+from whygrad.backends.half_precision import in_float32, is_bfloat16, is_short, rounds_once
 from whygrad.ops import TABLE, Row
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout, numpy_index,
@@ -93,8 +93,9 @@ class RawVocabulary:
             if name not in TABLE:
                 raise AttributeError(f"no row is called '{name}'")
             found = self._defined(TABLE[name])
-        if name in TABLE and TABLE[name].traits.half == "float32" and not rounds_once(found):
-            found = in_float32(found)
+        half = TABLE[name].traits.half if name in TABLE and not rounds_once(found) else "native"
+        if half != "native":
+            found = in_float32(found, is_bfloat16 if half == "bfloat16" else is_short)
         return acceleration.bind_row(name, found, self.__dict__)
 
 

@@ -177,8 +177,8 @@ def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
 # torch.special's own names for functions of the torch namespace.
 for _name, _known in (("gammaln", "lgamma"), ("psi", "digamma"), ("multigammaln", "mvlgamma"), ("expit", "sigmoid")):
     SPECIAL[_name] = FUNCTIONS[_known]
-for _row in TABLE.values():
-    if "special" in _row.traits.public and _row.name in FUNCTIONS:
-        SPECIAL[_row.name] = FUNCTIONS[_row.name]
-    elif "special" in _row.traits.public:
-        _define_unary(_row.name, "erfcx_vml_cpu" if _row.name == "erfcx" else f"{_row.name}_cpu")
+for _declared in TABLE.values():
+    if "special" in _declared.traits.public and _declared.name in FUNCTIONS:
+        SPECIAL[_declared.name] = FUNCTIONS[_declared.name]
+    elif "special" in _declared.traits.public:
+        _define_unary(_declared.name, "erfcx_vml_cpu" if _declared.name == "erfcx" else f"{_declared.name}_cpu")

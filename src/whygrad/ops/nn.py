@@ -331,8 +331,7 @@ def _trilinear_rule(position):
     return rule
 
 
-@op(batch="own", half="float32", linear="x y z",
-    x=_trilinear_rule(0), y=_trilinear_rule(1), z=_trilinear_rule(2))
+@op(batch="own", half="float32", linear="x y z", x=_trilinear_rule(0), y=_trilinear_rule(1), z=_trilinear_rule(2))
 def trilinear(xp, x, y, z, *, spec):
     return xp.trilinear(x, y, z, spec=spec)
 
@@ -387,7 +386,7 @@ def back_through_standardized(over):
             "deviation(x)")
 
 
-@op(batch="own", kernel="normalize", curve="layer", saved={"x": "input"},
+@op(batch="own", half="float32", kernel="normalize", curve="layer", saved={"x": "input"},
     words={"x": back_through_standardized("axis"),
            "weight": "sum(g * standardized(x), all axes but axis)",
            "bias": "sum(g, all axes but axis)"},
@@ -526,7 +525,7 @@ def glu_rule(xp, g, x, axis):
     return xp.cat(g * gate, g * a * gate * (1 - gate), axis=axis)
 
 
-@along_axes(memory="follow", x=glu_rule)
+@along_axes(half="float32", memory="follow", x=glu_rule)
 def glu(xp, x, *, axis):
     a, b = halves(xp, x, axis)
     return a * xp.sigmoid(b)
@@ -546,13 +545,11 @@ def rrelu(xp, x, slopes):
     return xp.mul(x, slopes)
 
 
-@elementwise(curve="bounded",
-             x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
+@elementwise(curve="bounded", x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
 def hardshrink(xp, x, *, bound):
     return xp.where((x >= -bound) & (x <= bound), 0.0, x)
 
 
-@elementwise(curve="bounded",
-             x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
+@elementwise(curve="bounded", x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
 def softshrink(xp, x, *, bound):
     return xp.where(x > bound, x - bound, xp.where(x < -bound, x + bound, x * 0.0))
