@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.accumulation import accumulate, owned_copy
 from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
 from whygrad.autograd.hooks import from_user, retain_grad, to_user
 from whygrad.base import errors
 from whygrad.core import engine
-from whygrad.core.deposits import owned_copy
 from whygrad.core.modes import modes, special
 from whygrad.core.node import AccumulateGrad, DeadEnd, Node
 from whygrad.core.tensor import Size, Tensor, set_requires_grad, source, wrap
@@ -281,7 +281,7 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"argument {i} is not a Variable")
     if isinstance(node, AccumulateGrad):
-        engine.accumulate(node.variable, from_user(gradients[0], modes.grad))
+        accumulate(node.variable, from_user(gradients[0], modes.grad))
         return ()
     inside = [from_user(g, modes.grad) for g in gradients]
     if all(g is None for g in inside) and not node.takes_none:

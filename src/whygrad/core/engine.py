@@ -23,8 +23,7 @@ import numpy as np
 from whygrad.backends.fp_warnings import restore, silence
 from whygrad.base import acceleration, errors
 from whygrad.base.layouts import strided
-from whygrad.core import door, references
-from whygrad.core.deposits import deposit, deposit_recorded
+from whygrad.core import door
 from whygrad.core.modes import inherited, modes, refresh, special
 from whygrad.core.node import Node
 from whygrad.core.registered import registered
@@ -32,6 +31,19 @@ from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why import record as why
 
 Target = Any  # Node | Tensor: where an edge leads
+
+
+class WalkReferences:
+    """How many references to a gradient the walk has when it hands it to a leaf (see autograd/reference_counts.py).
+
+    An array that has no more of them is nobody else's, and becomes `.grad` without a copy. One that comes `straight` from a
+    rule is also held by the tuple it came in; one that has `waited` for a further contribution is not.
+    """
+
+    straight = waited = 0
+
+
+references = WalkReferences()
 
 add: Any = np.add
 add_into: Any = np.add  # (a, b, out)
@@ -79,6 +91,11 @@ _last: Backward | None = None
 
 def last_backward() -> Backward | None:
     return _last
+
+
+def forget_last() -> None:
+    global _last
+    _last = None
 
 
 def current() -> Backward:
@@ -204,14 +221,14 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
         if dependencies[target]:
             continue
         if isinstance(target, Tensor):
-            _finish_leaf(this, target, pending.pop(target), captures, deposit_captured, 0)
+            registered.accumulation.finish_leaf(this, target, pending.pop(target), captures, deposit_captured, 0)
         else:
             heappush(ready, (-target.seq, target))
     if not ready:
         return
     node = heappop(ready)[1]
     ordinary = captures is None and not special.anomaly and why.watching is None and not special.listeners
-    add_to, ndarray = add_into, np.ndarray
+    add_to, ndarray, finish_leaf = add_into, np.ndarray, registered.accumulation.finish_leaf
     while True:
         edges = node.edges
         g = pending.pop(node, None)
@@ -245,18 +262,18 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
                 dependencies[target] = left
             elif isinstance(target, Tensor):
                 total = pending.pop(target, None)
-                held = references.straight if total is gradient else references.pended
+                held = references.straight if total is gradient else references.waited
                 if special.listeners:  # the gradient has more references than the walk's own, so it is copied
-                    door.tell("torch::autograd::AccumulateGrad", (total,), _finish_leaf, this, target, total, captures,
+                    door.tell("torch::autograd::AccumulateGrad", (total,), finish_leaf, this, target, total, captures,
                               deposit_captured, 0)
                 else:
-                    _finish_leaf(this, target, total, captures, deposit_captured, held)
+                    finish_leaf(this, target, total, captures, deposit_captured, held)
                 total = None
             elif following is None:
                 following = target
             else:
                 heappush(ready, (-target.seq, target))
-        # Nothing must hold the next gradient but `g`: its rule may write over it (see references.py).
+        # Nothing must hold the next gradient but `g`: its rule may write over it (see WalkReferences).
         grads = gradient = None
         if following is None:
             if not ready:
@@ -307,7 +324,7 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
             captures[node] = g
     if node.extra is not None:
         if node.extra.detached:
-            _check_detached(this, node)
+            registered.hooks.check_detached(this, node)
         g = registered.hooks.on_output(node, g, create_graph)
     if not runs:
         assert captures is not None
@@ -318,7 +335,7 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
     if node.extra is not None:
         g = registered.hooks.before_node(node, g, create_graph)
         has_post_hooks = bool(node.extra.post_hooks)
-    kept = g  # one reference more: it is looked at again, so its rule must not write over it (see references.py)
+    kept = g  # one reference more: it is looked at again, so its rule must not write over it (see WalkReferences)
     if g is None and not node.takes_none:
         grads: tuple[Any, ...] = (None,) * len(edges)
     elif special.anomaly:
@@ -335,22 +352,6 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
         node.saved = None
         node.freed = this
     return edges, grads
-
-
-def _check_detached(this: Backward, node: Node) -> None:
-    """Like torch, raise if the tensor that this node computed was saved by another node, and later detached in place.
-
-    torch keeps the tensor itself, which no longer knows where it comes from. Here nothing is amiss, but to go on would
-    hide a mistake that shows there. The nodes that saved it have run before this one.
-    """
-    for user in this.targets:
-        layout = getattr(type(user), "layout", None)
-        if isinstance(user, Tensor) or layout is None or layout.row.variadic or node not in user.edges:
-            continue
-        tracked = [name for name, edge in zip(layout.row.inputs, user.edges, strict=True) if edge is not None]
-        if any(edge is node and not set(layout.wanted_by.get(name, ())).isdisjoint(tracked)
-               for name, edge in zip(layout.row.inputs, user.edges, strict=True)):
-            raise RuntimeError(errors.DETACHED_SAVED)
 
 
 def count_dependencies(targets: list[Target], wanted: set[Target] | None = None) -> dict[Target, int]:
@@ -402,57 +403,7 @@ def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_grap
     return total
 
 
-def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, Any] | None, deposit_captured: bool,
-                 held: int) -> None:
-    """All contributions to a leaf are in. So many references are `held` by the walk; with more, `g` is somebody else's."""
-    meta = leaf._meta
-    if meta is not None and meta.hooks:
-        this.node = leaf
-        g = registered.hooks.on_leaf(leaf, g, this.create_graph)
-        held = 0  # what a hook returns may be its own
-    if captures is not None and leaf in captures:
-        captures[leaf] = g
-        if not deposit_captured:
-            return
-    if g is None:
-        return
-    accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
-    if accumulator is not None and accumulator.extra is not None:
-        g = registered.hooks.before_node(accumulator, g, this.create_graph)
-        held = 0
-    if why.watching is not None:
-        why.watching.depositing(leaf, this, g)
-        meta, held = leaf._meta, 0  # the watch has looked at it
-    first = accumulator is not None and leaf._grad is None
-    if this.create_graph:
-        deposit_recorded(leaf, g)
-    else:
-        deposit(leaf, g, this.causes, held)
-    if meta is None:
-        leaf.meta.reached_by = this
-        return
-    meta.reached_by = this
-    if meta.post_accumulate_hooks:
-        registered.hooks.after_accumulation(leaf)
-    if accumulator is not None and accumulator.extra is not None:
-        if first and not this.create_graph and g.base is None and leaf._grad is not None:
-            g = leaf._grad._array  # torch has not copied it, so the hook sees what has been done to `.grad` meanwhile
-        registered.hooks.after_node(accumulator, (), g, this.create_graph)
-
-
-def accumulate(leaf: Tensor, g: Any) -> None:
-    """Add a gradient to a leaf outside of any walk."""
-    if modes.grad:
-        deposit_recorded(leaf, g)
-    else:
-        deposit(leaf, g, Backward(False, leaf).causes, 0)
-
-
 def target_of(t: Tensor) -> Target:
     """The target that stands for a tensor: its node, or itself."""
     node = grad_fn(t)
     return t if node is None else node
-
-
-references.find(run)
-_last = None
