@@ -15,10 +15,10 @@ import numpy as np
 import whygrad
 from whygrad.backends import raw
 from whygrad.backends.fp_warnings import BARE
-from whygrad.functional.conj_neg import turning
 from whygrad.core.node import Node, row_node
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, grad_fn, wrap
+from whygrad.functional.conj_neg import turning
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule
 
 STEP = 1e-5

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import whygrad
-from whygrad.core import record as _apply
 from whygrad.backends import row_text
+from whygrad.core import record as _apply
 from whygrad.ops.table import TABLE, NoGrad, Row, op
 
 SOURCE = Path(whygrad.__file__).parent

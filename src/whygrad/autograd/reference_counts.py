@@ -91,4 +91,4 @@ def _find_for_leaves(name: str, walk: Callable[[Node], None]) -> None:
 
 
 find()
-engine.forget_last()
+engine.Backward.latest = None

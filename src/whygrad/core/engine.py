@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import itertools
 import operator
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush, heappushpop
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from whygrad.backends.fp_warnings import restore, silence
 from whygrad.base import acceleration, errors
 from whygrad.base.layouts import strided
 from whygrad.core import door
-from whygrad.core.modes import inherited, modes, refresh, special
+from whygrad.core.modes import modes, refresh, special
 from whygrad.core.node import Node
 from whygrad.core.registered import registered
 from whygrad.core.tensor import Tensor, grad_fn
@@ -50,6 +49,9 @@ add_into: Any = np.add  # (a, b, out)
 acceleration.bind_ufunc_write(globals(), "add_into", "add", np.add)
 acceleration.bind_elementwise(globals(), "add", "add", np.add, operator.add, takes_vocabulary=False)
 
+# A backward inside this many others gets a fresh Python stack.
+DEEPEST = 40
+
 _backward_number = itertools.count(1).__next__
 
 
@@ -59,9 +61,12 @@ class Backward:
     __slots__ = ("callbacks", "causes", "create_graph", "depth", "keep", "limited", "node", "number", "only_captures",
                  "root", "roots", "site", "targets")
 
+    # The one that was begun last, in any thread.
+    latest: ClassVar[Backward | None] = None
+
     def __init__(self, create_graph: bool, root: Target, keep: bool = False, only_captures: bool = False) -> None:
         self.number = _backward_number()
-        self.site = why.site()
+        self.site = why.site(3)  # `run` and who calls it are of this package
         self.create_graph = create_graph
         self.keep = keep
         # True for `autograd.grad`: gradients are handed out, no leaf is written.
@@ -86,18 +91,6 @@ class Backward:
         return target in self.targets
 
 
-_last: Backward | None = None
-
-
-def last_backward() -> Backward | None:
-    return _last
-
-
-def forget_last() -> None:
-    global _last
-    _last = None
-
-
 def current() -> Backward:
     """The innermost backward that runs in this thread."""
     if modes.running is None:
@@ -106,16 +99,9 @@ def current() -> Backward:
     return this
 
 
-def queue_callback(callback: Callable[[], Any]) -> None:
-    """Have `callback()` called when the backward that runs now has ended."""
-    if modes.running is None:
-        raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    modes.running.callbacks.append(callback)
-
-
 def count_backwards() -> int:
     """The number of the latest backward."""
-    return 0 if _last is None else _last.number
+    return 0 if Backward.latest is None else Backward.latest.number
 
 
 def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, records: bool = True,
@@ -126,8 +112,7 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
     unless `deposit_captured`. Gradients are arrays, or Tensors if `create_graph`; these are recorded unless `records` is
     False.
     """
-    global _last
-    this = _last = Backward(create_graph, roots[0][0], keep, captures is not None and not deposit_captured)
+    this = Backward.latest = Backward(create_graph, roots[0][0], keep, captures is not None and not deposit_captured)
     outer_mode = modes.grad
     outer_off = modes.off_name, modes.off_site
     outer, outer_hooks = modes.running, modes.saved_hooks
@@ -148,7 +133,7 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
         if this.depth < DEEPEST:
             _walk(this, roots, keep, captures, deposit_captured)
         else:
-            _walk_in_a_new_thread(this, roots, keep, captures, deposit_captured)
+            registered.nested.in_a_new_thread(this, _walk, this, roots, keep, captures, deposit_captured)
         while this.callbacks:
             this.callbacks.pop(0)()
     except RuntimeError as error:
@@ -167,36 +152,6 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
             refresh()
 
 
-# A backward inside this many others gets a fresh Python stack.
-DEEPEST = 40
-
-
-def _walk_in_a_new_thread(this: Backward, *arguments: Any) -> None:
-    """Like torch, do not let backwards that start backwards exhaust the stack."""
-    states = [(local, dict(local.__dict__)) for local in inherited]
-    failure: list[BaseException] = []
-
-    def walk() -> None:
-        for local, state in states:
-            local.__dict__.update(state)
-        refresh()
-        silence()
-        this.depth = 0
-        try:
-            _walk(this, *arguments)
-        except BaseException as error:
-            failure.append(error)
-        finally:
-            modes.__dict__.clear()
-            refresh()
-
-    thread = threading.Thread(target=walk)
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-
-
 def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captures: dict[Target, Any] | None,
           deposit_captured: bool) -> None:
     create_graph = this.create_graph
@@ -205,7 +160,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
     if captures is not None:
         wanted = _leading_to(captures, dependencies)
         if len(roots) == 1 and targets[0] not in wanted:
-            _pass_by(this, *roots[0])
+            registered.hooks.pass_by(*roots[0], create_graph)
         targets = [target for target in targets if target in wanted]
         dependencies = count_dependencies(targets, wanted)
     this.targets = dependencies
@@ -283,15 +238,6 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             node = heappushpop(ready, (-following.seq, following))[1]
         else:
             node = following
-
-
-def _pass_by(this: Backward, root: Target, g: Any) -> None:
-    """A single root that leads to nothing wanted: torch looks at it all the same, so its tensor's hooks are called."""
-    if isinstance(root, Tensor):
-        if root._meta is not None and root._meta.hooks:
-            registered.hooks.on_leaf(root, g, this.create_graph)
-    elif root.extra is not None:
-        registered.hooks.on_output(root, g, this.create_graph)
 
 
 def _as_rules_expect(node: Node, g: Any) -> Any:

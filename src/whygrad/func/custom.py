@@ -10,7 +10,7 @@ from whygrad.autograd.dual import DualLevel
 from whygrad.autograd.function import Function
 from whygrad.autograd.function_node import FunctionCtx
 from whygrad.backends import tensor as xp
-from whygrad.core.levels import concerned, with_levels
+from whygrad.core.door import concerned, with_levels
 from whygrad.core.modes import modes
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchLevel, batched, spread

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base import errors
-from whygrad.core.levels import entered
+from whygrad.core.door import entered
 from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchLevel, batched
 from whygrad.func.vmap import Inputs, moved, name_of, unwrapped

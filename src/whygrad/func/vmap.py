@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from whygrad.backends import tensor as xp
-from whygrad.core.levels import entered
+from whygrad.core.door import entered
 from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchLevel, batched, spread
 from whygrad.func.transforming import transforming

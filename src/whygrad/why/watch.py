@@ -232,7 +232,7 @@ class Watch(Memory):
             if self._asked.setdefault(key, 0) < MOST_ON_A_LINE:
                 self._asked[key] += 1
                 self._doubtful.append((where, moment, found))
-                last = engine.last_backward()
+                last = engine.Backward.latest
                 for verdict in found:
                     told = verdict if isinstance(verdict, Explanation) else verdict.explanation
                     told.backward = None if last is None else place(last.site)

@@ -61,7 +61,7 @@ def _cleared(q: Question, log: Any) -> Explanation:
 def _last_storing(q: Question) -> Any:
     """The latest backward that writes `.grad`; autograd.grad does not."""
     if q.watch is None:
-        return engine.last_backward()
+        return engine.Backward.latest
     return next((trace.backward for trace in q.watch.latest_first() if trace.stores), None)
 
 

@@ -27,7 +27,7 @@ def useless_step(watch: Any, optimizer: Any) -> Explanation | None:
     held = held_by(optimizer)
     if not held or any(p._grad is not None for p in held):
         return None
-    last = engine.last_backward()
+    last = engine.Backward.latest
     told = _without_backward(optimizer, held)
     if told is None and last is not None:
         told = _cleared(held, last) or _others_reached(watch, optimizer, held, last) or _cut_off(held)
