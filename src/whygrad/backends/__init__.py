@@ -43,8 +43,8 @@ from whygrad.backends import (
     numpy_spectral,
 )
 from whygrad.backends.fp_warnings import quiet
-from whygrad.base import acceleration
 from whygrad.backends.half_precision import in_float32, is_bfloat16, is_short, rounds_once
+from whygrad.base import acceleration
 from whygrad.ops import TABLE, Row
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout, numpy_index,

@@ -15,7 +15,7 @@ import numpy as np
 from whygrad.base import dtypes, errors
 from whygrad.base.size import Size
 from whygrad.core.modes import modes
-from whygrad.core.node import AccumulateGrad, DeadEnd, Node, extra
+from whygrad.core.node import DeadEnd, Node, extra
 from whygrad.core.registered import registered
 from whygrad.why import record as why
 
@@ -101,7 +101,7 @@ class Meta:
         self.hooks: dict[int, Any] = {}
         self.post_accumulate_hooks: dict[int, Any] = {}
         # The node that stands for this leaf in `next_functions`, while anybody looks at it.
-        self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        self.accumulator: weakref.ref[Node] | None = None
         self.retains_grad = False
         # Nodes with a lower number lead to the leaf that this one was before set_().
         self.set_at = 0
@@ -138,7 +138,7 @@ class Tensor:
                  "_view")
 
     _array: np.ndarray
-    # The array under a second name: what lies in memory, where a view is turned when it is read (see turned.py).
+    # The array under a second name: what lies in memory, where a view is turned when it is read (see functional/conj_neg.py).
     _memory: np.ndarray
     # The node that computed this tensor. None for a leaf, and for a view, whose node is in `_view`.
     _node: Any
@@ -154,8 +154,6 @@ class Tensor:
     _cause: why.Causes
 
     # Properties: see functional/tensor_properties.py.
-    _backward_hooks: Any
-    _base: Tensor | None
     _version: int
     data: Any
     device: Any
@@ -163,7 +161,7 @@ class Tensor:
     grad_fn: Any
     is_inference: Any
     is_leaf: bool
-    output_nr: int
+    ndim: int
     requires_grad: bool
 
     # NumPy must leave `array * tensor` to us.

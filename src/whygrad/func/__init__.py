@@ -1,6 +1,6 @@
 """torch.func: functions of functions. Derivatives in both directions and vmap, which nest freely.
 
-Whoever reads: autograd/levels.py (what a running transform is), then batched.py and batching/ (vmap), autograd/dual.py and
+Whoever reads: core/door.py (what a running transform is), then batched.py and batching/ (vmap), autograd/dual.py and
 autograd/push_forward.py (forward mode), pull_back.py (reverse mode below both), and what users call: vmap.py, reverse.py,
 forward.py, modules.py.
 """

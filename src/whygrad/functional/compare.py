@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from whygrad.base import dtypes, errors
-from whygrad.core.levels import is_batched
+from whygrad.core.door import is_batched
 from whygrad.core.modes import modes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor

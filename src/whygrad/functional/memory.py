@@ -9,7 +9,7 @@ import numpy as np
 
 from whygrad.backends.numpy_layout import address, storage
 from whygrad.base.layouts import channels_last, channels_last_3d, contiguous_format
-from whygrad.core.levels import is_batched
+from whygrad.core.door import is_batched
 from whygrad.core.modes import modes
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump

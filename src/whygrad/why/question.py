@@ -76,7 +76,7 @@ class Question:
         """The roots of backward passes, latest first: (node or leaf, the backward)."""
         if self.loss is not None:
             return [(grad_fn(self.loss) or self.loss, None)]
-        last = engine.last_backward()
+        last = engine.Backward.latest
         if last is None:
             return []
         if self.watch is None:

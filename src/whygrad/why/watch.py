@@ -232,7 +232,7 @@ class Watch(EventLog):
             if self._looks.setdefault(key, 0) < MAX_LOOKS:
                 self._looks[key] += 1
                 self._provisional.append((where, moment, found))
-                last = engine.last_backward()
+                last = engine.Backward.latest
                 for verdict in found:
                     explanation_of(verdict).backward = None if last is None else locate(last.site)
 

@@ -61,7 +61,7 @@ def _cleared(q: Question, log: Any) -> Explanation:
 
 def _last_storing_backward(q: Question) -> Any:
     trace = q.storing_trace()
-    return engine.last_backward() if q.watch is None else None if trace is None else trace.backward
+    return engine.Backward.latest if q.watch is None else None if trace is None else trace.backward
 
 
 def raised(q: Question) -> Explanation | None:

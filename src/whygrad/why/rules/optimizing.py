@@ -27,7 +27,7 @@ def useless_step(watch: Any, optimizer: Any) -> Explanation | None:
     held = optimizer_parameters(optimizer)
     if not held or any(p._grad is not None for p in held):
         return None
-    last = engine.last_backward()
+    last = engine.Backward.latest
     explanation = _without_backward(optimizer, held)
     if explanation is None and last is not None:
         explanation = _cleared(held, last) or _reached_unheld(watch, optimizer, held, last) or _cut_off(held)

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
+import whygrad.autograd.accumulation  # noqa: F401 (the end of the walk)
 from whygrad.base import acceleration
+from whygrad.core import engine
+from whygrad.core.engine import references
 from whygrad.core.node import Node, extra
 from whygrad.core.tensor import wrap
-
-# When a gradient is handed to a leaf: one that comes straight from a rule is also held by the tuple it came in; one that has
-# waited for a further contribution is not.
-straight = pended = 0
 
 _arrays: list[np.ndarray] = []
 
@@ -58,14 +57,14 @@ def _fresh() -> np.ndarray:
     return array
 
 
-def find(run: Callable[..., None]) -> None:
-    """`run` is the engine's."""
+def find() -> None:
+    """Give the numbers to the engine and to the kernels."""
 
     def walk(root: Node) -> None:
         _arrays.clear()
-        run([(root, np.zeros(1))], keep=True, create_graph=False)
+        engine.run([(root, np.zeros(1))], keep=True, create_graph=False)
 
-    for name in ("straight", "pended"):
+    for name in ("straight", "waited"):
         _find_for_leaves(name, walk)
     # In a watched run somebody may look at a gradient after its rule has run, so there must be more references then. If there
     # are not, because Python does not count all of them, nothing is overwritten.
@@ -81,11 +80,15 @@ def find(run: Callable[..., None]) -> None:
 def _find_for_leaves(name: str, walk: Callable[[Node], None]) -> None:
     """The smallest number for which a fresh array is handed over as it is."""
     for count in range(1, 20):
-        globals()[name] = count
+        setattr(references, name, count)
         leaf = wrap(np.zeros(1))
         leaf._lookup = True
         last = Trial((name == "straight",), leaf)
         walk(last if name == "straight" else Trial((True, True), last, leaf))
         if leaf._grad is not None and any(leaf._grad._array is array for array in _arrays):
-            globals()[name] = count - 1  # one was held by the list of arrays
+            setattr(references, name, count - 1)  # one was held by the list of arrays
             break
+
+
+find()
+engine.Backward.latest = None

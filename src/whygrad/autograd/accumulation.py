@@ -1,21 +1,28 @@
-"""How a gradient gets into a leaf's `.grad`: taken as it is, copied, added in place, or recorded."""
+"""The end of the walk: what happens at a leaf when all its contributions are in.
+
+Hooks are called, and the gradient gets into `.grad`: taken as it is, copied, added in place, or recorded.
+"""
 
 from __future__ import annotations
 
+import sys
 import threading
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
+from whygrad.autograd import hooks
 from whygrad.backends import tensor as xp
 from whygrad.base import acceleration
 from whygrad.base.dtypes import FROM_NUMPY
 from whygrad.base.forking import hold_while_forking
 from whygrad.base.overlap import check_overlap
-from whygrad.core.modes import special
+from whygrad.core.engine import Backward
+from whygrad.core.modes import modes, special
 from whygrad.core.node import cast_array
 from whygrad.core.record import specialization_of
+from whygrad.core.registered import registered
 from whygrad.core.tensor import Swapped, Tensor, wrap
 from whygrad.core.write import perform
 from whygrad.ops.table import TABLE
@@ -27,6 +34,52 @@ hold_while_forking(_accumulating)
 
 add_into: Any = np.add  # (a, b, out)
 acceleration.bind_ufunc_write(globals(), "add_into", "add", np.add)
+
+
+def finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Any, Any] | None, deposit_captured: bool,
+                held: int) -> None:
+    """All contributions to a leaf are in. So many references are `held` by the walk; with more, `g` is somebody else's."""
+    meta = leaf._meta
+    if meta is not None and meta.hooks:
+        this.node = leaf
+        g = hooks.on_leaf(leaf, g, this.create_graph)
+        held = 0  # what a hook returns may be its own
+    if captures is not None and leaf in captures:
+        captures[leaf] = g
+        if not deposit_captured:
+            return
+    if g is None:
+        return
+    accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
+    if accumulator is not None and accumulator.extra is not None:
+        g = hooks.before_node(accumulator, g, this.create_graph)
+        held = 0
+    if why.watching is not None:
+        why.watching.depositing(leaf, this, g)
+        meta, held = leaf._meta, 0  # the watch has looked at it
+    first = accumulator is not None and leaf._grad is None
+    if this.create_graph:
+        deposit_recorded(leaf, g)
+    else:
+        deposit(leaf, g, this.causes, held)
+    if meta is None:
+        leaf.meta.reached_by = this
+        return
+    meta.reached_by = this
+    if meta.post_accumulate_hooks:
+        hooks.after_accumulation(leaf)
+    if accumulator is not None and accumulator.extra is not None:
+        if first and not this.create_graph and g.base is None and leaf._grad is not None:
+            g = leaf._grad._array  # torch has not copied it, so the hook sees what has been done to `.grad` meanwhile
+        hooks.after_node(accumulator, (), g, this.create_graph)
+
+
+def accumulate(leaf: Tensor, g: Any) -> None:
+    """Add a gradient to a leaf outside of any walk."""
+    if modes.grad:
+        deposit_recorded(leaf, g)
+    else:
+        deposit(leaf, g, Backward(False, leaf).causes, 0)
 
 
 def grad_dtype(leaf: Tensor, g: Any) -> np.dtype:
@@ -121,3 +174,6 @@ def owned_copy(g: Any, like: Any) -> Any:
         result = np.empty(like.shape, result.dtype)
     result[...] = g
     return result
+
+
+registered.accumulation = sys.modules[__name__]
