@@ -41,7 +41,4 @@ from whygrad.functional import (
     windows,
 )
 from whygrad.functional import stft as short_time
-from whygrad.functional.run import FUNCTIONS, METHODS, with_named_input
-
-for _name, _function in FUNCTIONS.items():
-    FUNCTIONS[_name] = with_named_input(_function)
+from whygrad.functional.run import FUNCTIONS, METHODS

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.numpy_layout import storage
-from whygrad.base import dtypes, errors, layouts
+from whygrad.base import door, dtypes, errors, layouts
 from whygrad.compat.missing import TENSOR_NAMES
 from whygrad.core.modes import modes, special
 from whygrad.core.node import row_node
@@ -251,7 +251,7 @@ _METHODS = [__repr__, __format__, __dir__, __bool__, __int__, __float__, __compl
 def install() -> None:
     """Hang all this onto Tensor."""
     for method in _METHODS:
-        setattr(Tensor, method.__name__, method)
+        setattr(Tensor, method.__name__, door.function(f"Tensor.{method.__name__}", method))
     Tensor.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[assignment]
     for name in _FALSE:
         setattr(Tensor, name, _constant(False))

@@ -11,12 +11,13 @@ import numpy as np
 
 from whygrad.backends.memory_order import with_channels_as_in
 from whygrad.base import dtypes
+from whygrad.base.door import Policy
 from whygrad.core.modes import modes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_sizes, is_integer, read_tensor, wrong_type
 from whygrad.functional.fresh import in_usual_order
-from whygrad.functional.run import with_out
+from whygrad.functional.run import nn_function, with_out
 from whygrad.nn.torch_functions import torch
 from whygrad.ops.pool import Adaptive, Kind, Sliding
 from whygrad.ops.table import TABLE
@@ -149,12 +150,14 @@ def _max_pool(dims: int) -> Callable[..., Any]:
 
     pool.__name__ = pool.__qualname__ = name
     pool.__doc__ = f"The maximum of each window over the last {dims} dims."
-    return pool
+    in_float32 = dims == 3 and Policy("float32", lambda given: not given.get("return_indices"))
+    return nn_function(autocast=in_float32 or None)(pool)
 
 
 max_pool2d, max_pool3d = (_max_pool(dims) for dims in (2, 3))
 
 
+@nn_function()
 def max_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The maximum of each window along the last dim."""
@@ -217,7 +220,7 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
 
     pool.__name__ = pool.__qualname__ = name
     pool.__doc__ = f"The mean of each window over the last {dims} dims."
-    return pool
+    return nn_function(autocast="float32" if dims == 3 else None)(pool)
 
 
 avg_pool2d, avg_pool3d = (_avg_pool(dims) for dims in (2, 3))
@@ -229,6 +232,7 @@ def _check_dims_1d(function: str, input: Tensor) -> None:
                            f"#1 'self' (while checking arguments for {function})")
 
 
+@nn_function()
 def avg_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                count_include_pad: bool = True) -> Any:
     """The mean of each window along the last dim."""
@@ -283,6 +287,7 @@ def _adaptive_mean(function: str, input: Tensor, size: Sizes, dims: int) -> Any:
     return in_usual_order(result) if dims == 3 else result
 
 
+@nn_function()
 def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     """The means of `output_size` windows that cover the last dim evenly."""
     read_tensor("adaptive_avg_pool1d", input)
@@ -298,11 +303,13 @@ def _adaptive_1d(function: str, input: Tensor, output_size: Any) -> int:
     return sizes[0]
 
 
+@nn_function()
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
     """The means of windows that cover the last two dims evenly."""
     return _adaptive_mean("adaptive_avg_pool2d", read_tensor("adaptive_avg_pool2d", input), _target(output_size, input, 2), 2)
 
 
+@nn_function(autocast="float32")
 def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
     """The means of windows that cover the last three dims evenly."""
     return _adaptive_mean("adaptive_avg_pool3d", read_tensor("adaptive_avg_pool3d", input), _target(output_size, input, 3), 3)
@@ -317,6 +324,7 @@ def _adaptive_maxima(function: str, input: Tensor, size: Sizes, dims: int, retur
     return _maxima(input, _adaptive_axes(input, size), f"AdaptiveMaxPool{dims}D", dims, return_indices)
 
 
+@nn_function()
 def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The maxima of `output_size` windows that cover the last dim evenly."""
     read_tensor("adaptive_max_pool1d", input)
@@ -325,12 +333,14 @@ def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = Fal
     return tuple([t.squeeze(-2) for t in found]) if return_indices else found.squeeze(-2)
 
 
+@nn_function()
 def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The maxima of windows that cover the last two dims evenly."""
     read_tensor("adaptive_max_pool2d", input)
     return _adaptive_maxima("adaptive_max_pool2d", input, _target(output_size, input, 2), 2, return_indices)
 
 
+@nn_function(autocast="float32")
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The maxima of windows that cover the last three dims evenly."""
     read_tensor("adaptive_max_pool3d", input)
@@ -349,7 +359,7 @@ def _lp_pool(dims: int, average: Callable[..., Any], maximum: Callable[..., Any]
 
     pool.__name__ = pool.__qualname__ = f"lp_pool{dims}d"
     pool.__doc__ = f"The p-norm of each window over the last {dims} dims."
-    return pool
+    return nn_function()(pool)
 
 
 lp_pool1d, lp_pool2d, lp_pool3d = (_lp_pool(1, avg_pool1d, max_pool1d), _lp_pool(2, avg_pool2d, max_pool2d),
@@ -407,7 +417,7 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
 
     unpool.__name__ = unpool.__qualname__ = f"max_unpool{dims}d"
     unpool.__doc__ = f"Maxima put back where `max_pool{dims}d` found them, zeros elsewhere."
-    return unpool
+    return nn_function(autocast="float32" if dims > 1 else None)(unpool)
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = (_max_unpool(dims) for dims in (1, 2, 3))
@@ -438,7 +448,7 @@ def _fractional(dims: int) -> Callable[..., Any]:
 
     pool.__name__ = pool.__qualname__ = name
     pool.__doc__ = f"The maximum of each of `output_size` windows over the last {dims} dims, which lie at random."
-    return pool
+    return nn_function(autocast="float32")(pool)
 
 
 def _check_fractional(name: str, input: Tensor, kernel: Sizes, size: Sizes, samples: Tensor) -> None:
@@ -468,7 +478,7 @@ def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
 
     with_indices.__name__ = with_indices.__qualname__ = f"{pool.__name__}_with_indices"
     with_indices.__doc__ = f"`{pool.__name__}`, and the places of the maxima in the flattened image."
-    return with_indices
+    return nn_function()(with_indices)
 
 
 max_pool1d_with_indices = _with_indices(max_pool1d)

@@ -15,7 +15,7 @@ from whygrad.core.tensor import wrap
 from whygrad.core.write import bump, run_inplace
 from whygrad.functional.fresh import fresh
 from whygrad.functional.random import in_memory_order
-from whygrad.functional.run import made_under_transforms, run
+from whygrad.functional.run import made_under_transforms, nn_function, run
 from whygrad.nn.torch_functions import torch
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
@@ -76,21 +76,25 @@ def _alpha_drop(input: Any, p: float, training: bool, inplace: bool, by_channel:
     return run("add", run("mul", input, noise), shift)
 
 
+@nn_function()
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Zero elements with probability `p`, and scale the others by 1 / (1 - p)."""
     return _drop(input, p, training, inplace)
 
 
+@nn_function()
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Dropout that keeps mean and variance of what goes through SELU."""
     return _alpha_drop(input, p, training, inplace)
 
 
+@nn_function()
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Alpha dropout of whole channels."""
     return _alpha_drop(input, p, training, inplace, by_channel=True)
 
 
+@nn_function()
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Dropout of whole channels of (N, C, L) or (C, L)."""
     _check_probability(p)
@@ -101,6 +105,7 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _drop_in_batch(input, p, training, inplace, batched=input.ndim == 3)
 
 
+@nn_function()
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Dropout of whole channels of (N, C, H, W)."""
     _check_probability(p)
@@ -116,6 +121,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _drop(input, p, training, inplace, by_channel=True)
 
 
+@nn_function()
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
     _check_probability(p)
@@ -140,6 +146,7 @@ def _drop_in_batch(input: Any, p: float, training: bool, inplace: bool, batched:
     return result.squeeze_(0) if inplace else result.squeeze(0)
 
 
+@nn_function()
 def embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None,
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
     """The rows of `weight` that the indices `input` name."""
@@ -177,6 +184,7 @@ def renormalize(weight: Any, index: np.ndarray, max_norm: float, norm_type: floa
     bump(weight)
 
 
+@nn_function()
 def one_hot(input: Any, num_classes: int = -1) -> Any:
     """A vector with a 1 at the index for each index."""
     array = input._array

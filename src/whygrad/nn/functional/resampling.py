@@ -12,6 +12,7 @@ from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_tensor
+from whygrad.functional.run import nn_function
 from whygrad.nn.functional.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from whygrad.ops.conv import Window
 from whygrad.ops.resample import Interpolated, Sampling
@@ -56,6 +57,7 @@ def _sizes(input: Tensor, size: Any, scale_factor: Any) -> tuple[Any, Any]:
     return None, scale_factor
 
 
+@nn_function()
 def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
                 antialias: bool = False) -> Any:
@@ -134,6 +136,7 @@ def _deprecated(name: str) -> None:
                   stacklevel=user_stacklevel())
 
 
+@nn_function()
 def upsample(input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
              align_corners: bool | None = None) -> Any:
     """The old name of `interpolate`."""
@@ -141,12 +144,14 @@ def upsample(input: Any, size: Any = None, scale_factor: Any = None, mode: str =
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+@nn_function()
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode="nearest"."""
     _deprecated("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
+@nn_function()
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode="bilinear" and align_corners=True."""
     _deprecated("upsample_bilinear")
@@ -162,6 +167,7 @@ def _default_corners(align_corners: bool | None) -> bool:
     return align_corners
 
 
+@nn_function(autocast="float32")
 def grid_sample(input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Any:
     """The image read at the points of a grid, whose coordinates go from -1 to 1."""
@@ -206,6 +212,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
         raise NotImplementedError(f"\"grid_sampler_{dims}d_cpu_kernel_impl\" not implemented for '{input.dtype.scalar_name}'")
 
 
+@nn_function()
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
     """The grid that `grid_sample` reads an image by to move it as the matrices `theta` say."""
     align_corners = _default_corners(align_corners)
@@ -241,6 +248,7 @@ def _check_image(function: str, argument: str, input: Any, factor: Any) -> int:
     return factor
 
 
+@nn_function()
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     """Channels rearranged into pixels: an image `upscale_factor` times as high and wide."""
     factor = _check_image("pixel_shuffle", "upscale_factor", input, upscale_factor)
@@ -251,6 +259,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     return apply(TABLE["pixel_shuffle"], input, factor=factor)
 
 
+@nn_function()
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     """Pixels rearranged into channels: the inverse of `pixel_shuffle`."""
     factor = _check_image("pixel_unshuffle", "downscale_factor", input, downscale_factor)
@@ -261,6 +270,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     return apply(TABLE["pixel_unshuffle"], input, factor=factor)
 
 
+@nn_function()
 def channel_shuffle(input: Any, groups: int) -> Any:
     """The channels in another order: the first of each group, then the second of each, and so on."""
     read_tensor("channel_shuffle", input)
@@ -303,6 +313,7 @@ def _blocks(size: Sequence[int], kernel: Sizes, window: Window) -> Sizes:
                   zip(size, kernel, window.stride, window.padding, window.dilation, strict=True)])
 
 
+@nn_function()
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """The windows of an image as columns."""
     read_tensor("im2col", input)
@@ -330,6 +341,7 @@ def _refuse_integers(kernel: str, input: Tensor) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
 
 
+@nn_function()
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Columns added up as windows of an image: the transpose of `unfold`."""
     read_tensor("col2im", input)
