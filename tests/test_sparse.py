@@ -398,7 +398,8 @@ import torch.nn.functional as F
 s = torch.eye(2).to_sparse()
 print(mm(s, torch.full((2, 2), 3.0)).tolist(), relu(s).to_dense().tolist())
 print(F.relu(-s).to_dense().tolist(), torch.nn.ReLU()(s).to_dense().tolist(), F.linear(torch.ones(2, 2), s).tolist())
-print(F.relu(s, inplace=True) is s, F.relu(s, True) is s, F.relu_(s) is s, s.relu_() is s, F.tanhshrink(s).to_dense().tolist(), torch.Tensor.mm(s, torch.ones(2, 2)).tolist())
+print(F.relu(s, inplace=True) is s, F.relu(s, True) is s, F.relu_(s) is s, s.relu_() is s)
+print(F.tanhshrink(s).to_dense().tolist(), torch.Tensor.mm(s, torch.ones(2, 2)).tolist())
 """
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from whygrad.base import dtypes
 from whygrad.base.broadcasting import check_broadcast
-from whygrad.base.door import MISSING, REFUSALS, Spec, call, refuse
+from whygrad.base.door import MISSING, REFUSALS, Spec, call, dispatch, refuse
 from whygrad.core.promotion import cast, promote, result_dtype
 from whygrad.core.record import apply, compiled
 from whygrad.core.tensor import Tensor, wrap
@@ -119,11 +119,11 @@ def short_for_one(load: Callable[[], Function], ready: str) -> tuple[Short, Shor
         def short(input: Any = MISSING, /, *args: Any, **kwargs: Any) -> Any:
             if input is MISSING or spec.handlers:
                 return call(spec, (input, *args), kwargs)
-            if not args and not kwargs and isinstance(input, Tensor):
-                dtype = input._array.dtype
-                if (dtype is FLOAT32 and float_ready) or dtype.kind in ready:
-                    return fast(input)
             try:
+                if not args and not kwargs and isinstance(input, Tensor):
+                    dtype = input._array.dtype
+                    if (dtype is FLOAT32 and float_ready) or dtype.kind in ready:
+                        return fast(input)
                 return implementation(input, *args, **kwargs)
             except REFUSALS as error:
                 return refuse(error, spec, (input, *args), kwargs)
@@ -139,13 +139,19 @@ def short_for_one(load: Callable[[], Function], ready: str) -> tuple[Short, Shor
             return fast(input)
 
         fast = first
+        implementation = spec.implementation
 
         def short(self: Any) -> Any:
-            if not spec.handlers and isinstance(self, Tensor):
-                dtype = self._array.dtype
-                if (dtype is FLOAT32 and float_ready) or dtype.kind in ready:
-                    return fast(self)
-            return call(spec, (self,), {})
+            if spec.handlers:
+                return dispatch(spec, (self,), {})
+            try:
+                if isinstance(self, Tensor):
+                    dtype = self._array.dtype
+                    if (dtype is FLOAT32 and float_ready) or dtype.kind in ready:
+                        return fast(self)
+                return implementation(self)
+            except REFUSALS as error:
+                return refuse(error, spec, (self,), {})
 
         return short
 
@@ -169,11 +175,11 @@ def short_for_two(load: Callable[[], Function], ready: str) -> Short:
         def short(input: Any = MISSING, other: Any = MISSING, /, *args: Any, **kwargs: Any) -> Any:
             if args or kwargs or other is MISSING or spec.handlers:
                 return call(spec, (input, other, *args), kwargs)
-            if isinstance(input, Tensor) and isinstance(other, Tensor):
-                dtype = input._array.dtype
-                if dtype is other._array.dtype and dtype.kind in ready:
-                    return fast(input, other)
             try:
+                if isinstance(input, Tensor) and isinstance(other, Tensor):
+                    dtype = input._array.dtype
+                    if dtype is other._array.dtype and dtype.kind in ready:
+                        return fast(input, other)
                 return implementation(input, other)
             except REFUSALS as error:
                 return refuse(error, spec, (input, other), {})

@@ -6,8 +6,8 @@ import copy
 from typing import Any, NoReturn
 
 from whygrad.base import dtypes, layouts
+from whygrad.base.door import SPECS
 from whygrad.core.tensor import Tensor, cut, wrap
-from whygrad.functional.convert import detach as detach_dense
 from whygrad.functional.convert import read_to
 from whygrad.sparse.array import SparseArray
 
@@ -49,7 +49,7 @@ class SparseTensor(Tensor):
 
     def detach(self) -> Any:
         """The same places and numbers, without history."""
-        return as_sparse(detach_dense(self))
+        return as_sparse(SPECS["torch.detach"].implementation(self))
 
     def sparse_dim(self) -> int:
         return self._array.sparse_dim  # type: ignore[no-any-return]
