@@ -15,6 +15,7 @@ from whygrad.compat.absent import absent_from
 from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import warn
 from whygrad.nn.torch_functions import torch
+from whygrad.why import record as why
 
 __getattr__ = absent_from("torch.amp.grad_scaler")
 
@@ -80,6 +81,8 @@ class GradScaler:
 
     def scale(self, outputs: Any) -> Any:
         """A tensor, or each tensor of a list, times the scale."""
+        if why.watching is not None:
+            why.watching.scaling(self)
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -94,6 +97,8 @@ class GradScaler:
 
     def unscale_(self, optimizer: Any) -> None:
         """Divide the optimizer's gradients by the scale, and note whether one of them is not finite."""
+        if why.watching is not None:
+            why.watching.unscaling()
         if not self._enabled:
             return
         scale, _ = self._begun("unscale_")
@@ -117,6 +122,8 @@ class GradScaler:
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """`optimizer.step()` on the gradients as they are without the scale, unless one of them is not finite."""
+        if why.watching is not None:
+            why.watching.unscaling()
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:

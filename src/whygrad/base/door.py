@@ -188,6 +188,32 @@ def _takes_one(implementation: Any) -> bool:
 VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
+def doored_property(name: str, plain: property) -> property:
+    """A property of Tensor behind the door."""
+    get, put, drop = ((_accessor(f"Tensor.{name}.__{kind}__", f)) for kind, f in (
+        ("get", plain.fget), ("set", plain.fset), ("delete", plain.fdel)))
+    made = property(get, put, drop, plain.__doc__)
+    for kind in ("get", "set", "delete"):
+        spec = SPECS.get(f"Tensor.{name}.__{kind}__")
+        if spec is not None:
+            spec.function = getattr(made, f"__{kind}__")
+    return made
+
+
+def _accessor(name: str, plain: Any) -> Any:
+    if plain is None or name in SPECS:  # in which case it looks itself who stands there
+        return plain
+    spec = Spec(name, plain)
+
+    def read(t: Any) -> Any:
+        return dispatch(spec, (t,), {}) if spec.handlers else plain(t)
+
+    def write(t: Any, value: Any) -> Any:
+        return dispatch(spec, (t, value), {}) if spec.handlers else plain(t, value)
+
+    return write if name.endswith("set__") else read
+
+
 class Instead(NamedTuple):
     """What an argument of a foreign class made of a call that the implementation refused."""
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from whygrad.base import dtypes, errors
 from whygrad.base.devices import CPU, device
+from whygrad.base.door import Spec, dispatch
 from whygrad.core.modes import modes, special
 from whygrad.core.node import AccumulateGrad, DeadEnd, Node, extra, next_sequence_number, row_node, shown
 from whygrad.why import record as why
@@ -197,6 +198,8 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
+        if REQUIRES_GRAD.handlers:
+            return dispatch(REQUIRES_GRAD, (self,), {})  # type: ignore[no-any-return]
         if self._node is not None:
             return True
         return self._lookup and requires_grad(self)
@@ -243,11 +246,9 @@ class Tensor:
 
     @property
     def grad(self) -> Tensor | None:
-        if self._grad is None:
-            node = self._node if self._view is None else self._view.node
-            if node is not None and not self.retains_grad:
-                errors.warn_non_leaf_grad()
-        return self._grad
+        if GRAD.handlers:
+            return dispatch(GRAD, (self,), {})  # type: ignore[no-any-return]
+        return read_grad(self) if self._grad is None else self._grad
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -331,10 +332,14 @@ class Tensor:
 
     @property
     def shape(self) -> Size:
+        if SHAPE.handlers:
+            return dispatch(SHAPE, (self,), {})  # type: ignore[no-any-return]
         return Size(self._array.shape)
 
     @property
     def dtype(self) -> dtypes.dtype:
+        if DTYPE.handlers:
+            return dispatch(DTYPE, (self,), {})  # type: ignore[no-any-return]
         return dtypes.FROM_NUMPY[self._array.dtype]
 
     @property
@@ -354,10 +359,21 @@ class Tensor:
 
     @property
     def ndim(self) -> int:
+        if NDIM.handlers:
+            return dispatch(NDIM, (self,), {})  # type: ignore[no-any-return]
         return self._array.ndim
 
 
 Tensor._memory = Tensor._array
+
+
+def read_grad(t: Tensor) -> Tensor | None:
+    """`.grad`, with torch's warning if there will never be one."""
+    if t._grad is None:
+        node = t._node if t._view is None else t._view.node
+        if node is not None and not t.retains_grad:
+            errors.warn_non_leaf_grad()
+    return t._grad
 
 
 def wrap(array: np.ndarray) -> Tensor:
@@ -426,6 +442,14 @@ def known_source(t: Tensor) -> Any:
     if view is None:
         return t if t._node is None and t._lookup else t._node
     return view.node if view.node is not None else known_source(view.base)
+
+
+# The properties that are read all the time look themselves whether somebody stands at their door (see base/door.py).
+REQUIRES_GRAD = Spec("Tensor.requires_grad.__get__", requires_grad)
+GRAD = Spec("Tensor.grad.__get__", read_grad)
+SHAPE = Spec("Tensor.shape.__get__", lambda t: Size(t._array.shape))
+DTYPE = Spec("Tensor.dtype.__get__", lambda t: dtypes.FROM_NUMPY[t._array.dtype])
+NDIM = Spec("Tensor.ndim.__get__", lambda t: t._array.ndim)
 
 
 def set_requires_grad(t: Tensor, value: bool) -> None:

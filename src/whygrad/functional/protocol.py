@@ -20,6 +20,8 @@ from whygrad.functional.fresh import fresh
 from whygrad.functional.from_data import ONE_ELEMENT, warn_of_lost_gradient
 from whygrad.functional.run import METHODS
 
+_item = METHODS["item"].spec.implementation  # type: ignore[attr-defined]
+
 DEEPCOPY_NON_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
     "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
@@ -58,7 +60,7 @@ def plain_text(self: Tensor, notes: list[str]) -> str:
 
 def __format__(self: Tensor, spec: str) -> str:
     if self._array.ndim == 0 and type(self) is Tensor:
-        return format(METHODS["item"](self), spec)
+        return format(_item(self), spec)
     return object.__format__(self, spec)
 
 
@@ -76,13 +78,13 @@ def _number(self: Tensor) -> Any:
         raise ValueError(ONE_ELEMENT)
     if self.requires_grad:
         warn_of_lost_gradient()
-    return METHODS["item"](self)
+    return _item(self)
 
 
 def __int__(self: Tensor) -> int:
     if self._array.size != 1:
         raise ValueError(ONE_ELEMENT)
-    value = METHODS["item"](self)
+    value = _item(self)
     if isinstance(value, float):
         return int(value)
     if not fits(value, dtypes.int64):
@@ -262,3 +264,6 @@ def install() -> None:
                   "nbytes": property(lambda self: self._array.nbytes)}
     for name, value in properties.items():
         setattr(Tensor, name, value)
+    for name, value in list(vars(Tensor).items()):
+        if isinstance(value, property) and name not in ("meta", "_numbers"):
+            setattr(Tensor, name, door.doored_property(name, value))

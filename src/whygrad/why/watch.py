@@ -1,6 +1,6 @@
 """The watch of `whygrad run`: sees what the program does and collects an answer for each surprising outcome.
 
-It listens through doors.py (what the program reads and calls), through the errors that autograd raises, and through the
+It listens through instrumentation.py (what the program reads and calls), through the errors that autograd raises, and through the
 engine's walk. Nothing of it is there unless a program is run under it.
 """
 
@@ -18,9 +18,9 @@ from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.why import ending, record
 from whygrad.why.answers import Answer, Explanation
-from whygrad.why.doors import Undo, open_doors
 from whygrad.why.explain import verdicts_on
 from whygrad.why.flow import state
+from whygrad.why.instrumentation import Undo, instrument
 from whygrad.why.memory import Memory, guarded
 from whygrad.why.places import place, places
 from whygrad.why.question import Question
@@ -74,7 +74,7 @@ class Watch(Memory):
     def start(self) -> None:
         record.watching = self
         record.reach = 1_000_000
-        self._undo = open_doors(self)
+        self._undo = instrument(self)
 
     def stop(self) -> list[Answer]:
         """Stop watching, and give the answers in the order in which the program ran into them."""
