@@ -12,6 +12,7 @@ from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.arguments import C_NAMES, check_place, check_sizes, is_integer, type_name
 from whygrad.functional.fresh import allocate, fresh
 from whygrad.functional.from_data import copy_data
+from whygrad.functional.overriding import expect
 from whygrad.ops.table import TABLE
 
 
@@ -59,6 +60,7 @@ def _new(cls: type[Tensor], *args: Any, device: Any = None, **kwargs: Any) -> Te
         raise TypeError(f"new() received an invalid combination of arguments - got ({got}), but expected one of:")
     result = construct(args, dtypes.get_default_dtype(), typed=False)
     if cls is not Tensor:
+        expect(cls)
         result.__class__ = cls
     return result
 
