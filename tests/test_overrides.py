@@ -10,7 +10,6 @@ import pytest
 import torch
 
 import whygrad
-from whygrad import overrides
 
 
 def test_dispatch_below_the_functions_is_not_passed_over_in_silence() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 import warnings
 from types import SimpleNamespace
 from typing import Any
@@ -33,7 +35,8 @@ class Log:
         name = self.lib.overrides.resolve_name(func) or getattr(func, "__name__", "?")
         for old, new in (("torch.functional.", "torch."), ("linalg_", ""), ("torch.special.erf", "torch.erf")):
             name = name.replace(old, new)
-        self.lines.append((who, name, [kind.__name__ for kind in types], kind_of(args)))
+        # torch counts plain tensors among the classes where it asks in Python, and for methods without arguments.
+        self.lines.append((who, name, [kind.__name__ for kind in types if kind is not self.lib.Tensor], kind_of(args)))
 
 
 def scene(lib: Any) -> SimpleNamespace:
@@ -97,25 +100,27 @@ PLAIN = """
     p + 1 | 1 + p | x + p | T.add(p, p) | p.sum() | p[0] | p.T | p.grad | p.data | p.detach() | p.clone() | p.shape | p.numpy()
     p.max(0) | p.unbind() | list(p) | p.add_(1) | T.cat([p, x]) | nn.Parameter(p) | Plain([1., 2.]) | Plain(2, 3) | T.relu(p)
     F.relu(p) | p.new_zeros(2) | T.zeros_like(p) | p.double() | p.to('cpu') | p.requires_grad_() | T.as_tensor(p) | T.tensor(2.)
-    copy.copy(p) | copy.deepcopy(p) | pickle.loads(pickle.dumps(x)) | p.split(1) | F.linear(p, p) | nn.Linear(2, 3)(p) | p.view(-1)
-    p == p | bool((p == p).all()) | p._base | T.stack([p, x]) | T.where(p > 0, p, p) | T.Tensor.add(x, p) | p.topk(1)
-    p.sum().item() | T.equal(p, p) | p @ p.T | p.as_subclass(T.Tensor) | p.is_leaf | p.cumsum(0) | p.dtype | T.rand_like(p)
-    p.index_select(0, i[0]) | w * p | T.linalg.inv(p) | T.fft.fft(p) | q + 1 | q.sum() | T.Tensor._make_subclass(Plain, x)
-    isinstance(nn.Parameter(p), nn.Parameter) | p.mean(dim=0, keepdim=True) | F.softmax(p, dim=-1) | -p | p ** 2 | 2 / p | ~(p > 1)
+    copy.copy(p) | copy.deepcopy(p) | pickle.loads(pickle.dumps(x)) | p.split(1) | F.linear(p, p) | nn.Linear(2, 3)(p)
+    p.view(-1) | p == p | bool((p == p).all()) | p._base | T.stack([p, x]) | T.where(p > 0, p, p) | T.Tensor.add(x, p)
+    p.topk(1) | p.sum().item() | T.equal(p, p) | p @ p.T | p.as_subclass(T.Tensor) | p.is_leaf | p.cumsum(0) | p.dtype
+    T.rand_like(p) | p.index_select(0, i[0]) | w * p | T.linalg.inv(p) | T.fft.fft(p) | q + 1 | q.sum()
+    T.Tensor._make_subclass(Plain, x) | isinstance(nn.Parameter(p), nn.Parameter) | p.mean(dim=0, keepdim=True)
+    F.softmax(p, dim=-1) | -p | p ** 2 | 2 / p | ~(p > 1)
 """
 # What is asked.
 ASKED = """
-    s + 1 | 1 + s | x + s | s + x | s - 1 | 1 - s | s * s | 2 / s | s // 2 | s % 2 | s ** 2 | 2 ** s | s @ s | -s | abs(s) | s == s
-    s < 1 | s != 1 | s[0] | s[0, 0] | len(s) | s.T | s.grad | s.shape | s.dtype | s.data | s.requires_grad | s.is_leaf | s.grad_fn
-    s.sum() | T.sum(s, dim=0) | T.add(x, s) | T.add(x, other=s) | T.cat([x, s]) | T.stack((s, s), dim=1) | F.linear(s, s)
-    s.view(4) | s.size() | s.dim() | s.ndim | s.numpy() | s.tolist() | float(s[0, 0]) | bool(s[0, 0] > 0) | 1.0 in s | s.exp()
-    T.exp(s) | T.linalg.norm(s) | T.fft.fft(s) | T.einsum('ij->i', s) | s.clone() | s.detach() | s.to(T.float64) | w + s | w * s
-    T.where(x > 0, s, x) | s.unbind() | T.numel(s) | T.ones_like(s) | s.add_(1) | s.mul_(x) | T.is_tensor(s) | F.conv1d(s, s[None])
-    ss + s | s + ss | T.add(s, ss) | T.add(ss, s) | T.cat([s, ss]) | shy + s | s + shy | T.add(shy, shy) | p + s | T.maximum(p, s)
-    T.add(x, d) | T.add(d, x) | T.relu(d) | F.relu(d) | T.cat([x, d]) | T.cat([d, d]) | T.add(x, g) | T.add(d, g) | T.matmul(d, x)
-    T.sum(d) | T.exp(d) | x + d | d + x | x.add(d) | T.add(s, d) | T.add(d, s) | T.where(x > 0, d, x) | F.linear(x, d) | T.mm(x, d)
-    F.softmax(d, -1) | F.cross_entropy(d, x) | T.linalg.inv(d) | T.einsum('ij->i', d) | F.dropout(d) | x.mul_(d) | F.conv2d(x, d)
-    T.split(d, 1) | T.mean(d, 0) | F.mse_loss(d, x) | F.layer_norm(d, (2,)) | F.gelu(d) | F.embedding(i, d) | T.stack([x, d])
+    s + 1 | 1 + s | x + s | s + x | s - 1 | 1 - s | s * s | 2 / s | s // 2 | s % 2 | s ** 2 | 2 ** s | s @ s | -s | abs(s)
+    s == s | s < 1 | s != 1 | s[0] | s[0, 0] | len(s) | s.T | s.grad | s.shape | s.dtype | s.data | s.requires_grad | s.is_leaf
+    s.grad_fn | s.sum() | T.sum(s, dim=0) | T.add(x, s) | T.add(x, other=s) | T.cat([x, s]) | T.stack((s, s), dim=1)
+    F.linear(s, s) | s.view(4) | s.size() | s.dim() | s.ndim | s.numpy() | s.tolist() | float(s[0, 0]) | bool(s[0, 0] > 0)
+    1.0 in s | s.exp() | T.exp(s) | T.linalg.norm(s) | T.fft.fft(s) | T.einsum('ij->i', s) | s.clone() | s.detach()
+    s.to(T.float64) | w + s | w * s | T.where(x > 0, s, x) | s.unbind() | T.numel(s) | T.ones_like(s) | s.add_(1) | s.mul_(x)
+    T.is_tensor(s) | F.conv1d(s, s[None]) | ss + s | s + ss | T.add(s, ss) | T.add(ss, s) | T.cat([s, ss]) | shy + s | s + shy
+    T.add(shy, shy) | p + s | T.maximum(p, s) | T.add(x, d) | T.add(d, x) | T.relu(d) | F.relu(d) | T.cat([x, d])
+    T.cat([d, d]) | T.add(x, g) | T.add(d, g) | T.matmul(d, x) | T.sum(d) | T.exp(d) | x + d | d + x | x.add(d) | T.add(s, d)
+    T.add(d, s) | T.where(x > 0, d, x) | F.linear(x, d) | F.softmax(d, dim=-1) | T.bmm(x, d) | F.cross_entropy(d, x)
+    T.linalg.inv(d) | T.einsum('ij->i', d) | F.dropout(d) | x.mul_(d) | F.conv2d(x, d) | T.split(d, 1) | T.mean(d, 0)
+    F.mse_loss(d, x) | F.layer_norm(d, (2,)) | F.gelu(d) | F.embedding(i, d) | T.stack([x, d])
 """
 
 
@@ -152,6 +157,29 @@ def test_who_is_asked(expression: str) -> None:
     assert ours[0] == theirs[0]
 
 
+FOREIGN = """
+class Duck:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__, len(args)
+d, x = Duck(), torch.ones(2, 2)
+print(d.__class__.__name__, x + 1)
+"""
+
+
+@pytest.mark.parametrize("call", cases("""
+    torch.relu(d) | torch.nn.functional.relu(d) | torch.add(x, d) | torch.cat([x, d]) | x + d | d + x | x @ d | x.add(d)
+    torch.add(x, other=d) | torch.nn.functional.linear(x, d) | torch.stack([d]) | torch.nn.functional.softsign(d) | x.mul_(d)
+    torch.exp(d) | torch.sum(d) | torch.mm(d, x)"""))
+def test_the_first_foreign_argument_of_a_process(call: str) -> None:
+    """Nobody stands at the door before: the function refuses, and then the argument is asked."""
+    program = f"import torch\n{FOREIGN}print(({call},))"
+    outputs = [subprocess.run([sys.executable, "-c", text], capture_output=True, text=True).stdout.replace("softsign", "abs")
+               for text in (program, f"from whygrad import alias\nalias.install()\n{program}")]
+    assert outputs[0].count("\n") > 2
+    assert outputs[0] == outputs[1]
+
+
 PROGRAMS = {
     "a mode sees functions, methods, operators, properties": """
         with Mode():
@@ -186,7 +214,7 @@ PROGRAMS = {
     "an error inside leaves the mode": """
         try:
             with Mode():
-                T.mm(x, T.ones(3, 3))
+                T.matmul(x, T.ones(3, 3))
         except RuntimeError:
             pass
         log.lines.append(O._get_current_function_mode_stack() == [])""",

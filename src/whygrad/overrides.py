@@ -39,7 +39,7 @@ def has_torch_function_variadic(*tensors: Any) -> bool:
 
 def handle_torch_function(public_api: Function, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
     """Let the mode or the arguments that take over compute a function of the user's."""
-    found = [] if state.subclasses_off else overloaded(relevant_args)
+    found = [] if state.subclasses_off else overloaded(relevant_args, plain=True)
     return take_over(public_api, f"{public_api.__module__}.{public_api.__name__}", found, args, kwargs)
 
 
@@ -89,8 +89,9 @@ def _load_all() -> None:
 @functools.cache
 def _index() -> dict[Any, str]:
     _load_all()
-    return {spec.function: _public_name(name) for name, spec in SPECS.items()
-            if spec.function is not None and not name.startswith("whygrad.")}
+    operators = {f: f"torch.Tensor.{name}" for name, f in vars(Tensor).items() if name.startswith("__") and callable(f)}
+    return operators | {spec.function: _public_name(name) for name, spec in SPECS.items()
+                        if spec.function is not None and not name.startswith("whygrad.")}
 
 
 def resolve_name(f: Any) -> str | None:

@@ -30,8 +30,13 @@ def _not_a_tensor(name: str, self: Any) -> Exception:
 
 def _handled(spec: Spec, self: Any, other: Any, operand: type = object) -> Any:
     """An operator at whose door somebody stands, or whose operand is of a foreign class."""
-    if as_operand(other) is not NotImplemented and isinstance(other, operand):
-        return dispatch(spec, (self, other), {})
+    if spec.handlers:
+        try:
+            return dispatch(spec, (self, other), {})
+        except TypeError:
+            if as_operand(other) is NotImplemented or not isinstance(other, operand) or type(self) is not type(other):
+                return NotImplemented  # Python asks `other`, or raises its own
+            raise
     instead = door.ask_foreign(spec, (self, other), {})
     return NotImplemented if instead is None else instead.result
 

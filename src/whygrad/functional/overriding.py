@@ -61,12 +61,15 @@ def takes_over(kind: type) -> bool:
     return found
 
 
-def overloaded(values: Iterable[Any]) -> list[Any]:
-    """One argument of each class that takes over, in torch's order: from left to right, but subclasses first."""
+def overloaded(values: Iterable[Any], plain: bool = False) -> list[Any]:
+    """One argument of each class that takes over, in torch's order: from left to right, but subclasses first.
+
+    Where torch asks in Python (`plain`), tensors themselves are among them.
+    """
     found: list[Any] = []
     for x in values:
         kind = type(x)
-        if kind is Tensor or not takes_over(kind) or any(type(known) is kind for known in found):
+        if (not plain if kind is Tensor else not takes_over(kind)) or any(type(known) is kind for known in found):
             continue
         place = next((i for i, known in enumerate(found) if issubclass(kind, type(known))), len(found))
         found.insert(place, x)
@@ -97,8 +100,8 @@ def take_over(function: Any, name: str, found: list[Any], args: tuple[Any, ...],
     for x in found:
         method = x.__torch_function__
         if getattr(method, "__self__", None) is x:
-            warnings.warn("Defining your `__torch_function__ as a plain method is deprecated and will be an error in future, please "
-                          "define it as a classmethod.", DeprecationWarning, stacklevel=user_stacklevel())
+            warnings.warn("Defining your `__torch_function__ as a plain method is deprecated and will be an error in future, "
+                          "please define it as a classmethod.", DeprecationWarning, stacklevel=user_stacklevel())
         result = method(function, types, args, kwargs)
         if result is not NotImplemented:
             return result
@@ -129,7 +132,8 @@ class Overrides:
     def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
         if state.skips_one:
             state.skips_one = False
-            return next(args, kwargs)
+            with DisableTorchFunction():
+                return next(args, kwargs)
         if state.all_off:
             return next(args, kwargs)
         found = [] if state.subclasses_off or spec.name in OF_DATA else overloaded(_each(args, kwargs))
