@@ -17,7 +17,7 @@ from whygrad.functional import return_types
 from whygrad.functional.arguments import invalid_combination, is_number, read_int, read_number, read_sizes, read_tensor
 from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
 from whygrad.functional.outs import with_outs
-from whygrad.functional.overriding import expect
+from whygrad.functional.overriding import as_instance
 from whygrad.functional.reduction import read_axes
 from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, register, rows, run_inplace, with_out
 from whygrad.functional.shape import sizes
@@ -339,9 +339,7 @@ def as_subclass(self: Any, cls: type[Tensor]) -> Any:
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError("cls must be a type (not an instance) that inherits from Tensor")
     result = rows.alias(read_tensor("as_subclass", self))
-    expect(cls)
-    result.__class__ = cls
-    return result
+    return result if cls is Tensor else as_instance(cls, result)
 
 
 @public(function=False)

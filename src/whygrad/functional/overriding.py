@@ -176,6 +176,18 @@ def expect(kind: type) -> None:
             door.add(overrides)
 
 
+_STATE = [name for name in Tensor.__slots__ if not name.startswith("__")]
+
+
+def as_instance(kind: type, made: Tensor) -> Any:
+    """A tensor that was just made, and that nobody knows yet, as one of a subclass."""
+    expect(kind)
+    result: Any = object.__new__(kind)
+    for name in _STATE:
+        setattr(result, name, getattr(made, name))
+    return result
+
+
 def ask_foreign(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instead | None:
     """After a refusal: has one of the arguments a class that takes over, and did the user call this function?"""
     if overrides in spec.handlers or not overrides.wants(spec):

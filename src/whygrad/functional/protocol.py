@@ -18,7 +18,7 @@ from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.functional.arguments import fits
 from whygrad.functional.fresh import fresh
 from whygrad.functional.from_data import ONE_ELEMENT, warn_of_lost_gradient
-from whygrad.functional.overriding import __torch_function__, _make_subclass, expect, refuse_dispatch, takes_over
+from whygrad.functional.overriding import __torch_function__, _make_subclass, as_instance, refuse_dispatch, takes_over
 from whygrad.functional.run import METHODS
 
 _item = METHODS["item"].spec.implementation  # type: ignore[attr-defined]
@@ -181,8 +181,7 @@ def rebuild(kind: type[Tensor], array: np.ndarray, requires_grad: bool, attribut
     """A tensor out of a pickle or a shallow copy."""
     result = fresh(array, requires_grad)
     if kind is not Tensor:
-        expect(kind)
-        result.__class__ = kind
+        result = as_instance(kind, result)
     result.__dict__.update(attributes)
     return result
 
