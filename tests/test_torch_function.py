@@ -303,3 +303,10 @@ def program_outcome(lib: Any, program: str) -> Any:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str) -> None:
     assert program_outcome(whygrad, PROGRAMS[name]) == program_outcome(torch, PROGRAMS[name])
+
+
+def test_tensors_of_pytorch_are_data() -> None:
+    whygrad.ones(2).as_subclass(type("Sub", (whygrad.Tensor,), {}))
+    assert whygrad.from_dlpack(torch.arange(3.0)).tolist() == [0, 1, 2]
+    with pytest.raises(TypeError):
+        whygrad.add(whygrad.ones(2), torch.ones(2))

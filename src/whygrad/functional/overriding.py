@@ -52,11 +52,12 @@ _kinds: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 
 
 def takes_over(kind: type) -> bool:
-    """Whether instances of a class are asked. Our own kinds of tensors are not."""
+    """Whether instances of a class are asked. Our own kinds of tensors are not, nor PyTorch's: they are data here."""
     found = _kinds.get(kind)
     if found is None:
         method = getattr(kind, "__torch_function__", None)
-        found = _kinds[kind] = (method is not None and method is not disabled_torch_function_impl
+        of_pytorch = any((base.__module__, base.__name__) == ("torch", "Tensor") for base in kind.__mro__)
+        found = _kinds[kind] = (method is not None and method is not disabled_torch_function_impl and not of_pytorch
                                 and not internal_modules[kind.__module__])
     return found
 
@@ -176,15 +177,16 @@ def expect(kind: type) -> None:
             door.add(overrides)
 
 
-_STATE = [name for name in Tensor.__slots__ if not name.startswith("__")]
+# Past what a subclass says of them.
+_SLOTS = [vars(Tensor)[name] for name in Tensor.__slots__ if not name.startswith("__")]
 
 
 def as_instance(kind: type, made: Tensor) -> Any:
     """A tensor that was just made, and that nobody knows yet, as one of a subclass."""
     expect(kind)
     result: Any = object.__new__(kind)
-    for name in _STATE:
-        setattr(result, name, getattr(made, name))
+    for slot in _SLOTS:
+        slot.__set__(result, slot.__get__(made))
     return result
 
 
