@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -404,3 +406,19 @@ def test_functions_of_the_stored_values(name: str) -> None:
         values = [f"{v:.5g}" for v in y._values().tolist()]
         found.append([described(y, exact=True)[:4], values, type(y.grad_fn).__name__ if y.requires_grad else None])
     assert found[0] == found[1]
+EARLY = """
+from torch import mm, relu
+import torch
+import torch.nn.functional as F
+s = torch.eye(2).to_sparse()
+print(mm(s, torch.full((2, 2), 3.0)).tolist(), relu(s).to_dense().tolist())
+print(F.relu(-s).to_dense().tolist(), torch.nn.ReLU()(s).to_dense().tolist(), F.linear(torch.ones(2, 2), s).tolist())
+print(F.relu(s, inplace=True) is s, F.relu(s, True) is s, F.relu_(s) is s, s.relu_() is s)
+print(F.tanhshrink(s).to_dense().tolist(), torch.Tensor.mm(s, torch.ones(2, 2)).tolist())
+"""
+
+
+def test_names_that_were_bound_before_the_first_sparse_tensor() -> None:
+    outputs = [subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout
+               for text in (EARLY, "from whygrad import alias\nalias.install()\n" + EARLY)]
+    assert outputs[0] == outputs[1]

@@ -157,12 +157,14 @@ class Tensor:
     _version: int
     data: Any
     device: Any
+    dtype: dtypes.dtype
     grad: Any
     grad_fn: Any
     is_inference: Any
     is_leaf: bool
     ndim: int
     requires_grad: bool
+    shape: Size
 
     # NumPy must leave `array * tensor` to us.
     __array_priority__ = 1000
@@ -177,14 +179,6 @@ class Tensor:
     @property
     def retains_grad(self) -> bool:
         return self._meta is not None and self._meta.retains_grad
-
-    @property
-    def shape(self) -> Size:
-        return Size(self._array.shape)
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        return dtypes.FROM_NUMPY[self._array.dtype]
 
     @property
     def _numbers(self) -> np.ndarray:
@@ -258,6 +252,9 @@ def known_source(t: Tensor) -> Any:
     if view is None:
         return t if t._node is None and t._lookup else t._node
     return view.node if view.node is not None else known_source(view.base)
+
+
+# The properties that are read all the time look themselves whether somebody stands at their door (see base/door.py).
 
 
 def set_requires_grad(t: Tensor, value: bool) -> None:

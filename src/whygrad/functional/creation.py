@@ -288,7 +288,7 @@ def complex_(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
     return _of_parts("complex", "real", "imag", real, imag, out)
 
 
-@public(method=False)
+@public(method=False, autocast="float32")
 def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
     """Complex numbers from their absolute values and angles."""
     return _of_parts("polar", "abs", "angle", abs, angle, out)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.base.door import Policy
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import (
     check_range,
@@ -20,7 +21,7 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.fresh import in_usual_order
-from whygrad.functional.run import public, rows, with_out, write
+from whygrad.functional.run import nn_function, public, rows, with_out, write
 from whygrad.functional.shape import dim_of, dims_of, flatten, ravel, sizes
 
 
@@ -213,7 +214,8 @@ def diagflat(input: Any, offset: int = 0) -> Tensor:
 PAD_MODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "circular"}
 
 
-@public(method=False, function=False)
+@nn_function(autocast=Policy("float32", lambda given: given["mode"] == "replicate" or (
+    given["mode"] == "reflect" and len(given["pad"]) <= 4)))
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
     """`torch.nn.functional.pad`: `pad` is (before, after) of the last dim, then of the one before it, ..."""
     if not isinstance(input, Tensor):

@@ -8,11 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.base import errors
+from whygrad.base import dtypes, errors
 from whygrad.base.devices import CPU, device
+from whygrad.base.door import Spec, dispatch
+from whygrad.base.size import Size
 from whygrad.core.node import extra, row_node, shown
 from whygrad.core.tensor import InferenceCounter, Swapped, Tensor, cut, grad_fn, requires_grad, set_requires_grad, wrap
 from whygrad.functional.conj_neg import resolved
+
+
+def read_grad(t: Tensor) -> Tensor | None:
+    """`.grad`, with torch's warning if there will never be one."""
+    if t._grad is None:
+        node = t._node if t._view is None else t._view.node
+        if node is not None and not t.retains_grad:
+            errors.warn_non_leaf_grad()
+    return t._grad
+
+
+# Properties that programs read often look at the door themselves, to save a call; `doored_property` wraps the others.
+REQUIRES_GRAD = Spec("Tensor.requires_grad.__get__", requires_grad)
+GRAD = Spec("Tensor.grad.__get__", read_grad)
+SHAPE = Spec("Tensor.shape.__get__", lambda t: Size(t._array.shape))
+DTYPE = Spec("Tensor.dtype.__get__", lambda t: dtypes.FROM_NUMPY[t._array.dtype])
+NDIM = Spec("Tensor.ndim.__get__", lambda t: t._array.ndim)
 
 
 class TensorProperties:
@@ -20,6 +39,8 @@ class TensorProperties:
 
     @property
     def requires_grad(self: Any) -> bool:
+        if REQUIRES_GRAD.handlers:
+            return dispatch(REQUIRES_GRAD, (self,), {})  # type: ignore[no-any-return]
         if self._node is not None:
             return True
         return self._lookup and requires_grad(self)
@@ -66,11 +87,9 @@ class TensorProperties:
 
     @property
     def grad(self: Any) -> Tensor | None:
-        if self._grad is None:
-            node = self._node if self._view is None else self._view.node
-            if node is not None and not self.retains_grad:
-                errors.warn_non_leaf_grad()
-        return self._grad
+        if GRAD.handlers:
+            return dispatch(GRAD, (self,), {})  # type: ignore[no-any-return]
+        return read_grad(self) if self._grad is None else self._grad
 
     @grad.setter
     def grad(self: Any, value: Any) -> None:
@@ -152,7 +171,21 @@ class TensorProperties:
         return CPU
 
     @property
+    def shape(self: Any) -> Size:
+        if SHAPE.handlers:
+            return dispatch(SHAPE, (self,), {})  # type: ignore[no-any-return]
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self: Any) -> dtypes.dtype:
+        if DTYPE.handlers:
+            return dispatch(DTYPE, (self,), {})  # type: ignore[no-any-return]
+        return dtypes.FROM_NUMPY[self._array.dtype]
+
+    @property
     def ndim(self: Any) -> int:
+        if NDIM.handlers:
+            return dispatch(NDIM, (self,), {})  # type: ignore[no-any-return]
         return self._array.ndim
 
 

@@ -19,6 +19,7 @@ from whygrad.base.torch_homes import torch_home
 from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.conj_neg import KINDS
 from whygrad.functional.fresh import fresh
+from whygrad.functional.overriding import as_instance
 from whygrad.functional.parameter import Parameter
 
 MOST_DIMS = 64
@@ -143,7 +144,7 @@ def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Tensor
     refuse_unless(isinstance(kind, type) and issubclass(kind, Tensor), "not a kind of tensor")
     tensor: Tensor = function(*args)
     if kind is not Tensor:
-        tensor.__class__ = kind
+        tensor = as_instance(kind, tensor)
     set_attributes(tensor, state)
     return tensor
 

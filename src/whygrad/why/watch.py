@@ -1,6 +1,6 @@
 """The watch of `whygrad run`: observes a program and collects an answer for each surprising outcome.
 
-It is notified by doors.py (reads and calls of the program), by errors that autograd raises, and by the engine during
+It is notified by instrumentation.py (reads and calls of the program), by errors that autograd raises, and by the engine during
 backward. Nothing is installed unless a program runs under it.
 """
 
@@ -18,10 +18,10 @@ from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.why import end_of_run, record
 from whygrad.why.answers import Answer, Explanation
-from whygrad.why.doors import Undo, open_doors
 from whygrad.why.event_log import EventLog, guarded
 from whygrad.why.explain import verdicts_on
 from whygrad.why.gradient_flow import gradient_state
+from whygrad.why.instrumentation import Undo, instrument
 from whygrad.why.locations import locate, locate_all
 from whygrad.why.optimizer_usage import OptimizerUsage, optimizer_parameters, usage_of
 from whygrad.why.program_text import is_dereferenced
@@ -74,7 +74,7 @@ class Watch(EventLog):
     def start(self) -> None:
         record.watching = self
         record.search_limit = 1_000_000
-        self._undo = open_doors(self)
+        self._undo = instrument(self)
 
     def stop(self) -> list[Answer]:
         """Stop watching, and return the answers in the order of the program's events."""

@@ -10,15 +10,17 @@ import numpy as np
 
 from whygrad.backends import raw
 from whygrad.base import dtypes
+from whygrad.base.door import Policy
 from whygrad.core.record import apply
 from whygrad.core.tensor import Size
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.promotion import cast
-from whygrad.functional.run import with_out
+from whygrad.functional.run import nn_function, with_out
 from whygrad.nn import functional as F
 from whygrad.ops.table import TABLE
 
 
+@nn_function()
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
     """`input` over its p-norm along `dim`."""
     length = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
@@ -73,6 +75,7 @@ def _normalized(row: str, input: Any, weight: Any, bias: Any, **statics: Any) ->
     return apply(TABLE[row], input, weight, bias, **statics)
 
 
+@nn_function()
 def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None,
                eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over the last dims, then `* weight + bias`."""
@@ -81,6 +84,7 @@ def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, 
     return _normalized("layer_norm", input, weight, bias, axis=axis, eps=eps)
 
 
+@nn_function()
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     """`input` over its root mean square over the last dims, then `* weight`."""
     axis = _trailing_axes(input, normalized_shape, weight, None)
@@ -99,6 +103,7 @@ def _check_batch(size: Sequence[int]) -> None:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
+@nn_function()
 def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
                training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 for each channel, by the statistics of the batch (in training) or the running ones."""
@@ -171,6 +176,7 @@ def _track_batched(input: Any, running_mean: Any, running_var: Any, momentum: fl
         running_var.mul_(1 - momentum).add_(detached.var(dims) * momentum)
 
 
+@nn_function()
 def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
                   use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Any:
     """`batch_norm` of each sample separately."""
@@ -203,6 +209,7 @@ def check_groups(shape: Sequence[int], channels: int, groups: int, weight: Any, 
                                f"got {name} of shape {list(given._array.shape)} and input of shape {list(shape)}")
 
 
+@nn_function()
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over each group of channels of each sample, then `* weight + bias` for each channel."""
     shape = input._array.shape
@@ -214,6 +221,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     return _normalized("group_norm", input, weight, bias, groups=num_groups, eps=eps)
 
 
+@nn_function(autocast=Policy("float32", lambda given: given["input"].ndim > 3))
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """`input` over a power of the mean square of its neighbouring channels."""
     if input.ndim < 3:
