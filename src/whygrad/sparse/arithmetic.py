@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import unwrap
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ SPARSE_PLUS_DENSE = "add(sparse, dense) is not supported. Use add(dense, sparse)
 
 # Of each element, and zero of zero: they change the values only, under all names they have, and with the nodes that their rows
 # have. COO tensors are coalesced first.
-ON_VALUES = {name: str(row.node) for row in TABLE.values() if "sparse" in row.traits.public
-             for name, method in METHODS.items() if method is METHODS.get(row.name)} | {"square": "PowBackward0"}
+ON_VALUES = {name: str(row.node) for row in TABLE.values() if "sparse" in row.traits.public and row.name in METHODS
+             for name, method in METHODS.items() if unwrap(method) is unwrap(METHODS[row.name])
+             } | {"square": "PowBackward0"}
 
 
 def _is_number(x: Any) -> bool:
