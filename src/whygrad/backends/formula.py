@@ -15,6 +15,7 @@ from typing import Any
 
 from whygrad.ops import TABLE
 from whygrad.ops.table import NoGrad, Row, Rule
+from whygrad.ops.vocabulary import Vocabulary
 
 # A formula that is longer than this is not read any more.
 LONGEST = 240
@@ -127,21 +128,12 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 }
 
 
-class Pen:
+class Pen(Vocabulary):
     """The vocabulary: a row's name becomes a word."""
 
     def __init__(self, expanding: str = "") -> None:
         # The row whose definition is being written instead of its name.
         self.expanding = expanding
-
-    def kept(self, values: Any, again: Any) -> Any:
-        return values
-
-    def joined(self, *gradients: Any, axis: Any) -> Any:
-        return self.cat(*gradients, axis=axis)
-
-    def in_one_pass(self, function: Any, *args: Any) -> Any:
-        return function(self, *args)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in TABLE:

@@ -10,10 +10,10 @@ import numpy as np
 
 from whygrad.kernels import recurrent_code as code
 from whygrad.kernels.calls import declined, in_one_piece
-from whygrad.kernels.cells import CELLS
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.pool import pool
 from whygrad.kernels.stages import ALONE, workspace
+from whygrad.ops.cells import CELLS
 
 # Multiplications below which one thread does all.
 ALONE_WORK = 1 << 18
@@ -79,7 +79,7 @@ def recurrent_layer_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
         steps, batch, size = g_outputs.shape
         plan, kernel = _planned(cell, steps, batch, size, reverse, True, False, pool().threads())
         g_linear = np.empty((steps * batch, made.gates * size), FLOAT32)
-        g_pre = np.empty_like(g_linear) if made.added < made.gates else None
+        g_pre = np.empty_like(g_linear) if made.has_pre else None
         g_state = np.array(g_last, order="C")
         kernel(plan, in_one_piece(g_outputs), in_one_piece(hidden), in_one_piece(activations), in_one_piece(befores),
                workspace(plan), g_pre, g_linear, g_state)

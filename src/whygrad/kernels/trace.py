@@ -14,6 +14,7 @@ from typing import Any
 from whygrad.kernels.machine import PRIMITIVES
 from whygrad.ops import TABLE
 from whygrad.ops.table import Row
+from whygrad.ops.vocabulary import Vocabulary
 
 Number = (bool, int, float)
 
@@ -98,7 +99,7 @@ def apply(word: str, *arguments: Any) -> Symbol:
 EXACT = frozenset({"neg", "abs", "where", "maximum", "minimum", "sign", "sgn", "constant", "as_float16", "as_bfloat16", *TOTALS})
 
 
-class SymbolVocabulary:
+class SymbolVocabulary(Vocabulary):
     """`xp` for symbols."""
 
     def __init__(self) -> None:
@@ -131,9 +132,6 @@ class SymbolVocabulary:
         finally:
             self._inside.pop()
         return self.rounded(result) if isinstance(result, Symbol) and result.word != "input" else result
-
-    def in_one_pass(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return function(self, *arguments)
 
     def sum(self, x: Symbol) -> Symbol:
         return apply("sum", x)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends import tensor
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.linalg import linear
 from whygrad.nn.functional.regularization import dropout as drop
 from whygrad.nn.torch_functions import torch
+from whygrad.ops import cells
 from whygrad.ops.table import TABLE
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
@@ -169,9 +171,8 @@ def gru_step(x_products: Any, h_products: Any, hx: Any) -> Any:
     """The next h, from the products of input and h with the weights."""
     x_reset, x_update, x_new = torch.unsafe_chunk(x_products, 3, 1)
     h_reset, h_update, h_new = torch.unsafe_chunk(h_products, 3, 1)
-    reset, update = (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid()
-    new = (x_new + h_new * reset).tanh()
-    return (hx - new) * update + new
+    (h,), _ = cells.gru(tensor, [h_reset + x_reset, h_update + x_update, h_new], x_new, [hx])
+    return h
 
 
 def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> tuple[Any, Any]:
@@ -185,6 +186,5 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
 
 def lstm_step(products: Any, c: Any) -> tuple[Any, Any]:
     """The next h and c, from the sum of all products with the weights."""
-    take, forget, new, show = products.unsafe_chunk(4, 1)
-    c = forget.sigmoid() * c + take.sigmoid() * new.tanh()
-    return show.sigmoid() * c.tanh(), c
+    (h, c), _ = cells.lstm(tensor, products.unsafe_chunk(4, 1), None, [None, c])
+    return h, c
