@@ -335,7 +335,7 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
         if not constant:
             array[...] = values
         else:
-            acceleration.fill(array, values)
+            array.fill(values)
         bump(target)
         return target
     check_inplace(target, (target,))
