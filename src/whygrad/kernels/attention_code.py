@@ -27,7 +27,7 @@ KEYS, QUERIES = 128, 64
 @dataclass(kw_only=True)
 class AttentionPlan(Plan):
     units: int
-    alone_below: int
+    serial_below: int
     heads: int
     group: int  # heads of the query that share one of key and value
     queries: int
@@ -115,7 +115,7 @@ def _write_forward(f: Attention, product: str, turn: str, soften: str, share_out
         f.do(share_out, f.plan, sums, highest, total, f.pointer(F32, f.array(4), both * queries + first), rows)
         f.do(turn, sums, width, depth, rows, f.pointer(F32, out, first * out_row), out_row, depth, f.constant(1.0, F32))
     f.end()
-    return [Stage(f, "units", "alone_below")]
+    return [Stage(f, "units", "serial_below")]
 
 
 def _softening() -> str:
@@ -240,7 +240,7 @@ def _write_backward(f: Attention, product: str, product_into: str, turn: str, do
                     f.do(product_into, count, some, slopes, 1, width, q, q_row, g_k, g_k_row, more, depth)
                     f.do(product_into, some, count, slopes, width, 1, here, k_row, g_q, g_q_row, key, depth)
     f.end()
-    return [Stage(f, "units", "alone_below")]
+    return [Stage(f, "units", "serial_below")]
 
 
 def _fetching() -> str:

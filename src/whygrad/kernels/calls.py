@@ -108,12 +108,12 @@ class Entry:
     def object(self, symbol: str) -> Value:
         return self.f.symbol(symbol)
 
-    def array(self, value: Value, code: str, writeable: bool = False, in_one_piece: bool = True) -> Array:
+    def array(self, value: Value, code: str, writeable: bool = False, contiguous: bool = True) -> Array:
         """Require an ndarray of this dtype, in one piece if its strides are not the caller's business."""
         f = self.f
         self.require(self.same(f.load(POINTER, value, host.TYPE // 8), "numpy_array_type"))
         self.require(self.same(f.load(POINTER, value, host.DTYPE // 8), f"numpy_dtype_{code}".replace("?", "bool")))
-        wanted = (host.CONTIGUOUS_AND_ALIGNED if in_one_piece else 0) | (host.WRITEABLE if writeable else 0)
+        wanted = (host.CONTIGUOUS_AND_ALIGNED if contiguous else 0) | (host.WRITEABLE if writeable else 0)
         if wanted:
             flags = f.load(I32, value, host.FLAGS // 4)
             self.require_shape((flags & wanted).equals(wanted))
@@ -165,13 +165,13 @@ class Entry:
             f.store(value, place, i)
         return place
 
-    def run(self, task: Any, slots: Value, n: Value, alone_below: int | Value, grain: int) -> None:
+    def run(self, task: Any, slots: Value, n: Value, serial_below: int | Value, grain: int) -> None:
         """Do range(n), with all threads and without Python's lock if it is much. `task`: a function, its name, or its address."""
         f = self.f
         if isinstance(task, str):
             task = f.module.globals.get(task) or ir.Function(f.module, TASK.pointee, task)
         address = task if isinstance(task, Value) else Value(f, f.b.bitcast(task, POINTER))
-        with f.b.if_else((n < n.like(alone_below)).v) as (little, much):
+        with f.b.if_else((n < n.like(serial_below)).v) as (little, much):
             with little:
                 known = f.b.bitcast(task.v, TASK) if isinstance(task, Value) else task
                 f.b.call(known, [slots.v, ir.Constant(I64, 0), n.v])
@@ -223,20 +223,33 @@ def data_of(f: Function, array: Value) -> Value:
     return f.load(POINTER, array, host.DATA // 8)
 
 
-def is_in_one_piece(x: Any) -> bool:
+def is_contiguous(x: Any) -> bool:
     """For code that does not look at strides."""
     flags = x.flags
     return bool(flags.c_contiguous and flags.aligned)
 
 
-def in_one_piece(x: Any) -> Any:
-    return x if is_in_one_piece(x) else x.copy("C")
+def contiguous(x: Any) -> Any:
+    return x if is_contiguous(x) else x.copy("C")
+
+
+def maker(run: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The maker of a row's kernel (see registry.py): `run`, and the NumPy function for arguments of which it gives None."""
+
+    def make(numpy: Callable[..., Any]) -> Callable[..., Any]:
+        def row(*args: Any, **statics: Any) -> Any:
+            found = run(*args, **statics)
+            return declined(numpy, *args, **statics) if found is None else found
+
+        return row
+
+    return make
 
 
 def declined(numpy: Callable[..., Any], *arrays: Any, **statics: Any) -> Any:
-    """NumPy's way, where a kernel's Python part sees that it is not for these arguments."""
+    """The NumPy function, where a kernel's Python part finds that it is not for these arguments."""
     host.counted[1] += 1
     return numpy(*arrays, **statics)
 
 
-__all__ = ["ELEMENT", "Array", "Entry", "data_of", "declined", "in_one_piece", "is_in_one_piece", "python_function"]
+__all__ = ["ELEMENT", "Array", "Entry", "contiguous", "data_of", "declined", "is_contiguous", "maker", "python_function"]

@@ -14,7 +14,7 @@ from whygrad.kernels.pool import pool
 from whygrad.kernels.rowwise import ARGUMENTS, MOST, RESULTS, TASK, new_results, read_arguments
 from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Value, Variable
 
-ALONE_BELOW = 16384
+SERIAL_BELOW = 16384
 
 
 class Channel:
@@ -125,5 +125,5 @@ def _write_entry(module: Any, name: str) -> None:
     made = new_results(entry, like, channels, slots)
     for place, value in enumerate((batch, channels, n // (batch * channels))):
         f.store(value, slots, count + results + place)
-    entry.run(entry.word(TASK, POINTER), slots, channels, f.choose(n < ALONE_BELOW, channels + 1, f.integer(2)), 1)
+    entry.run(entry.word(TASK, POINTER), slots, channels, f.choose(n < SERIAL_BELOW, channels + 1, f.integer(2)), 1)
     entry.give_those(made, results)

@@ -19,9 +19,9 @@ from whygrad.kernels.values import I8, I32, I64, POINTER, VOID, Function, Value
 
 MOST = 64  # arrays
 AXES = 16
-ALONE_BELOW = 1 << 17  # bytes
+SERIAL_BELOW = 1 << 17  # bytes
 GRAIN = 4096
-WORTH_IT = 32  # bytes of a piece: shorter ones are NumPy's, unless there are few
+MIN_SIZE = 32  # bytes of a piece: shorter ones are NumPy's, unless there are few
 SIZES = {"f4": 4, "f8": 8, "i8": 8}
 
 # The slots of the task: the result, how many arrays, bytes of all pieces at one position; then the arrays, and the bytes of
@@ -117,14 +117,14 @@ def _write(module: Any, name: str) -> None:
         f.store(elements * inner.get(), slots, k + PIECES)
 
     total = outer.get() * pitch.get()
-    entry.require_shape((total < GRAIN) | (pitch.get() >= count * WORTH_IT))
+    entry.require_shape((total < GRAIN) | (pitch.get() >= count * MIN_SIZE))
     with f.loop(0, ndim + is_new) as i:
         place = i - f.choose(i > axis, is_new, f.integer(0))
         f.store(f.choose(i.equals(axis), length.get(), f.load(I64, shape, place)), joined_shape, i)
     made = entry.new_array(dtype, (ndim + is_new).to(I32), joined_shape)
     for slot, value in ((OUT, data_of(f, made)), (COUNT, count), (PITCH, pitch.get())):
         f.store(value, slots, slot)
-    entry.run(task, slots, total, ALONE_BELOW, GRAIN)
+    entry.run(task, slots, total, SERIAL_BELOW, GRAIN)
     entry.give(made)
 
 

@@ -31,7 +31,7 @@ SHORT = 32
 BUFFER = COPIED * 8  # bytes
 
 # The words that come with a function; three for each argument follow: its kind, dtype, and size in bytes.
-FORMULA, COUNT, DOUBLE, RESULT, OUT_DTYPE, OUT_SIZE, ALONE_BELOW, REFERENCES, KINDS = range(9)
+FORMULA, COUNT, DOUBLE, RESULT, OUT_DTYPE, OUT_SIZE, SERIAL_BELOW, REFERENCES, KINDS = range(9)
 # Where the result goes: into a new array, or into one that is given as a last argument.
 NEW, GIVEN = range(2)
 # Kinds of arguments: an array or a number, a boolean array, None, an array, a number that is float32 whatever the arrays are.
@@ -53,20 +53,20 @@ STRAIGHT, ONE, COPY = range(3)
 
 
 def elementwise_function(name: str, formula: int, arguments: list[tuple[int, Any]], out: Any, fallback: Any, *, result: int = NEW,
-                         alone_below: int = 0, references: int = 0) -> Callable[..., Any]:
+                         serial_below: int = 0, references: int = 0) -> Callable[..., Any]:
     """A Python function that applies the formula at an address.
 
     `arguments` are kinds and dtypes, `out` is the dtype of the result. What does not fit goes to `fallback`, of which the
     first is for other kinds of arguments and the second for other shapes. If the first argument has no more than so many
     `references`, nobody will read it again, and the result may be written over it.
     """
-    return python_function(name, _entry(), fallback, words(formula, arguments, out, result, alone_below, references))
+    return python_function(name, _entry(), fallback, words(formula, arguments, out, result, serial_below, references))
 
 
-def words(formula: int, arguments: list[tuple[int, Any]], out: Any, result: int, alone_below: int,
+def words(formula: int, arguments: list[tuple[int, Any]], out: Any, result: int, serial_below: int,
           references: int = 0) -> list[int]:
     made = [formula, len(arguments), any(dtype is host.FLOAT64 for _, dtype in arguments), result, id(out) if out else 0,
-            out.itemsize if out else 0, alone_below, references]
+            out.itemsize if out else 0, serial_below, references]
     for kind, dtype in arguments:
         made += [kind, id(dtype) if dtype is not None else 0, 4 if dtype is None else dtype.itemsize]
     return made
@@ -92,7 +92,7 @@ def _write_entry(module: Any, name: str, prepare: str, walk: str) -> None:
     first, plain = read_arguments(entry, count, slots)
 
     formula = entry.word(FORMULA, POINTER)
-    alone_below = entry.word(ALONE_BELOW)
+    serial_below = entry.word(SERIAL_BELOW)
     with f.b.if_then(plain.v):
         n = _size(f, first)
         made = f.variable(Value(f, NULL))
@@ -106,7 +106,7 @@ def _write_entry(module: Any, name: str, prepare: str, walk: str) -> None:
                 with used:
                     made.set(entry.new_array(entry.word(OUT_DTYPE, POINTER), _ndim(f, first), _shape(f, first)))
         f.store(data_of(f, made.get()), slots, OUT)
-        entry.run(formula, slots, n, alone_below, FILLED)
+        entry.run(formula, slots, n, serial_below, FILLED)
         entry.give(made.get())
     entry.require_shape(result.equals(NEW))
     shape, strides, ndim = local(f, AXES), local(f, AXES), local(f, 1)
@@ -119,7 +119,7 @@ def _write_entry(module: Any, name: str, prepare: str, walk: str) -> None:
                                 Value(f, f.b.select(usual.v, NULL, strides.v)))
     f.store(data_of(f, broadcast), slots, OUT)
     f.store(formula, slots, RUN)
-    entry.run(walk, slots, n, alone_below, FILLED)
+    entry.run(walk, slots, n, serial_below, FILLED)
     entry.give(broadcast)
 
 

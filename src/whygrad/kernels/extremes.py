@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import declined, is_in_one_piece
+from whygrad.kernels.calls import declined, is_contiguous
 from whygrad.kernels.columns import Fold, column_kernel, themselves
 from whygrad.kernels.host import FLOAT32
 from whygrad.kernels.rowwise import Row, row_kernel
@@ -16,7 +16,7 @@ from whygrad.kernels.rowwise import Row, row_kernel
 # All elements are taken in pieces of so many.
 PIECE = 4096
 # Smaller arrays are left to NumPy, which has less to ask first.
-WORTH_IT = 8192
+MIN_SIZE = 8192
 
 # How each word makes one of many elements, and how NumPy calls it.
 FOLDS: dict[str, tuple[Fold, Any]] = {
@@ -47,7 +47,7 @@ def _maker(word: str) -> Callable[..., Any]:
                 return np.float32(total if whole == len(flat) else ufunc(total, ufunc.reduce(flat[whole:])))
 
         def run(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-            if x.dtype is FLOAT32 and x.size >= WORTH_IT and is_in_one_piece(x) and axis != ():
+            if x.dtype is FLOAT32 and x.size >= MIN_SIZE and is_contiguous(x) and axis != ():
                 count = x.ndim if axis is None else len(axis)
                 if count == x.ndim:
                     total = of_all(x.reshape(-1))

@@ -22,7 +22,7 @@ from whygrad.kernels.reduce import column_sums
 from whygrad.kernels.values import I32, I64, POINTER, Function, Value
 
 # Multiplications below which one thread is quicker than two.
-ALONE_BELOW = 200_000
+SERIAL_BELOW = 200_000
 # Below so many all that counts is the call itself.
 TINY = 2048
 # From so many on OpenBLAS uses threads, whose waiting costs others time.
@@ -120,8 +120,8 @@ def _write(module: Any, name: str, form: Form) -> None:
     f.store(n, shape, out_ndim - 1)
     out = entry.new_array("f4", out_ndim.to(I32), shape)
 
-    alone = work < ALONE_BELOW
-    column_groups, row_groups, rows_each = _groups(entry, m, n, matrices, alone)
+    serial = work < SERIAL_BELOW
+    column_groups, row_groups, rows_each = _groups(entry, m, n, matrices, serial)
     blocks = (depth + (DEPTH - 1)) // DEPTH
     values = {"a": a.data, "b": b.data, "c": data_of(f, out), "d": d, "a_row": a_row, "a_inner": a_inner,
               "b_inner": b_inner, "b_column": b_column, "d_row": d_row, "m": m, "n": n, "depth": depth,
@@ -130,7 +130,7 @@ def _write(module: Any, name: str, form: Form) -> None:
     for i, field in enumerate(FIELDS):
         f.store(values[field], slots, i)
     units = matrices * column_groups * row_groups
-    entry.run(gemm_code.task(), slots, units, f.choose(alone, units + 1, 0), 1)
+    entry.run(gemm_code.task(), slots, units, f.choose(serial, units + 1, 0), 1)
     entry.give(out)
 
 
@@ -184,11 +184,11 @@ def _addend(entry: Entry, m: Value, n: Value) -> tuple[Value, Value]:
     return data.get(), row.get()
 
 
-def _groups(entry: Entry, m: Value, n: Value, matrices: Value, alone: Value) -> tuple[Value, Value, Value]:
+def _groups(entry: Entry, m: Value, n: Value, matrices: Value, serial: Value) -> tuple[Value, Value, Value]:
     """How a matrix is shared out to the threads: groups of columns, groups of rows, and the rows of a group."""
     f = entry.f
     threads = f.load(I64, entry.object("whygrad_pool"), THREADS // 8)
-    wanted = f.choose(alone, 1, (threads * PIECES_PER_THREAD + matrices - 1) // matrices)
+    wanted = f.choose(serial, 1, (threads * PIECES_PER_THREAD + matrices - 1) // matrices)
     # Columns first: who gets other rows has to pack the same panels again.
     panels = (vectors_of(n) + (VECTORS - 1)) // VECTORS
     columns = f.variable(wanted)

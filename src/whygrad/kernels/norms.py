@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.extremes import WORTH_IT
+from whygrad.kernels.extremes import MIN_SIZE
 from whygrad.kernels.reduce import total
 from whygrad.kernels.rowwise import Row, row_kernel
 from whygrad.kernels.trace import vocabulary
@@ -28,7 +28,7 @@ def vector_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
     of_rows = row_kernel("row_squares", "x", "r", body, lambda *args: None)
 
     def run(x: Any, *, ord: float, axis: Any = None, keepdims: bool = False) -> Any:
-        if ord == 2 and x.ndim > 1 and axis == (x.ndim - 1,) and x.size >= WORTH_IT:
+        if ord == 2 and x.ndim > 1 and axis == (x.ndim - 1,) and x.size >= MIN_SIZE:
             lengths = of_rows(x, x.shape[-1])
             if lengths is not None:
                 return np.sqrt(lengths, out=lengths).reshape(*x.shape[:-1], *(1,) * keepdims)

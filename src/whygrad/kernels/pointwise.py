@@ -13,7 +13,7 @@ from whygrad.kernels.trace import TOTALS, Symbol, Untraceable
 # The codes of float16 and bfloat16, computed in float32, and the words that round to them.
 SHORT = {"f2": "as_float16", "b2": "as_bfloat16"}
 # Below so many elements one thread is quicker than two.
-ALONE_BELOW = 16384
+SERIAL_BELOW = 16384
 
 
 def inputs(kinds: str) -> list[Symbol | None]:
@@ -44,7 +44,7 @@ def compile_formula(name: str, formula: Symbol, kinds: str, fallback: Any,
         formula = formula.arguments[0]  # what is stored is rounded anyhow
     out = DTYPES["?"] if formula.is_mask else dtype_of(code)
     return way.elementwise_function(name, _address([(way.OUT, formula)], kinds, code), _arguments(kinds, code), out, fallback,
-                                    result=result, alone_below=ALONE_BELOW, references=references)
+                                    result=result, serial_below=SERIAL_BELOW, references=references)
 
 
 def _compile_total(name: str, formula: Symbol, kinds: str, fallback: Any, code: str) -> Callable[..., Any]:
@@ -57,7 +57,7 @@ def _compile_total(name: str, formula: Symbol, kinds: str, fallback: Any, code: 
     address = address_of(f"total {code} {kinds}: {term!r}",
                          lambda module, symbol: _write_total(module, symbol, term, kinds, code))
     return total_function(name, address, _arguments(kinds, code), dtype_of(code), fallback, mean=formula.word == "mean",
-                          alone_below=ALONE_BELOW)
+                          serial_below=SERIAL_BELOW)
 
 
 def compile_update(written: list[tuple[int, Symbol]], arrays: int, numbers: int) -> Callable[..., Any]:
@@ -72,7 +72,7 @@ def compile_update(written: list[tuple[int, Symbol]], arrays: int, numbers: int)
         if arrays + numbers > MOST:
             raise Untraceable("too many arguments")
         address = _address(written, "a" * (arrays + numbers), "f4")
-        found = _updates[text] = update_function(address, arrays, numbers, {target for target, _ in written}, ALONE_BELOW)
+        found = _updates[text] = update_function(address, arrays, numbers, {target for target, _ in written}, SERIAL_BELOW)
     return found
 
 

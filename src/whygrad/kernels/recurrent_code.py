@@ -26,9 +26,9 @@ from whygrad.ops.cells import CELLS
 @dataclass(kw_only=True)
 class StepsPlan(Plan):
     panels: int
-    panels_alone: int
+    panels_serial: int
     units: int
-    units_alone: int
+    units_serial: int
     steps: int
     batch: int
     size: int
@@ -174,7 +174,7 @@ def forward(cell: str, blocks: int, ragged: bool, biased: bool) -> Callable[...,
     def write(module: Any, name: str) -> list[Stage]:
         steps = Task(module, f"{name}_steps", StepsPlan)
         _write_forward(steps, cell, blocks, *functions)
-        return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
+        return [Stage(pack, "panels", "panels_serial"), Stage(steps, "units", "units_serial")]
 
     return staged("recurrent_layer", f"recurrent {cell} {blocks} {ragged} {biased}", "ffowffff", write)
 
@@ -292,7 +292,7 @@ def backward(cell: str, blocks: int, ragged: bool) -> Callable[..., Any]:
     def write(module: Any, name: str) -> list[Stage]:
         steps = Task(module, f"{name}_steps", StepsPlan)
         _write_backward(steps, cell, blocks, *functions)
-        return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
+        return [Stage(pack, "panels", "panels_serial"), Stage(steps, "units", "units_serial")]
 
     return staged("recurrent_layer_backward", f"recurrent back {cell} {blocks} {ragged}", "ffffwoff", write)
 

@@ -20,7 +20,7 @@ from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Some, Value, Variable
 
 # Below so many elements one thread is quicker than two.
-ALONE_BELOW = 16384
+SERIAL_BELOW = 16384
 
 
 class Row:
@@ -175,7 +175,7 @@ def _write_entry(module: Any, name: str) -> None:
     made = new_results(entry, like, rows, slots)
     f.store(columns, slots, count + results)
     # Threads share rows, and how many of them are worth it depends on their length.
-    entry.run(entry.word(TASK, POINTER), slots, rows, (columns + (ALONE_BELOW - 1)) // columns, 1)
+    entry.run(entry.word(TASK, POINTER), slots, rows, (columns + (SERIAL_BELOW - 1)) // columns, 1)
     entry.give_those(made, results)
 
 

@@ -24,8 +24,8 @@ from whygrad.kernels.values import F32, I1, I64, POINTER, VOID, Function, Value
 
 # Before the arrays, a task's arguments are: which parts of the workspace are in use (a bit for each), and the plan.
 IN_USE, PLAN, ARRAYS = 0, 1, 2
-# `alone_below`, to have everything done by one thread.
-ALONE = 1 << 40
+# `serial_below`, to have everything done by one thread.
+SERIAL = 1 << 40
 
 
 @dataclass(kw_only=True)
@@ -152,9 +152,22 @@ def part_for_all(key: str, kinds: list[Any], plan: type[Plan], write: Callable[[
 class Stage:
     """A task and the names of the fields that say how many units it has, and below how many one thread does them."""
 
-    def __init__(self, task: Task | Elsewhere, units: str, alone_below: str) -> None:
+    def __init__(self, task: Task | Elsewhere, units: str, serial_below: str) -> None:
         self.task = task
-        self.places = [task.places[units], task.places[alone_below]]
+        self.places = [task.places[units], task.places[serial_below]]
+
+
+def single_stage(name: str, arrays: str, plan: type[Plan], write: Callable[[Task], None],
+                 units: str = "units") -> Callable[..., Any]:
+    """`staged` for one task, which `write` writes. The plan has the fields `units` and `units_serial`, or by another name."""
+
+    def stages(module: Any, symbol: str) -> list[Stage]:
+        task = Task(module, f"{symbol}_task", plan)
+        write(task)
+        task.end()
+        return [Stage(task, units, f"{units}_serial")]
+
+    return staged(name, name, arrays, stages)
 
 
 def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[Stage]]) -> Callable[..., Any]:
@@ -220,10 +233,10 @@ def _write_entry(module: Any, name: str) -> None:
                 with f.b.if_else(letter.equals(ord("i")).v) as (integers, floats):
                     with integers:
                         entry.array(argument, "i8")
-                    with floats, f.b.if_else(letter.equals(ord("v")).v) as (with_strides, in_one_piece):
+                    with floats, f.b.if_else(letter.equals(ord("v")).v) as (with_strides, contiguous):
                         with with_strides:
-                            entry.array(argument, "f4", in_one_piece=False)
-                        with in_one_piece:
+                            entry.array(argument, "f4", contiguous=False)
+                        with contiguous:
                             entry.array(argument, "f4")
                 f.store(data_of(f, argument), slots, i + ARRAYS)
                 with f.when(letter.equals(ord("w"))):
@@ -235,8 +248,8 @@ def _write_entry(module: Any, name: str) -> None:
     with f.loop(0, f.load(I64, table)) as number:
         f.store(in_use.get(), slots, IN_USE)
         task = f.load(POINTER, table, number * 3 + 1)
-        units, alone_below = (f.load(I64, plan, f.load(I64, table, number * 3 + place)) for place in (2, 3))
-        entry.run(task, slots, units, alone_below, 1)
+        units, serial_below = (f.load(I64, plan, f.load(I64, table, number * 3 + place)) for place in (2, 3))
+        entry.run(task, slots, units, serial_below, 1)
     result = entry.argument(count)
     f.call("Py_IncRef", VOID, result)
     entry.give(result)

@@ -20,12 +20,12 @@ PIECE = 4096
 
 
 def total_function(name: str, formula: int, arguments: list[tuple[int, Any]], out: Any, fallback: Any, *, mean: bool,
-                   alone_below: int) -> Callable[..., Any]:
+                   serial_below: int) -> Callable[..., Any]:
     """A Python function that gives the sum of a formula over arrays of one shape, or its mean, as an array of no axes.
 
     The formula at that address writes sums of pieces; for the rest see `elementwise_function`.
     """
-    return python_function(name, _entry(), fallback, way.words(formula, arguments, out, int(mean), alone_below))
+    return python_function(name, _entry(), fallback, way.words(formula, arguments, out, int(mean), serial_below))
 
 
 @cache
@@ -47,7 +47,7 @@ def _write_entry(module: Any, name: str) -> None:
     shape = entry.slots([pieces])
     sums = entry.new_array("f8", f.constant(1, I32), shape)
     f.store(data_of(f, sums), slots, way.OUT)
-    entry.run(entry.word(way.FORMULA, POINTER), slots, n, entry.word(way.ALONE_BELOW), PIECE)
+    entry.run(entry.word(way.FORMULA, POINTER), slots, n, entry.word(way.SERIAL_BELOW), PIECE)
     total = f.variable(f.constant(0.0, F64))
     with f.loop(0, pieces) as i:
         total.add(f.load(F64, data_of(f, sums), i))

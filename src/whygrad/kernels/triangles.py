@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import declined, in_one_piece
+from whygrad.kernels.calls import contiguous, declined
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
+from whygrad.kernels.stages import SERIAL, Plan, Stage, Task, staged
 from whygrad.kernels.tiles import lanes_within
 from whygrad.kernels.values import F32, I64, Some, Value
 
-ALONE_BELOW = 32768  # multiplications
+SERIAL_BELOW = 32768  # multiplications
 # Larger systems are cut into blocks by NumPy's way, which leaves most of the work to matrix products.
 LARGEST = 256
 # Columns that are eliminated before the rest of the matrix hears of it.
@@ -26,7 +26,7 @@ WIDTH = 64
 @dataclass(kw_only=True)
 class SystemPlan(Plan):
     units: int
-    units_alone: int
+    units_serial: int
     size: int
     columns: int
     blocks: int
@@ -38,8 +38,8 @@ class SystemPlan(Plan):
 @lru_cache(maxsize=256)
 def _system(matrices: int, size: int, columns: int, upper: bool, unit: bool) -> Any:
     blocks = -(-columns // host().lanes)
-    alone = ALONE if matrices * size * size * columns < 2 * ALONE_BELOW else 0
-    return SystemPlan(units=matrices * blocks, units_alone=alone, size=size, columns=columns, blocks=blocks,
+    serial = SERIAL if matrices * size * size * columns < 2 * SERIAL_BELOW else 0
+    return SystemPlan(units=matrices * blocks, units_serial=serial, size=size, columns=columns, blocks=blocks,
                       first=size - 1 if upper else 0, step=-1 if upper else 1, unit=int(unit)).array()
 
 
@@ -77,7 +77,7 @@ def _substitute() -> Callable[..., Any]:
                 solved = f.choose(unit.differs(0), total, total / f.load(F32, row, i).spread(lanes))
                 f.store(solved, right, i * columns, width)
         f.end()
-        return [Stage(f, "units", "units_alone")]
+        return [Stage(f, "units", "units_serial")]
 
     return staged("substitute", "substitute", "ff", write)
 
@@ -94,7 +94,7 @@ def solve_triangular(numpy: Callable[..., Any]) -> Callable[..., Any]:
         x = np.empty((*batch, *b.shape[-2:]), FLOAT32)
         x[...] = b
         plan = _system(math.prod(batch), *x.shape[-2:], upper, unit)
-        return _substitute()(plan, in_one_piece(a), x)
+        return _substitute()(plan, contiguous(a), x)
 
     return run
 
@@ -102,7 +102,7 @@ def solve_triangular(numpy: Callable[..., Any]) -> Callable[..., Any]:
 @dataclass(kw_only=True)
 class PanelPlan(Plan):
     matrices: int
-    matrices_alone: int
+    matrices_serial: int
     rows: int
     columns: int
     pivots: int
@@ -113,8 +113,8 @@ class PanelPlan(Plan):
 @lru_cache(maxsize=256)
 def _panel(matrices: int, rows: int, columns: int, start: int) -> Any:
     size = min(rows, columns)
-    alone = ALONE if matrices * rows * columns * WIDTH < ALONE_BELOW else 0
-    return PanelPlan(matrices=matrices, matrices_alone=alone, rows=rows, columns=columns, pivots=size, start=start,
+    serial = SERIAL if matrices * rows * columns * WIDTH < SERIAL_BELOW else 0
+    return PanelPlan(matrices=matrices, matrices_serial=serial, rows=rows, columns=columns, pivots=size, start=start,
                      stop=min(start + WIDTH, size)).array()
 
 
@@ -169,7 +169,7 @@ def _eliminate() -> Callable[..., Any]:
 
                     vectors(column + 1, stop, subtract)
         f.end()
-        return [Stage(f, "matrices", "matrices_alone")]
+        return [Stage(f, "matrices", "matrices_serial")]
 
     return staged("eliminate", "eliminate", "iif", write)
 

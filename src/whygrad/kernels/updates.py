@@ -20,7 +20,7 @@ from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value
 
 # The words that come with a function. Which arrays of a set are written: one bit for each.
-FORMULA, ARRAYS, NUMBERS, WRITTEN, ALONE_BELOW = range(5)
+FORMULA, ARRAYS, NUMBERS, WRITTEN, SERIAL_BELOW = range(5)
 # Sets that are shared out together, and what is noted of each: where it begins among all, its elements, and its arrays.
 TOGETHER = 32
 BEGIN, LENGTH, PLACES = range(3)
@@ -29,7 +29,7 @@ SET = PLACES + MOST
 TASK_FORMULA, TASK_SETS, TASK_ARRAYS, TASK_SLOTS, TASK_TABLE = range(5)
 
 
-def update_function(formula: int, arrays: int, numbers: int, written: set[int], alone_below: int) -> Callable[..., Any]:
+def update_function(formula: int, arrays: int, numbers: int, written: set[int], serial_below: int) -> Callable[..., Any]:
     """A Python function of a tuple with `arrays` arrays for each set, one set after the other, and of numbers.
 
     It gives how many sets it has changed: the next one is not of float32 arrays of one size that lie in one piece.
@@ -38,7 +38,7 @@ def update_function(formula: int, arrays: int, numbers: int, written: set[int], 
     def declined(*args: Any) -> int:
         return 0
 
-    words = [formula, arrays, numbers, sum(1 << i for i in written), alone_below]
+    words = [formula, arrays, numbers, sum(1 << i for i in written), serial_below]
     return python_function("update", _entry(), (declined, declined), words)
 
 
@@ -70,7 +70,7 @@ def _write_entry(module: Any, name: str) -> None:
 
     def run_those_waiting() -> None:
         f.store(waiting.get(), job, TASK_SETS)
-        entry.run(task, job, total.get(), entry.word(ALONE_BELOW), FILLED)
+        entry.run(task, job, total.get(), entry.word(SERIAL_BELOW), FILLED)
         waiting.set(f.integer(0))
         total.set(f.integer(0))
 
