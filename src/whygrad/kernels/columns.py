@@ -15,7 +15,7 @@ from whygrad.kernels.host import host as machine
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value, Variable
 
-# Below so many elements one thread is quicker than two.
+# Elements below which one thread is quicker than two.
 SERIAL_BELOW = 32768
 # The rows and columns of a part. Long sums lose less if they are made of short ones.
 HEIGHT, WIDTH = 128, 1024

@@ -14,7 +14,7 @@ from whygrad.kernels import host
 from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.pool import pool
-from whygrad.kernels.transpose_copy import turned_copy
+from whygrad.kernels.transpose_copy import transposed_copy
 from whygrad.kernels.values import I8, I32, I64, POINTER, VOID, Function, Value
 
 MOST = 64  # arrays
@@ -24,7 +24,7 @@ GRAIN = 4096
 MIN_SIZE = 32  # bytes of a piece: shorter ones are NumPy's, unless there are few
 SIZES = {"f4": 4, "f8": 8, "i8": 8}
 
-# The slots of the task: the result, how many arrays, bytes of all pieces at one position; then the arrays, and the bytes of
+# The slots of the task: the result, the number of arrays, bytes of all pieces at one position; then the arrays, and the bytes of
 # their pieces.
 OUT, COUNT, PITCH, ARRAYS = range(4)
 PIECES = ARRAYS + MOST
@@ -46,7 +46,7 @@ def clone(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def run(x: Any, *, order: Any = "K") -> Any:
         if x.flags.c_contiguous and order in ("K", "C"):
             return copied(0, x)
-        found = turned_copy(x) if order == "C" else None
+        found = transposed_copy(x) if order == "C" else None
         return numpy(x, order=order) if found is None else found
 
     return run
@@ -70,7 +70,7 @@ def _write(module: Any, name: str) -> None:
     task = _write_task(module, f"{name}_task")
     entry = Entry(module, name, None)
     f = entry.f
-    is_new = entry.word(0)
+    is_new = entry.parameter(0)
     count = entry.count - 1
     entry.require((count > 0) & (count <= MOST))
     axis = entry.number(entry.argument(0)).to(I64)

@@ -156,7 +156,7 @@ def packing(step: int) -> str:
 
 
 def _summing(together: int, vectors: int) -> str:
-    """The name of sum(plan, from, until, panel, images, results): so many filters, for `vectors` vectors of pixels at a time."""
+    """The name of sum(plan, from, until, panel, images, results): `together` filters, for `vectors` vectors of pixels."""
 
     def write(f: Part) -> None:
         lanes = host().lanes

@@ -233,7 +233,7 @@ def elements(down: Axis, across: Axis, kernel_width: int) -> list[int]:
 
 
 def register_block(filters: int, most: int, registers: int) -> tuple[int, int]:
-    """How many filters, and how many vectors of pixels for each of them, are summed up at a time."""
+    """The numbers of filters, and of vectors of pixels for each of them, that are summed up at a time."""
     together = -(-filters // -(-filters // most))
     return together, max(1, min(registers // together, 6))
 

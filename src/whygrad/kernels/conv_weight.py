@@ -30,7 +30,7 @@ from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_so
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 IMAGE, GRADIENT, UNUSED, WORKSPACE, RESULT = range(5)
-# Floats that the sums of all chunks may have together, and how many chunks there are at most.
+# Floats that the sums of all chunks may have together, and the largest number of chunks.
 CHUNK_FLOATS, CHUNKS = 1 << 20, 16
 
 
@@ -155,7 +155,7 @@ def _packing_gradients() -> str:
 
 
 def _adding_products(a: int, b: int) -> str:
-    """The name of add(plan, count, images, gradients, sums): over so many vectors of pixels, for all filters and products."""
+    """The name of add(plan, count, images, gradients, sums): over `count` vectors of pixels, for all filters and products."""
 
     def write(f: Part) -> None:
         lanes = host().lanes

@@ -26,7 +26,7 @@ TOGETHER = 4
 class PairsPlan(Plan):
     rows: int  # of the first table, of all batches
     rows_serial: int
-    each_batch: int  # so many of them
+    each_batch: int  # rows of one batch
     others: int
     width: int
 

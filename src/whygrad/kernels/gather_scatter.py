@@ -1,7 +1,7 @@
-"""Single elements by their numbers along an axis: gather, and the adjoint.
+"""gather, scatter and scatter_add along an axis.
 
-An array is read as (outer, n, inner), where `n` is the axis. Whoever has time takes an outer number and a range of inner
-ones: two that are written to the same place belong to the same unit, where they come in order.
+An array is read as (outer, n, inner), where `n` is the axis. A unit is an outer index and a range of inner ones: elements that
+are written to the same place belong to the same unit, where they are processed in order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INT64 = np.dtype(np.int64)
 SERIAL_BELOW = 16384
 # Fewer elements are NumPy's.
 MIN_SIZE = 1
-# A unit is about so many elements.
+# Elements of a unit, about.
 UNIT = 4096
 
 

@@ -1,7 +1,7 @@
 """Rows of a table by their numbers, and the adjoint: rows added up where the numbers say.
 
-For adding, each row of the table gets the list of those that belong to it, in the order in which they come; then whoever
-has time takes a row of the table and its list. So the sum is the same whoever does it, and nothing is written twice.
+For adding, each row of the table gets the list of those that belong to it, in the order in which they come; then
+threads take rows of the table with their lists. So a sum does not depend on the threads, and no two write to the same row.
 """
 
 from __future__ import annotations

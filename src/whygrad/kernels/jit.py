@@ -1,6 +1,6 @@
 """When a row becomes machine code: after it was called often, on large arrays, or if its kernel lies in the cache on disk.
 
-Until then a slot stands for the function, counts the calls and runs NumPy. The compiled function then replaces the slot in
+Until then a slot replaces the function, counts the calls and runs NumPy. The compiled function then replaces the slot in
 every scope that holds it, so there is no further indirection. A script of a few small operations never loads the compiler.
 """
 
@@ -25,9 +25,9 @@ ALWAYS = os.environ.get("WHYGRAD_KERNELS") == "always"
 # A function is compiled after HOT calls, or when an argument has LARGE elements.
 HOT = 0 if ALWAYS else 300
 LARGE = 0 if ALWAYS else 8192
-# A kernel that is in the cache takes about 0.15 ms to load and saves some 10 µs a call: once in so many calls a slot looks.
+# Calls after which a slot looks into the cache again. Loading a kernel takes about 0.15 ms, and saves some 10 µs a call.
 LOOK_INTERVAL = 16
-# The first kernel of a process takes some 15 ms more (imports, threads, the allocator): so many calls of slots come before.
+# Calls of all slots before the first kernel is looked for, which takes some 15 ms more: imports, threads, the allocator.
 START_AFTER = 1500
 # Specializations of one function; calls with further statics stay with NumPy.
 MAX_SPECIALIZATIONS = 256
@@ -52,7 +52,7 @@ class NotCached(Exception):
 
 
 class JitSlot:
-    """Stands for a function in the scopes that hold it, until there is a kernel."""
+    """Replaces a function in the scopes that hold it, until there is a kernel."""
 
     def __init__(self, name: str, numpy: Callable[..., Any]) -> None:
         self.name = name

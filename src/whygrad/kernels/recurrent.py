@@ -17,7 +17,7 @@ from whygrad.ops.cells import CELLS
 
 # Multiplications below which one thread does all.
 SERIAL_WORK = 1 << 18
-# A thread takes its sequences in two portions if each has at least so many.
+# Sequences that a portion has at least, if a thread takes its sequences in two portions.
 PORTION = 24
 
 

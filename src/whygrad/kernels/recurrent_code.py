@@ -3,7 +3,7 @@ so that nobody waits for anybody between two steps.
 
 The hidden weight is laid out once, in panels: for each number k that is summed over, the vectors that are multiplied with
 it. A panel is met by several sequences at a time, whose sums stay in registers. A sequence's numbers are added up in the
-same order whoever its neighbours are.
+same order whatever its neighbours are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from whygrad.kernels.functions import sigmoid, tanh
 from whygrad.kernels.host import host
-from whygrad.kernels.panels import turning
+from whygrad.kernels.panels import transposing
 from whygrad.kernels.stages import Elsewhere, OfPlan, Part, Plan, Stage, Task, part_for_all, staged
 from whygrad.kernels.tiles import LINE, buffer, lanes_within, load_some, prefetch, smaller, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
@@ -43,7 +43,7 @@ def heights() -> tuple[int, ...]:
 
 
 def panel_blocks(blocks: int, gates: int) -> int:
-    """Of so many vectors of hidden numbers, how many share a panel: about four vectors with all their gates."""
+    """The number of vectors of the hidden state that share a panel: about four vectors with all their gates."""
     return max(n for n in range(1, max(1, 4 // gates) + 1) if blocks % n == 0)
 
 
@@ -81,7 +81,7 @@ class Tiles:
 
     @contextmanager
     def each(self, f: Task, sequences: Value) -> Iterator[tuple[Value, Value]]:
-        """(first sequence, how many) of each tile."""
+        """(first sequence, number of sequences) of each tile."""
         done = f.variable(f.integer(0))
         with f.repeat_while(lambda: done.get() < sequences):
             first, rows = done.get(), f.integer(1)
@@ -91,7 +91,7 @@ class Tiles:
             done.add(rows)
 
     def multiply(self, f: Task, rows: Value, *arguments: Any) -> None:
-        """Of a tile of so many sequences. The other arguments are those of the functions."""
+        """For a tile of `rows` sequences. The other arguments are those of the functions."""
         values = [x if isinstance(x, Value) else f.integer(x) for x in arguments]
         for height, function in self.functions.items():
             with f.when(rows.equals(height)):
@@ -167,7 +167,7 @@ def forward(cell: str, blocks: int, ragged: bool, biased: bool) -> Callable[...,
     """
 
     gates = CELLS[cell].gates
-    turn = turning()
+    turn = transposing()
     pack = Elsewhere(f"recurrent panels {gates} {blocks}", StepsPlan, lambda f: _write_panels(f, gates, blocks, turn))
     functions = Tiles(gates * blocks, (gates - CELLS[cell].has_pre) * blocks, ragged), _finishing(cell, blocks, ragged, biased)
 
@@ -185,7 +185,7 @@ def _rounded(f: Task, n: Value) -> Value:
 
 
 def _write_panels(f: Task, gates: int, blocks: int, turn: str) -> None:
-    """For each k, `blocks` times the gates' vectors: the weight turned."""
+    """For each k, `blocks` times the gates' vectors: the weight transposed."""
     lanes, width = host().lanes, gates * blocks
     size = f.field("size")
     height = _rounded(f, size)

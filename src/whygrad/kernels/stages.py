@@ -1,8 +1,7 @@
-"""Kernels that are more than one loop: stages that follow each other, each cut into units for all threads.
+"""Kernels of several stages, each cut into units for all threads.
 
-What a stage does is laid down in a `Plan`, in the end an array of int64: first numbers with names, then tables. So one
-compiled function serves all shapes, and what belongs to a shape is worked out once, in Python. A stage's result must not
-depend on which thread does which unit.
+The numbers that depend on a shape are computed once, in Python, as a `Plan`: an array of int64 with named numbers first, then
+tables. So one compiled function serves all shapes. A stage's result must not depend on which thread does which unit.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from whygrad.kernels.values import F32, I1, I64, POINTER, VOID, Function, Value
 
 # Before the arrays, a task's arguments are: which parts of the workspace are in use (a bit for each), and the plan.
 IN_USE, PLAN, ARRAYS = 0, 1, 2
-# `serial_below`, to have everything done by one thread.
+# A value of `serial_below` for which one thread does everything.
 SERIAL = 1 << 40
 
 
@@ -139,7 +138,7 @@ class Part(OfPlan):
 
 
 def part_for_all(key: str, kinds: list[Any], plan: type[Plan], write: Callable[[Part], None]) -> str:
-    """Its name. The plans of those who call it begin with the fields of `plan`."""
+    """The name of a `Part`. The plans of its callers begin with the fields of `plan`."""
 
     def build(module: Any, name: str) -> None:
         f = Part(module, name, kinds, plan)
@@ -150,7 +149,7 @@ def part_for_all(key: str, kinds: list[Any], plan: type[Plan], write: Callable[[
 
 
 class Stage:
-    """A task and the names of the fields that say how many units it has, and below how many one thread does them."""
+    """A task, and the names of two fields: its number of units, and the number below which one thread does them all."""
 
     def __init__(self, task: Task | Elsewhere, units: str, serial_below: str) -> None:
         self.task = task
@@ -185,12 +184,12 @@ def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[St
 
     pool()
     table = address_of(f"staged {key}", lambda module, symbol: _write_table(module, symbol, write(module, symbol)))
-    words = [ctypes.CFUNCTYPE(ctypes.c_void_p)(table)(), len(arrays), *map(ord, arrays)]
-    return python_function(name, _entry(), (refuse, refuse), words)
+    parameters = [ctypes.CFUNCTYPE(ctypes.c_void_p)(table)(), len(arrays), *map(ord, arrays)]
+    return python_function(name, _entry(), (refuse, refuse), parameters)
 
 
 def _write_table(module: Any, name: str, stages: list[Stage]) -> None:
-    """table(): where it is told how many stages there are, and of each the task, and two places in the plan."""
+    """table(): the address of the number of stages, followed by the task of each and two places in the plan."""
     kind = ir.LiteralStructType([I64, *[POINTER, I64, I64] * len(stages)])
     table = ir.GlobalVariable(module, kind, f"{name}_table")
     table.linkage, table.global_constant = "internal", True
@@ -201,14 +200,14 @@ def _write_table(module: Any, name: str, stages: list[Stage]) -> None:
     f.b.ret(f.b.bitcast(table, POINTER))
 
 
-# The words that come with a function (see calls.py): its table, how many arrays it has, and the letter of each.
+# Parameters of the entry (see calls.py): the table, the number of arrays, and the letter of each.
 TABLE, COUNT, LETTERS = range(3)
 MOST = 16
 
 
 @cache
 def _entry() -> int:
-    """The way into all kernels of stages."""
+    """The entry of all kernels of stages."""
     return address_of("stages", _write_entry)
 
 
@@ -218,14 +217,14 @@ def _write_entry(module: Any, name: str) -> None:
 
     entry = Entry(module, name, None)
     f = entry.f
-    count = entry.word(COUNT)
+    count = entry.parameter(COUNT)
     entry.require(entry.count.equals(count + 1))
     slots = local(f, ARRAYS + MOST)
     plan = entry.array(entry.argument(0), "i8").data
     f.store(plan, slots, PLAN)
     in_use = f.variable(f.integer(0))
     with f.loop(0, count) as i:
-        argument, letter = entry.argument(i + 1), entry.word(i + LETTERS)
+        argument, letter = entry.argument(i + 1), entry.parameter(i + LETTERS)
         with f.b.if_else((letter.equals(ord("o")) & entry.same(argument, "_Py_NoneStruct")).v) as (nothing, array):
             with nothing:
                 f.store(Value(f, NULL), slots, i + ARRAYS)
@@ -244,7 +243,7 @@ def _write_entry(module: Any, name: str) -> None:
                     each = f.larger(f.load(I64, plan, 0), 1)
                     parts = f.smaller((Array(f, argument).size() - f.load(I64, plan, 1)) // each, 63)
                     in_use.set(f.integer(-1) << parts)
-    table = entry.word(TABLE, POINTER)
+    table = entry.parameter(TABLE, POINTER)
     with f.loop(0, f.load(I64, table)) as number:
         f.store(in_use.get(), slots, IN_USE)
         task = f.load(POINTER, table, number * 3 + 1)

@@ -1,7 +1,7 @@
 """Copies in the usual order of arrays that lie in another one.
 
 The copy is read as (outer, rows, columns), and along `columns` its elements are neighbours. Either those of the source are as
-well, and it is copied row by row; or they are neighbours along `rows`, and squares are turned in registers.
+well, and it is copied row by row; or they are neighbours along `rows`, and squares are transposed in registers.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ SERIAL_BELOW = 32768
 # Fewer elements are NumPy's, and so are more blocks than a plan should list.
 MIN_SIZE = 2048
 MOST_OUTER = 4096
-# The side of what is turned in registers. Larger ones take longer to compile than they save.
+# The side of a square that is transposed in registers. Larger ones take longer to compile than they save.
 SQUARE = 8
 # Elements of a row that is worth a copy by itself.
 SHORTEST = 8
 
 
 @dataclass(kw_only=True)
-class TurningPlan(Plan):
+class TransposePlan(Plan):
     units: int
     units_serial: int
     rows: int
@@ -60,7 +60,7 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[Any, bool]:
     band = rows if by_row else min(SQUARE, host().lanes)
     bands = -(-rows // band)
     serial = SERIAL if math.prod(shape) < SERIAL_BELOW else 0
-    return TurningPlan(units=count * bands, units_serial=serial, rows=rows, columns=columns, bands=bands, band=band,
+    return TransposePlan(units=count * bands, units_serial=serial, rows=rows, columns=columns, bands=bands, band=band,
                        pitch=pitches[along], source_pitch=axes[along if by_row else -1][1]).array(
         starts=[sum([n * pitches[i] for n, i in zip(place, outer, strict=True)]) for place in places],
         source_starts=[sum([n * axes[i][1] for n, i in zip(place, outer, strict=True)]) for place in places]), by_row
@@ -92,7 +92,7 @@ def _kernel(name: str, write_band: Callable[..., None]) -> Callable[..., Any]:
             write_band(f, f.pointer(F32, source, f.load(I64, source_starts, number) + row),
                        f.pointer(F32, copy, f.load(I64, starts, number) + row * pitch), f.smaller(rows - row, band))
 
-    return single_stage(name, "vf", TurningPlan, write)
+    return single_stage(name, "vf", TransposePlan, write)
 
 
 def _turn(f: Task, read: Value, written: Value, count: Value) -> None:
@@ -122,7 +122,7 @@ def _copy_rows(f: Task, read: Value, written: Value, count: Value) -> None:
         copy_row(f, f.pointer(F32, read, i * source_pitch), f.pointer(F32, written, i * pitch), columns)
 
 
-def turned_copy(x: Any) -> Any:
+def transposed_copy(x: Any) -> Any:
     """A copy of `x` in the usual order, or None."""
     if x.dtype is not FLOAT32 or x.size < MIN_SIZE or not x.flags.aligned:
         return None

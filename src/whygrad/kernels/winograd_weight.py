@@ -16,7 +16,7 @@ from whygrad.kernels.conv_plan import SERIAL_WORK, Axis, ByChunks, accumulators,
 from whygrad.kernels.conv_weight import GRADIENT, IMAGE, WORKSPACE, weight_gradient
 from whygrad.kernels.host import host
 from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import half_turned, lanes_within, load_some, smaller
+from whygrad.kernels.tiles import half_transposed, lanes_within, load_some, smaller
 from whygrad.kernels.values import F32, I64, POINTER, VOID
 from whygrad.kernels.winograd import (
     FLAG,
@@ -155,7 +155,7 @@ def _packing_gradients(whole: bool) -> str:
                         number = f.choose(number < filters, number, 0)
                     lines.append(load_some(f, source, number * pixels + x, mask))
                 # What is written beyond a row is written again with the next one.
-                for lane, line in enumerate(half_turned(f, lines)):
+                for lane, line in enumerate(half_transposed(f, lines)):
                     f.store(line, here, (x + lane) * padded + first)
 
     return part_for_all(f"winograd pack gradients {whole}", [I64, I64, POINTER, POINTER], WinogradWeight, write)
@@ -183,7 +183,7 @@ def _transforming_gradients() -> str:
 
 
 def _adding_products(a: int, b: int) -> str:
-    """The name of add(plan, count, patches, tiles, sums): for each place, over so many tiles,
+    """The name of add(plan, count, patches, tiles, sums): for each place, over `count` tiles,
     sums[channel, filter] += patch[channel, tile] * gradient[tile, filter]."""
 
     def write(f: Part) -> None:
