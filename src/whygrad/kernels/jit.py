@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -27,8 +28,8 @@ HOT = 0 if ALWAYS else 300
 LARGE = 0 if ALWAYS else 8192
 # Calls after which a slot looks into the cache again. Loading a kernel takes about 0.15 ms, and saves some 10 µs a call.
 LOOK_INTERVAL = 16
-# Calls of all slots before the first kernel is looked for, which takes some 15 ms more: imports, threads, the allocator.
-START_AFTER = 1500
+# Calls of all slots before the first kernel is looked for, which takes some 20 ms more: imports, threads, the allocator.
+START_AFTER = 2500
 # Specializations of one function; calls with further statics stay with NumPy.
 MAX_SPECIALIZATIONS = 256
 
@@ -73,7 +74,7 @@ class JitSlot:
         """Is it worth looking for the kernel in the cache? Asked once in LOOK_INTERVAL calls."""
         global _calls
         _calls += LOOK_INTERVAL
-        return not self.not_cached and (_unavailable == "" or (_calls >= START_AFTER and usable()))
+        return not self.not_cached and (_unavailable == "" or (_calls >= START_AFTER and _can_start()))
 
 
 class JitKernel(JitSlot):
@@ -288,6 +289,20 @@ def kinds_of(args: tuple[Any, ...]) -> tuple[str, str]:
     if len(codes) > 1:
         kinds = "?" * len(args)  # no row: these are promoted before
     return kinds, codes.pop() if len(codes) == 1 and "?" not in codes else "f4"
+
+
+def _can_start() -> bool:
+    """Start kernels if that needs no compiler."""
+    global _calls
+    if _unavailable is None:
+        from whygrad.kernels.code import is_cached
+        from whygrad.kernels.host import Unavailable
+
+        with contextlib.suppress(Unavailable):
+            if is_cached("allocator"):  # which is compiled when kernels are started, after everything else
+                return usable()
+        _calls = -sys.maxsize  # no further attempt
+    return False
 
 
 def usable() -> bool:
