@@ -50,6 +50,7 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks.recording
 	$(BIN)/python -m benchmarks.checkpointing
 	$(BIN)/python -m benchmarks.compiling
+	$(BIN)/python -m benchmarks.first_use
 	$(BIN)/python -m benchmarks.faults
 
 clean:

@@ -19,6 +19,7 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, grad_fn, wrap
 from whygrad.functional.conj_neg import turning
 from whygrad.ops.table import TABLE, NoGrad, Row, Rule
+from whygrad.ops.vocabulary import Vocabulary
 
 STEP = 1e-5
 SHORTER = {np.dtype(np.float64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.complex64)}
@@ -202,14 +203,11 @@ class IsPrimitive(Exception):
     """The row's forward is the backend's function of the same name."""
 
 
-class Definition:
+class Definition(Vocabulary):
     """The raw vocabulary, without the one word that is being defined."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-
-    def in_one_pass(self, function: Any, *args: Any) -> Any:
-        return function(self, *args)
 
     def __getattr__(self, word: str) -> Any:
         if word == self._name:

@@ -23,9 +23,9 @@ ALONG = [(shape, axis) for shape in SHAPES for axis in range(len(shape))]
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch):
     for module in (elements, scans, distances):
-        monkeypatch.setattr(module, "WORTH_IT", 0)
+        monkeypatch.setattr(module, "MIN_SIZE", 0)
     for module in (elements, scans, distances, sampling):
-        monkeypatch.setattr(module, "ALONE_BELOW", 64)
+        monkeypatch.setattr(module, "SERIAL_BELOW", 64)
     for planned in (elements._plan, scans._plan, distances._plan, sampling._plan):
         planned.cache_clear()
     yield

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.numpy_convert import cast_values
-from whygrad.base import acceleration, dtypes, errors
+from whygrad.base import dtypes, errors
 from whygrad.base.overlap import check_overlap
 from whygrad.core.door import concerned
 from whygrad.core.modes import modes, special
@@ -30,7 +30,7 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
         if not constant:
             array[...] = values
         else:
-            acceleration.fill(array, values)
+            array.fill(values)
         bump(target)
         return target
     check_inplace(target, (target,))

@@ -13,10 +13,10 @@ from whygrad.backends.memory_order import axes_by_stride
 from whygrad.kernels.attention_code import KEYS, QUERIES, AttentionPlan, backward, forward
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.panels import panel_width
-from whygrad.kernels.stages import ALONE, workspace
+from whygrad.kernels.stages import SERIAL, workspace
 
 # Multiplications below which one thread does all.
-ALONE_WORK = 1 << 17
+SERIAL_WORK = 1 << 17
 # Beside a panel most of whose columns are empty, matrix products are the better way.
 FEWEST_QUERIES = 4
 
@@ -34,10 +34,10 @@ def _plan(shape: tuple[int, ...], kv: tuple[int, ...], strides: tuple[tuple[int,
     units = samples * (shared if is_backward else heads * blocks)
     floats = 2 * depth * width + 2 * QUERIES * width + group * queries if is_backward else (2 * depth + KEYS + 2) * width
     each = -(-floats // host().lanes) * host().lanes
-    alone = samples * heads * queries * keys * depth < ALONE_WORK
+    serial = samples * heads * queries * keys * depth < SERIAL_WORK
     (bits,) = struct.unpack("q", struct.pack("d", scale))
     plan = AttentionPlan(
-        each=each, shared=0, units=units, alone_below=ALONE if alone else 0, heads=heads, group=group, queries=queries,
+        each=each, shared=0, units=units, serial_below=SERIAL if serial else 0, heads=heads, group=group, queries=queries,
         keys=keys, depth=depth, blocks=blocks, causal=int(causal), scale=bits)
     return plan.array(strides=[n // 4 for s in strides for n in s[:3]])
 

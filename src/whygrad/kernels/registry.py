@@ -1,7 +1,7 @@
 """Rows whose kernels are written by hand, because they are more than one pass over the elements.
 
-A maker gets NumPy's function and gives one that takes the same arguments: it computes what it was written for (float32, in
-one piece) and hands everything else to NumPy's.
+A maker gets the NumPy function and returns one that takes the same arguments: it computes what it was written for (contiguous
+float32 arrays) and hands everything else to the NumPy function.
 """
 
 from __future__ import annotations

@@ -263,17 +263,17 @@ def rot90(xp, x, *, k, axes):
     return xp.rot90(x, k=k, axes=axes)
 
 
-@along_axes(kernel="tril_triu", linear="x", x=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal))
+@along_axes(linear="x", x=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal))
 def tril(xp, x, *, diagonal):
     return xp.tril(x, diagonal=diagonal)
 
 
-@along_axes(kernel="tril_triu", linear="x", x=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal))
+@along_axes(linear="x", x=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal))
 def triu(xp, x, *, diagonal):
     return xp.triu(x, diagonal=diagonal)
 
 
-@op(batch="own", kernel="padding", called="pad", node="ConstantPadNdBackward0", memory="channels",
+@op(batch="own", called="pad", node="ConstantPadNdBackward0", memory="channels",
     x=lambda xp, g, pads: xp.constant_pad(g, pads=tuple([(-before, -after) for before, after in pads]), value=0))
 def constant_pad(xp, x, *, pads, value):
     """`pads` is (before, after) for each axis; a negative one cuts off."""
@@ -285,7 +285,7 @@ def _mirror_pad_node(kinds, statics):
     return "CopySlices" if mode == "circular" else f"{mode}Pad{len(statics['sources'])}DBackward0"
 
 
-@op(batch="own", kernel="padding", linear="x", memory="channels", node=_mirror_pad_node,
+@op(batch="own", linear="x", memory="channels", node=_mirror_pad_node,
     x=lambda xp, g, x_shape, sources: xp.mirror_pad_backward(g, shape=x_shape, sources=sources))
 def mirror_pad(xp, x, *, sources, mode):
     """Padding with values of `x` itself. `sources` has for each padded axis: (axis, where each element comes from)."""

@@ -336,48 +336,42 @@ def trilinear(xp, x, y, z, *, spec):
     return xp.trilinear(x, y, z, spec=spec)
 
 
-# Normalisations. Each is `standardized(x) * weight + bias`; they differ in the axes that belong together. A vocabulary
-# may have `standardized` and its rule in one piece, with fewer passes over memory.
-def standardized(xp, x, axis, eps):
+# Normalisations. Each is `standardized(x) * weight + bias`; they differ in the axes that belong together.
+def standardized(xp, x, *, axis, eps):
     """(x with mean 0 and variance 1 over `axis`, one over its deviation)."""
-    in_one_piece = getattr(xp, "standardized", None)
-    if in_one_piece is not None:
-        return in_one_piece(x, axis=axis, eps=eps)
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     scale = xp.rsqrt(xp.mean(centred * centred, axis=axis, keepdims=True) + eps)
     return centred * scale, scale
 
 
-def standardized_rule(xp, g, x, axis, eps):
+def standardized_backward(xp, g, x, *, axis, eps):
     """Back through `standardized`: what only shifts or stretches all of x does not count."""
-    in_one_piece = getattr(xp, "standardized_backward", None)
-    if in_one_piece is not None:
-        return in_one_piece(g, x, axis=axis, eps=eps)
-    y, scale = standardized(xp, x, axis, eps)
+    y, scale = xp.fused(standardized, x, axis=axis, eps=eps)
     return scale * (g - xp.mean(g, axis=axis, keepdims=True) - y * xp.mean(g * y, axis=axis, keepdims=True))
 
 
-def summed_product(xp, a, b, axis):
-    in_one_piece = getattr(xp, "summed_product", None)
-    return xp.sum(a * b, axis=axis) if in_one_piece is None else in_one_piece(a, b, axis=axis)
+def summed_product(xp, a, b, *, axis):
+    return xp.sum(a * b, axis=axis)
 
 
 def leading(x, axis):
     return tuple(range(len(x.shape) - len(axis)))
 
 
+def layer_norm_input(xp, g, x, weight, *, axis, eps):
+    return xp.fused(standardized_backward, weighted(g, weight), x, axis=axis, eps=eps)
+
+
+def layer_norm_weight(xp, g, x, *, axis, eps):
+    return xp.fused(summed_product, g, xp.fused(standardized, x, axis=axis, eps=eps)[0], axis=leading(x, axis))
+
+
 def layer_norm_rule(xp, g, x, weight, axis, eps):
-    in_one_piece = getattr(xp, "layer_norm_input", None)
-    if in_one_piece is not None:
-        return in_one_piece(g, x, weight, axis=axis, eps=eps)
-    return standardized_rule(xp, weighted(g, weight), x, axis, eps)
+    return xp.fused(layer_norm_input, g, x, weight, axis=axis, eps=eps)
 
 
 def layer_norm_weight_rule(xp, g, x, axis, eps):
-    in_one_piece = getattr(xp, "layer_norm_weight", None)
-    if in_one_piece is not None:
-        return in_one_piece(g, x, axis=axis, eps=eps)
-    return summed_product(xp, g, standardized(xp, x, axis, eps)[0], leading(x, axis))
+    return xp.fused(layer_norm_weight, g, x, axis=axis, eps=eps)
 
 
 def back_through_standardized(over):
@@ -396,7 +390,7 @@ def back_through_standardized(over):
     bias=lambda xp, g, axis: xp.sum(g, axis=leading(g, axis)),
     at_once=lambda xp, g, x, weight, axis, eps: xp.layer_norm_backward(g, x, weight, axis=axis, eps=eps))
 def layer_norm(xp, x, weight, bias, *, axis, eps):
-    y = weighted(standardized(xp, x, axis, eps)[0], weight)
+    y = weighted(xp.fused(standardized, x, axis=axis, eps=eps)[0], weight)
     return y if bias is None else y + bias
 
 
@@ -411,19 +405,27 @@ def all_but_channel(x):
 
 def batch_standardized(xp, x, mean, var, eps):
     if mean is None:
-        return standardized(xp, x, all_but_channel(x), eps)
+        return xp.fused(standardized, x, axis=all_but_channel(x), eps=eps)
     scale = xp.rsqrt(per_channel(xp, var, x) + eps)
     return (x - per_channel(xp, mean, x)) * scale, scale
 
 
-def batch_norm_rule(xp, g, x, weight, mean, var, eps):
-    in_one_piece = getattr(xp, "batch_norm_input", None)
-    if in_one_piece is not None and mean is None:
-        return in_one_piece(g, x, weight, eps=eps)
+def batch_norm_input(xp, g, x, weight, *, eps):
+    """With the statistics of the batch."""
     if weight is not None:
         g = g * per_channel(xp, weight, x)
+    return xp.fused(standardized_backward, g, x, axis=all_but_channel(x), eps=eps)
+
+
+def batch_norm_weight(xp, g, x, *, eps):
+    return xp.fused(summed_product, g, batch_standardized(xp, x, None, None, eps)[0], axis=all_but_channel(x))
+
+
+def batch_norm_rule(xp, g, x, weight, mean, var, eps):
     if mean is None:
-        return standardized_rule(xp, g, x, all_but_channel(x), eps)
+        return xp.fused(batch_norm_input, g, x, weight, eps=eps)
+    if weight is not None:
+        g = g * per_channel(xp, weight, x)
     return g * xp.rsqrt(per_channel(xp, var, x) + eps)
 
 
@@ -431,10 +433,9 @@ STATISTICS = NoGrad("running statistics are constants")
 
 
 def batch_norm_weight_rule(xp, g, x, mean, var, eps):
-    in_one_piece = getattr(xp, "batch_norm_weight", None)
-    if in_one_piece is not None and mean is None:
-        return in_one_piece(g, x, eps=eps)
-    return summed_product(xp, g, batch_standardized(xp, x, mean, var, eps)[0], all_but_channel(x))
+    if mean is None:
+        return xp.fused(batch_norm_weight, g, x, eps=eps)
+    return xp.fused(summed_product, g, batch_standardized(xp, x, mean, var, eps)[0], axis=all_but_channel(x))
 
 
 @op(batch="own", half="float32", kernel="normalize", curve="layer", saved={"x": "input"},
@@ -461,18 +462,18 @@ def grouped(xp, x, groups):
 
 
 def group_standardized(xp, x, groups, eps):
-    return xp.reshape(standardized(xp, grouped(xp, x, groups), (2,), eps)[0], shape=x.shape)
+    return xp.reshape(xp.fused(standardized, grouped(xp, x, groups), axis=(2,), eps=eps)[0], shape=x.shape)
 
 
 def group_norm_rule(xp, g, x, weight, groups, eps):
     if weight is not None:
         g = g * per_channel(xp, weight, x)
-    back = standardized_rule(xp, grouped(xp, g, groups), grouped(xp, x, groups), (2,), eps)
+    back = xp.fused(standardized_backward, grouped(xp, g, groups), grouped(xp, x, groups), axis=(2,), eps=eps)
     return xp.reshape(back, shape=x.shape)
 
 
 def group_norm_weight_rule(xp, g, x, groups, eps):
-    return summed_product(xp, g, group_standardized(xp, x, groups, eps), all_but_channel(x))
+    return xp.fused(summed_product, g, group_standardized(xp, x, groups, eps), axis=all_but_channel(x))
 
 
 @op(batch="defined", curve="layer",

@@ -206,7 +206,7 @@ def declare_constant(name, reason, **traits):
 
 
 for _name in ("argmax", "argmin"):
-    declare_constant(_name, "indices are integers", batch="over_all", kernel="argminmax")
+    declare_constant(_name, "indices are integers", batch="over_all")
 for _name in ("all", "any"):
     declare_constant(_name, "a test gives a boolean, which has no derivative", public="overloaded")
 declare_constant("count_nonzero", "a count is an integer", public="overloaded")

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 import whygrad as torch
+from whygrad.backends import tensor
 from whygrad.base import door
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.linalg import linear
 from whygrad.functional.run import private, public
 from whygrad.nn.functional.regularization import dropout as drop
-from whygrad.ops.recurrent import gru_update, lstm_update
+from whygrad.ops import cells
 from whygrad.ops.table import TABLE
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
@@ -178,7 +179,7 @@ def gru_step(x_products: Any, h_products: Any, hx: Any) -> Any:
     """The next h, from the products of input and h with the weights."""
     x_reset, x_update, x_new = torch.unsafe_chunk(x_products, 3, 1)
     h_reset, h_update, h_new = torch.unsafe_chunk(h_products, 3, 1)
-    h, _ = gru_update(torch, (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid(), x_new, h_new, hx)
+    (h,), _ = cells.gru(tensor, [h_reset + x_reset, h_update + x_update, h_new], x_new, [hx])
     return h
 
 
@@ -194,6 +195,5 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
 
 def lstm_step(products: Any, c: Any) -> tuple[Any, Any]:
     """The next h and c, from the sum of all products with the weights."""
-    input, forget, new, output = products.unsafe_chunk(4, 1)
-    h, c, _ = lstm_update(torch, input.sigmoid(), forget.sigmoid(), new.tanh(), output.sigmoid(), c)
+    (h, c), _ = cells.lstm(tensor, products.unsafe_chunk(4, 1), None, [None, c])
     return h, c
