@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import mpmath
 import numpy as np
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
-from torch.testing._internal.opinfo.core import ErrorInput, OpInfo, SampleInput
 
 import whygrad
 
+from .tables import ErrorInput, OpInfo, SampleInput, op_db
 from .translate import Impossible, Missing, Translator, our_function
 
 DTYPES = (torch.float64, torch.float32, torch.int64, torch.bool)

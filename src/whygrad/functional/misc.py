@@ -290,11 +290,12 @@ def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | No
 
 @public(method=False)
 def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Tensor:
-    """`nn.functional.pad` with a constant."""
-    from whygrad.functional.rearrange import pad as pad_
+    """`nn.functional.pad` with a constant, which may be complex."""
+    from whygrad.functional.rearrange import constant_pad, padding_by_dim
 
-    return pad_(read_tensor("constant_pad_nd", input), read_sizes("constant_pad_nd", pad, "pad", 2), "constant",
-                read_number("constant_pad_nd", "value", 3, value))
+    shape = read_tensor("constant_pad_nd", input)._array.shape
+    pairs = padding_by_dim(read_sizes("constant_pad_nd", pad, "pad", 2), shape)
+    return constant_pad(input, pairs, read_number("constant_pad_nd", "value", 3, value))
 
 
 @public(function=False)

@@ -138,7 +138,7 @@ def along_rule(xp, g, out1, x_shape, axis, keepdims):
     return xp.place(g, out1, axis=axis, shape=x_shape)
 
 
-def declare_selection(name, whole_node, along_node, *, kernels=("", ""), **traits):
+def declare_selection(name, whole_node, along_node, *, kernel="", **traits):
     """A row over all elements, where ties share the gradient, and one along an axis, which gives the index as well."""
 
     def whole(xp, x, *, axis=None, keepdims=False):
@@ -148,13 +148,13 @@ def declare_selection(name, whole_node, along_node, *, kernels=("", ""), **trait
         return getattr(xp, f"{name}_along")(x, axis=axis, keepdims=keepdims)
 
     whole.__name__, along.__name__ = name, f"{name}_along"
-    along_axes(node=whole_node, kernel=kernels[0], **traits, x=extreme_rule(find_nan=True))(whole)
-    along_axes(node=along_node, kernel=kernels[1], saved={"out1": "indices"},
+    along_axes(node=whole_node, kernel=kernel, **traits, x=extreme_rule(find_nan=True))(whole)
+    along_axes(node=along_node, saved={"out1": "indices"},
                outputs=("values", NoGrad("indices are integers")), x=along_rule)(along)
 
 
-declare_selection("max", "MaxBackward1", "MaxBackward0", kernels=("extremes", "argminmax"), curve="selecting")
-declare_selection("min", "MinBackward1", "MinBackward0", kernels=("extremes", "argminmax"), curve="selecting")
+declare_selection("max", "MaxBackward1", "MaxBackward0", kernel="extremes", curve="selecting")
+declare_selection("min", "MinBackward1", "MinBackward0", kernel="extremes", curve="selecting")
 declare_selection("median", "MedianBackward0", "MedianBackward1", batch="over_all", curve="selecting")
 declare_selection("nanmedian", "NanmedianBackward0", "NanmedianBackward1", batch="over_all")
 
