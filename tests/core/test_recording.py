@@ -10,9 +10,9 @@ from row_checks import Sample, as_list
 from row_samples import SAMPLES
 
 import whygrad
-from whygrad.core.record import compiled, specialization_of, record
-from whygrad.core.tensor import Tensor, grad_fn, wrap
 from whygrad.core.node import row_node
+from whygrad.core.record import compiled, record, specialization_of
+from whygrad.core.tensor import Tensor, grad_fn, wrap
 from whygrad.ops.table import TABLE, Row
 
 

@@ -251,7 +251,7 @@ assert str(torch.formula("symlog")) == "symlog(x)\\n  d symlog / d x = g / (1 + 
 
 
 def test_the_example_of_the_readme_is_all_that_a_row_needs(tmp_path: Path) -> None:
-    tests = Path(__file__).parent
+    tests = Path(__file__).parents[1]
     shutil.copytree(SOURCE, tmp_path / "src" / "whygrad")
     shutil.copytree(tests / "row_samples", tmp_path / "tests" / "row_samples")
     shutil.copy2(tests / "row_checks.py", tmp_path / "tests")

@@ -11,7 +11,7 @@ import numpy as np
 
 from whygrad.backends.memory_order import axes_by_stride
 from whygrad.kernels.attention_code import KEYS, QUERIES, AttentionPlan, backward, forward
-from whygrad.kernels.calls import in_one_piece
+from whygrad.kernels.calls import contiguous
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.panels import panel_width
 from whygrad.kernels.stages import SERIAL, workspace
@@ -94,7 +94,7 @@ def scaled_dot_product_flash_attention_for_cpu_backward(numpy: Callable[..., Any
             plan = _plan(q.shape, k.shape, (q.strides, k.strides, v.strides, out.strides, grad.strides, g_q.strides, g_k.strides,
                                             g_v.strides), scale, causal, True)
             if plan is not None:
-                kernel(plan, q, k, v, out, grad, g_q, g_k, g_v, in_one_piece(logarithms), workspace(plan))
+                kernel(plan, q, k, v, out, grad, g_q, g_k, g_v, contiguous(logarithms), workspace(plan))
                 return gradients
         return numpy(grad, q, k, v, out, logarithms, *masks, scale=scale, causal=causal)
 
