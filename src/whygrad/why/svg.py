@@ -106,12 +106,12 @@ def _walk(loss: Tensor, root: Any, picture: Picture) -> None:
             if isinstance(target, Tensor):
                 leaves[target] = None
     before, record.watching = record.watching, _Onlooker(picture)
-    latest = engine._last
+    latest = engine.Backward.latest
     try:
         engine.run([(root, loss._array * 0 + 1)], keep=True, create_graph=False, captures=leaves)
     finally:
         record.watching = before
-        engine._last = latest  # for explanations this walk did not take place
+        engine.Backward.latest = latest  # for explanations this walk did not take place
     for leaf, g in leaves.items():
         number = picture.numbers.get(id(leaf))
         if number is not None:
