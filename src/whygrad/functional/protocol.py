@@ -12,7 +12,7 @@ import numpy as np
 from whygrad.backends.numpy_layout import storage
 from whygrad.base import dtypes, errors, layouts
 from whygrad.compat.missing import TENSOR_NAMES
-from whygrad.core.modes import modes, special
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import row_node
 from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.functional import tensor_properties  # noqa: F401 (hangs them onto Tensor)
@@ -28,7 +28,7 @@ DEEPCOPY_NON_LEAF = (
 
 
 def __repr__(self: Tensor) -> str:
-    if special.derivatives and modes.derivatives:
+    if process_state.derivatives and grad_state.derivatives:
         from whygrad.func.printing import shown
 
         return shown(self)

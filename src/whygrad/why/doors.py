@@ -103,13 +103,13 @@ def _watch_data(watch: Any) -> Undo:
 
     def read(t: Tensor) -> Any:
         alias = get(t)
-        if type(alias._counter) is list:
-            alias._counter = DataCounter(t._counter, watch.data_written)
+        if type(alias._version_counter) is list:
+            alias._version_counter = DataCounter(t._version_counter, watch.data_written)
         return alias
 
     def write(t: Tensor, value: Any) -> None:
         put(t, value)
-        watch.data_written(t._counter)
+        watch.data_written(t._version_counter)
         watch.data_replaced(t, value)
 
     return _put(Tensor, "data", property(read, write, plain.fdel, plain.__doc__))

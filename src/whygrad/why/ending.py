@@ -58,7 +58,8 @@ def _modules() -> list[Any]:
 
 def _not_held(watch: Any) -> Iterator[tuple[Place | None, Explanation]]:
     """Parameters that get gradients, belong to a model that an optimizer trains, and are not held by it."""
-    orphans = [p for p in watch.reached if p.is_leaf and p._meta.watched_version >= p._counter[0] and not watch.holders(p)]
+    orphans = [p for p in watch.reached
+               if p.is_leaf and p._meta.watched_version >= p._version_counter[0] and not watch.holders(p)]
     if not orphans or not watch.step_log:
         return
     for optimizer in watch.optimizers():

@@ -108,12 +108,12 @@ class Memory:
         meta = leaf.meta
         if meta.watched is None:
             meta.watched = Ledger()
-            meta.watched_version = leaf._counter[0]
+            meta.watched_version = leaf._version_counter[0]
             meta.watched.first = state(g)
-            meta.watched.origin = leaf._counter[1] if len(leaf._counter) > 1 else None
+            meta.watched.origin = leaf._version_counter[1] if len(leaf._version_counter) > 1 else None
         if leaf._grad is None or not numbers_of(leaf._grad).any():
             meta.watched.clear()
-        meta.watched.add(Deposit(backward, leaf._counter[0], state(g)), g, leaf._grad)
+        meta.watched.add(Deposit(backward, leaf._version_counter[0], state(g)), g, leaf._grad)
         self.reached.add(leaf)
         trace = self._traces.get(backward.number)
         if trace is not None:
@@ -242,8 +242,8 @@ class Memory:
 
     def is_unchanged(self, p: Tensor) -> bool:
         """True if nothing has written a leaf since the first backward reached it."""
-        written = self._data_writes.get(id(p._counter))
-        return p._counter[0] <= p.meta.watched_version and (written is None or written[0] is not p._counter)
+        written = self._data_writes.get(id(p._version_counter))
+        return p._version_counter[0] <= p.meta.watched_version and (written is None or written[0] is not p._version_counter)
 
     def holders(self, t: Tensor) -> list[Any]:
         """The optimizers that hold a tensor (of one that has stepped only a sign; it may be gone)."""

@@ -56,7 +56,7 @@ def _maker(edge: Any, value: Any, left: list[int]) -> Origin | None:
     """What gave this value, which stood at the end of an edge."""
     target = row_node(edge)[0]
     if isinstance(target, Tensor):
-        written = target._counter[1] if len(target._counter) > 1 else None
+        written = target._version_counter[1] if len(target._version_counter) > 1 else None
         return Origin(written or (target._cause[0].site if target._cause else None), "", kind_of(value), "")
     return _of_node(target, value, left) if isinstance(target, Node) else None
 

@@ -64,7 +64,7 @@ def _was_used_by_hand(q: Question, told: Explanation) -> bool:
     """`w -= lr * w.grad`, then `w.grad.zero_()`: who writes both knows what is left."""
     latest = q.ledger.deposits[-1] if q.ledger is not None and q.ledger.deposits else None
     by_hand = any(cause.expression.endswith("grad.zero_()") for cause in told.causes)
-    return by_hand and latest is not None and not latest.applied and latest.version < q.t._counter[0]
+    return by_hand and latest is not None and not latest.applied and latest.version < q.t._version_counter[0]
 
 
 def _was_applied(q: Question) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from whygrad.base.frames import program_frame
 from whygrad.core import engine
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.why import ending, record
@@ -212,8 +212,8 @@ class Watch(Memory):
         headline = f"{type(error).__name__}: {first if len(first) <= 200 else first[:199] + '…'}"
         text, _, fix = text.partition(" Fix: ")
         told = Explanation(headline, category, text, fix, places(*sites), symptom="error")
-        if modes.running is not None:
-            self.failed = {modes.running.number: told}
+        if grad_state.running is not None:
+            self.failed = {grad_state.running.number: told}
         self._tell(_here(), told, self._moment())
 
     def _answer(self, question: Question, found: list[Verdict]) -> None:

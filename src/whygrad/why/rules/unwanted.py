@@ -177,7 +177,7 @@ def not_in_optimizer(q: Question) -> Doubtful | None:
     def never_updated() -> bool:
         begun = 0 if q.ledger is None else q.ledger.begun
         # A gradient that no step follows is there to be looked at.
-        return bool(q.watch.steps_since(begun)) and not q.watch.holders(t) and t._counter[0] <= version
+        return bool(q.watch.steps_since(begun)) and not q.watch.holders(t) and t._version_counter[0] <= version
 
     return Doubtful(explanation, never_updated)
 
