@@ -13,7 +13,7 @@ from typing import Any
 from whygrad.backends import tensor as xp
 from whygrad.base.pytree import tree_flatten, tree_unflatten
 from whygrad.core.door import concerned, with_levels
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchedTensor, BatchLevel, spread, with_batches_of
 from whygrad.functional.fresh import warn
@@ -43,7 +43,7 @@ def like(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
 
 def _innermost() -> tuple[BatchLevel | None, tuple[Any, ...]]:
     """The vmap that decides about randomness, and the levels outside of it."""
-    levels = modes.levels
+    levels = grad_state.levels
     for place in range(len(levels) - 1, -1, -1):
         if isinstance(levels[place], BatchLevel):
             return levels[place], levels[:place]
@@ -165,9 +165,9 @@ def looped(function: Callable[..., Any], args: Arguments, kwargs: Options) -> An
     """One element after the other, for a function that reads numbers and has no rule."""
     leaves, spec = tree_flatten((args, kwargs))
     place = concerned(leaves)
-    if place is None or not isinstance(modes.levels[place], BatchLevel):
+    if place is None or not isinstance(grad_state.levels[place], BatchLevel):
         return function(*args, **kwargs)
-    level = modes.levels[place]
+    level = grad_state.levels[place]
     warn(f"There is a performance drop because we have not yet implemented the batching rule for aten::{function.__name__}. "
          "Please file us an issue on GitHub so that we can prioritize its implementation.")
     opened, has_batch = level.opened(leaves)
@@ -177,9 +177,9 @@ def looped(function: Callable[..., Any], args: Arguments, kwargs: Options) -> An
                                           for x, has in zip(opened, has_batch, strict=True)], spec)
         return looped(function, values, options)
 
-    found = [tree_flatten(with_levels(modes.levels[:place], element, i)) for i in range(level.size)]
+    found = [tree_flatten(with_levels(grad_state.levels[:place], element, i)) for i in range(level.size)]
     columns = zip(*[results for results, _ in found], strict=True)
-    stacked = [level.closed(with_levels(modes.levels[:place], FUNCTIONS["stack"], column)) if isinstance(column[0], Tensor)
+    stacked = [level.closed(with_levels(grad_state.levels[:place], FUNCTIONS["stack"], column)) if isinstance(column[0], Tensor)
                else column[0] for column in columns]
     return tree_unflatten(stacked, found[0][1])
 

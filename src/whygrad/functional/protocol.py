@@ -12,7 +12,7 @@ import numpy as np
 from whygrad.backends.numpy_layout import storage
 from whygrad.base import door, dtypes, errors, layouts
 from whygrad.base.unsupported import TENSOR_NAMES, Missing
-from whygrad.core.modes import modes, special
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import row_node
 from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.functional import tensor_properties  # noqa: F401 (hangs them onto Tensor)
@@ -38,7 +38,7 @@ DEEPCOPY_SUBCLASS = (
 
 
 def __repr__(self: Tensor) -> str:
-    if special.derivatives and modes.derivatives:
+    if process_state.derivatives and grad_state.derivatives:
         from whygrad.func.printing import shown
 
         return shown(self)

@@ -179,9 +179,9 @@ class Row:
         return f"<row {self.name}({', '.join((*self.inputs, *self.statics))})>"
 
 
-# Names that the generated functions use for themselves (see core/row_text.py).
-RESERVED = frozenset({"arrays", "busy", "forward", "frame", "inputs", "modes", "new", "nodes", "outs", "record", "row", "source",
-                      "special"})
+# Names that the generated functions use for themselves (see backends/row_text.py).
+RESERVED = frozenset({"arrays", "busy", "forward", "frame", "grad_state", "inputs", "new", "nodes", "outs", "process_state",
+                      "record", "row", "source"})
 
 TABLE: dict[str, Row] = {}
 
