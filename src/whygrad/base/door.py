@@ -141,7 +141,7 @@ def function(name: str, implementation: Function, autocast: Any = None, short: C
     if known is not None:  # another name for what the user calls already
         implementation, autocast = known.implementation, autocast or known.autocast
     spec = Spec(name, implementation, autocast)
-    made = short(spec) if short is not None else _door(spec)
+    made: Any = short(spec) if short is not None else _door(spec)
     update_wrapper(made, spec.implementation)
     made.__name__ = made.__qualname__ = name.rpartition(".")[2]
     made.spec = spec
