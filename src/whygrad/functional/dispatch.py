@@ -124,7 +124,9 @@ def short_for_one(load: Callable[[], Function], ready: str) -> tuple[Short, Shor
                     dtype = input._array.dtype
                     if (dtype is FLOAT32 and float_ready) or dtype.kind in ready:
                         return fast(input)
-                return implementation(input, *args, **kwargs)
+                if kwargs:
+                    return implementation(input, *args, **kwargs) if args else implementation(input, **kwargs)
+                return implementation(input, args[0]) if len(args) == 1 else implementation(input, *args)
             except REFUSALS as error:
                 return refuse(error, spec, (input, *args), kwargs)
 
