@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.numpy_layout import address, storage
+from whygrad.base.door import Spec, call
 from whygrad.base.layouts import channels_last, channels_last_3d, contiguous_format
 from whygrad.core.door import is_batched
 from whygrad.core.modes import grad_state
@@ -59,7 +60,14 @@ def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
     return bool(array.flags.c_contiguous)
 
 
-@public(function=False)
+def _short_size(spec: Spec) -> Any:
+    def size(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return call(spec, (self, *args), kwargs) if args or kwargs or spec.handlers else self.shape
+
+    return size
+
+
+@public(function=False, short=_short_size)
 def size(self: Any, dim: Any = None) -> Any:
     return self.shape if dim is None else self._array.shape[_existing_dim("size", self, dim)]
 

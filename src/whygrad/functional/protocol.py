@@ -263,7 +263,7 @@ _METHODS = [__repr__, __format__, __dir__, __bool__, __int__, __float__, __compl
 def install() -> None:
     """Hang all this onto Tensor."""
     for method in _METHODS:
-        setattr(Tensor, method.__name__, door.function(f"Tensor.{method.__name__}", method))
+        setattr(Tensor, method.__name__, door.function(f"Tensor.{method.__name__}", method))  # type: ignore[arg-type]
     Tensor.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[assignment]
     Tensor.__torch_function__ = classmethod(__torch_function__)  # type: ignore[attr-defined]
     Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]

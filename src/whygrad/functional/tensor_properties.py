@@ -89,7 +89,9 @@ class TensorProperties:
     def grad(self: Any) -> Tensor | None:
         if GRAD.handlers:
             return dispatch(GRAD, (self,), {})  # type: ignore[no-any-return]
-        return read_grad(self) if self._grad is None else self._grad
+        if self._grad is None and (self._node is not None or self._view is not None):
+            return read_grad(self)
+        return self._grad
 
     @grad.setter
     def grad(self: Any, value: Any) -> None:
