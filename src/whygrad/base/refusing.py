@@ -1,6 +1,6 @@
-"""What stands where a dense tensor has its NumPy array, in tensors of other kinds: it refuses whatever NumPy would do with it.
+"""The `_array` of tensors that are not dense: any use of it by NumPy raises.
 
-So an operation that nobody wrote for such tensors says so, instead of giving a wrong result.
+So an operation that is not implemented for such tensors raises instead of computing a wrong result.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from whygrad.base.frames import is_internal
 
 
 class RefusingArray:
-    """Subclasses give `dtype`, and `shape` if there is one."""
+    """Subclasses define `dtype`, and `shape` if there is one."""
 
-    # What the tensors are called, and what to do instead.
+    # For the error message: the kind of tensor, and what to use instead.
     kind = "such"
     instead = ""
 
     def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Whoever asks for the numbers expects a dense tensor. Name the function that the user called."""
+        """Raise an error that names the function the user called: it expects a dense tensor."""
         name = "this operation"
         frame = sys._getframe(1)
         while frame is not None and is_internal(frame):
