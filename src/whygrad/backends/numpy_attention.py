@@ -1,4 +1,4 @@
-"""NumPy's part in attention: the same as the rows say, with few passes over the largest array."""
+"""Attention on NumPy arrays: as defined in ops/attention.py, with fewer passes over the matrix of scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whygrad.backends.numpy_reduction import is_half
 
 
 def _precise(x: Any) -> Any:
-    """Short floats are computed as float32."""
+    """Half precision as float32."""
     return x.astype(np.float32) if is_half(x.dtype) else x
 
 
@@ -44,7 +44,7 @@ def scaled_dot_product_flash_attention_for_cpu(q: Any, k: Any, v: Any, *masks: A
     weights = _scores(_precise(q), k, masks, scale, causal)
     highest = np.maximum.reduce(weights, axis=3, keepdims=True)
     if masks:
-        highest[highest == -np.inf] = 0  # all masked out: exp(-inf) is 0
+        highest[highest == -np.inf] = 0  # a fully masked row: exp(-inf - 0) is 0, whereas -inf - -inf is NaN
     weights -= highest
     np.exp(weights, out=weights)
     total = np.add.reduce(weights, axis=3, keepdims=True)

@@ -1,4 +1,4 @@
-"""NumPy's part in recurrent layers: an LSTM in few passes, and sequences of different lengths."""
+"""Recurrent layers on NumPy arrays: a fused LSTM, and sequences of different lengths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whygrad.backends.fp_warnings import quiet
 @quiet
 def mkldnn_rnn_layer(pre: Any, initial: Any, hidden: Any, *bias: Any, cell: str, sizes: Any, reverse: bool,
                      biases: int) -> Any:
-    """As `layer` in ops/recurrent.py for an LSTM of one batch size, without a projection."""
+    """`layer` of ops/recurrent.py for an LSTM with a constant batch size and without projection."""
     steps, batch, size = pre.shape[0], pre.shape[1], pre.shape[2] // 4
     outputs = np.empty((steps, batch, size), pre.dtype)
     activations = np.empty((steps, batch, 5 * size), pre.dtype)
@@ -43,8 +43,8 @@ def mkldnn_rnn_layer(pre: Any, initial: Any, hidden: Any, *bias: Any, cell: str,
 
 def recurrent_layer_backward(g_outputs: Any, g_last: Any, hidden: Any, activations: Any, befores: Any, *, cell: str,
                              reverse: bool) -> Any:
-    """The way back through a layer of one batch size: gradients of what the input adds, of the products with the hidden
-    weight (rows of all steps), and of the initial state. None if the definition has to do."""
+    """The backward of a layer with a constant batch size: gradients of the products with the input, of the products with
+    the hidden weight (stacked rows of all steps), and of the initial state. None if the definition must be used."""
     if cell != "lstm" or g_outputs.dtype.itemsize < 4:
         return None
     steps, batch, size = g_outputs.shape
@@ -75,7 +75,7 @@ def stack_states(*lasts: Any, width: int) -> Any:
 
 
 def _present(shape: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
-    """For each of the padded steps, which sequences are that long; they lie in order of their length."""
+    """Mask (steps, batch) of the sequences that reach each step; they are sorted by length."""
     lasting = np.zeros(shape[0], np.int64)
     lasting[:len(sizes)] = sizes[:shape[0]]
     return np.arange(shape[1]) < lasting[:, None]
