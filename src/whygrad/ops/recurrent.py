@@ -1,9 +1,9 @@
-"""Recurrent layers. One row is one direction of one layer over all steps; the products with the input come before it.
+"""Recurrent layers. A row computes one direction of one layer over all steps, given the products with the input.
 
-The products are (steps, batch, numbers); or, of a packed sequence, a matrix with the rows of all steps below each other,
-step t having `sizes[t]` of them, the sequences that are long enough, the longest first. A state is a matrix: the hidden
-numbers `h`, and behind them, in an LSTM, the cell's memory `c`. Behind the hidden weight come so many `biases` as there are to be
-added: to products with it (in a GRU), or also those of the products with the input.
+These products are (steps, batch, width) or, for a packed sequence, a matrix of the stacked rows of all steps: step t has
+`sizes[t]` rows, one for each sequence that is long enough, longest first. A state is a matrix: the hidden state `h`, followed
+in an LSTM by the cell state `c`. The hidden weight is followed by the number of bias vectors given in `biases`: they are added
+to the products with it (in a GRU), or include those of the products with the input.
 """
 
 from itertools import accumulate, pairwise
@@ -13,7 +13,7 @@ from whygrad.ops.table import NoGrad, op
 
 
 class Weights(NamedTuple):
-    """What a layer does to its own last state. `project` maps an LSTM's output to a shorter `h`."""
+    """The weights applied to a layer's previous state. `project` maps an LSTM's output to a smaller `h`."""
 
     hidden: Any
     bias: Any
@@ -21,13 +21,13 @@ class Weights(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One step forward, and one step back.
+    """The forward and backward of one step.
 
-    `step(xp, pre, state, weights)` gives the next state and what it went through, the activations. `slopes(xp, acts,
-    before, weights)` makes of all steps at once what the way back needs; of that, `step_back(xp, g, slopes, weights)`
-    gets the rows of one step, with `g` the gradient of its state. It gives the gradients of `linear(h, hidden, bias)` and
-    of the state before. `finish(xp, g, g_linear, slopes)` gives for all steps the gradient of `pre` and, where there is a
-    projection, what it was applied to.
+    `step(xp, pre, state, weights)` returns the next state and the activations. `slopes(xp, acts, before, weights)` computes,
+    for all steps at once, the local derivatives that the backward needs; `step_back(xp, g, slopes, weights)` gets their rows
+    for one step and the gradient `g` of its state, and returns the gradients of `linear(h, hidden, bias)` and of the previous
+    state. `finish(xp, g, g_linear, slopes)` returns, for all steps, the gradient of `pre` and, if there is a projection, the
+    matrix it was applied to.
     """
 
     step: Any
@@ -37,7 +37,7 @@ class Cell(NamedTuple):
 
 
 def columns(xp, x, *widths):
-    """Cut a matrix into pieces of these widths, and the rest."""
+    """Split a matrix into columns of these widths, and the remaining ones."""
     edges = [*accumulate(widths, initial=0), x.shape[1]]
     return [xp.slice(x, axis=1, start=start, stop=stop, step=1) for start, stop in pairwise(edges)]
 
@@ -70,7 +70,7 @@ RNN_RELU = RNN_TANH._replace(step=rnn_step("relu"),
 # reset and update gates; n = tanh(pre + reset * linear(h)); h' = n + update * (h - n)
 
 def gru_update(xp, reset, update, x_new, h_new, h):
-    """(the next h, the candidate) from the activated gates and the two products of the candidate."""
+    """(next h, candidate) from the activated gates and the candidate's products with input and hidden state."""
     new = xp.tanh(x_new + h_new * reset)
     return (h - new) * update + new, new
 
@@ -111,7 +111,7 @@ GRU = Cell(gru_step, gru_slopes, gru_step_back, gru_finish)
 # input, forget, new and output gates; c' = forget * c + input * new; h' = project(output * tanh(c'))
 
 def lstm_update(xp, input, forget, new, output, c):
-    """(the next h before its projection, the next c, tanh of that) from the activated gates."""
+    """(next h before projection, next c, tanh(next c)) from the activated gates."""
     c = forget * c + input * new
     bounded = xp.tanh(c)
     return output * bounded, c, bounded
@@ -155,7 +155,7 @@ CELLS = {"rnn_tanh": RNN_TANH, "rnn_relu": RNN_RELU, "gru": GRU, "lstm": LSTM}
 
 
 def steps_of(sizes, reverse):
-    """(first row, row after the last) of each step, in the order of the walk."""
+    """(first row, row after the last) of each step, in the order of computation."""
     steps = list(pairwise(accumulate(sizes, initial=0)))
     return steps[::-1] if reverse else steps
 
@@ -166,12 +166,12 @@ def weights_of(hidden, *rest, biases):
 
 
 def batches(x):
-    """The number of rows of each step, where all have the same."""
+    """The number of rows of each step, for a constant batch size."""
     return x.shape[1:2] * x.shape[0]
 
 
 def as_matrix(xp, x):
-    """The rows of all steps below each other."""
+    """The stacked rows of all steps."""
     return x if len(x.shape) == 2 else xp.reshape(x, shape=(x.shape[0] * x.shape[1], x.shape[2]))
 
 
@@ -180,7 +180,7 @@ def in_order_of_data(xp, parts, reverse):
 
 
 def resized(xp, state, count, source, aside):
-    """A state for `count` sequences: those that end are put aside, those that begin are taken from `source`."""
+    """The state for `count` sequences: those of sequences that end are moved to `aside`, new ones are taken from `source`."""
     had = state.shape[0]
     if count < had:
         aside.append(rows(xp, state, count, had))
@@ -193,7 +193,7 @@ def with_aside(xp, state, aside):
 
 
 def layer(xp, pre, initial, *arrays, cell, sizes, reverse, biases):
-    """(h of every step, last state, and kept for the way back: activations, states before each step)."""
+    """(h of every step, last state, and for the backward: activations, previous state of each step)."""
     weights = weights_of(*arrays, biases=biases)
     step, width = CELLS[cell].step, weights.hidden.shape[1]
     outputs, activations, befores = [], [], []
@@ -248,7 +248,7 @@ def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases):
 
 
 def of_biases(xp, g_linear, biases):
-    """They are the same, but each must have its own: a hook may change it."""
+    """The gradients of the biases. They are equal, but each is an array of its own, because a hook may write into it."""
     if not biases:
         return []
     total = xp.sum(g_linear, axis=(0,))
@@ -256,7 +256,7 @@ def of_biases(xp, g_linear, biases):
 
 
 def plus_output(xp, g_state, g_output):
-    """A step's `h` is both its output and part of its state."""
+    """The gradient of a step's state: its `h` is also the step's output."""
     width = g_output.shape[1]
     if width == g_state.shape[1]:
         return g_state + g_output
@@ -276,7 +276,7 @@ def recurrent_layer(xp, *xs, cell, sizes, reverse, biases):
     return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biases=biases)
 
 
-# What torch runs for an LSTM of float32. Its backward looks at the output again: nobody may write into it until then.
+# torch's kernel for a float32 LSTM. Its backward reads the output, which must not be overwritten until then.
 @op(batch="defined", kernel="recurrent", curve="layer", outputs=("h", "last", KEPT, KEPT),
     xs=lambda xp, g, xs, out0, out2, out3, cell, sizes, reverse, biases:
     layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases))
@@ -287,7 +287,7 @@ def mkldnn_rnn_layer(xp, *xs, cell, sizes, reverse, biases):
 @op(batch="defined", node="StackBackward0", outputs=("h", "c"), linear="xs",
     xs=lambda xp, g, xs_shape: [xp.cat(*[xp.select(part, axis=0, index=i) for part in g], axis=1) for i in range(len(xs_shape))])
 def stack_states(xp, *xs, width):
-    """The last states of several layers of an LSTM: all h, and all c."""
+    """The last states of several LSTM layers, stacked: (all h, all c)."""
     pairs = [columns(xp, x, width) for x in xs]
     return tuple([xp.stack(*parts, axis=0) for parts in zip(*pairs, strict=True)])
 
