@@ -1,7 +1,7 @@
-"""Leads torch's functions to what they do with sparse tensors, from the moment the first of these can exist.
+"""Makes torch's functions dispatch on sparse arguments, from the moment the first sparse tensor can exist.
 
-A program without sparse tensors never loads this: its functions stay as they are. Operators of plain tensors need nothing,
-because Python asks the subclass first; parameters, which are a subclass too, are told to ask.
+A program without sparse tensors never loads this. Operators of plain tensors need no dispatch, because Python tries the
+subclass's method first; those of parameters, which are a subclass too, are wrapped.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from whygrad.sparse.tensor import SparseTensor
 # Errors look through these frames: the user called the function behind (see functional/arguments.py).
 _passes_calls_on_ = True
 
-# Methods of dense tensors to which a sparse one may be given.
+# Methods of dense tensors that accept a sparse argument.
 TAKE_SPARSE = ("add", "add_", "addmm", "matmul", "mm", "mul", "multiply", "sub", "sub_", "subtract", "copy_")
 OPERATORS = ("__add__", "__sub__", "__mul__", "__matmul__", "__iadd__", "__isub__")
 
 
 def _choosing(dense: Callable[..., Any], sparse: Callable[..., Any]) -> Callable[..., Any]:
-    """The one function or the other."""
+    """The function that calls `sparse` if an argument is sparse, else `dense`."""
 
     @functools.wraps(dense)
     def choosing(*args: Any, **kwargs: Any) -> Any:
