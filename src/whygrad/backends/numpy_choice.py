@@ -12,15 +12,15 @@ try:
 except ImportError:
     clip = np.clip
 
-# Integer dtypes of the same size, for selection by bit masks.
+# Integer dtypes of the same size, for selection by bit masks, which is faster for more than _MIN_SIZE elements.
 _BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
-_LARGE = 1 << 11
+_MIN_SIZE = 1 << 11
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
     """np.where; for large arrays without its branch for each element, which an irregular condition mispredicts."""
     array = a if isinstance(a, np.ndarray) and a.ndim else b
-    if (not isinstance(array, np.ndarray) or array.size <= _LARGE or array.dtype not in _BITS
+    if (not isinstance(array, np.ndarray) or array.size <= _MIN_SIZE or array.dtype not in _BITS
             or condition.shape != array.shape or not (_fits(a, array) and _fits(b, array))):
         return np.where(condition, a, b)
     dtype = array.dtype

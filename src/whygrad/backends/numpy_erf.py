@@ -34,10 +34,11 @@ LARGE = ((-4.83519191608651397019e+02, -1.02509513161107724954e+03, -6.375664433
           3.03380607434824582924e+01, 1.0))
 ERF_AT_ONE = 8.45062911510467529297e-01
 
-# atanh(erf(x)) / x as a polynomial in x * x, fitted on 0 <= x <= 4 so that the error of its tanh is at most 1e-7.
+# atanh(erf(x)) / x as a polynomial in x * x, fitted on 0 <= x <= 4 so that the error of its tanh is at most 1e-7. The
+# square is clamped at 16: beyond it, erf is 1 in float32.
 SINGLE = tuple(np.array(c, np.float32) for c in (
     1.41852681e-07, -5.66848407e-06, 8.76373826e-05, -6.19784816e-04, -1.91830606e-04, 1.02769056e-01, 1.12837927))
-SIXTEEN = np.array(16, np.float32)
+MAX_SQUARE = np.array(16, np.float32)
 
 
 def erf(x: Any) -> Any:
@@ -69,7 +70,7 @@ def quotient(pair: Any, x: np.ndarray) -> np.ndarray:
 
 
 def _single(x: np.ndarray) -> np.ndarray:
-    square = np.minimum(x * x, SIXTEEN)
+    square = np.minimum(x * x, MAX_SQUARE)
     result = np.asarray(square * SINGLE[0])
     for c in SINGLE[1:-1]:
         result += c

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
-from whygrad.backends.numpy_reduction import sum
+from whygrad.backends.numpy_reduction import FLOAT32, FLOAT64, sum
 
-DENSE = (np.dtype(np.float32), np.dtype(np.float64))
+DENSE = (FLOAT32, FLOAT64)
 
 
 def _in_float(function: Any) -> Any:
