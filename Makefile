@@ -40,8 +40,8 @@ test: $(VENV)/.installed-test lint
 	@echo "==> tests, with PyTorch as the oracle (the report is tested in Chromium, if that and its driver are installed)"
 	$(BIN)/python -m pytest -n 2 --dist loadfile -rs
 	@echo "==> the rows again: with kernels for the smallest arrays, then on NumPy alone"
-	WHYGRAD_KERNELS=always $(BIN)/python -m pytest -n 2 tests/test_rows.py
-	WHYGRAD_KERNELS=0 $(BIN)/python -m pytest -n 2 tests/test_rows.py
+	WHYGRAD_KERNELS=always $(BIN)/python -m pytest -n 2 tests/ops/test_rows.py
+	WHYGRAD_KERNELS=0 $(BIN)/python -m pytest -n 2 tests/ops/test_rows.py
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks
@@ -50,6 +50,7 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks.recording
 	$(BIN)/python -m benchmarks.checkpointing
 	$(BIN)/python -m benchmarks.compiling
+	$(BIN)/python -m benchmarks.first_use
 	$(BIN)/python -m benchmarks.faults
 
 clean:

@@ -23,8 +23,8 @@ from benchmarks.training import TRAINING, small_gpt
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# The parts of compiling: functions of whygrad.kernels.code, and what they are called here.
-PARTS = {"_text": "write", "_parsed": "parse", "_improve": "passes", "_object": "emit"}
+# The parts of compiling: functions of whygrad.kernels.llvm, and what they are called here.
+PARTS = {"text": "write", "parsed": "parse", "improve": "passes", "emitted": "emit"}
 MOST = 0.030  # seconds for one object
 MOST_COLD, MOST_WARM = 2.0, 0.5  # for the first step
 
@@ -33,7 +33,7 @@ Times = dict[str, dict[str, float]]
 
 def watch() -> Times:
     """From now on: what each object took, in seconds by part ("all" with linking and the cache), and its "bytes"."""
-    from whygrad.kernels import code
+    from whygrad.kernels import code, llvm
 
     found: Times = {}
     under_way: list[dict[str, float]] = []
@@ -56,7 +56,7 @@ def watch() -> Times:
         return address
 
     for function, name in PARTS.items():
-        setattr(code, function, timed(name, getattr(code, function)))
+        setattr(llvm, function, timed(name, getattr(llvm, function)))
     code._load = load
     return found
 

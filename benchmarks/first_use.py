@@ -75,7 +75,8 @@ def main() -> None:
         parser.error(f"no program begins like this; there are: {', '.join(PATHS)}")
 
     def all_of(library: str) -> dict[str, list[float]]:
-        return {name: run_module("benchmarks.first_use", library, str(args.steps), name, *["lazy"] * args.lazy)[name] for name in names}
+        lazy = ["lazy"] * args.lazy
+        return {name: run_module("benchmarks.first_use", library, str(args.steps), name, *lazy)[name] for name in names}
 
     best = alternate(args.rounds, all_of)
     print_ratios(f"CPU time after import, best of {args.rounds} rounds", names, best)

@@ -29,8 +29,8 @@ def compile_recording_out() -> None:
 
     plain = record.recorder_source
 
-    def without(spec: record.RowSpecialization) -> str:
-        lines = plain(spec).splitlines(keepends=True)
+    def without(spec: record.RowSpecialization, **options: bool) -> str:
+        lines = plain(spec, **options).splitlines(keepends=True)
         return "".join(line for line in lines if not line.lstrip().startswith(RECORDING) or "forward" in line)
 
     assert ("mul", "tt") not in record._specializations, "the row is compiled already"

@@ -37,14 +37,26 @@ def to_numpy(t: Any) -> np.ndarray:
 
 TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-10, "complex128": 1e-10}
 
+# What may be left of numbers that cancel out: some units in the last place of those that the sums in a test go through.
+NOISE = {"float32": 2e-6, "complex64": 2e-6, "float64": 1e-13, "complex128": 1e-13}
 
-def assert_same(theirs: Any, ours: Any, where: str = "result", rtol: float | None = None) -> None:
-    """Same structure, dtype, shape, values, requires_grad and node name."""
+
+def size_of(array: np.ndarray) -> float:
+    """The largest number, at most 1: what a difference is compared with where numbers cancel."""
+    sizes = np.abs(array[np.isfinite(array)]) if array.dtype.kind in "fc" else np.ones(1)
+    return float(min(1.0, sizes.max(initial=0.0)))
+
+
+def assert_same(theirs: Any, ours: Any, where: str = "result", rtol: float | None = None, noise: float = 0) -> None:
+    """Same structure, dtype, shape, values and requires_grad.
+
+    Values may differ by `rtol` of themselves, and of the largest in the array; by `noise` in any case.
+    """
     if isinstance(theirs, (tuple, list)):
         assert isinstance(ours, (tuple, list)), f"{where}: torch gives {type(theirs)}, we give {type(ours)}"
         assert len(theirs) == len(ours), f"{where}: {len(theirs)} results, we give {len(ours)}"
         for i, (a, b) in enumerate(zip(theirs, ours, strict=True)):
-            assert_same(a, b, f"{where}[{i}]", rtol)
+            assert_same(a, b, f"{where}[{i}]", rtol, noise)
         return
     if not isinstance(theirs, torch.Tensor):
         if isinstance(theirs, float):
@@ -56,22 +68,39 @@ def assert_same(theirs: Any, ours: Any, where: str = "result", rtol: float | Non
     assert str(theirs.dtype) == str(ours.dtype), f"{where}: dtype {theirs.dtype}, we give {ours.dtype}"
     assert tuple(theirs.shape) == tuple(ours.shape), f"{where}: shape {tuple(theirs.shape)}, we give {tuple(ours.shape)}"
     assert theirs.requires_grad == ours.requires_grad, f"{where}: requires_grad {theirs.requires_grad}"
-    tolerance = rtol or TOLERANCE.get(str(ours.dtype).removeprefix("torch."), 0)
-    np.testing.assert_allclose(to_numpy(ours), to_numpy(theirs), rtol=tolerance, atol=tolerance, err_msg=where)
+    dtype, expected = str(ours.dtype).removeprefix("torch."), to_numpy(theirs)
+    tolerance = rtol or TOLERANCE.get(dtype, 0)
+    noise = max(tolerance * size_of(expected), NOISE.get(dtype, 0), noise)
+    np.testing.assert_allclose(to_numpy(ours), expected, rtol=tolerance, atol=noise, err_msg=where)
 
 
 def node_name(t: Any) -> str | None:
     return None if t.grad_fn is None else type(t.grad_fn).__name__
 
 
-def outcome(call: Callable[[], Any]) -> tuple[str, Any]:
-    """What a call gives: ("value", result) or ("error", (class name, first line))."""
+def outcome(call: Callable[[], Any], *, all_lines: bool = False) -> tuple[str, Any]:
+    """What a call gives: ("value", result) or ("error", (class name, first line or all of them))."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return "value", call()
         except Exception as error:
-            return "error", (type(error).__name__, str(error).split("\n")[0])
+            return "error", (type(error).__name__, str(error) if all_lines else str(error).split("\n")[0])
+
+
+def outcome_and_warnings(call: Callable[[], Any]) -> tuple[tuple[str, Any], list[str]]:
+    """`outcome`, with all lines, and what the call warns of."""
+    warned: list[str] = []
+
+    def heard() -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                return call()
+            finally:
+                warned.extend([str(w.message) for w in caught])
+
+    return outcome(heard, all_lines=True), warned
 
 
 def weights_like(t: Any, seed: int) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""`import torch` that gives whygrad: in this process, and in the processes it starts through multiprocessing.
+"""Makes `import torch` load whygrad, in this process and in those it starts through multiprocessing.
 
-The modules are the same objects under a second name. What torch has and whygrad has not can be imported and raises when
-used, unless the import stands in a `try` block: then it fails there, and the program goes its other way.
+The modules are the same objects under a second name. A module of torch that whygrad lacks can be imported and raises when
+it is used; inside a `try` block the import itself fails, so that the program can take its alternative.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from whygrad.base.torch_modules import SecondName, resolve
 from whygrad.base.unsupported import MissingModule, absent_from, is_missing_module, is_prepared
 from whygrad.compat import torch_backends, version
 
-# A folder that holds a package `torch`, for processes that begin with an empty interpreter.
+# A directory with a package `torch`, for new interpreters started by multiprocessing.
 _SHIM = str(Path(__file__).parent / "_shim")
 
 
-_given_a_getter: set[str] = set()
+_modules_with_getattr: set[str] = set()
 
 
 class _Loader(SecondName):
@@ -33,7 +33,7 @@ class _Loader(SecondName):
         module = super().create_module(spec)
         if "__getattr__" not in vars(module) and not isinstance(module, MissingModule):
             module.__getattr__ = absent_from(spec.name)  # type: ignore[method-assign]
-            _given_a_getter.add(spec.name)
+            _modules_with_getattr.add(spec.name)
         return module
 
 
@@ -64,7 +64,7 @@ _before: dict[str, Any] = {}
 
 
 def install() -> None:
-    """From now on `import torch` and the import of its submodules give whygrad."""
+    """Make `import torch` and imports of its submodules load whygrad."""
     if _finder in sys.meta_path:
         return
     if "torch" in sys.modules:
@@ -77,14 +77,14 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """`import torch` means PyTorch again. Names that a program has bound keep their meaning."""
+    """Undo install(). Names that a program has bound stay bound to whygrad."""
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)
     for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
-        if name in _given_a_getter:
+        if name in _modules_with_getattr:
             del sys.modules[name].__getattr__  # type: ignore[attr-defined]
-            _given_a_getter.remove(name)
+            _modules_with_getattr.remove(name)
         del sys.modules[name]
     multiprocessing.spawn.get_preparation_data = _before["preparation"]
     if _before["version"] is None:
@@ -94,7 +94,7 @@ def uninstall() -> None:
 
 
 def _preparation_data(name: str) -> dict[str, Any]:
-    """A process that is started afresh imports the program again, and finds `torch` in our folder first."""
+    """Put the shim directory first in the sys.path of a spawned process, which imports the program again."""
     data: dict[str, Any] = _before["preparation"](name)
     data["sys_path"] = [_SHIM, *data.get("sys_path", sys.path)]
     return data

@@ -1,6 +1,6 @@
-"""The command `whygrad`. `whygrad run script.py` runs a PyTorch program, unchanged, on whygrad.
+"""The command `whygrad`. `whygrad run script.py` runs an unchanged PyTorch program on whygrad.
 
-What stands before the name of the script is for whygrad, what stands behind it is for the script.
+As with `python`, arguments before the script are whygrad's options, those after it are the script's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WITH_VALUE = ("--json", "--html", "--only")
 
 
 class Program(NamedTuple):
-    """What to run: how = "script", "-m", "-c" or "-" (standard input)."""
+    """The program to run: how = "script", "-m", "-c" or "-" (standard input)."""
 
     how: str
     target: str
@@ -30,7 +30,7 @@ class Program(NamedTuple):
 
 
 def main(arguments: list[str] | None = None) -> int | None:
-    """The entry of the console script and of `python -m whygrad`."""
+    """Entry point of the console script and of `python -m whygrad`."""
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(prog="whygrad",
                                      description="PyTorch's autograd on NumPy, which can always tell you why.")
@@ -72,7 +72,7 @@ def run_parser() -> argparse.ArgumentParser:
 
 
 def split(arguments: list[str]) -> tuple[list[str], Program | None]:
-    """Our own options, and the program with its arguments."""
+    """Split the arguments into whygrad's options and the program with its arguments."""
     for i, argument in enumerate(arguments):
         if i and arguments[i - 1] in WITH_VALUE:
             continue  # the value of the option before it
@@ -84,9 +84,8 @@ def split(arguments: list[str]) -> tuple[list[str], Program | None]:
     return arguments, None
 
 
-def hint_at_misplaced(parser: argparse.ArgumentParser, script: str, arguments: list[str]) -> None:
-    """As with `python`, what stands behind the script is for the script. One of our options there, of which the script's text
-    knows nothing, is most likely a slip."""
+def warn_misplaced_options(parser: argparse.ArgumentParser, script: str, arguments: list[str]) -> None:
+    """Print a hint if an option of whygrad comes after the script and the script's text does not mention it."""
     given = {argument.partition("=")[0] for argument in arguments}
     ours = sorted(given & set(parser._option_string_actions) - {"-h", "--help"})
     if not ours or not os.path.isfile(script):  # a pipe can be read only once
@@ -107,7 +106,7 @@ def run(arguments: list[str]) -> int | None:
     if program is None:
         parser.error("which program? Give a script, -m module, -c code or - (standard input)")
     if program.how == "script":
-        hint_at_misplaced(parser, program.target, program.arguments)
+        warn_misplaced_options(parser, program.target, program.arguments)
     from whygrad import alias
     from whygrad.why.session import Session, unwritable
 
@@ -121,7 +120,7 @@ def run(arguments: list[str]) -> int | None:
     try:
         execute(program)
     except Exception as error:
-        # Its own report first, as Python would give it; then the answers.
+        # The traceback comes first, as Python prints it; then the answers.
         sys.excepthook(type(error), error, error.__traceback__)
         session.finish()
         return 1
@@ -151,7 +150,7 @@ COMMANDS: dict[str, Callable[[list[str]], int | None]] = {"run": run, "fix": fix
 
 
 def execute(program: Program) -> None:
-    """Run it as `python` would, in a fresh `__main__`."""
+    """Run the program as `python` does, in a new `__main__`."""
     import pkgutil
     import runpy
 
@@ -164,17 +163,17 @@ def execute(program: Program) -> None:
             _set_first_path(os.getcwd())
             runpy._run_module_as_main(program.target)  # type: ignore[attr-defined]
         elif program.how == "script" and pkgutil.get_importer(program.target) is not None:
-            _set_first_path(os.path.abspath(program.target))  # a folder, or a zip file, with a __main__.py
+            _set_first_path(os.path.abspath(program.target))  # a directory or zip file with a __main__.py
             runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
         else:
             exec(_code(program, module), vars(module))
     except BaseException as error:
-        _hide_our_frames(error.__traceback__)
+        _report_program_lines_only(error.__traceback__)
         raise
 
 
 def _code(program: Program, module: ModuleType) -> CodeType:
-    from whygrad.why.places import remember_source
+    from whygrad.why.locations import remember_source
 
     if program.how in ("-c", "-"):
         _set_first_path("")
@@ -204,30 +203,30 @@ def _fail(message: str) -> NoReturn:
 
 
 def _set_first_path(path: str) -> None:
-    """Python put our own place first; the program expects its own."""
+    """Replace sys.path[0], which is the directory of whygrad's script, by that of the program."""
     if sys.flags.safe_path:
         return
     sys.path[0] = path
 
 
-def _hide_our_frames(traceback: TracebackType | None) -> None:
-    """When Python reports the exception, the traceback begins in the program, and has only its lines."""
+def _report_program_lines_only(traceback: TracebackType | None) -> None:
+    """Install an excepthook that prints only the program's lines of the traceback."""
     while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
         traceback = traceback.tb_next
     report = sys.excepthook
     first = traceback
 
-    def report_from_the_program(kind: type[BaseException], error: BaseException, _: Any) -> None:
+    def report_program_lines(kind: type[BaseException], error: BaseException, _: Any) -> None:
         error = error.with_traceback(first)
         if os.environ.get("WHYGRAD_TRACEBACK") != "full":
             _keep_program_lines(error)
         report(kind, error, error.__traceback__)
 
-    sys.excepthook = report_from_the_program
+    sys.excepthook = report_program_lines
 
 
 def _keep_program_lines(error: BaseException) -> None:
-    """Take the package's own frames out of the tracebacks of an error and of those it came from."""
+    """Remove the package's frames from the tracebacks of an error and of its causes and contexts."""
     chain: list[BaseException | None] = [error]
     seen: set[int] = set()
     for link in chain:

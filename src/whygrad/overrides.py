@@ -1,26 +1,32 @@
-"""torch.overrides: the questions programs ask before they let a class of their own take over a function.
-
-In whygrad nobody can take over: a Tensor subclass that defines `__torch_function__` can be defined, as packages do when
-they are imported, and has no instances: so it is never passed over in silence.
-"""
+"""torch.overrides: classes and modes that take over torch's functions, and who may (see functional/overriding.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
+from whygrad.base.door import SPECS
+from whygrad.base.errors import user_stacklevel
 from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
+from whygrad.functional.overriding import IGNORED, NOT_CONVERTED, overloaded, overrides, pop_mode, push_mode, state, take_over
+from whygrad.functional.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 
 __getattr__ = absent_from("torch.overrides")
 
-REFUSAL = ("{} is not available in whygrad: calls of torch functions cannot be intercepted. Write a function around the tensor, "
-           "or use torch.autograd.Function, hooks or torch.autograd.graph.saved_tensors_hooks")
+Function = Callable[..., Any]
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the arguments would take over."""
-    return any(not isinstance(x, Tensor) and hasattr(type(x), "__torch_function__") for x in relevant_args)
+    """Whether a mode or one of the arguments would take over."""
+    if state.all_off or state.skips_one:
+        state.skips_one = False
+        return False
+    return bool(state.modes) or (not state.subclasses_off and bool(overloaded(relevant_args)))
 
 
 def has_torch_function_unary(tensor: Any) -> bool:
@@ -31,33 +37,145 @@ def has_torch_function_variadic(*tensors: Any) -> bool:
     return has_torch_function(tensors)
 
 
-def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """Ask the arguments that would take over, first come first served."""
-    asked = [x for x in relevant_args if has_torch_function_unary(x)]
-    types = tuple(dict.fromkeys(type(x) for x in asked))
-    for x in asked:
-        result = x.__torch_function__(public_api, types, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    raise TypeError(f"no implementation found for '{public_api.__module__}.{public_api.__name__}' on types that implement "
-                    f"__torch_function__: {list(types)}")
+def handle_torch_function(public_api: Function, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    """Let the mode or the arguments that take over compute a function of the user's."""
+    found = [] if state.subclasses_off else overloaded(relevant_args, plain=True)
+    return take_over(public_api, f"{public_api.__module__}.{public_api.__name__}", found, args, kwargs)
+
+
+def wrap_torch_function(dispatcher: Function) -> Callable[[Function], Function]:
+    """Let a function of the user's be taken over by the arguments that `dispatcher` names."""
+
+    def inner(func: Function) -> Function:
+        @functools.wraps(func)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant_args = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant_args):
+                return handle_torch_function(wrapped, relevant_args, *args, **kwargs)
+            return func(*args, **kwargs)
+
+        return wrapped
+
+    return inner
 
 
 def is_tensor_like(inp: Any) -> bool:
-    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
+    return type(inp) is Tensor or hasattr(inp, "__torch_function__")
+
+
+# The spaces of torch in which functions can be taken over, by our names for them.
+_SPACES = ("torch", "torch.nn.functional", "torch.Tensor", "torch.linalg", "torch.fft", "torch.special")
+
+
+def _public_name(name: str) -> str:
+    return f"torch.{name}" if name.startswith("Tensor.") else name
+
+
+def _space_of(name: str) -> str:
+    parts = _public_name(name).removesuffix(".__get__").removesuffix(".__set__").removesuffix(".__delete__").split(".")
+    return ".".join(parts[:-1])
+
+
+def _load_all() -> None:
+    """Functions are known to the door once their module is loaded."""
+    import whygrad.fft
+    import whygrad.linalg
+    import whygrad.nn.functional
+    import whygrad.nn.functional.recurrent
+    import whygrad.nn.functional.torch_names
+    import whygrad.special  # noqa: F401
+
+
+@functools.cache
+def _index() -> dict[Any, str]:
+    _load_all()
+    operators = {f: f"torch.Tensor.{name}" for name, f in vars(Tensor).items() if name.startswith("__") and callable(f)}
+    return operators | {spec.function: _public_name(name) for name, spec in SPECS.items()
+                        if spec.function is not None and not name.startswith("whygrad.")}
+
+
+def resolve_name(f: Any) -> str | None:
+    """What a user would write to get this function."""
+    return _index().get(f)
+
+
+def get_ignored_functions() -> set[Function]:
+    """Public functions that nobody can take over."""
+    return {spec.function for name, spec in SPECS.items() if name in IGNORED and spec.function is not None}
+
+
+def get_default_nowrap_functions() -> set[Function]:
+    """Those whose results `Tensor.__torch_function__` does not make instances of the subclass."""
+    return {SPECS[name].function for name in NOT_CONVERTED}
+
+
+def get_overridable_functions() -> dict[Any, list[Function]]:
+    """By space (a module, the class Tensor, or a property of it), what can be taken over."""
+    from importlib import import_module
+
+    _load_all()
+    found: dict[Any, list[Function]] = {}
+    for name, spec in SPECS.items():
+        space, last = _space_of(name), _public_name(name)
+        if spec.function is None or space not in _SPACES or not overrides.wants(spec):
+            continue
+        if last.endswith((".__set__", ".__delete__")):
+            continue
+        if space == "torch.Tensor":
+            owner: Any = getattr(Tensor, last.split(".")[2]) if last.endswith(".__get__") else Tensor
+        else:
+            if last.rpartition(".")[2].startswith("_") or last.endswith("_"):
+                continue
+            owner = import_module(space.replace("torch", "whygrad", 1))
+        found.setdefault(owner, []).append(spec.function)
+    return found
+
+
+def get_testing_overrides() -> dict[Function, Function]:
+    """For each function that can be taken over, one of the same signature that returns -1."""
+    return {f: _testing_override(f) for functions in get_overridable_functions().values() for f in functions}
+
+
+def _testing_override(function: Function) -> Function:
+    def override(*args: Any, **kwargs: Any) -> int:
+        return -1
+
+    try:
+        override.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    except ValueError:  # an accessor of a property
+        override.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)])
+    return override
+
+
+def is_tensor_method_or_property(func: Function) -> bool:
+    name = resolve_name(func)
+    return (name is not None and name.startswith("torch.Tensor.")) or func.__name__ == "__get__"
 
 
 class TorchFunctionMode:
-    """Would see every call in its block. It can be named and derived from, not entered."""
+    """Sees every call in its block, before subclasses do. What it calls itself goes on to the mode around it."""
+
+    inner: TorchFunctionMode
+
+    def __init__(self) -> None:
+        pass
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
 
     def __enter__(self) -> Self:
-        raise NotImplementedError(REFUSAL.format(f"entering {type(self).__name__}"))
+        push_mode(self)
+        return self
 
     def __exit__(self, *error: object) -> None:
-        return None
+        pop_mode()
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Self:
+        warnings.warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`",
+                      stacklevel=user_stacklevel())
+        return cls(*args, **kwargs)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
@@ -66,35 +184,43 @@ class BaseTorchFunctionMode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
-    def __enter__(self) -> Self:
-        return self if type(self) is BaseTorchFunctionMode else super().__enter__()
+
+def _get_current_function_mode() -> Any:
+    return state.modes[-1] if state.modes else None
 
 
-class DisableTorchFunctionSubclass:
-    """A block in which subclasses do not take over: here that is every block."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *error: object) -> None:
-        return None
+def _get_current_function_mode_stack() -> list[Any]:
+    return list(state.modes)
 
 
-def refuse_overrides(kind: type) -> None:
-    """For a subclass of Tensor whose own `__torch_function__` or `__torch_dispatch__` would never be called."""
-    from whygrad.base.unsupported import Missing
-
-    for name in ("__torch_function__", "__torch_dispatch__"):
-        if name in vars(kind) and not isinstance(vars(kind)[name], Missing):
-            kind.__new__ = _refusal(f"{kind.__name__}.{name}")  # type: ignore[method-assign]
+_push_mode, _pop_mode = push_mode, pop_mode
 
 
-def _refusal(name: str) -> Any:
-    def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(REFUSAL.format(name))
+@contextlib.contextmanager
+def _pop_mode_temporarily() -> Iterator[Any]:
+    mode = state.modes.pop()
+    try:
+        yield mode
+    finally:
+        state.modes.append(mode)
 
-    return staticmethod(__new__)
+
+@contextlib.contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """There is one door only, which can be entered again from within."""
+    yield
 
 
-__all__ = ["BaseTorchFunctionMode", "DisableTorchFunctionSubclass", "TorchFunctionMode", "handle_torch_function",
-           "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like"]
+def redispatch_function(func: Function, types: Any, args: Any, kwargs: Any) -> Any:
+    """Call the function itself, whoever would take over; what it calls in turn can be taken over."""
+    before, state.skips_one = state.skips_one, True
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        state.skips_one = before
+
+
+__all__ = ["BaseTorchFunctionMode", "DisableTorchFunctionSubclass", "TorchFunctionMode", "enable_reentrant_dispatch",
+           "get_default_nowrap_functions", "get_ignored_functions", "get_overridable_functions", "get_testing_overrides",
+           "handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
+           "is_tensor_like", "is_tensor_method_or_property", "redispatch_function", "resolve_name", "wrap_torch_function"]

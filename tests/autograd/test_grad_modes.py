@@ -1,10 +1,12 @@
 """no_grad, enable_grad, set_grad_enabled, inference_mode: as blocks, as decorators, on generators, per thread."""
 
+from __future__ import annotations
+
 import asyncio
 import threading
 
 import pytest
-from parity import collect, parity, same
+from parity import collect, leaf, parity, same, short_leaf, told
 
 import whygrad
 
@@ -12,13 +14,9 @@ PROGRAMS = []
 program = collect(PROGRAMS)
 
 
-def leaf(torch):
-    return torch.tensor([1.0, 2.0], requires_grad=True)
-
-
 @program
 def blocks(torch):
-    x, seen = leaf(torch), []
+    x, seen = short_leaf(torch), []
     with torch.no_grad():
         seen += [torch.is_grad_enabled(), x * 2]
         with torch.enable_grad():
@@ -64,7 +62,7 @@ def set_grad_enabled_wants_a_bool(torch):
 
 @program
 def decorators(torch):
-    x = leaf(torch)
+    x = short_leaf(torch)
 
     @torch.no_grad()
     def with_parentheses(a, b=1):
@@ -212,7 +210,7 @@ def async_functions_are_only_called_in_the_mode(torch):
 
 @program
 def results_without_history(torch):
-    x = leaf(torch)
+    x = short_leaf(torch)
     with torch.no_grad():
         y = x * 2
         z = torch.tensor([1.0], requires_grad=True)
@@ -222,7 +220,7 @@ def results_without_history(torch):
 
 @program
 def inference_mode_blocks(torch):
-    x, seen = leaf(torch), []
+    x, seen = short_leaf(torch), []
     with torch.inference_mode():
         y = x * 2
         seen += [torch.is_grad_enabled(), torch.is_inference_mode_enabled(), y, y.is_inference(), x.is_inference()]
@@ -265,14 +263,14 @@ def an_inference_tensor_outside(torch):
     with torch.inference_mode():
         a = torch.ones(2)
     plain = a * 2
-    return plain, plain.is_inference(), (a + leaf(torch)), a.requires_grad
+    return plain, plain.is_inference(), (a + short_leaf(torch)), a.requires_grad
 
 
 @program
 def an_inference_tensor_cannot_be_saved(torch):
     with torch.inference_mode():
         a = torch.ones(2)
-    return a * leaf(torch)
+    return a * short_leaf(torch)
 
 
 @program
@@ -293,7 +291,7 @@ def an_inference_tensor_has_no_version(torch):
 @program
 def a_normal_tensor_written_in_inference_mode(torch):
     a = torch.ones(2)
-    x = leaf(torch)
+    x = short_leaf(torch)
     y = (x * a).sum()
     with torch.inference_mode():
         a.add_(1)
@@ -314,7 +312,7 @@ def a_custom_function_cannot_save_an_inference_tensor(torch):
 
     with torch.inference_mode():
         a = torch.ones(2)
-    return F.apply(leaf(torch), a)
+    return F.apply(short_leaf(torch), a)
 
 
 @program
@@ -342,7 +340,7 @@ def the_multithreading_switch(torch):
 @program
 def modes_belong_to_threads(torch):
     seen = {}
-    x = leaf(torch)
+    x = short_leaf(torch)
     entered, leave = threading.Event(), threading.Event()
 
     def other():
@@ -362,16 +360,11 @@ def modes_belong_to_threads(torch):
     return seen
 
 
-@parity(PROGRAMS)
-def test_modes(program):
-    same(program)
-
-
 @pytest.mark.parametrize(("name", "enter"), [("no_grad", lambda: whygrad.no_grad()),
                                              ("set_grad_enabled", lambda: whygrad.set_grad_enabled(False)),
                                              ("inference_mode", lambda: whygrad.inference_mode())])
 def test_the_cause_names_the_block(name, enter):
-    x = leaf(whygrad)
+    x = short_leaf(whygrad)
     with enter():
         y = x * 2
     cause, = y._cause
@@ -385,6 +378,202 @@ def test_the_cause_names_the_decorator():
     def decorated(a):
         return a * 2
 
-    cause, = decorated(leaf(whygrad))._cause
+    cause, = decorated(short_leaf(whygrad))._cause
     assert cause.site[0].co_name == "decorated"
     assert cause.origin[0].co_name == "test_the_cause_names_the_decorator"
+
+
+@program
+def contexts_and_decorators(T):
+    x, y = leaf(T), T.ones(3)
+    with T.no_grad():
+        w = x + y
+
+    def add(a, b):
+        return a + b
+
+    seen = [w.requires_grad, w.grad_fn, told(lambda: w.backward(T.ones(3)))]
+    for decorated in (T.no_grad()(add), T.no_grad(add)):
+        seen += [decorated(x, y).requires_grad, decorated.__name__]
+        with T.no_grad():
+            seen += [T.is_grad_enabled(), decorated(x, y).requires_grad, T.is_grad_enabled()]
+    with T.no_grad():
+        seen += [T.enable_grad(add)(x, y).requires_grad, T.enable_grad()(add)(x, y).requires_grad]
+    return seen
+
+
+@program
+def set_grad_enabled(T):
+    x, seen = leaf(T), []
+    for flag in (False, True):
+        with T.set_grad_enabled(flag):
+            seen.append((x * 2).requires_grad)
+    with T.set_grad_enabled(False):
+        T.set_grad_enabled(True)
+        seen.append((x * 2).requires_grad)
+
+    @T.set_grad_enabled(False)
+    def inner(x):
+        return x.sin().requires_grad
+
+    seen += [T.is_grad_enabled(), inner(x)]
+    switch = T.set_grad_enabled(False)
+    seen.append(T.is_grad_enabled())
+    inner = switch(lambda x: x.sin().requires_grad)
+    return [*seen, T.is_grad_enabled(), inner(x), told(lambda: T.set_grad_enabled(1))]
+
+
+@program
+def generators_that_are_sent_to(T):
+    seen = []
+
+    @T.no_grad()
+    def off():
+        for i in range(3):
+            seen.append(T.is_grad_enabled())
+            got = yield i
+            seen.append((got, T.is_grad_enabled()))
+
+    @T.enable_grad()
+    def on():
+        for i in range(3):
+            seen.append(T.is_grad_enabled())
+            yield i
+
+    for _ in off():
+        seen.append(T.is_grad_enabled())
+    with T.no_grad():
+        for _ in on():
+            seen.append(T.is_grad_enabled())
+    coroutine, sent = off(), None
+    try:
+        while True:
+            sent = coroutine.send(sent)
+            seen.append(T.is_grad_enabled())
+    except StopIteration:
+        pass
+    return seen
+
+
+@program
+def exceptions_in_generators(T):
+    seen = []
+
+    class Mild(Exception):
+        pass
+
+    class SecondaryException(Exception):
+        pass
+
+    @T.no_grad()
+    def off(serious=False):
+        for i in range(3):
+            try:
+                yield i
+            except Mild:
+                seen.append(T.is_grad_enabled())
+                if serious:
+                    raise SecondaryException from None
+            except GeneratorExit:
+                seen.append(("closed", T.is_grad_enabled()))
+                raise
+
+    coroutine = off()
+    next(coroutine)
+    try:
+        while True:
+            seen.append(coroutine.throw(Mild))
+    except StopIteration:
+        pass
+    coroutine = off(serious=True)
+    next(coroutine)
+    seen.append(told(lambda: coroutine.throw(Mild)))
+    coroutine = off()
+    next(coroutine)
+    coroutine.close()
+    return seen, T.is_grad_enabled()
+
+
+@program
+def recursion(T):
+    seen = []
+
+    @T.enable_grad()
+    def on(depth):
+        seen.append(T.is_grad_enabled())
+        if depth:
+            off(depth - 1)
+            seen.append(T.is_grad_enabled())
+
+    @T.no_grad()
+    def off(depth):
+        seen.append(T.is_grad_enabled())
+        if depth:
+            on(depth - 1)
+            seen.append(T.is_grad_enabled())
+
+    on(4)
+    with T.no_grad():
+        on(4)
+        seen.append(T.is_grad_enabled())
+    return seen
+
+
+@program
+def classes(T):
+    @T.no_grad()
+    class Made:
+        def __init__(self):
+            self.inside = T.is_grad_enabled()
+
+        def later(self):
+            return T.is_grad_enabled()
+
+    class Methods:
+        @T.no_grad()
+        def __init__(self):
+            self.inside = T.is_grad_enabled()
+
+        @T.no_grad()
+        def later(self):
+            return T.is_grad_enabled()
+
+    return Made().inside, Made().later(), Methods().inside, Methods().later()
+
+
+@program
+def a_leaf_written_under_no_grad(T):
+    x = T.ones(2, 2, requires_grad=True)
+    with T.no_grad():
+        x[0] = T.zeros(2)
+    return x.requires_grad, x.grad_fn, x
+
+
+@program
+def modes_inside_backward(T):
+    seen = []
+
+    class Look(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append(T.is_grad_enabled())
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(T.is_grad_enabled())
+            with T.enable_grad():
+                inner = leaf(T)
+                T.autograd.grad(inner**3, inner, g)
+                seen.append(T.is_grad_enabled())
+            seen.append(T.is_grad_enabled())
+            return g
+
+    Look.apply(leaf(T)).sum().backward()
+    Look.apply(leaf(T)).sum().backward(create_graph=True)
+    return seen
+
+
+@parity(PROGRAMS)
+def test_modes(program):
+    same(program)

@@ -78,6 +78,61 @@ def test_optimizers_and_schedulers_travel_with_their_model(source: Any, target: 
     np.testing.assert_allclose(step(source, *training), step(target, *arrived), rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("source", [torch, whygrad])
+@pytest.mark.parametrize("target", [torch, whygrad])
+def test_trusted_classes(source: Any, target: Any, name: str) -> None:
+    """With `safe_globals` a model loads by default, if all of its classes and functions are trusted."""
+    make, shape = MODELS[name]
+    source.manual_seed(0)
+    model = make(source.nn)
+    classes = list({type(module) for module in make(target.nn).modules()})
+    functions = [target.nn.functional.gelu]
+    with target.serialization.safe_globals(classes + functions):
+        arrived = carried(model, source.save, target.load)
+    assert repr(arrived) == repr(model)
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    np.testing.assert_allclose(result(source, model, x), result(target, arrived, x), rtol=1e-4, atol=1e-6)
+    for missing in classes:
+        with (target.serialization.safe_globals([c for c in classes if c is not missing] + functions),
+              pytest.raises(Exception, match=rf"GLOBAL torch\.nn\.modules\.\w+\.{missing.__name__} was not an allowed global")):
+            carried(model, source.save, target.load)
+
+
+class Net:
+    """A module of the user's, made for either library."""
+
+
+@pytest.mark.parametrize("source", [torch, whygrad])
+@pytest.mark.parametrize("target", [torch, whygrad])
+def test_trusted_classes_of_the_user(source: Any, target: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def net(lib: Any) -> Any:
+        class Net(lib.nn.Module):  # type: ignore[misc, name-defined]
+            def __init__(self) -> None:
+                super().__init__()
+                self.embedding, self.rnn, self.function = lib.nn.Embedding(5, 3), lib.nn.GRU(3, 2), lib.nn.functional.relu
+                self.mask = None
+
+            def forward(self, x: Any) -> Any:
+                return self.function(self.rnn(self.embedding(x))[0])
+
+        Net.__module__, Net.__qualname__ = __name__, "Net"
+        monkeypatch.setattr(f"{__name__}.Net", Net)
+        return Net
+
+    model = net(source)()
+    file = io.BytesIO()
+    source.save(model, file)
+    file.seek(0)
+    target.serialization.add_safe_globals([net(target), target.nn.Embedding, target.nn.GRU, target.nn.functional.relu])
+    try:
+        arrived = target.load(file)
+    finally:
+        target.serialization.clear_safe_globals()
+    np.testing.assert_allclose(model(source.arange(4)).tolist(), arrived(target.arange(4)).tolist(), rtol=1e-5)
+
+
 def test_a_model_is_code_and_needs_trust() -> None:
     file = io.BytesIO()
     torch.save(torch.nn.Linear(1, 1), file)

@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
+from kernel_checks import numpy_function, parts, refuse
 
 import whygrad
-from tests.kernels.test_words import numpy_function
 from whygrad.kernels import distances, sampling, scans
 from whygrad.kernels import gather_scatter as elements
 from whygrad.kernels.pool import pool
@@ -23,9 +23,9 @@ ALONG = [(shape, axis) for shape in SHAPES for axis in range(len(shape))]
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch):
     for module in (elements, scans, distances):
-        monkeypatch.setattr(module, "WORTH_IT", 0)
+        monkeypatch.setattr(module, "MIN_SIZE", 0)
     for module in (elements, scans, distances, sampling):
-        monkeypatch.setattr(module, "ALONE_BELOW", 64)
+        monkeypatch.setattr(module, "SERIAL_BELOW", 64)
     for planned in (elements._plan, scans._plan, distances._plan, sampling._plan):
         planned.cache_clear()
     yield
@@ -33,19 +33,11 @@ def any_size(monkeypatch):
         planned.cache_clear()
 
 
-def refused(*args, **statics):
-    raise AssertionError("the kernel did not take it")
-
-
-def parts(result):
-    return result if isinstance(result, (tuple, list)) else (result,)
-
-
 def compare(name, *arrays, rtol=1e-5, atol=1e-5, **statics):
     """With one thread and with two, which must not matter."""
     with np.errstate(all="ignore"):
         expected = parts(numpy_function(name)(*arrays, **statics))
-    kernel, before, answers = make(name, refused), pool().threads(), []
+    kernel, before, answers = make(name, refuse), pool().threads(), []
     try:
         for threads in (1, 2):
             pool().set_threads(threads)
@@ -167,7 +159,7 @@ def test_largest(shape, axis):
         for k, largest in itertools.product({1, 2, min(20, shape[axis]), shape[axis]}, (True, False)):
             if k > min(shape[axis], 64):
                 continue
-            values, index = make("topk", refused)(x, k=k, axis=axis, largest=largest)
+            values, index = make("topk", refuse)(x, k=k, axis=axis, largest=largest)
             ordered = np.argsort(-x if largest else x, axis, "stable").take(range(k), axis)
             np.testing.assert_array_equal(index, ordered)
             np.testing.assert_array_equal(values, np.take_along_axis(x, ordered, axis))

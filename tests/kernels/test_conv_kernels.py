@@ -94,7 +94,7 @@ def check(result: Any, expected: Any) -> None:
 @pytest.mark.parametrize("name", ["convolution", "convolution_transpose", "convolution_weight"])
 @pytest.mark.parametrize("case", CASES, ids=repr)
 def test_like_numpy_whatever_the_threads(case: Case, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conv_plan, "ALONE_WORK", 0)
+    monkeypatch.setattr(conv_plan, "SERIAL_WORK", 0)
     maker, inputs, statics = ways(case)[name]
     kernel = maker(refuse)
     pool().set_threads(1)
@@ -107,7 +107,7 @@ def test_like_numpy_whatever_the_threads(case: Case, name: str, monkeypatch: pyt
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.x[0] > 2], ids=repr)
 def test_workspace_is_enough(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conv_plan, "ALONE_WORK", 0)
+    monkeypatch.setattr(conv_plan, "SERIAL_WORK", 0)
     memory = np.full(1 << 24, 7, np.float32)
 
     def workspace(plan: Any) -> Any:

@@ -35,7 +35,7 @@ def all_sizes() -> Callable[[str], Callable[..., Any]]:
     def make(name: str) -> Callable[..., Any]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(gemm, "_worth_it", lambda m, n, depth, work: work > 0)
-            patch.setattr(gemm, "ALONE_BELOW", 0)
+            patch.setattr(gemm, "SERIAL_BELOW", 0)
             patch.setattr(gemm, "_address", address)
             return getattr(gemm, name)(refuse)
 

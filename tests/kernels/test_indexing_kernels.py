@@ -24,8 +24,8 @@ def one_after_the_other(shape, index, rows):
 
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch):
-    monkeypatch.setattr(indexing, "WORTH_IT", 0)
-    monkeypatch.setattr(indexing, "ALONE_BELOW", 64)
+    monkeypatch.setattr(indexing, "MIN_SIZE", 0)
+    monkeypatch.setattr(indexing, "SERIAL_BELOW", 64)
 
 
 @settings(max_examples=60)

@@ -78,14 +78,14 @@ def programs(draw: Any) -> tuple[str, list[np.ndarray]]:
 
 @settings(max_examples=250, deadline=None)
 @given(programs(), st.sampled_from([0, 16384]))
-def test_any_layout(program: Any, alone_below: int) -> None:
+def test_any_layout(program: Any, serial_below: int) -> None:
     code, arrays = program
     kinds = "aam"[:len(arrays)]
-    before, pointwise.ALONE_BELOW = pointwise.ALONE_BELOW, alone_below
+    before, pointwise.SERIAL_BELOW = pointwise.SERIAL_BELOW, serial_below
     try:
         ours = formula(kinds, code)(*arrays)
     finally:
-        pointwise.ALONE_BELOW = before
+        pointwise.SERIAL_BELOW = before
     theirs = expected(*arrays)
     assert ours.dtype == theirs.dtype
     np.testing.assert_array_equal(ours, theirs)

@@ -27,20 +27,20 @@ def arrays():
     return x, y
 
 
-@pytest.mark.parametrize("in_one_piece", [True, False])
+@pytest.mark.parametrize("contiguous", [True, False])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize(("name", "options"), CASES)
-def test_loss_and_gradients(name, options, reduction, in_one_piece):
+def test_loss_and_gradients(name, options, reduction, contiguous):
     results = []
     for library in (torch, whygrad):
-        x, y = (library.tensor(a if in_one_piece or i else a.T, requires_grad=i == 0) for i, a in enumerate(arrays()))
+        x, y = (library.tensor(a if contiguous or i else a.T, requires_grad=i == 0) for i, a in enumerate(arrays()))
         given = {key: library.linspace(0.5, 2, math.prod(value)).reshape(value) if "weight" in key else value
                  for key, value in options.items()}
-        loss = getattr(library.nn.functional, name)(x if in_one_piece else x.T, y, reduction=reduction, **given)
+        loss = getattr(library.nn.functional, name)(x if contiguous else x.T, y, reduction=reduction, **given)
         (g,) = library.autograd.grad(loss.sum() * 3, x, create_graph=True)
         finite = library.where(library.isfinite(g), g, 0.0)
         (second,) = library.autograd.grad((finite * finite).sum(), x) if g.requires_grad else (g,)
-        second = second if in_one_piece else second.T
+        second = second if contiguous else second.T
         results.append([t.detach().numpy() for t in (loss, g, second[1:])])
     for theirs, ours in zip(*results, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=1e-6)

@@ -44,7 +44,7 @@ UNEVEN = [(Adaptive(10, 3), Adaptive(17, 5)), (Adaptive(5, 7), Adaptive(20, 5)),
 @pytest.fixture(autouse=True)
 def shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """However little there is to do."""
-    monkeypatch.setattr(pooling, "ALONE_BELOW", 0)
+    monkeypatch.setattr(pooling, "SERIAL_BELOW", 0)
     pooling.maxima_plan.cache_clear()
     pooling.means_plan.cache_clear()
 

@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from kernel_checks import refuse, with_threads
 
 from whygrad.backends import raw
-from whygrad.kernels.cells import CELLS
 from whygrad.kernels.registry import make
+from whygrad.ops.cells import CELLS
 from whygrad.ops.recurrent import layer, layer_rule
 
 
 class ByDefinition:
     """NumPy's vocabulary without the shortcut."""
 
-    recurrent_layer_backward = None
+    def fused(self, definition, *arrays, **statics):
+        return definition(self, *arrays, **statics)
 
     def __getattr__(self, name):
         return getattr(raw, name)

@@ -13,17 +13,12 @@ from typing import Any
 
 import pytest
 import torch
+from opdb.tables import ModuleErrorEnum, ModuleInfo, module_db
 from opdb.translate import Translator, find
 from oracle import assert_same, outcome
 
 import whygrad
 import whygrad.nn
-
-pytest.importorskip("expecttest")  # torch's own tests need it
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from torch.testing._internal.common_modules import ModuleErrorEnum, ModuleInfo, module_db
 
 # Every module of the table makes sense on a CPU, but not every dtype.
 LEFT_OUT_DTYPES = {torch.float16: "what it rounds to depends on the order of sums",

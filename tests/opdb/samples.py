@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import mpmath
 import numpy as np
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
-from torch.testing._internal.opinfo.core import ErrorInput, OpInfo, SampleInput
 
 import whygrad
 
+from .tables import ErrorInput, OpInfo, SampleInput, op_db
 from .translate import Impossible, Missing, Translator, our_function
 
 DTYPES = (torch.float64, torch.float32, torch.int64, torch.bool)
@@ -42,7 +41,7 @@ LEFT_OUT = {
     "slice$": "internal kernel",
     "torch.": "internal kernel",
     "_": "private",
-    "native_": "internal kernel",
+    "native_dropout": "internal kernel",
     "max_pool2d_with_indices_backward": "internal kernel",
     "sparse.": "sparse layout",
     "to_sparse": "sparse layout",

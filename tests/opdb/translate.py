@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.testing._internal.opinfo.core import OpInfo
 
 import whygrad
+
+from .tables import OpInfo
 
 NAMESPACES = ("Tensor", "nn.functional", "linalg", "fft", "special", "signal.windows", "masked", "")
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from oracle import outcome_and_warnings
 
 import whygrad
 from whygrad.optim import lr_scheduler
@@ -267,15 +268,9 @@ def test_tensor_rates(case: str) -> None:
     np.testing.assert_allclose(rows[12:], rows[:12], rtol=1e-5)
 
 
-def outcome(call: Any, library: Any) -> Any:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            call(library)
-            result = None
-        except Exception as error:
-            result = type(error).__name__, str(error)
-    return result, [str(w.message) for w in caught]
+def seen(call: Any, library: Any) -> Any:
+    (kind, result), warned = outcome_and_warnings(lambda: call(library))
+    return kind, result if kind == "error" else None, warned
 
 
 def schedule(name: str, *args: Any, steps: int = 0, opt: dict[str, Any] | None = None, **options: Any) -> Any:
@@ -351,7 +346,7 @@ OUTCOMES: dict[str, Any] = {
 
 @pytest.mark.parametrize("case", OUTCOMES)
 def test_same_errors_and_warnings(case: str) -> None:
-    assert outcome(OUTCOMES[case], whygrad) == outcome(OUTCOMES[case], torch)
+    assert seen(OUTCOMES[case], whygrad) == seen(OUTCOMES[case], torch)
 
 
 def test_warnings_point_at_the_users_line() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from oracle import outcome_and_warnings
 
 import whygrad
 from whygrad import optim
@@ -32,14 +32,8 @@ def parameter(library: Any, *values: float) -> Any:
     return p
 
 
-def outcome(call: Any, library: Any) -> Any:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result = repr(call(library))
-        except Exception as error:
-            result = type(error).__name__, str(error).replace("whygrad", "torch")
-    return result, [str(w.message) for w in caught]
+def seen(call: Any, library: Any) -> str:
+    return str(outcome_and_warnings(lambda: repr(call(library)))).replace("whygrad", "torch")
 
 
 ERRORS: dict[str, Any] = {
@@ -107,7 +101,7 @@ ERRORS: dict[str, Any] = {
 
 @pytest.mark.parametrize("case", ERRORS)
 def test_same_outcome(case: str) -> None:
-    assert outcome(ERRORS[case], whygrad) == outcome(ERRORS[case], torch)
+    assert seen(ERRORS[case], whygrad) == seen(ERRORS[case], torch)
 
 
 def test_fused_needs_floating_parameters() -> None:
@@ -219,7 +213,7 @@ LOADS: dict[str, Any] = {
 
 @pytest.mark.parametrize("case", LOADS)
 def test_loading_errors(case: str) -> None:
-    assert outcome(LOADS[case], whygrad) == outcome(LOADS[case], torch)
+    assert seen(LOADS[case], whygrad) == seen(LOADS[case], torch)
 
 
 def test_names_of_parameters_survive_loading() -> None:

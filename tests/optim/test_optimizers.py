@@ -10,7 +10,6 @@ import torch
 
 import whygrad
 from whygrad import optim
-from whygrad.base import dtypes
 from whygrad.optim import elementwise
 
 WEIGHT_DECAY = {"weight_decay": 0.05}
@@ -149,27 +148,42 @@ def test_large_and_strided_parameters(name: str, options: dict[str, Any], monkey
         assert_close(p, q, 1e-9, "parameter")
 
 
-@pytest.mark.parametrize(("name", "options"), [case for case in CASES if not case[1].get("fused")], ids=label)
-@pytest.mark.parametrize("dtype", [np.float16, "bfloat16"], ids=str)
-def test_half_precision(name: str, options: dict[str, Any], dtype: Any) -> None:
-    """torch rounds float16, and short bfloat16, at other places than we do: the results are near, and keep their dtype."""
-    if name == "Adafactor":
-        pytest.skip("its clipping amplifies the difference in rounding")
-    if dtype == "bfloat16":
-        dtype = dtypes.bfloat16.numpy
-    start = numbers((4, 3), np.float32, np.random.default_rng(3))
-    gradient = numbers((4, 3), np.float32, np.random.default_rng(4))
-    p = torch.tensor(start).to(torch.float16 if dtype is np.float16 else torch.bfloat16).requires_grad_()
-    q = whygrad.from_numpy(start.astype(dtype)).requires_grad_()
-    a = getattr(torch.optim, name)([p], **options)
-    b = getattr(optim, name)([q], **options)
+# torch rounds float16, and short bfloat16, at other places than we do: how far the results may be apart, as a share of the way
+# that the parameters went. A few of the dtype's digits: one has 10 binary places, the other 7.
+APART = {"float16": 0.01, "bfloat16": 0.02}
+CENTERED = 0.03  # a difference of averages, in which digits cancel
+HALF_CASES = [case for case in CASES if not case[1].get("fused")]
+
+
+def five_steps(package: Any, module: Any, name: str, options: dict[str, Any], dtype: str) -> tuple[Any, Any, Any]:
+    """Before, after, and the optimizer. The parameters are small, so that short steps are not rounded away."""
+    rng = np.random.default_rng(3)
+    start = module.tensor((0.01 * rng.standard_normal((4, 3))).tolist(), dtype=getattr(module, dtype))
+    gradient = rng.uniform(0.4, 2, (4, 3)) * rng.choice([-1, 1], (4, 3))
+    p = start.clone().requires_grad_()
+    optimizer = getattr(package, name)([p], **options)
     for _ in range(5):
-        p.grad = torch.tensor(gradient).to(p.dtype)
-        q.grad = whygrad.from_numpy(gradient.astype(dtype))
-        a.step()
-        b.step()
+        p.grad = module.tensor(gradient.tolist(), dtype=p.dtype)
+        optimizer.step()
+    return start, p, optimizer
+
+
+def is_near(start: Any, theirs: Any, ours: Any, share: float) -> bool:
+    """Whether two results are apart by no more than a share of the way from the start to them."""
+    way = (theirs.detach() - start).float().abs().max().item()
+    assert 0 < way < float("inf")
+    apart = np.abs(np.array(theirs.tolist()) - np.array(ours.tolist())).max()
+    return bool(apart <= share * way)
+
+
+@pytest.mark.parametrize(("name", "options"), HALF_CASES, ids=label)
+@pytest.mark.parametrize("dtype", APART)
+def test_half_precision(name: str, options: dict[str, Any], dtype: str) -> None:
+    start, p, a = five_steps(torch.optim, torch, name, options, dtype)
+    _, q, b = five_steps(optim, whygrad, name, options, dtype)
     assert str(p.dtype) == str(q.dtype)
-    np.testing.assert_allclose(q._array.astype(np.float32), p.detach().float().numpy(), rtol=0.05, atol=0.05)
+    assert is_near(start, p, q, CENTERED if options.get("centered") else APART[dtype])
+    assert not is_near(start, p, start, 0.5), "an optimizer that does nothing would pass"
     for key, value in a.state[p].items():
         assert str(b.state[q][key].dtype) == str(value.dtype), key
 

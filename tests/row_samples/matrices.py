@@ -57,6 +57,15 @@ def hermitian(a: np.ndarray) -> np.ndarray:
     return (a + a.conj().swapaxes(-1, -2)) / 2
 
 
+def lower_factor(a: np.ndarray) -> np.ndarray:
+    """A Cholesky factor: LAPACK takes it for granted that its diagonal is real."""
+    return np.tril(a, -1) + np.eye(a.shape[-1]) * a.real
+
+
+def upper_factor(a: np.ndarray) -> np.ndarray:
+    return np.triu(a, 1) + np.eye(a.shape[-1]) * a.real
+
+
 SYMMETRIC, HERMITIAN = {"within": {0: symmetric}}, {"within": {0: hermitian}}
 LOWER = np.tril(real(3, 3)) + 3 * np.eye(3)
 LOWER_COMPLEX = np.tril(imaginary(2, 2), -1) + 2 * np.eye(2)
@@ -83,7 +92,7 @@ SAMPLES |= {
                        for b, factor in ((real(3, 2), LOWER), (real(2, 3, 1), LOWER), (imaginary(2, 1), LOWER_COMPLEX))
                        for upper in (False, True)],
     "cholesky_inverse": [case(factor.conj().swapaxes(-1, -2) if upper else factor, upper=upper,
-                              within={0: np.triu if upper else np.tril})
+                              within={0: upper_factor if upper else lower_factor})
                          for factor in (LOWER, np.stack([LOWER, LOWER + np.eye(3)]), LOWER_COMPLEX)
                          for upper in (False, True)],
     "lu": [case(a) for a in MATRICES],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from row_checks import Constant, Sample, as_list
 
-from whygrad.core.levels import entered
+from whygrad.core.door import entered
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchLevel, batched

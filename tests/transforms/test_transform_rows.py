@@ -12,7 +12,7 @@ from row_checks import Application, Sample, as_list, random_like
 from row_samples import SAMPLES
 
 from whygrad.autograd.dual import DualLevel
-from whygrad.core.levels import entered
+from whygrad.core.door import entered
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
 from whygrad.func.batching import looped, rule_for

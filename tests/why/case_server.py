@@ -1,13 +1,15 @@
 """Runs programs, each in a process of its own that is forked from this one: `python case_server.py (torch | whygrad)`.
 
 A line of standard input is the path of a program; the answer is a line of JSON: what it printed, how it ended and, of
-whygrad, the answers of `whygrad run`. Forking saves the time to import torch two hundred times.
+whygrad, the answers of `whygrad run`. Forking saves the time to import torch hundreds of times.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
+import pkgutil
 import runpy
 import sys
 import tempfile
@@ -65,10 +67,15 @@ if __name__ == "__main__":
         import torch
 
         torch.set_num_threads(1)
+        torch.optim.SGD([torch.zeros(1)])  # the first optimizer imports torch's compiler
         serve(in_torch)
     else:
         import whygrad.nn
         import whygrad.optim
-        import whygrad.why.session  # noqa: F401
+        import whygrad.why
 
+        # What every program would load for itself.
+        for module in pkgutil.walk_packages(whygrad.why.__path__, "whygrad.why."):
+            importlib.import_module(module.name)
+        whygrad.manual_seed(0)
         serve(in_whygrad)

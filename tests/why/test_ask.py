@@ -14,7 +14,7 @@ import pytest
 
 import whygrad
 from whygrad.why import ask
-from whygrad.why.listener import Listener
+from whygrad.why.question_watch import QuestionWatch
 
 SEEDS = Path(__file__).parents[1] / "seeds"
 SOURCE = str(Path(whygrad.__file__).parents[1])
@@ -26,7 +26,7 @@ def asked(question: str, program: str, name: str = "/nowhere/asked.py") -> tuple
     text = text.replace("import torch\n", "import whygrad as torch\n")
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     scope: dict[str, Any] = {"__name__": "program"}
-    heard = Listener(question, name, lambda: scope)
+    heard = QuestionWatch(question, name, lambda: scope)
     error, line = "", 0
     whygrad.manual_seed(0)
     with warnings.catch_warnings():

@@ -15,12 +15,12 @@ import pytest
 
 from whygrad.optim.optimizer import OPTIMIZERS
 from whygrad.why.answers import Answer, Edit, Explanation
-from whygrad.why.edits import MENDERS, edits_for
+from whygrad.why.edits import FIXERS, edits_for
 from whygrad.why.edits.apply import moved, with_lines
 from whygrad.why.edits.changes import Changes
-from whygrad.why.edits.source import Source
+from whygrad.why.edits.source_tree import SourceTree
 from whygrad.why.fix import EXPECTED
-from whygrad.why.places import Place
+from whygrad.why.locations import SourceLocation
 from whygrad.why.watch import Watch
 
 HEAD = "import torch\nimport torch.nn as nn\ntorch.manual_seed(0)\n"
@@ -1188,13 +1188,13 @@ MADE_UP: list[tuple[str, str, str, list[str], str, str]] = [
 ]
 
 
-def place_of(program: str, expression: str, file: str) -> Place | None:
+def place_of(program: str, expression: str, file: str) -> SourceLocation | None:
     """Where an expression (or statement) is written in a program."""
     for node in ast.walk(ast.parse(program)):
         if isinstance(node, (ast.expr, ast.stmt)) and ast.unparse(node) == expression:
             assert node.end_lineno is not None
             assert node.end_col_offset is not None
-            return Place(file, node.lineno, node.end_lineno, node.col_offset, node.end_col_offset, "", expression)
+            return SourceLocation(file, node.lineno, node.end_lineno, node.col_offset, node.end_col_offset, "", expression)
     return None
 
 
@@ -1206,7 +1206,7 @@ def test_made_up_answers(case: tuple[str, str, str, list[str], str, str]) -> Non
     found = [place_of(program, c, name) for c in causes]
     told = Explanation(headline, category, "", causes=[p for p in found if p is not None], read=place_of(program, read, name))
     if told.read is None and read.endswith(".grad"):
-        told.read = Place(name, 1, 1, 0, 0, "", read)
+        told.read = SourceLocation(name, 1, 1, 0, 0, "", read)
     edits = edits_for(told)
     assert edits
     assert changed(program, edits[0]).rstrip("\n") == result
@@ -1215,9 +1215,9 @@ def test_made_up_answers(case: tuple[str, str, str, list[str], str, str]) -> Non
 # What the pieces do, on awkward text.
 
 
-def statement(text: str, line: int) -> tuple[Source, Any]:
+def statement(text: str, line: int) -> tuple[SourceTree, Any]:
     """The last statement that begins on a line."""
-    source = Source("file.py", text.split("\n"))
+    source = SourceTree("file.py", text.split("\n"))
     return source, [s for s in source.walk() if isinstance(s, ast.stmt) and s.lineno == line][-1]
 
 
@@ -1283,14 +1283,14 @@ HOSTILE = ["", "x", "\n\n\n", "def f(:\n", "w.grad\n", "lambda: w.grad\n", "f(*a
            "\x0c\nw.grad\n"]
 
 
-@pytest.mark.parametrize("category", MENDERS)
+@pytest.mark.parametrize("category", FIXERS)
 def test_any_text_at_any_place(category: str) -> None:
     """Whatever stands at the places an answer names: there is an edit that is Python, or none."""
     for number, text in enumerate(HOSTILE):
         name = f"/nowhere/hostile_{number}.py"
         linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
         for line in range(1, len(text.split("\n")) + 2):
-            here = Place(name, line, line, 0, len(text.split("\n")[0]), "", "w.grad")
+            here = SourceLocation(name, line, line, 0, len(text.split("\n")[0]), "", "w.grad")
             told = Explanation("RuntimeError: expected 2, got 1", category, "text", causes=[here, here], read=here, backward=here)
             for edit in edits_for(told):
                 assert edit.file == name

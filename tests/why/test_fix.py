@@ -264,7 +264,8 @@ def test_a_trial_ends_what_it_started(tmp_path: Path) -> None:
 
 
 def test_a_target_is_not_asked_for_a_gradient_to_silence_an_error(tmp_path: Path) -> None:
-    done = fixed(write(tmp_path, (Path(__file__).parent / "cases" / "numpy_smoothing_in_loss.py").read_text()))
+    program = Path(__file__).parent / "cases" / "value-copied-out" / "numpy_smoothing_in_loss.py"
+    done = fixed(write(tmp_path, program.read_text()))
     assert done.returncode == 1
     assert "not mended" in done.stderr
     assert added(done) == []

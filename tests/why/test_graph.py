@@ -138,7 +138,7 @@ def test_the_flow_over_steps_is_recorded() -> None:
 def test_a_long_recording_is_thinned_out(monkeypatch: pytest.MonkeyPatch) -> None:
     from whygrad.why import plots
 
-    monkeypatch.setattr(plots, "MOST_STEPS", 8)
+    monkeypatch.setattr(plots, "MAX_STEPS", 8)
     _, recorded = trained(50)
     assert 4 <= len(recorded) <= 9
 

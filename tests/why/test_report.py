@@ -16,10 +16,10 @@ from running import PROGRAM, piped
 
 import whygrad as torch
 from whygrad import nn
-from whygrad.why import layout, report, trace
+from whygrad.why import graph_layout, html_watch, report
 from whygrad.why.answers import Answer, Edit, Explanation
-from whygrad.why.picture import measure, take
-from whygrad.why.places import Place
+from whygrad.why.graph_snapshot import measure, take_snapshot
+from whygrad.why.locations import SourceLocation
 
 
 def run(folder: Path, program: str, *options: str, name: str = "train.py") -> str:
@@ -112,15 +112,15 @@ HOSTILE = """</script><img src=x onerror=alert(1)><!--`"' &lt;"""
 
 
 def test_everything_is_escaped() -> None:
-    place = Place(f"/tmp/{HOSTILE}.py", 1, 1, 0, 3, HOSTILE, HOSTILE)
+    place = SourceLocation(f"/tmp/{HOSTILE}.py", 1, 1, 0, 3, HOSTILE, HOSTILE)
     answer = Answer(place, Explanation(HOSTILE, HOSTILE, HOSTILE, HOSTILE, [place], [HOSTILE], Edit(HOSTILE, 1, HOSTILE)))
-    watch = trace.TracingWatch()
+    watch = html_watch.HtmlWatch()
     x = torch.ones(2, requires_grad=True)
-    picture = take((x * 2).sum().grad_fn)
+    picture = take_snapshot((x * 2).sum().grad_fn)
     for item in picture.items:
         item.label = item.detail = HOSTILE
-    calls = [layout.Box(HOSTILE, HOSTILE, 0, 0, 2**62)]
-    watch.traces[None] = trace.Trace(picture, calls, None)
+    calls = [graph_layout.Box(HOSTILE, HOSTILE, 0, 0, 2**62)]
+    watch.latest_drawn[None] = html_watch.DrawnBackward(picture, calls, None)
     text = report.page([answer], watch, HOSTILE, HOSTILE)
     elements = Elements(text)
     assert not [tag for tag, _ in elements.tags if tag == "img"]
@@ -198,8 +198,8 @@ def test_it_follows_a_program_to_another_folder(tmp_path: Path) -> None:
 class Watched:
     """A TracingWatch for the time of a block."""
 
-    def __enter__(self) -> trace.TracingWatch:
-        self.watch = trace.TracingWatch()
+    def __enter__(self) -> html_watch.HtmlWatch:
+        self.watch = html_watch.HtmlWatch()
         self.watch.start()
         return self.watch
 
@@ -208,7 +208,7 @@ class Watched:
 
 
 def test_the_record_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace, "MOST_OPS", 50)
+    monkeypatch.setattr(html_watch, "MAX_OPS", 50)
     model = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
     with Watched() as watch:
         for _ in range(5):
@@ -216,27 +216,27 @@ def test_the_record_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             for _ in range(100):
                 x = x * 1.5
             model(x).sum().backward()
-    (found,) = watch.pictures()
-    assert sum(item.kind == "op" for item in found.picture.items) == 50
-    assert found.picture.left_out == 1
+    (found,) = watch.drawn_backwards()
+    assert sum(item.kind == "op" for item in found.snapshot.items) == 50
+    assert found.snapshot.left_out == 1
     assert found.number == watch.counted(found) == 5
-    assert not found.picture.numbers
+    assert not found.snapshot.numbers
     assert "left out" in report.page([], watch)
     scope = {"torch": torch, "x": torch.ones(2, requires_grad=True)}
     with Watched() as watch:
         for i in range(40):
             exec(compile(f"(x * 2).sum().backward()  # {i}", f"<place {i}>", "exec"), scope)
-    assert len(watch.traces) <= trace.MOST_PICTURES
-    assert len(watch.pictures()) <= trace.MOST_PICTURES
+    assert len(watch.latest_drawn) <= html_watch.MAX_SNAPSHOTS
+    assert len(watch.drawn_backwards()) <= html_watch.MAX_SNAPSHOTS
 
 
 def test_looking_takes_no_more_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace, "FREE", -1.0)
+    monkeypatch.setattr(html_watch, "FREE", -1.0)
     x = torch.ones(2, requires_grad=True)
     with Watched() as watch:
         for _ in range(3):
             (x * 2).sum().backward()
-    (found,) = watch.pictures()
+    (found,) = watch.drawn_backwards()
     assert found.number == 1
     assert watch.counted(found) == 3
 
@@ -267,7 +267,7 @@ def test_threads_and_backwards_within_backwards() -> None:
         for thread in threads:
             thread.join()
     assert not failed
-    assert len(watch.pictures()) == 2
+    assert len(watch.drawn_backwards()) == 2
     assert "Linear" in report.page([], watch)
 
 
@@ -279,7 +279,7 @@ def test_variables_that_resist_being_looked_at() -> None:
     shy, x = Shy(), torch.ones(2, requires_grad=True)
     with Watched() as watch:
         (x * 2).sum().backward()
-    assert len(watch.pictures()) == 1
+    assert len(watch.drawn_backwards()) == 1
     del shy
 
 
@@ -294,18 +294,18 @@ def test_modules_that_fail_leave_no_trace() -> None:
             nn.Sequential(linear, Broken())(torch.ones(2))
         linear(torch.ones(2)).sum().backward()
         assert not watch.calls._stack()
-    assert [box.label for box in watch.pictures()[0].calls] == ["Linear"]
+    assert [box.label for box in watch.drawn_backwards()[0].calls] == ["Linear"]
 
 
 def test_a_large_graph_is_laid_out_quickly() -> None:
     x = w = torch.ones(2, requires_grad=True)
     for _ in range(10_000):
         x = x * w
-    picture = take(x.sum().grad_fn)
+    picture = take_snapshot(x.sum().grad_fn)
     began = time.process_time()
-    placed = layout.arrange(picture)
+    placed = graph_layout.arrange(picture)
     assert time.process_time() - began < 3
-    ops = [spot for spot in placed.spots if picture.items[spot.item].kind == "op"]
+    ops = [spot for spot in placed.items if picture.items[spot.item].kind == "op"]
     assert len(ops) == 10_001
     assert max(spot.x for spot in ops) - min(spot.x for spot in ops) < 30  # a chain is straight
 
@@ -315,11 +315,11 @@ def test_nothing_overlaps() -> None:
     model = nn.TransformerEncoderLayer(8, 2, 16)
     with Watched() as watch:
         model(torch.randn(3, 2, 8)).sum().backward()
-    (found,) = watch.pictures()
-    placed = layout.arrange(found.picture, found.calls)
+    (found,) = watch.drawn_backwards()
+    placed = graph_layout.arrange(found.snapshot, found.calls)
     assert len(placed.boxes) > 3
-    by_row: dict[tuple[int, float], list[layout.Spot]] = {}
-    for spot in placed.spots:
+    by_row: dict[tuple[int, float], list[graph_layout.PlacedItem]] = {}
+    for spot in placed.items:
         by_row.setdefault((spot.parent, spot.y), []).append(spot)
     for row in by_row.values():
         row.sort(key=lambda spot: spot.x)

@@ -15,6 +15,7 @@ from whygrad.base.dtypes import float16, float32, int32
 from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor
 from whygrad.functional.fresh import warn
+from whygrad.why import record as why
 
 __getattr__ = absent_from("torch.amp.grad_scaler")
 
@@ -80,6 +81,8 @@ class GradScaler:
 
     def scale(self, outputs: Any) -> Any:
         """Multiply a tensor, or each tensor of a nested list, by the scale."""
+        if why.watching is not None:
+            why.watching.scaling(self)
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -94,6 +97,8 @@ class GradScaler:
 
     def unscale_(self, optimizer: Any) -> None:
         """Divide the optimizer's gradients by the scale, and record whether one of them is not finite."""
+        if why.watching is not None:
+            why.watching.unscaling()
         if not self._enabled:
             return
         scale, _ = self._begun("unscale_")
@@ -117,6 +122,8 @@ class GradScaler:
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """`optimizer.step()` on the unscaled gradients, skipped if one of them is not finite."""
+        if why.watching is not None:
+            why.watching.unscaling()
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:

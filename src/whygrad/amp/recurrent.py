@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import whygrad as torch
+from whygrad.amp.casting import has_projection
 from whygrad.functional.linalg import linear
 from whygrad.nn.functional.recurrent import gru_step, lstm_step
 
@@ -38,10 +39,6 @@ def run_layer(cell: str, input: Any, initial: Any, params: Sequence[Any], sizes:
         outputs[t] = now[0]
     last = [torch.cat([part[i] for part in (now, *reversed(finished))]) if finished else now[i] for i in range(len(now))]
     return torch.cat(outputs) if sizes else torch.stack(outputs), torch.cat(last, 1) if len(last) > 1 else last[0]
-
-
-def has_projection(params: Sequence[Any]) -> bool:
-    return len(params) in (3, 5)
 
 
 def _next(cell: str, products: Any, state: list[Any], hidden: Any, bias: Any) -> list[Any]:

@@ -10,8 +10,12 @@ from typing import Any
 
 from whygrad.autograd import anomaly as anomaly_mode
 from whygrad.autograd import function, grad_mode, graph
+
+# These register themselves in core/registered.py, or give classes of core their methods.
 from whygrad.autograd import hooks as _hooks
+from whygrad.autograd import nested as _nested
 from whygrad.autograd import node_methods as _node_methods
+from whygrad.autograd import reference_counts as _reference_counts
 from whygrad.autograd import saved_hooks as _saved_hooks
 from whygrad.autograd import views as _views
 from whygrad.autograd.anomaly import detect_anomaly, set_detect_anomaly

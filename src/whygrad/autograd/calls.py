@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.accumulate_grad import AccumulateGrad
+from whygrad.autograd.accumulation import accumulate, owned_copy
 from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
 from whygrad.autograd.hooks import from_user, retain_grad, to_user
 from whygrad.base import errors
 from whygrad.core import engine
-from whygrad.core.deposits import owned_copy
 from whygrad.core.modes import modes, special
-from whygrad.core.node import AccumulateGrad, DeadEnd, Node
+from whygrad.core.node import DeadEnd, Node
 from whygrad.core.tensor import Size, Tensor, set_requires_grad, source, wrap
 
 
@@ -115,7 +116,7 @@ def _is_another_by_now(given: Any, roots: list[tuple[Any, Any]]) -> bool:
 def _batched(roots_of: tuple[Any, ...], batches: tuple[Any, ...], inputs: tuple[Any, ...], create_graph: bool,
              allow_unused: bool) -> list[Any]:
     """One walk for all gradients along the first dimension."""
-    from whygrad.core.levels import entered
+    from whygrad.core.door import entered
     from whygrad.func.batched import BatchedTensor, BatchLevel, batched, spread
 
     _check_batches(roots_of, batches)
@@ -266,7 +267,7 @@ def _result(g: Any, given: Any) -> Tensor:
     # References: `g` here, in the caller's dict, and the argument of getrefcount.
     ours = g.base is None and g.flags.writeable and getrefcount(g) <= 3 and g.strides == like.strides
     result = wrap(np.conj(g) if g.dtype.kind == "c" else g if ours else owned_copy(g, like))
-    last = engine.last_backward()
+    last = engine.Backward.latest
     if last is not None:
         result._cause = last.causes
     return result
@@ -281,7 +282,7 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"argument {i} is not a Variable")
     if isinstance(node, AccumulateGrad):
-        engine.accumulate(node.variable, from_user(gradients[0], modes.grad))
+        accumulate(node.variable, from_user(gradients[0], modes.grad))
         return ()
     inside = [from_user(g, modes.grad) for g in gradients]
     if all(g is None for g in inside) and not node.takes_none:

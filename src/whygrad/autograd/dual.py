@@ -18,7 +18,7 @@ from whygrad.autograd.views import replay
 from whygrad.backends import tensor as xp
 from whygrad.backends.numpy_layout import storage
 from whygrad.base.overlap import is_expanded, same_memory
-from whygrad.core.levels import Level
+from whygrad.core.door import Level
 from whygrad.core.modes import modes
 from whygrad.core.node import Node
 from whygrad.core.record import apply, kinds_of, specialization_of

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from whygrad.autograd.dual import DualLevel, tangent_like
 from whygrad.autograd.grad_mode import DecoratorContextManager
-from whygrad.core.levels import entered, is_batched, with_levels
+from whygrad.core.door import entered, is_batched, with_levels
 from whygrad.core.modes import modes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor

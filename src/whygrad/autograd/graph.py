@@ -8,14 +8,15 @@ from abc import ABCMeta
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from whygrad.autograd.accumulate_grad import AccumulateGrad, accumulator_of
 from whygrad.autograd.hooks import RemovableHandle, register_hook
 from whygrad.autograd.mutation import allow_mutation_on_saved_tensors
 from whygrad.autograd.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from whygrad.base import dtypes
 from whygrad.base.unsupported import absent_from
 from whygrad.core import engine
-from whygrad.core.node import AccumulateGrad, NodeInterface, accumulator_of, port_of, row_node, shown
 from whygrad.core.node import Node as GraphNode
+from whygrad.core.node import NodeInterface, port_of, row_node, shown
 from whygrad.core.tensor import Tensor, grad_fn
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",

@@ -249,4 +249,29 @@ def after_accumulation(leaf: Tensor) -> None:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
+def check_detached(this: Any, node: Node) -> None:
+    """Like torch, raise if the tensor that this node computed was saved by another node, and later detached in place.
+
+    torch keeps the tensor itself, which no longer knows where it comes from. Here nothing is amiss, but to go on would
+    hide a mistake that shows there. The nodes that saved it have run before this one.
+    """
+    for user in this.targets:
+        layout = getattr(type(user), "layout", None)
+        if isinstance(user, Tensor) or layout is None or layout.row.variadic or node not in user.edges:
+            continue
+        tracked = [name for name, edge in zip(layout.row.inputs, user.edges, strict=True) if edge is not None]
+        if any(edge is node and not set(layout.wanted_by.get(name, ())).isdisjoint(tracked)
+               for name, edge in zip(layout.row.inputs, user.edges, strict=True)):
+            raise RuntimeError(errors.DETACHED_SAVED)
+
+
+def pass_by(root: Any, g: Any, create_graph: bool) -> None:
+    """A single root that leads to nothing wanted: torch looks at it all the same, so its tensor's hooks are called."""
+    if isinstance(root, Tensor):
+        if root._meta is not None and root._meta.hooks:
+            on_leaf(root, g, create_graph)
+    elif root.extra is not None:
+        on_output(root, g, create_graph)
+
+
 registered.hooks = sys.modules[__name__]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Any
 
+from whygrad.autograd.accumulate_grad import AccumulateGrad, accumulator_of
 from whygrad.core.engine import Backward, count_dependencies
-from whygrad.core.node import AccumulateGrad, Node, NodeInterface, accumulator_of
+from whygrad.core.node import Node, NodeInterface
 from whygrad.core.tensor import Tensor
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.accumulate_grad import AccumulateGrad, accumulator_of
 from whygrad.autograd.calls import call_node
 from whygrad.autograd.hooks import register
 from whygrad.autograd.saved_names import saved_attribute, saved_attributes
 from whygrad.autograd.unfused import take_apart
 from whygrad.base.devices import CPU
 from whygrad.base.dtypes import FROM_NUMPY
-from whygrad.core.node import AccumulateGrad, Node, NodeInterface, accumulator_of, extra, row_node, shown
+from whygrad.core.node import Node, NodeInterface, extra, row_node, shown
 
 # torch generates most nodes from its table; the others show their C++ name.
 _WRITTEN_BY_HAND = {"AccumulateGrad", "CopyBackwards", "CopySlices", "Error"}

@@ -16,7 +16,7 @@ import numpy as np
 
 from whygrad.backends import tensor as xp
 from whygrad.backends.fp_warnings import restore, silence
-from whygrad.core.levels import is_batched
+from whygrad.core.door import is_batched
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.ops.table import NoGrad, Row, Rule

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.nested import queue_callback
 from whygrad.base import errors
-from whygrad.core import engine
 from whygrad.core.tensor import Tensor, cut, set_requires_grad, wrap
 
 
@@ -20,7 +20,7 @@ class _VariableMeta(type):
 class _ExecutionEngine:
     """The one entry of torch's engine object that programs use."""
 
-    queue_callback = staticmethod(engine.queue_callback)
+    queue_callback = staticmethod(queue_callback)
 
 
 class Variable(metaclass=_VariableMeta):

@@ -25,12 +25,9 @@ from whygrad.backends import (
     numpy_implicit,
     numpy_index,
     numpy_layout,
-    numpy_ldl,
     numpy_linear,
-    numpy_lu,
     numpy_misc,
     numpy_nn,
-    numpy_orthogonal,
     numpy_pairwise,
     numpy_pointwise,
     numpy_polynomials,
@@ -46,35 +43,38 @@ from whygrad.backends import (
     numpy_spectral,
 )
 from whygrad.backends.fp_warnings import quiet
-from whygrad.backends.half_precision import in_float32, rounds_once
+from whygrad.backends.half_precision import in_float32, is_bfloat16, is_short, rounds_once
 from whygrad.base import acceleration
 from whygrad.ops import TABLE, Row
+from whygrad.ops.vocabulary import Vocabulary
 
 FAMILIES = (numpy_pointwise, numpy_choice, numpy_activation, numpy_reduction, numpy_linear, numpy_layout, numpy_index,
             numpy_conv, numpy_pool, numpy_resample, numpy_convert, numpy_nn, numpy_recurrent, numpy_attention,
-            numpy_special, numpy_implicit, numpy_factor, numpy_fft, numpy_ldl, numpy_lu, numpy_orthogonal,
+            numpy_special, numpy_implicit, numpy_factor, numpy_fft,
             numpy_solve, numpy_spectral, numpy_sorting, numpy_counting, numpy_scan, numpy_pairwise,
             numpy_scatter_reduce, numpy_bags, numpy_ctc, numpy_misc, numpy_complex_numbers, numpy_bessel,
             numpy_polynomials, numpy_backend)
 
 
-class RawVocabulary:
+class RawVocabulary(Vocabulary):
     """Rows on bare arrays: NumPy's function where one of the families has it, else the row's own definition."""
 
     def __init__(self) -> None:
         self._passes: dict[Any, Any] = {}
 
-    def kept(self, values: Any, again: Any) -> Any:
-        """By-products of a forward that its rule uses: here as they are, on Tensors made again, with their history."""
-        return values
+    def fused(self, definition: Any, *arrays: Any, **statics: Any) -> Any:
+        """The NumPy function of the definition's name, if one of the families has it, and perhaps a kernel."""
+        found = self.__dict__.get(definition.__name__)
+        if found is None:
+            found = self._bind(definition.__name__, partial(definition, self))
+        return found(*arrays, **statics)
 
     def joined(self, *gradients: Any, axis: int) -> Any:
-        """`cat` for those who only read the result: no copy if the parts lie end to end in memory."""
+        """No copy if the parts lie end to end in memory."""
         whole = numpy_layout.lying_end_to_end(gradients, axis)
         return self.cat(*gradients, axis=axis) if whole is None else whole
 
     def in_one_pass(self, function: Any, *args: Any) -> Any:
-        """`function(xp, *args)` of elements: when it is hot, one kernel."""
         found = self._passes.get(function)
         if found is None:
             numpy = quiet(partial(function, self))
@@ -88,20 +88,19 @@ class RawVocabulary:
         return quiet(found) if row.traits.quiet and not row.view and not row.name.endswith("_backward") else found
 
     def __getattr__(self, name: str) -> Any:
-        for family in FAMILIES:
-            found = getattr(family, name, None)
-            if found is not None:
-                break
-        else:
-            if name not in TABLE:
-                raise AttributeError(f"no row is called '{name}'")
-            found = self._defined(TABLE[name])
-        if name in TABLE and TABLE[name].traits.half == "float32" and not rounds_once(found):
-            found = in_float32(found)
+        return self._bind(name, self._defined(TABLE[name]) if name in TABLE else None)
+
+    def _bind(self, name: str, definition: Any) -> Any:
+        found = next((function for family in FAMILIES if (function := getattr(family, name, None)) is not None), definition)
+        if found is None:
+            raise AttributeError(f"no row is called '{name}'")
+        half = TABLE[name].traits.half if name in TABLE and not rounds_once(found) else "native"
+        if half != "native":
+            found = in_float32(found, is_bfloat16 if half == "bfloat16" else is_short)
         return acceleration.bind_row(name, found, self.__dict__)
 
 
-class TensorVocabulary:
+class TensorVocabulary(Vocabulary):
     """Rows on Tensors: applied and recorded, by functions of the packages above (see functional/__init__.py)."""
 
     def connect(self, *, apply: Callable[..., Any], promote: Callable[..., Any], reshape: Callable[..., Any]) -> None:
@@ -109,12 +108,6 @@ class TensorVocabulary:
 
     def kept(self, values: Any, again: Any) -> Any:
         return again()
-
-    def joined(self, *gradients: Any, axis: int) -> Any:
-        return self.cat(*gradients, axis=axis)
-
-    def in_one_pass(self, function: Any, *args: Any) -> Any:
-        return function(self, *args)
 
     def reshape(self, x: Any, *, shape: tuple[int, ...]) -> Any:
         """A view or a copy, as the strides allow: two different rows."""

@@ -16,11 +16,12 @@ from typing import Any
 from whygrad.base.expression import NAME, OPERATORS, PREFIXES, SIGN, TEST, Expr, Tracer, Untraceable
 from whygrad.ops import TABLE
 from whygrad.ops.table import NoGrad, Row, Rule
+from whygrad.ops.vocabulary import Vocabulary
 
 # A formula that is longer than this is not read any more.
 LONGEST = 240
 
-class FormulaTracer(Tracer):
+class FormulaTracer(Vocabulary, Tracer):
     """Writes rules down: an array is a "name", an option of which nothing is known a "static", a row's name a "call"."""
 
     def __init__(self, expanding: str = "") -> None:
@@ -39,15 +40,6 @@ class FormulaTracer(Tracer):
 
     def text(self, expr: Expr) -> str:
         return text_of(expr)
-
-    def kept(self, values: Any, again: Any) -> Any:
-        return values
-
-    def joined(self, *gradients: Any, axis: Any) -> Any:
-        return self.cat(*gradients, axis=axis)
-
-    def in_one_pass(self, function: Any, *args: Any) -> Any:
-        return function(self, *args)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in TABLE:

@@ -24,7 +24,7 @@ def rounds_once(function: Callable[..., Any]) -> bool:
     return isinstance(getattr(function, "__wrapped__", function), np.ufunc)
 
 
-def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
+def in_float32(function: Callable[..., Any], is_short: Callable[[Any], bool] = is_short) -> Callable[..., Any]:
     """Computed in float32, and rounded once at the end."""
 
     def widened(*arrays: Any, **statics: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Recurrent layers on NumPy arrays: a fused LSTM, and sequences of different lengths."""
+"""Recurrent layers in fewer passes than their definition, and sequences of different lengths."""
 
 from __future__ import annotations
 
@@ -6,64 +6,86 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends import numpy_activation
 from whygrad.backends.fp_warnings import quiet
+from whygrad.ops import recurrent
+from whygrad.ops.cells import CELLS
+
+
+class CellVocabulary:
+    """`xp` for the definitions in ops/cells.py, without the detour through slots for kernels."""
+
+    tanh = staticmethod(np.tanh)
+    sigmoid = staticmethod(numpy_activation.sigmoid)
+    relu = staticmethod(numpy_activation.relu)
+    threshold_backward = staticmethod(numpy_activation.threshold_backward)
+
+
+def _split(x: Any, steps: int, batch: int, parts: int) -> Any:
+    """Views of the parts of each row: (parts, steps, batch, size)."""
+    return x.reshape(steps, batch, parts, x.shape[-1] // parts).transpose(2, 0, 1, 3)
 
 
 @quiet
-def mkldnn_rnn_layer(pre: Any, initial: Any, hidden: Any, *bias: Any, cell: str, sizes: Any, reverse: bool,
-                     biases: int) -> Any:
-    """`layer` of ops/recurrent.py for an LSTM with a constant batch size and without projection."""
-    steps, batch, size = pre.shape[0], pre.shape[1], pre.shape[2] // 4
+def recurrent_layer(pre: Any, initial: Any, hidden: Any, *rest: Any, cell: str, sizes: Any, reverse: bool, biases: int) -> Any:
+    """As `layer` in ops/recurrent.py. The usual case (one batch size, no projection) writes into arrays of all steps."""
+    if sizes or len(rest) != biases or pre.dtype.char not in "fd":
+        from whygrad.backends import raw
+
+        return recurrent.layer(raw, pre, initial, hidden, *rest, cell=cell, sizes=sizes, reverse=reverse, biases=biases)
+    made, (steps, batch, _), size = CELLS[cell], pre.shape, hidden.shape[1]
     outputs = np.empty((steps, batch, size), pre.dtype)
-    activations = np.empty((steps, batch, 5 * size), pre.dtype)
-    befores = np.empty((steps, batch, 2 * size), pre.dtype)
+    activations = np.empty((steps * batch, made.activations * size), pre.dtype)
+    befores = np.empty((steps * batch, made.states * size), pre.dtype)
+    kept, states = _split(activations, steps, batch, made.activations), _split(befores, steps, batch, made.states)
+    of_input = _split(pre, steps, batch, made.gates)
     weight = np.ascontiguousarray(hidden.T)
-    h, c = initial[:, :size], initial[:, size:]
+    state = [*_split(initial, 1, batch, made.states)[:, 0]]
     for t in range(steps - 1, -1, -1) if reverse else range(steps):
-        befores[t, :, :size] = h
-        befores[t, :, size:] = c
-        gates = h.dot(weight)
-        gates += pre[t]
-        for b in bias:
-            gates += b
-        new = np.tanh(gates[:, 2 * size:3 * size])
-        np.negative(gates, out=gates)
-        np.exp(gates, out=gates)
-        gates += 1
-        acts = activations[t]
-        np.reciprocal(gates, out=acts[:, :4 * size])
-        acts[:, 2 * size:3 * size] = new
-        c = acts[:, size:2 * size] * c
-        c += np.multiply(new, acts[:, :size], out=new)
-        bounded = np.tanh(c, out=acts[:, 4 * size:])
-        h = np.multiply(acts[:, 3 * size:4 * size], bounded, out=outputs[t])
-    rows = steps * batch
-    return outputs, np.concatenate((h, c), 1), activations.reshape(rows, 5 * size), befores.reshape(rows, 2 * size)
+        for i, part in enumerate(state):
+            states[i, t] = part
+        sums = state[0].dot(weight)
+        for bias in rest:
+            sums += bias
+        sums = _split(sums, 1, batch, made.gates)[:, 0]
+        sums[:made.gates - made.has_pre] += of_input[:made.gates - made.has_pre, t]
+        state, parts = made.forward(CellVocabulary, sums, of_input[-1, t], state)
+        outputs[t] = state[0]
+        for i, part in enumerate(parts):
+            kept[i, t] = part
+    return outputs, np.concatenate(state, 1), activations, befores
 
 
+mkldnn_rnn_layer = recurrent_layer
+
+
+@quiet
 def recurrent_layer_backward(g_outputs: Any, g_last: Any, hidden: Any, activations: Any, befores: Any, *, cell: str,
                              reverse: bool) -> Any:
-    """The backward of a layer with a constant batch size: gradients of the products with the input, of the products with
-    the hidden weight (stacked rows of all steps), and of the initial state. None if the definition must be used."""
-    if cell != "lstm" or g_outputs.dtype.itemsize < 4:
-        return None
-    steps, batch, size = g_outputs.shape
-    take, keep, new, show, bounded = activations.reshape(steps, batch, 5, size).transpose(2, 0, 1, 3)
-    c = befores[:, size:].reshape(steps, batch, size)
-    to_c = show * (1 - bounded * bounded)
-    slopes = (new * take * (1 - take), c * keep * (1 - keep), take * (1 - new * new))
-    to_show = bounded * show * (1 - show)
-    g_gates = np.empty((steps, batch, 4 * size), g_outputs.dtype)
-    g_h, g_c = g_last[:, :size], g_last[:, size:]
+    if g_outputs.dtype.char not in "fd":
+        from whygrad.backends import raw
+
+        return recurrent.recurrent_layer_backward(raw, g_outputs, g_last, hidden, activations, befores, cell=cell,
+                                                  reverse=reverse)
+    made, (steps, batch, size) = CELLS[cell], g_outputs.shape
+    slopes = made.slopes(CellVocabulary, _split(activations, steps, batch, made.activations),
+                         _split(befores, steps, batch, made.states))
+    g_sums = np.empty((steps * batch, made.gates * size), g_outputs.dtype)
+    g_pre = np.empty_like(g_sums) if made.has_pre else g_sums
+    of_sums, of_pre = _split(g_sums, steps, batch, made.gates), _split(g_pre, steps, batch, made.gates)
+    rows = g_sums.reshape(steps, batch, made.gates * size)
+    g_state = [*_split(g_last, 1, batch, made.states)[:, 0]]
     for t in range(steps) if reverse else range(steps - 1, -1, -1):
-        g_h = g_h + g_outputs[t]
-        g_c = g_c + g_h * to_c[t]
-        for part, slope in enumerate(slopes):
-            np.multiply(g_c, slope[t], out=g_gates[t, :, part * size:(part + 1) * size])
-        np.multiply(g_h, to_show[t], out=g_gates[t, :, 3 * size:])
-        g_h, g_c = g_gates[t].dot(hidden), g_c * keep[t]
-    flat = g_gates.reshape(steps * batch, 4 * size)
-    return flat, flat, np.concatenate((g_h, g_c), 1)
+        g_state[0] = g_state[0] + g_outputs[t]
+        back = made.back(CellVocabulary, g_state, [slope[t] for slope in slopes])
+        for i, part in enumerate(back.sums):
+            of_sums[i, t] = part
+        if back.pre is not None:
+            of_pre[:-1, t] = of_sums[:-1, t]
+            of_pre[-1, t] = back.pre
+        g_h = rows[t].dot(hidden)
+        g_state = [g_h if back.h is None else back.h + g_h, *([] if back.c is None else [back.c])]
+    return g_pre, g_sums, np.concatenate(g_state, 1)
 
 
 def stack_states(*lasts: Any, width: int) -> Any:

@@ -19,8 +19,8 @@ from whygrad.ops.resample import Interpolated, Sampling
 
 Shape = tuple[int, ...]
 
-# CHUNK: elements gathered at a time in grid sampling.
-CHUNK = 1 << 15
+# Numbers that are read for sampled images at a time, so that they stay in the cache.
+CHUNK = 1 << 16
 
 
 class WeightedTap(NamedTuple):
@@ -250,11 +250,9 @@ def taps_at(pixel: np.ndarray, size: int, weight: Any) -> AxisTaps:
     return AxisTaps(np.where(inside, pixel, 0).astype(np.int64), inside, weight)
 
 
-def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling, channels: int) -> Iterator[tuple[Any, Any, Any]]:
-    """(indices in the flattened image, whether they lie in it, weights) of the pixels next to the points.
-
-    They come in chunks, so that the gathered values of all channels stay in the cache.
-    """
+def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling) -> Iterator[tuple[Any, Any, Any]]:
+    """For each of the pixels next to the points: indices in the flattened image, whether they lie in it, and weights, each of
+    shape (images, points)."""
     dims, points = len(image), grid.shape[:-1]
     axes = [axis_taps(grid[..., dims - 1 - i], image[i], order[i], sampling) for i in range(dims)]
     index, inside, weight = axes[0]
@@ -263,54 +261,47 @@ def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling, 
         inside = (inside[:, None] & taps.inside).reshape(-1, *points)
         weight = (weight[:, None] * taps.weight).reshape(-1, *points)
     weight = np.where(inside, weight, 0).astype(grid.dtype, copy=False)
-    index, inside, weight = (a.reshape(len(index), len(grid), 1, math.prod(points[1:])) for a in (index, inside, weight))
-    step = max(1, CHUNK // max(1, channels * math.prod(points)))
-    for start in range(0, len(index), step):
-        yield index[start:start + step], inside[start:start + step], weight[start:start + step]
+    yield from zip(*[a.reshape(len(index), len(grid), math.prod(points[1:])) for a in (index, inside, weight)], strict=True)
 
 
 @in_single_precision
 def grid_sampler(x: Any, grid: Any, *, order: Shape, sampling: Sampling) -> Any:
     count, channels, *image = x.shape
-    flat, first = x.reshape(-1), _first_pixels(x.shape)
-    # Pixels outside the image contribute 0, even if the pixel read instead of them is not finite.
-    spoilt = not np.isfinite(flat).all()
-    total = np.zeros((count, channels, math.prod(grid.shape[1:-1])), x.dtype)
-    indices = pixels = np.empty((0,))
-    for index, inside, weight in grid_taps(grid, tuple(image), order, sampling, channels):
-        if len(indices) < len(index):  # buffers are reused: allocating memory costs more than the sums
-            indices = np.empty((len(index), *total.shape), np.int64)
-            pixels = np.empty(indices.shape, x.dtype)
-        np.add(first, index, out=indices[:len(index)])
-        part = flat.take(indices[:len(index)], out=pixels[:len(index)], mode="clip")
-        if spoilt:
-            part = np.where(inside, part, 0)
-        part *= weight
-        total += part[0] if len(part) == 1 else np.add.reduce(part, 0)
-    return total.reshape(count, channels, *grid.shape[1:-1])
+    size, points = math.prod(image), math.prod(grid.shape[1:-1])
+    # With the channels last, one index reads all of them.
+    pixels = np.ascontiguousarray(x.reshape(count, channels, size).swapaxes(1, 2)).reshape(count * size, channels)
+    first = (np.arange(count) * size)[:, None]
+    # What lies outside counts nothing, even if the pixel read in its stead is not finite.
+    spoilt = not np.isfinite(pixels).all()
+    out = np.empty((count, channels, points), x.dtype)
+    step = max(1, CHUNK // max(1, channels * points))
+    for start in range(0, count, step):
+        some = slice(start, start + step)
+        total = np.zeros((len(out[some]), points, channels), x.dtype)
+        part = np.empty_like(total)
+        for index, inside, weight in grid_taps(grid[some], tuple(image), order, sampling):
+            np.take(pixels, first[some] + index, axis=0, out=part, mode="clip")
+            if spoilt:
+                part[~inside] = 0
+            part *= weight[..., None]
+            total += part
+        out[some] = total.swapaxes(1, 2)
+    return out.reshape(count, channels, *grid.shape[1:-1])
 
 
 @in_single_precision
 def grid_sampler_backward(y: Any, grid: Any, *, shape: Shape, order: Shape, sampling: Sampling) -> Any:
     count, channels, *image = shape
-    first = _first_pixels(shape)
+    first = (np.arange(count * channels) * math.prod(image)).reshape(count, channels, 1)
     result = np.zeros(math.prod(shape), y.dtype)
     y = y.reshape(count, channels, math.prod(grid.shape[1:-1]))
-    indices = shares = np.empty((0,))
-    for index, _, weight in grid_taps(grid, tuple(image), order, sampling, channels):
-        if len(indices) < len(index):
-            indices = np.empty((len(index), *y.shape), np.int64)
-            shares = np.empty(indices.shape, y.dtype)
-        np.add(first, index, out=indices[:len(index)])
-        np.multiply(y, weight, out=shares[:len(index)])
-        add_at(result, indices[:len(index)].reshape(-1), shares[:len(index)].reshape(-1))
+    step = max(1, CHUNK // max(1, channels * y.shape[-1]))
+    for start in range(0, count, step):
+        some = slice(start, start + step)
+        for index, _, weight in grid_taps(grid[some], tuple(image), order, sampling):
+            indices = first[some] + index[:, None]
+            add_at(result, indices.reshape(-1), (y[some] * weight[:, None]).reshape(-1))
     return result.reshape(shape)
-
-
-def _first_pixels(shape: Shape) -> np.ndarray:
-    """The offset of each channel's image in the flattened array."""
-    count, channels, *image = shape
-    return (np.arange(count * channels) * math.prod(image)).reshape(count, channels, 1)
 
 
 def _from_minus_one(n: int, dtype: Any) -> np.ndarray:

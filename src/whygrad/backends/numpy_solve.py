@@ -8,8 +8,7 @@ import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.memory_order import in_columns
-from whygrad.backends.numpy_factor import solve_triangular
-from whygrad.backends.numpy_lu import lu_factor_ex, lu_unpack
+from whygrad.backends.numpy_factor import lu_factor_ex, lu_solve
 from whygrad.backends.numpy_reduction import is_half
 
 Array = Any
@@ -42,9 +41,7 @@ def solve_ex(a: Array, b: Array, *, left: bool, vector: bool) -> tuple[Array, Ar
 def _solve_singular(a: Array, b: Array) -> tuple[Array, Array]:
     """As far as it goes: with inf and nan where a matrix is singular, and where its elimination met the first zero."""
     factors, pivots, info = lu_factor_ex(a)
-    p, low, u = lu_unpack(factors, pivots, data=True, pivots=True)
-    half = solve_triangular(low, p.swapaxes(-1, -2) @ b, upper=False, left=True, unit=True)
-    return solve_triangular(u, half, upper=True, left=True, unit=False), info
+    return lu_solve(factors, pivots, b, left=True, flip=False, conjugate=False), info
 
 
 det = quiet(np.linalg.det)

@@ -10,14 +10,12 @@ edge), so rows of one pattern have the same code: it is compiled once for all of
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from whygrad.ops.plan import RowPlan
 from whygrad.ops.table import NoGrad, Rule
-
-if TYPE_CHECKING:
-    from whygrad.core.record import RowSpecialization
 
 _compiled_texts: dict[str, CodeType] = {}
 
@@ -36,12 +34,12 @@ def run_text(text: str, scope: dict[str, Any], name: str) -> Any:
 class _Names:
     """The names of a row's arguments and results in the generated code."""
 
-    def __init__(self, spec: RowSpecialization) -> None:
-        row = spec.row
+    def __init__(self, plan: RowPlan) -> None:
+        row = plan.row
         self.inputs = [f"x{i}" for i in range(len(row.inputs))]
-        self.tensors = [x for x, kind in zip(self.inputs, spec.kinds, strict=True) if kind == "t"]
+        self.tensors = [x for x, kind in zip(self.inputs, plan.kinds, strict=True) if kind == "t"]
         self.arrays = [f"{x}_x" if x in self.tensors else x for x in self.inputs]
-        self.tracked = [x for x, name in zip(self.inputs, row.inputs, strict=True) if name in spec.rules]
+        self.tracked = [x for x, name in zip(self.inputs, row.inputs, strict=True) if name in plan.rules]
         self.of = dict(zip(row.inputs, self.inputs, strict=True))
         self.outs = [f"out{i}" for i in range(len(row.outputs))]
         self.results = [f"t{i}" for i in range(len(row.outputs))]
@@ -54,17 +52,17 @@ def _tuple(parts: Iterable[str]) -> str:
     return "(" + "".join(f"{part}, " for part in parts) + ")"
 
 
-def recorder_source(spec: RowSpecialization) -> str:
-    """Source of the function that runs the row and records it."""
-    row, names = spec.row, _Names(spec)
+def recorder_source(plan: RowPlan, *, turns: bool = False) -> str:
+    """Text of the function that runs the row and records it. `turns`: the class of its result is turned over."""
+    row, names = plan.row, _Names(plan)
     if row.outputs == "list":
-        return _list_source(spec, names)
+        return _list_source(plan, names)
     inputs = ["*inputs"] if row.variadic else [*names.inputs, "*"] if row.statics else names.inputs
     given = "inputs" if row.variadic else _tuple(names.inputs)
     call = f"forward({'*arrays' if row.variadic else ', '.join(names.arrays)}{names.keywords})"
-    outs = ", ".join(names.outs) + ("" if spec.one_output else ",")
-    # In a mode such as no_grad the forward runs as usual, unless the row has a handler (see door.py).
-    whole = spec.one_output and not row.variadic
+    outs = ", ".join(names.outs) + ("" if plan.one_output else ",")
+    # In a mode such as no_grad the forward runs as usual, unless there is a handler for the row (see door.py).
+    whole = plan.one_output and not row.variadic
     handled = " and (modes.levels or special.listeners)" if whole else ""
     lines = [f"def run({', '.join([*inputs, *names.signature])}):",
              "    busy = special.on and unusual()",
@@ -80,12 +78,12 @@ def recorder_source(spec: RowSpecialization) -> str:
     else:
         lines += [f"    {outs} = {call}"]
     for i, (out, t) in enumerate(zip(names.outs, names.results, strict=True)):
-        lines += [f"    if type({out}) is not ndarray: {out} = asarray({out})", *_memory_order_lines(spec, names, i),
+        lines += [f"    if type({out}) is not ndarray: {out} = asarray({out})", *_memory_order_lines(plan, names, i),
                   *([f"    if busy: return record_result(SPEC, {given}, {names.statics}, out0)"] if whole else []),
                   *_fresh_lines(t, out, view=row.view)]
     if row.view:
-        lines += [*_view_lines(names), *(["    TURNING[row.name](t0)"] if spec.turns else [])]
-    if row.variadic and spec.rules:
+        lines += [*_view_lines(names), *(["    TURNING[row.name](t0)"] if turns else [])]
+    if row.variadic and plan.rules:
         lines += ["    nodes = [source(x) if x._node is None and x._lookup else x._node for x in inputs]",
                   "    _missing = nodes.count(None)"]
         untracked = "_missing == len(nodes)"
@@ -94,21 +92,21 @@ def recorder_source(spec: RowSpecialization) -> str:
         untracked = " and ".join(f"{x}_n is None" for x in names.tracked)
     # A view of an inference tensor is not tracked as a view, and has no history.
     untracked = f"t0._view is None or {untracked}" if row.view else untracked
-    results = names.results[0] if spec.one_output else f"[{', '.join(names.results)}]"
+    results = names.results[0] if plan.one_output else f"[{', '.join(names.results)}]"
     causes = f"untracked_causes(row, {given})"
     if not row.variadic and len(names.tracked) == len(names.tensors):
         causes = f"{names.tensors[0]}._cause"
         for x in names.tensors[1:]:
             causes = f"merge({causes}, {x}._cause)"
-    if not spec.rules:
+    if not plan.rules:
         lines += [f"    {' = '.join(f'{t}._cause' for t in names.results)} = {causes}"]
     else:
         lines += [f"    if {untracked}:",
                   f"        {' = '.join(f'{t}._cause' for t in names.results)} = {causes}",
                   f"        return {results}",
-                  *_node_lines(spec, names)]
+                  *_node_lines(plan, names)]
         for i, t in enumerate(names.results):
-            node = f"port_of(node, {i})" if spec.several else "node"
+            node = f"port_of(node, {i})" if plan.several else "node"
             if isinstance(row.outputs[i], NoGrad):
                 where = "(node.site_code, node.lasti)"
                 lines += [f"    {t}._cause = (Cause('non-differentiable-op', {where}, row.outputs[{i}].reason, (node,)),)"]
@@ -117,10 +115,10 @@ def recorder_source(spec: RowSpecialization) -> str:
     return "\n".join([*lines, f"    return {results}"]) + "\n"
 
 
-def _list_source(spec: RowSpecialization, names: _Names) -> str:
-    """Source for a row that returns a list of views of one tensor; other lists are recorded by `record`."""
-    row = spec.row
-    if not row.view or row.variadic or len(row.inputs) > 1 or spec.saved:
+def _list_source(plan: RowPlan, names: _Names) -> str:
+    """A list of views of one tensor; any other list is recorded in the general way."""
+    row = plan.row
+    if not row.view or row.variadic or len(row.inputs) > 1 or plan.saved:
         return "def run(*inputs, **statics): return record(SPEC, inputs, {**row.static_defaults, **statics})\n"
     return "\n".join([
         f"def run(x0, *, {', '.join(names.signature)}):",
@@ -138,7 +136,7 @@ def _list_source(spec: RowSpecialization, names: _Names) -> str:
         "        causes = untracked_causes(row, (x0,))",
         "        for t in results: t._cause = causes",
         "        return results",
-        *_node_lines(spec, names),
+        *_node_lines(plan, names),
         "    for i, t in enumerate(results):",
         "        t._view.node = port_of(node, i)",
         "        t._cause = ()",
@@ -167,10 +165,10 @@ def _view_lines(names: _Names) -> list[str]:
             "        _link.node, _link.requires_grad, _link.version = None, False, _counter[0]"]
 
 
-def _memory_order_lines(spec: RowSpecialization, names: _Names, i: int) -> list[str]:
-    """Contiguous inputs give a contiguous result, in NumPy as in torch; others need torch's rule (memory_order.py)."""
-    memory, out = spec.row.memory, names.outs[i]
-    if memory == "columns" and i in spec.row.matrices:
+def _memory_order_lines(plan: RowPlan, names: _Names, i: int) -> list[str]:
+    """Inputs in the usual order give a result in the usual order, in NumPy as in torch; for others torch's rule is needed."""
+    memory, out = plan.row.memory, names.outs[i]
+    if memory == "columns" and i in plan.row.matrices:
         return [f"    if {out}.ndim > 1: {out} = in_columns({out})"]
     if memory in ("contiguous", "columns"):
         return [f"    if {out}.ndim > 1 and not {out}.flags.c_contiguous: {out} = ascontiguousarray({out})"]
@@ -192,22 +190,22 @@ def _edge_lines(names: _Names) -> list[str]:
     return lines
 
 
-def _node_lines(spec: RowSpecialization, names: _Names) -> list[str]:
+def _node_lines(plan: RowPlan, names: _Names) -> list[str]:
     """The node of an application whose edges are known."""
-    row = spec.row
+    row = plan.row
     fixed = isinstance(row.node, str) or not row.statics
     edges = "tuple(nodes)" if row.variadic else _tuple(f"{x}_n" if x in names.tracked else "None" for x in names.inputs)
     lines = [f"    node = new({'NODE' if fixed else f'SPEC.node_class(SPEC.node_name({names.statics}))'})",
              f"    node.edges = {edges}",
-             f"    node.saved = {_saved_expression(spec, names)}"]
-    if spec.static:
-        shapes = ["[x.shape for x in arrays]"] if row.variadic else [f"{names.arrays[i]}.shape" for i in spec.shaped]
-        static = [name for name in spec.static if name in row.statics] + shapes[:len(spec.shaped)]
+             f"    node.saved = {_saved_expression(plan, names)}"]
+    if plan.static:
+        shapes = ["[x.shape for x in arrays]"] if row.variadic else [f"{names.arrays[i]}.shape" for i in plan.shaped]
+        static = [name for name in plan.static if name in row.statics] + shapes[:len(plan.shaped)]
         lines += [f"    node.static = {_tuple(static)}"]
-    if spec.several:
-        shapes = ", ".join(f"({out}.shape, {out}.dtype)" for out in names.outs)
-        shapes = "(out.shape, out.dtype) for out in outs" if row.outputs == "list" else shapes
-        lines += [f"    node.shapes = [{shapes}]", "    node.ports = {}"]
+    if plan.several:
+        each = ", ".join(f"({out}.shape, {out}.dtype)" for out in names.outs)
+        each = "(out.shape, out.dtype) for out in outs" if row.outputs == "list" else each
+        lines += [f"    node.shapes = [{each}]", "    node.ports = {}"]
     elif row.broadcasts and len(names.tensors) > 1:
         shapes = [f"{x}_x.shape" if x in names.tensors else "()" for x in names.inputs]
         lines += [f"    node.shapes = None if {' == '.join(f'{x}_x.shape' for x in names.tensors)} else {_tuple(shapes)}"]
@@ -238,13 +236,13 @@ def _frame_lines() -> list[str]:
             "    except KeyError: pass"]
 
 
-def _saved_expression(spec: RowSpecialization, names: _Names) -> str:
-    """Only the values that the rules of tracked arguments name, each with its version counter and version."""
-    row = spec.row
+def _saved_expression(plan: RowPlan, names: _Names) -> str:
+    """What the rules of tracked arguments name, and nothing else: each value with its version counter and version."""
+    row = plan.row
     parts = []
     conditions = set()
-    for name in spec.saved:
-        wanted_by = spec.wanted_by[name]
+    for name in plan.saved:
+        wanted_by = plan.wanted_by[name]
         condition = None
         if len(wanted_by) < len(names.tracked):
             condition = " or ".join(f"{names.of[x]}_n is not None" for x in wanted_by)
@@ -257,7 +255,7 @@ def _saved_expression(spec: RowSpecialization, names: _Names) -> str:
             value = f"{tensor}_x"
         if row.variadic and name in row.inputs:
             parts.append("tuple(arrays), [x._counter for x in inputs], [x._counter[0] for x in inputs]")
-        elif name in spec.numbers:
+        elif name in plan.numbers:
             parts.append(f"{tensor}, None, None")
         elif condition is None:
             parts.append(f"{value}, _counter := {tensor}._counter, _counter[0]")
@@ -272,26 +270,25 @@ def _saved_expression(spec: RowSpecialization, names: _Names) -> str:
     return values
 
 
-def node_source(spec: RowSpecialization) -> str:
-    """Source of the function that records a write into the tensor `t0`, whose array is `out0`: `make_node`, unrolled."""
-    names = _Names(spec)
+def node_source(plan: RowPlan) -> str:
+    """Text of the function that records a write into the tensor `t0`, whose array is `out0`: `make_node`, unrolled."""
+    names = _Names(plan)
     lines = ["def node_of(inputs, arrays, statics, t0, out0):",
              f"    {', '.join(names.inputs)}, = inputs",
              f"    {', '.join(names.arrays)}, = arrays",
-             *[f"    {name} = statics['{name}']" for name in spec.row.statics],
+             *[f"    {name} = statics['{name}']" for name in plan.row.statics],
              *_edge_lines(names)]
     if names.tracked:
         lines += [f"    if {' and '.join(f'{x}_n is None' for x in names.tracked)}: return None",
-                  *_node_lines(spec, names)]
+                  *_node_lines(plan, names)]
     return "\n".join([*lines, f"    return {'node' if names.tracked else 'None'}"]) + "\n"
 
 
-def unwatched_source(spec: RowSpecialization) -> str:
-    """Source of the fast path of a write into the first argument: nothing to record, to promote or to broadcast, and no views.
-
-    The function returns False if the fast path does not apply. Its argument `_recorded` tells whether operations are recorded.
+def unwatched_source(plan: RowPlan, *, has_kernel: bool) -> str:
+    """Text of the short way of a write into the first argument, for when nobody watches its memory: there is nothing to record,
+    to promote or to broadcast. False if it is not so. `_recorded` says whether operations are _recorded.
     """
-    names = _Names(spec)
+    names = _Names(plan)
     others = names.tensors[1:]
 
     def has_history(x: str) -> str:
@@ -316,8 +313,8 @@ def unwatched_source(spec: RowSpecialization) -> str:
                       f"    else: _plain = {x} is None or type({x}) is float and _dtype.kind in 'fc'",
                       "    if not _plain: return False"]
     compute = f"SPEC.compute({_tuple(names.arrays)}, x0_x, {names.statics})"
-    if spec.has_written_kernel:
-        lines += [f"    if _dtype is float32: into({', '.join([*names.arrays, *spec.row.statics, 'x0_x'])})",
+    if has_kernel:
+        lines += [f"    if _dtype is float32: into({', '.join([*names.arrays, *plan.row.statics, 'x0_x'])})",
                   f"    else: {compute}"]
     else:
         lines += [f"    {compute}"]
@@ -333,70 +330,81 @@ def unwatched_source(spec: RowSpecialization) -> str:
     return "\n".join([*lines, "    return True"]) + "\n"
 
 
-def gradient_source(spec: RowSpecialization, reader: str) -> str:
-    """Source of the gradient function: "raw" on arrays; "graph" on Tensors, with saved values lifted back into the graph.
+def gradient_source(plan: RowPlan, reader: str) -> str:
+    """Text of the gradient function: "raw" on bare arrays; "graph" on Tensors, with saved values lifted back into the graph.
 
     `v0` is the first saved value, `v0_c` its version counter and `v0_v` its version; `k0` is the first static.
     """
-    row = spec.row
-    names = {name: f"v{k}" for k, name in enumerate(spec.saved)} | {name: f"k{k}" for k, name in enumerate(spec.static)}
+    row = plan.row
+    names = {name: f"v{k}" for k, name in enumerate(plan.saved)} | {name: f"k{k}" for k, name in enumerate(plan.static)}
     lines = [f"def {reader}(node, g, edges):"]
-    if spec.saved:
+    if plan.saved:
         lines += ["    saved = node.saved",
                   "    if type(saved) is not tuple: saved = open_saved(node)",
-                  "    " + ("if saved: " if spec.may_save_nothing else "")
-                  + ", ".join(f"v{k}, v{k}_c, v{k}_v" for k in range(len(spec.saved))) + " = saved"]
-    if spec.static:
-        lines.append("    " + "".join(f"k{k}, " for k in range(len(spec.static))) + "= node.static")
-    if spec.several and not row.partial:
+                  "    " + ("if saved: " if plan.may_save_nothing else "")
+                  + ", ".join(f"v{k}, v{k}_c, v{k}_v" for k in range(len(plan.saved))) + " = saved"]
+    if plan.static:
+        lines.append("    " + "".join(f"k{k}, " for k in range(len(plan.static))) + "= node.static")
+    if plan.several and not row.partial:
         lines.append("    g = fill_missing(node.shapes, g, zeros, never)")
-    if reader == "raw" and row.at_once is not None and len(spec.rules) == len(row.inputs):
+    if reader == "raw" and row.at_once is not None and len(plan.rules) == len(row.inputs):
         lines += [f"    if {' and '.join(f'edges[{i}] is not None' for i in range(len(row.inputs)))}:",
-                  *[f"        {line}" for line in _check_lines(spec, row.at_once)],
+                  *[f"        {line}" for line in _check_lines(plan, row.at_once)],
                   f"        return at_once({', '.join(names.get(n, n) for n in row.at_once.names)})"]
     for i, name in enumerate(row.inputs):
-        rule = spec.rules.get(name)
+        rule = plan.rules.get(name)
         if rule is None:
             continue
         # On arrays the rule of an elementwise row may be a kernel, which takes no vocabulary.
         bound = reader == "raw" and row.broadcasts
         arguments = ", ".join(names.get(n, n) for n in rule.names if n != "xp" or not bound)
-        body = [*_check_lines(spec, rule), *(_lift_lines(spec, rule) if reader == "graph" else ()),
+        body = [*_check_lines(plan, rule), *(_lift_lines(plan, rule) if reader == "graph" else ()),
                 f"g{i} = rule{i}({arguments})"]
-        if len(spec.rules) == 1:
+        if len(plan.rules) == 1:
             lines += [f"    {line}" for line in body]
         else:
             lines += [f"    if edges[{i}] is None: g{i} = None", "    else:", *(f"        {line}" for line in body)]
     if row.variadic:
-        return "\n".join([*lines, f"    return {'g0' if spec.rules else 'None'}"]) + "\n"
-    gradients = _tuple(f"g{i}" if name in spec.rules else "None" for i, name in enumerate(row.inputs))
+        return "\n".join([*lines, f"    return {'g0' if plan.rules else 'None'}"]) + "\n"
+    gradients = _tuple(f"g{i}" if name in plan.rules else "None" for i, name in enumerate(row.inputs))
     if row.broadcasts and len(row.inputs) > 1:
         lines.append(f"    if node.shapes is not None: return sum_to_shapes(node.shapes, {gradients}, xp)")
     return "\n".join([*lines, f"    return {gradients}"]) + "\n"
 
 
-def _check_lines(spec: RowSpecialization, rule: Rule) -> list[str]:
-    """Raise if a saved value of this rule was changed in place since it was saved; use the new value if it was swapped."""
+def _check_lines(plan: RowPlan, rule: Rule) -> list[str]:
+    """Raise if a saved value that this rule uses was changed in place since; take the new one if it was swapped."""
     lines = []
-    for k, name in enumerate(spec.saved):
-        if name not in rule.names or name in spec.numbers:
+    for k, name in enumerate(plan.saved):
+        if name not in rule.names or name in plan.numbers:
             continue
-        if spec.row.variadic and name in spec.row.inputs:
+        if plan.row.variadic and name in plan.row.inputs:
             lines.append(f"check_all(node, {k}, v{k}, v{k}_c, v{k}_v)")
         else:
             lines.append(f"if v{k}_c[0] != v{k}_v: v{k} = changed(node, {k}, v{k}, v{k}_c, v{k}_v)")
     return lines
 
 
-def _lift_lines(spec: RowSpecialization, rule: Rule) -> list[str]:
-    row, lines = spec.row, []
-    for k, name in enumerate(spec.saved):
+def _lift_lines(plan: RowPlan, rule: Rule) -> list[str]:
+    row, lines = plan.row, []
+    for k, name in enumerate(plan.saved):
         if name not in rule.names:
             continue
         if name in row.output_names:
-            lines.append(f"v{k} = lift_output(v{k}, node, {spec.several}, {row.output_names.index(name)}, v{k}_c)")
+            lines.append(f"v{k} = lift_output(v{k}, node, {plan.several}, {row.output_names.index(name)}, v{k}_c)")
         elif row.variadic:
             lines.append(f"v{k} = [lift(x, edge, c) for x, edge, c in zip(v{k}, node.edges, v{k}_c)]")
         else:
             lines.append(f"v{k} = lift(v{k}, node.edges[{row.inputs.index(name)}], v{k}_c)")
     return lines
+
+
+def sum_to_shapes(shapes: tuple[Any, ...], grads: tuple[Any, ...], vocabulary: Any) -> tuple[Any, ...]:
+    """Undo broadcasting: bring each gradient back to the shape of its argument."""
+    return tuple([g if g is None or g.shape == shape else vocabulary.sum_to(g, shape=shape)
+                  for g, shape in zip(grads, shapes, strict=True)])
+
+
+def fill_missing(shapes: list[Any], grads: list[Any], zeros: Callable[..., Any], never: tuple[int, ...]) -> list[Any]:
+    """Zeros for the outputs that received no gradient, except for those that `never` do."""
+    return [zeros(*shapes[i]) if g is None and i not in never else g for i, g in enumerate(grads)]

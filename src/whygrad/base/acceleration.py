@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 enabled = False
 
 # Calls of binding functions made before `register`, which replays them; None afterwards.
@@ -81,14 +79,6 @@ def tell_references(count: int) -> None:
 
 # Functions that have a kernel for large arrays.
 
-def fill(x: Any, value: Any) -> None:
-    x.fill(value)
-
-
-def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
-    return np.zeros(shape, dtype)
-
-
 def address(x: Any) -> int:
     """The memory address of an array's first element."""
     found: int = x.__array_interface__["data"][0]
@@ -120,5 +110,5 @@ def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int, 
     return None
 
 
-HOOKS = ("bind_row", "bind_elementwise", "bind_row_write", "bind_ufunc_write", "bind_again", "tell_references", "fill", "zeros",
+HOOKS = ("bind_row", "bind_elementwise", "bind_row_write", "bind_ufunc_write", "bind_again", "tell_references",
          "address", "within", "add_rows", "put_elements", "drawing", "make_step")

@@ -5,10 +5,9 @@ So an operation that is not implemented for such tensors raises instead of compu
 
 from __future__ import annotations
 
-import sys
 from typing import Any, NoReturn
 
-from whygrad.base.frames import is_internal
+from whygrad.base.door import not_implemented
 
 
 class RefusingArray:
@@ -19,14 +18,8 @@ class RefusingArray:
     instead = ""
 
     def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise an error that names the function the user called: it expects a dense tensor."""
-        name = "this operation"
-        frame = sys._getframe(1)
-        while frame is not None and is_internal(frame):
-            if "_passes_calls_on_" not in frame.f_globals:
-                name = frame.f_code.co_qualname
-            frame = frame.f_back  # type: ignore[assignment]
-        raise NotImplementedError(f"{name} does not work on {self.kind} tensors in whygrad: {self.instead}")
+        """Whoever asks for the numbers expects a dense tensor. The door names the function that the user called."""
+        raise not_implemented(f" does not work on {self.kind} tensors in whygrad: {self.instead}")
 
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Any:
         self.refuse()

@@ -40,11 +40,21 @@ _SPLIT = {
 }
 
 
+# Functions of torch.nn.functional that torch has in C++.
+_COMPILED = frozenset({"avg_pool2d", "avg_pool3d", "elu_", "gelu", "hardtanh_", "leaky_relu_", "linear", "one_hot",
+                       "scaled_dot_product_attention", "softplus", "softshrink"})
+
+
 def torch_home(named: Any) -> str | None:
     """The module in which torch has this class or function of ours; None if it is not ours."""
     ours: str = named.__module__ or ""
     if ours != "whygrad" and not ours.startswith("whygrad."):
         return None
+    home = _home(named, ours)
+    return "torch._C._nn" if home == "torch.nn.functional" and named.__name__ in _COMPILED else home
+
+
+def _home(named: Any, ours: str) -> str:
     if ours.startswith("whygrad.functional.") and ours not in _FILES:
         is_there = getattr(sys.modules.get("whygrad.nn.functional"), named.__name__, None) is named
         return "torch.nn.functional" if is_there else "torch"

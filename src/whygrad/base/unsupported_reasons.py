@@ -76,8 +76,7 @@ _PATTERNS = {
     "torch.save and torch.load write and read torch's zip format; settings are in torch.utils.serialization.config":
         "serialization.*",
     "use multiprocessing of the standard library; tensors are pickled with their values": "multiprocessing.*",
-    "calls of torch functions cannot be intercepted in whygrad; write a function around the tensor": """
-        overrides.* *DisableTorchFunction *handle_torch_function *has_torch_function* autograd.is_tensor_like""",
+    "ask torch.overrides": "*DisableTorchFunction *handle_torch_function *has_torch_function* autograd.is_tensor_like",
     "clone what is saved before it is changed in place": "*allow_mutation_on_saved_tensors *region_activation_memory_budget",
     "use torch.distributions and log_prob": "Tensor.reinforce",
     "use t.detach().clone()": "detach_copy",

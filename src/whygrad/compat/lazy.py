@@ -29,6 +29,7 @@ _NAMES = {
                      "grid_sampler_3d", "group_norm", "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm",
                      "margin_ranking_loss", "poisson_nll_loss", "rrelu", "triplet_margin_loss"),
                     "nn.functional.torch_names"),
+    **dict.fromkeys(("native_batch_norm", "native_group_norm", "native_layer_norm"), "nn.functional.native_norms"),
     **dict.fromkeys(("norm_except_dim", "_weight_norm"), "nn.utils.weight_norm"),
     **dict.fromkeys(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_compressed_tensor"), "sparse"),
     **dict.fromkeys(("Explanation", "explain"), "why.explain"),

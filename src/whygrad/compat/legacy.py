@@ -12,6 +12,7 @@ from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.arguments import check_place, check_sizes, is_integer, type_name
 from whygrad.functional.fresh import allocate, fresh, warn_once
 from whygrad.functional.from_data import copy_data
+from whygrad.functional.overriding import as_instance
 from whygrad.functional.run import public
 from whygrad.ops.table import TABLE
 
@@ -59,9 +60,7 @@ def _new(cls: type[Tensor], *args: Any, device: Any = None, **kwargs: Any) -> Te
         got = ", ".join([type_name(x) for x in args] + [f"{name}={_torch_name(x)}" for name, x in kwargs.items()])
         raise TypeError(f"new() received an invalid combination of arguments - got ({got}), but expected one of:")
     result = construct(args, dtypes.get_default_dtype(), typed=False)
-    if cls is not Tensor:
-        result.__class__ = cls
-    return result
+    return result if cls is Tensor else as_instance(cls, result)
 
 
 def _torch_name(value: Any) -> str:

@@ -40,8 +40,8 @@ class NestedTensor(Tensor):
     def is_nested(self) -> bool:
         return True
 
-    @property  # type: ignore[misc]
-    def requires_grad(self) -> bool:
+    @property
+    def requires_grad(self) -> bool:  # type: ignore[override]
         return any(part.requires_grad for part in self._parts)
 
     def unbind(self, dim: int = 0) -> tuple[Any, ...]:

@@ -2,16 +2,22 @@
 
 While nobody is out of the ordinary nothing of this is in the way: ops look at `special.on` alone. Else `record`, `perform` and
 the engine ask here. *Listeners* hear of every row, write, node and leaf in all threads: the profiler, and the logs of
-`checkpoint(debug=True)`. *Levels* are the transforms at work in this thread (see levels.py), one of which may take a row over.
+`checkpoint(debug=True)`.
+
+A *level* is one running transform of this thread. It holds tensors: a `DualLevel` (autograd/dual.py) those that have a tangent
+of its own, a `BatchLevel` (func/batched.py) those that stand for a batch. A row is the business of the innermost level that
+holds one of its arguments. That level does its part by applying rows to what lies below, and meanwhile takes itself and the
+levels inside it away from `modes.levels`: so each level sees only those outside of it, and nesting comes by itself. What no
+level holds is recorded as usual. Reverse mode needs no level: the graph lies below all of them.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
-from whygrad.core.levels import concerned, with_levels
 from whygrad.core.modes import modes, refresh, special
 from whygrad.core.tensor import Tensor
 from whygrad.ops.table import Row
@@ -54,11 +60,69 @@ def tell(name: str, inputs: tuple[Any, ...], run: Callable[..., Any], *args: Any
             listener.end(token, result)
 
 
-def aten_name(row: Row) -> str:
-    """What torch calls the op: its node tells (SumBackward0), unless it has several names."""
-    name = row.node.partition("Backward")[0] if isinstance(row.node, str) else ""
-    words = "".join([f"_{c.lower()}" if c.isupper() else c for c in name]).lstrip("_")
-    return f"aten::{words or row.name}"
+class Level:
+    """One running transform."""
+
+    def holds(self, t: Tensor) -> bool:
+        """Whether this tensor is more than a plain one to this transform."""
+        raise NotImplementedError
+
+    def run(self, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
+        """Apply a row, some of whose inputs this level holds."""
+        raise NotImplementedError
+
+    def write(self, row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
+        """The same in place: the result replaces the values of `target`, the input at `position`."""
+        raise NotImplementedError
+
+    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """Apply a custom Function."""
+        raise NotImplementedError
+
+    def no_out(self, name: str) -> Exception:
+        """Why a function cannot write into `out=` what this level holds."""
+        raise NotImplementedError
+
+
+@contextmanager
+def entered(level: Level) -> Iterator[None]:
+    """Let ops mind `level`."""
+    outer = modes.levels
+    modes.levels = (*outer, level)
+    modes.entered += 1
+    refresh()
+    try:
+        yield
+    finally:
+        modes.levels = outer
+        modes.entered -= 1
+        refresh()
+
+
+def with_levels(levels: tuple[Level, ...], function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function that sees these levels only."""
+    seen = modes.levels
+    modes.levels = levels
+    try:
+        return function(*args, **kwargs)
+    finally:
+        modes.levels = seen
+
+
+def concerned(tensors: Any) -> int | None:
+    """The place in `modes.levels` of the innermost level that holds one of these."""
+    levels = modes.levels
+    for place in range(len(levels) - 1, -1, -1):
+        holds = levels[place].holds
+        for x in tensors:
+            if isinstance(x, Tensor) and holds(x):
+                return place
+    return None
+
+
+def is_batched(t: Tensor) -> bool:
+    """Whether a tensor stands for a batch: then its `_array` says how one element lies, and has no numbers."""
+    return hasattr(t, "_whole")
 
 
 def under_levels(row: Row, inputs: tuple[Any, ...], statics: dict[str, Any], otherwise: Callable[..., Any]) -> Any:

@@ -12,20 +12,18 @@ from __future__ import annotations
 
 import itertools
 import operator
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush, heappushpop
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from whygrad.backends.fp_warnings import restore, silence
 from whygrad.base import acceleration, errors
 from whygrad.base.layouts import strided
-from whygrad.core import door, references
-from whygrad.core.deposits import deposit, deposit_recorded
-from whygrad.core.modes import inherited, modes, refresh, special
+from whygrad.core import door
+from whygrad.core.modes import modes, refresh, special
 from whygrad.core.node import Node
 from whygrad.core.registered import registered
 from whygrad.core.tensor import Tensor, grad_fn
@@ -33,10 +31,26 @@ from whygrad.why import record as why
 
 Target = Any  # Node | Tensor: where an edge leads
 
+
+class WalkReferences:
+    """How many references to a gradient the walk has when it hands it to a leaf (see autograd/reference_counts.py).
+
+    An array that has no more of them is nobody else's, and becomes `.grad` without a copy. One that comes `straight` from a
+    rule is also held by the tuple it came in; one that has `waited` for a further contribution is not.
+    """
+
+    straight = waited = 0
+
+
+references = WalkReferences()
+
 add: Any = np.add
 add_into: Any = np.add  # (a, b, out)
 acceleration.bind_ufunc_write(globals(), "add_into", "add", np.add)
 acceleration.bind_elementwise(globals(), "add", "add", np.add, operator.add, takes_vocabulary=False)
+
+# A backward inside this many others gets a fresh Python stack.
+DEEPEST = 40
 
 _backward_number = itertools.count(1).__next__
 
@@ -47,9 +61,12 @@ class Backward:
     __slots__ = ("callbacks", "causes", "create_graph", "depth", "keep", "limited", "node", "number", "only_captures",
                  "root", "roots", "site", "targets")
 
+    # The one that was begun last, in any thread.
+    latest: ClassVar[Backward | None] = None
+
     def __init__(self, create_graph: bool, root: Target, keep: bool = False, only_captures: bool = False) -> None:
         self.number = _backward_number()
-        self.site = why.site()
+        self.site = why.site(3)  # `run` and who calls it are of this package
         self.create_graph = create_graph
         self.keep = keep
         # True for `autograd.grad`: gradients are handed out, no leaf is written.
@@ -74,13 +91,6 @@ class Backward:
         return target in self.targets
 
 
-_last: Backward | None = None
-
-
-def last_backward() -> Backward | None:
-    return _last
-
-
 def current() -> Backward:
     """The innermost backward that runs in this thread."""
     if modes.running is None:
@@ -89,16 +99,9 @@ def current() -> Backward:
     return this
 
 
-def queue_callback(callback: Callable[[], Any]) -> None:
-    """Have `callback()` called when the backward that runs now has ended."""
-    if modes.running is None:
-        raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    modes.running.callbacks.append(callback)
-
-
 def count_backwards() -> int:
     """The number of the latest backward."""
-    return 0 if _last is None else _last.number
+    return 0 if Backward.latest is None else Backward.latest.number
 
 
 def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, records: bool = True,
@@ -109,8 +112,7 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
     unless `deposit_captured`. Gradients are arrays, or Tensors if `create_graph`; these are recorded unless `records` is
     False.
     """
-    global _last
-    this = _last = Backward(create_graph, roots[0][0], keep, captures is not None and not deposit_captured)
+    this = Backward.latest = Backward(create_graph, roots[0][0], keep, captures is not None and not deposit_captured)
     outer_mode = modes.grad
     outer_off = modes.off_name, modes.off_site
     outer, outer_hooks = modes.running, modes.saved_hooks
@@ -131,7 +133,7 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
         if this.depth < DEEPEST:
             _walk(this, roots, keep, captures, deposit_captured)
         else:
-            _walk_in_a_new_thread(this, roots, keep, captures, deposit_captured)
+            registered.nested.in_a_new_thread(this, _walk, this, roots, keep, captures, deposit_captured)
         while this.callbacks:
             this.callbacks.pop(0)()
     except RuntimeError as error:
@@ -150,36 +152,6 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
             refresh()
 
 
-# A backward inside this many others gets a fresh Python stack.
-DEEPEST = 40
-
-
-def _walk_in_a_new_thread(this: Backward, *arguments: Any) -> None:
-    """Like torch, do not let backwards that start backwards exhaust the stack."""
-    states = [(local, dict(local.__dict__)) for local in inherited]
-    failure: list[BaseException] = []
-
-    def walk() -> None:
-        for local, state in states:
-            local.__dict__.update(state)
-        refresh()
-        silence()
-        this.depth = 0
-        try:
-            _walk(this, *arguments)
-        except BaseException as error:
-            failure.append(error)
-        finally:
-            modes.__dict__.clear()
-            refresh()
-
-    thread = threading.Thread(target=walk)
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-
-
 def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captures: dict[Target, Any] | None,
           deposit_captured: bool) -> None:
     create_graph = this.create_graph
@@ -188,7 +160,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
     if captures is not None:
         wanted = _leading_to(captures, dependencies)
         if len(roots) == 1 and targets[0] not in wanted:
-            _pass_by(this, *roots[0])
+            registered.hooks.pass_by(*roots[0], create_graph)
         targets = [target for target in targets if target in wanted]
         dependencies = count_dependencies(targets, wanted)
     this.targets = dependencies
@@ -204,14 +176,14 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
         if dependencies[target]:
             continue
         if isinstance(target, Tensor):
-            _finish_leaf(this, target, pending.pop(target), captures, deposit_captured, 0)
+            registered.accumulation.finish_leaf(this, target, pending.pop(target), captures, deposit_captured, 0)
         else:
             heappush(ready, (-target.seq, target))
     if not ready:
         return
     node = heappop(ready)[1]
     ordinary = captures is None and not special.anomaly and why.watching is None and not special.listeners
-    add_to, ndarray = add_into, np.ndarray
+    add_to, ndarray, finish_leaf = add_into, np.ndarray, registered.accumulation.finish_leaf
     while True:
         edges = node.edges
         g = pending.pop(node, None)
@@ -245,18 +217,18 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
                 dependencies[target] = left
             elif isinstance(target, Tensor):
                 total = pending.pop(target, None)
-                held = references.straight if total is gradient else references.pended
+                held = references.straight if total is gradient else references.waited
                 if special.listeners:  # the gradient has more references than the walk's own, so it is copied
-                    door.tell("torch::autograd::AccumulateGrad", (total,), _finish_leaf, this, target, total, captures,
+                    door.tell("torch::autograd::AccumulateGrad", (total,), finish_leaf, this, target, total, captures,
                               deposit_captured, 0)
                 else:
-                    _finish_leaf(this, target, total, captures, deposit_captured, held)
+                    finish_leaf(this, target, total, captures, deposit_captured, held)
                 total = None
             elif following is None:
                 following = target
             else:
                 heappush(ready, (-target.seq, target))
-        # Nothing must hold the next gradient but `g`: its rule may write over it (see references.py).
+        # Nothing must hold the next gradient but `g`: its rule may write over it (see WalkReferences).
         grads = gradient = None
         if following is None:
             if not ready:
@@ -266,15 +238,6 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             node = heappushpop(ready, (-following.seq, following))[1]
         else:
             node = following
-
-
-def _pass_by(this: Backward, root: Target, g: Any) -> None:
-    """A single root that leads to nothing wanted: torch looks at it all the same, so its tensor's hooks are called."""
-    if isinstance(root, Tensor):
-        if root._meta is not None and root._meta.hooks:
-            registered.hooks.on_leaf(root, g, this.create_graph)
-    elif root.extra is not None:
-        registered.hooks.on_output(root, g, this.create_graph)
 
 
 def _as_rules_expect(node: Node, g: Any) -> Any:
@@ -307,7 +270,7 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
             captures[node] = g
     if node.extra is not None:
         if node.extra.detached:
-            _check_detached(this, node)
+            registered.hooks.check_detached(this, node)
         g = registered.hooks.on_output(node, g, create_graph)
     if not runs:
         assert captures is not None
@@ -318,7 +281,7 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
     if node.extra is not None:
         g = registered.hooks.before_node(node, g, create_graph)
         has_post_hooks = bool(node.extra.post_hooks)
-    kept = g  # one reference more: it is looked at again, so its rule must not write over it (see references.py)
+    kept = g  # one reference more: it is looked at again, so its rule must not write over it (see WalkReferences)
     if g is None and not node.takes_none:
         grads: tuple[Any, ...] = (None,) * len(edges)
     elif special.anomaly:
@@ -335,22 +298,6 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
         node.saved = None
         node.freed = this
     return edges, grads
-
-
-def _check_detached(this: Backward, node: Node) -> None:
-    """Like torch, raise if the tensor that this node computed was saved by another node, and later detached in place.
-
-    torch keeps the tensor itself, which no longer knows where it comes from. Here nothing is amiss, but to go on would
-    hide a mistake that shows there. The nodes that saved it have run before this one.
-    """
-    for user in this.targets:
-        layout = getattr(type(user), "layout", None)
-        if isinstance(user, Tensor) or layout is None or layout.row.variadic or node not in user.edges:
-            continue
-        tracked = [name for name, edge in zip(layout.row.inputs, user.edges, strict=True) if edge is not None]
-        if any(edge is node and not set(layout.wanted_by.get(name, ())).isdisjoint(tracked)
-               for name, edge in zip(layout.row.inputs, user.edges, strict=True)):
-            raise RuntimeError(errors.DETACHED_SAVED)
 
 
 def count_dependencies(targets: list[Target], wanted: set[Target] | None = None) -> dict[Target, int]:
@@ -402,57 +349,7 @@ def _combine(old: Any, new: Any, target: Target, owned: set[Target], create_grap
     return total
 
 
-def _finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Target, Any] | None, deposit_captured: bool,
-                 held: int) -> None:
-    """All contributions to a leaf are in. So many references are `held` by the walk; with more, `g` is somebody else's."""
-    meta = leaf._meta
-    if meta is not None and meta.hooks:
-        this.node = leaf
-        g = registered.hooks.on_leaf(leaf, g, this.create_graph)
-        held = 0  # what a hook returns may be its own
-    if captures is not None and leaf in captures:
-        captures[leaf] = g
-        if not deposit_captured:
-            return
-    if g is None:
-        return
-    accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
-    if accumulator is not None and accumulator.extra is not None:
-        g = registered.hooks.before_node(accumulator, g, this.create_graph)
-        held = 0
-    if why.watching is not None:
-        why.watching.depositing(leaf, this, g)
-        meta, held = leaf._meta, 0  # the watch has looked at it
-    first = accumulator is not None and leaf._grad is None
-    if this.create_graph:
-        deposit_recorded(leaf, g)
-    else:
-        deposit(leaf, g, this.causes, held)
-    if meta is None:
-        leaf.meta.reached_by = this
-        return
-    meta.reached_by = this
-    if meta.post_accumulate_hooks:
-        registered.hooks.after_accumulation(leaf)
-    if accumulator is not None and accumulator.extra is not None:
-        if first and not this.create_graph and g.base is None and leaf._grad is not None:
-            g = leaf._grad._array  # torch has not copied it, so the hook sees what has been done to `.grad` meanwhile
-        registered.hooks.after_node(accumulator, (), g, this.create_graph)
-
-
-def accumulate(leaf: Tensor, g: Any) -> None:
-    """Add a gradient to a leaf outside of any walk."""
-    if modes.grad:
-        deposit_recorded(leaf, g)
-    else:
-        deposit(leaf, g, Backward(False, leaf).causes, 0)
-
-
 def target_of(t: Tensor) -> Target:
     """The target that stands for a tensor: its node, or itself."""
     node = grad_fn(t)
     return t if node is None else node
-
-
-references.find(run)
-_last = None

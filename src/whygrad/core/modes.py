@@ -23,7 +23,7 @@ class Modes(threading.local):
     off_name: str = ""
     # The innermost backward that runs in this thread.
     running: Any = None
-    # The transforms that ops have to mind, outermost first (see levels.py); and how many have been entered. While a
+    # The transforms that ops have to mind, outermost first (see door.py); and how many have been entered. While a
     # transform works on what it wraps, it takes itself out of `levels`.
     levels: tuple[Any, ...] = ()
     entered: int = 0
@@ -78,8 +78,9 @@ def refresh() -> None:
             special.threads.discard(ident)
         else:
             special.threads.add(ident)
-        special.on = bool(special.threads) or special.anomaly or bool(special.listeners)
-        special.writes = special.on or special.derivatives > 0
+        special.on = special.writes = bool(special.threads or special.listeners) or special.anomaly
+        if special.derivatives:
+            special.writes = True
 
 
 def unusual() -> bool:

@@ -26,6 +26,7 @@ class NodeInterface:
     __slots__ = ()
 
     name: Any
+    metadata: dict[Any, Any]
 
     def _itself(self) -> Node:
         """The node in the graph."""
@@ -119,7 +120,7 @@ class NodeExtra:
         # True if the tensor that this node computed was taken out of the graph by detach_().
         self.detached = False
         # AccumulateGrad nodes that were looked at from here: like torch's, they live at least as long as this node.
-        self.accumulators: list[AccumulateGrad] = []
+        self.accumulators: list[Node] = []
 
 
 def extra(node: Node) -> NodeExtra:
@@ -220,27 +221,3 @@ def port_of(node: Node, index: int) -> Port:
 def shown(end: Any) -> NodeInterface | None:
     """What `grad_fn` gives for the end of an edge (see `row_node`): None for a leaf."""
     return end.shown() if isinstance(end, Node) else None
-
-
-def accumulator_of(leaf: Any) -> AccumulateGrad:
-    """The node that stands for a leaf, always the same one while anybody holds it."""
-    meta = leaf.meta
-    found: AccumulateGrad | None = None if meta.accumulator is None else meta.accumulator()
-    if found is None:
-        found = AccumulateGrad(leaf)
-        meta.accumulator = weakref.ref(found)
-    return found
-
-
-class AccumulateGrad(Node):
-    """Stands for a leaf in `next_functions`. In the graph itself, the edge is the leaf tensor."""
-
-    __slots__ = ("variable",)
-
-    def __init__(self, leaf: Any) -> None:
-        self.variable = leaf
-        self.edges = ()
-        self.saved = ()
-        self.shapes = self.cuts = self.extra = None
-        self.seq = 2**64 - 1
-        self.site_code, self.lasti = None, 0

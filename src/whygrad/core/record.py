@@ -21,7 +21,15 @@ import numpy as np
 from whygrad.backends import raw as raw_vocabulary
 from whygrad.backends.memory_order import follow, in_columns, with_channels_as_in
 from whygrad.backends.numpy_convert import cast_values
-from whygrad.backends.row_text import gradient_source, node_source, recorder_source, run_text, unwatched_source
+from whygrad.backends.row_text import (
+    fill_missing,
+    gradient_source,
+    node_source,
+    recorder_source,
+    run_text,
+    sum_to_shapes,
+    unwatched_source,
+)
 from whygrad.base import acceleration, errors
 from whygrad.base.broadcasting import check_broadcast
 from whygrad.base.frames import internal_modules
@@ -30,7 +38,8 @@ from whygrad.core.modes import modes, special, unusual
 from whygrad.core.node import Cast, Node, next_sequence_number, port_of
 from whygrad.core.registered import registered
 from whygrad.core.tensor import TURNED, TURNING, InferenceCounter, Swapped, Tensor, View, known_source, source, wrap
-from whygrad.ops.table import TABLE, NoGrad, Row, Rule, rule_names
+from whygrad.ops.plan import RowPlan
+from whygrad.ops.table import TABLE, NoGrad, Row
 from whygrad.why import record as why
 
 new = object.__new__
@@ -51,38 +60,15 @@ class RowNode(Node):
         return gradients
 
 
-class RowSpecialization:
+class RowSpecialization(RowPlan):
     """How one row is recorded for one combination of argument kinds."""
 
     def __init__(self, row: Row, kinds: str) -> None:
-        self.row = row
-        self.kinds = kinds
-        self.rules: dict[str, Rule] = {}
-        for name, kind in zip(row.inputs, kinds, strict=True):
-            rule = row.rules[name]
-            if kind in "tv" and isinstance(rule, Rule):
-                self.rules[name] = rule
-        named = rule_names(self.rules.values())
-        self.saved = [name for name in (*row.inputs, *row.output_names) if name in named]
-        # Arguments that are Python numbers or None: saved, but they have no version.
-        self.numbers = {name for name, kind in zip(row.inputs, kinds, strict=True) if kind == "s"}
-        self.wanted_by = {name: [x for x, rule in self.rules.items() if name in rule.names] for name in self.saved}
-        # True if it can happen that nothing has to be saved.
-        self.may_save_nothing = not self.saved or any(
-            not set(rule.names).intersection(self.saved) for rule in self.rules.values())
-        # What the rules name of statics and of shapes: in `node.static`, the statics first.
-        self.static = [name for name in row.statics if name in named]
-        self.shaped = [i for i, name in enumerate(row.inputs) if f"{name}_shape" in named]
-        self.static += [f"{row.inputs[i]}_shape" for i in self.shaped]
+        super().__init__(row, kinds)
         self.classes: dict[str, type[Node]] = {}
         self.gradients: dict[str, Callable[..., Any]] = {}
-        self.differentiable_outputs = (None if row.outputs == "list" else
-                                       [i for i, out in enumerate(row.outputs) if not isinstance(out, NoGrad)])
-        self.several = self.differentiable_outputs is None or len(self.differentiable_outputs) > 1
-        self.one_output = row.outputs != "list" and len(row.outputs) == 1
         self.forward: Callable[..., Any] = getattr(raw_vocabulary, row.name)
         acceleration.bind_again(vars(self), "forward", self.forward)
-        self.turns = row.name in TURNING
         # Whether writes in place may become a kernel. Some words of NumPy's write by themselves.
         self.has_written_kernel = row.broadcasts and not hasattr(self.forward, "into")
 
@@ -93,10 +79,6 @@ class RowSpecialization:
                        "layout": self, "several": self.several, **self.gradients}
             found = self.classes[name] = type(name, (RowNode,), members)
         return found
-
-    def node_name(self, statics: dict[str, Any]) -> str:
-        node = self.row.node
-        return node if isinstance(node, str) else node(self.kinds, statics)
 
     def gradient(self, reader: str) -> Callable[..., Any]:
         """Compile a gradient function, and give it to the nodes."""
@@ -122,7 +104,7 @@ class RowSpecialization:
     @cached_property
     def run(self) -> Callable[..., Any]:
         """Applies the row and records it."""
-        return run_text(recorder_source(self), self.scope, "run")  # type: ignore[no-any-return]
+        return run_text(recorder_source(self, turns=self.row.name in TURNING), self.scope, "run")  # type: ignore[no-any-return]
 
     @cached_property
     def node_of(self) -> Callable[..., Node | None]:
@@ -133,7 +115,7 @@ class RowSpecialization:
     def unwatched(self) -> Callable[..., bool]:
         """Writes where nobody watches the memory."""
         acceleration.bind_again(self.scope, "into", self.into)
-        return run_text(unwatched_source(self), self.scope, "unwatched")  # type: ignore[no-any-return]
+        return run_text(unwatched_source(self, has_kernel=self.has_written_kernel), self.scope, "unwatched")  # type: ignore[no-any-return]
 
     @cached_property
     def into(self) -> Callable[..., None]:
@@ -201,7 +183,7 @@ def source_of(name: str, kinds: str) -> str:
 def record(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     """Run and record in the general way, past whoever hears of it or takes it over."""
     if special.listeners:
-        return door.tell(door.aten_name(spec.row), inputs, _record_under_levels, spec, inputs, statics)
+        return door.tell(spec.aten_name, inputs, _record_under_levels, spec, inputs, statics)
     return _record_under_levels(spec, inputs, statics)
 
 
@@ -272,7 +254,7 @@ def attach(result: Tensor, node: Node) -> None:
 
 
 def _wrap_results(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dict[str, Any],
-                  outs: tuple[np.ndarray, ...]) -> list[Tensor]:
+                  outs: Sequence[np.ndarray]) -> list[Tensor]:
     row = spec.row
     if not row.view:
         results = [wrap(x) for x in outs]
@@ -285,7 +267,7 @@ def _wrap_results(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dic
     for i, x in enumerate(outs):
         result = wrap(x)
         make_view(result, inputs[0], row, statics, i if several else None)
-        if spec.turns:
+        if row.name in TURNING:
             TURNING[row.name](result)
         results.append(result)
     return results
@@ -328,7 +310,7 @@ def tracked_nodes(inputs: tuple[Any, ...]) -> list[Any]:
 
 
 def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
-              outs: tuple[np.ndarray, ...], out_counters: list[list[Any]]) -> Node | None:
+              outs: Sequence[np.ndarray], out_counters: list[list[Any]]) -> Node | None:
     """Record one application, or give None if nobody can want its gradient."""
     row = spec.row
     if special.on and not (modes.grad and not modes.inference):
@@ -366,7 +348,7 @@ def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any
 
 
 def _saved_values(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any], statics: dict[str, Any],
-                  outs: tuple[np.ndarray, ...], out_counters: list[list[Any]],
+                  outs: Sequence[np.ndarray], out_counters: list[list[Any]],
                   tracked: set[str]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     row = spec.row
     saved: list[Any] = []
@@ -428,17 +410,6 @@ def untracked_causes(row: Row, inputs: tuple[Any, ...]) -> why.Causes:
     return (why.Cause("non-differentiable-op", why.site(), reasons[0] if reasons else row.name, nodes),)
 
 
-def sum_to_shapes(shapes: tuple[Any, ...], grads: tuple[Any, ...], vocabulary: Any) -> tuple[Any, ...]:
-    """Undo broadcasting: bring each gradient back to the shape of its argument."""
-    return tuple([g if g is None or g.shape == shape else vocabulary.sum_to(g, shape=shape)
-                  for g, shape in zip(grads, shapes, strict=True)])
-
-
-def fill_missing(shapes: list[Any], grads: list[Any], zeros: Callable[..., Any], never: tuple[int, ...]) -> list[Any]:
-    """Zeros for the outputs that received no gradient, except for those that `never` do."""
-    return [zeros(*shapes[i]) if g is None and i not in never else g for i, g in enumerate(grads)]
-
-
 def _gradient_scope(spec: RowSpecialization, reader: str) -> dict[str, Any]:
     """The globals of a gradient function."""
     from whygrad.backends import tensor as tensor_vocabulary
@@ -449,7 +420,7 @@ def _gradient_scope(spec: RowSpecialization, reader: str) -> dict[str, Any]:
         "__name__": __name__, "open_saved": open_saved, "changed": changed, "check_all": check_all, "lift": lift,
         "lift_output": lift_output, "fill_missing": fill_missing, "sum_to_shapes": sum_to_shapes,
         "never": never, "xp": raw_vocabulary if raw else tensor_vocabulary,
-        "zeros": np.zeros if raw else _tensor_zeros}
+        "zeros": np.zeros if raw else lambda shape, dtype: wrap(np.zeros(shape, dtype))}
     if row.at_once is not None:
         scope["at_once"] = row.at_once.function
     for i, name in enumerate(row.inputs):
@@ -464,10 +435,6 @@ def _gradient_scope(spec: RowSpecialization, reader: str) -> dict[str, Any]:
                 scope, key, f"d_{row.name}_d_{name}", numpy, rule.function, takes_vocabulary="xp" in rule.names,
                 may_overwrite=len(spec.rules) == 1 and next(word for word in rule.names if word != "xp") == "g")
     return scope
-
-
-def _tensor_zeros(shape: Any, dtype: Any) -> Tensor:
-    return wrap(np.zeros(shape, dtype))
 
 
 def open_saved(node: Node) -> tuple[Any, ...]:

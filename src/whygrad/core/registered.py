@@ -8,8 +8,12 @@ from typing import Any
 class Registered:
     """Modules of autograd, by what core asks of them."""
 
-    # Calls hooks: on_leaf, on_output, before_node, after_node, after_accumulation.
+    # Calls hooks: on_leaf, on_output, before_node, after_node; pass_by, check_detached.
     hooks: Any
+    # The end of the walk: finish_leaf.
+    accumulation: Any
+    # Backwards inside backwards: in_a_new_thread.
+    nested: Any
     # Anomaly mode: keep_trace, run_node.
     anomaly: Any
     # Hooks on saved values: pack.

@@ -15,7 +15,7 @@ import numpy as np
 from whygrad.base import dtypes, errors
 from whygrad.base.size import Size
 from whygrad.core.modes import modes
-from whygrad.core.node import AccumulateGrad, DeadEnd, Node, extra
+from whygrad.core.node import DeadEnd, Node, extra
 from whygrad.core.registered import registered
 from whygrad.why import record as why
 
@@ -101,7 +101,7 @@ class Meta:
         self.hooks: dict[int, Any] = {}
         self.post_accumulate_hooks: dict[int, Any] = {}
         # The node that stands for this leaf in `next_functions`, while anybody looks at it.
-        self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        self.accumulator: weakref.ref[Node] | None = None
         self.retains_grad = False
         # Nodes with a lower number lead to the leaf that this one was before set_().
         self.set_at = 0
@@ -138,7 +138,7 @@ class Tensor:
                  "_view")
 
     _array: np.ndarray
-    # The array under a second name: what lies in memory, where a view is turned when it is read (see turned.py).
+    # The array under a second name: what lies in memory, where a view is turned when it is read (see functional/conj_neg.py).
     _memory: np.ndarray
     # The node that computed this tensor. None for a leaf, and for a view, whose node is in `_view`.
     _node: Any
@@ -154,17 +154,17 @@ class Tensor:
     _cause: why.Causes
 
     # Properties: see functional/tensor_properties.py.
-    _backward_hooks: Any
-    _base: Tensor | None
     _version: int
     data: Any
     device: Any
+    dtype: dtypes.dtype
     grad: Any
     grad_fn: Any
     is_inference: Any
     is_leaf: bool
-    output_nr: int
+    ndim: int
     requires_grad: bool
+    shape: Size
 
     # NumPy must leave `array * tensor` to us.
     __array_priority__ = 1000
@@ -179,14 +179,6 @@ class Tensor:
     @property
     def retains_grad(self) -> bool:
         return self._meta is not None and self._meta.retains_grad
-
-    @property
-    def shape(self) -> Size:
-        return Size(self._array.shape)
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        return dtypes.FROM_NUMPY[self._array.dtype]
 
     @property
     def _numbers(self) -> np.ndarray:
@@ -260,6 +252,9 @@ def known_source(t: Tensor) -> Any:
     if view is None:
         return t if t._node is None and t._lookup else t._node
     return view.node if view.node is not None else known_source(view.base)
+
+
+# The properties that are read all the time look themselves whether somebody stands at their door (see base/door.py).
 
 
 def set_requires_grad(t: Tensor, value: bool) -> None:

@@ -48,7 +48,7 @@ def perform(spec: RowSpecialization, target: Tensor, position: int, inputs: tupl
     if not special.writes:
         return _perform(spec, target, position, inputs, statics)
     if special.listeners:
-        return door.tell(f"{door.aten_name(spec.row)}_", inputs,  # type: ignore[no-any-return]
+        return door.tell(f"{spec.aten_name}_", inputs,  # type: ignore[no-any-return]
                          _perform_under_levels, spec, target, position, inputs, statics)
     return _perform_under_levels(spec, target, position, inputs, statics)
 

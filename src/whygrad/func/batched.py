@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from whygrad.backends import tensor as xp
-from whygrad.core.levels import Level, with_levels
+from whygrad.core.door import Level, with_levels
 from whygrad.core.modes import modes
 from whygrad.core.node import row_node, shown
 from whygrad.core.tensor import Tensor, View, grad_fn
@@ -69,12 +69,12 @@ class BatchedTensor(Tensor):
     # The batch dimension in the tensor given to vmap: custom Functions and repr show the whole with it.
     _dim: int
 
-    @property  # type: ignore[misc]
-    def requires_grad(self) -> bool:
+    @property
+    def requires_grad(self) -> bool:  # type: ignore[override]
         return self._whole.requires_grad
 
     @property
-    def is_leaf(self) -> bool:
+    def is_leaf(self) -> bool:  # type: ignore[override]
         return grad_fn(self._whole) is None
 
     @property

@@ -11,7 +11,7 @@ from whygrad.autograd.function import Function
 from whygrad.autograd.function_node import FunctionCtx
 from whygrad.backends import tensor as xp
 from whygrad.base.pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
-from whygrad.core.levels import concerned, with_levels
+from whygrad.core.door import concerned, with_levels
 from whygrad.core.modes import modes
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchLevel, batched, spread

@@ -13,7 +13,7 @@ from whygrad.autograd.forward_ad import _set_fwd_grad_enabled, attach_tangent
 from whygrad.autograd.grad_mode import enable_grad
 from whygrad.backends import tensor as xp
 from whygrad.base.pytree import tree_flatten, tree_unflatten
-from whygrad.core.levels import entered
+from whygrad.core.door import entered
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.arguments import (
     Argnums,

@@ -12,7 +12,7 @@ from typing import Any
 
 from whygrad.base import errors
 from whygrad.base.pytree import tree_unflatten
-from whygrad.core.levels import entered
+from whygrad.core.door import entered
 from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchLevel, batched
 from whygrad.func.vmap import Inputs, moved, name_of, unwrapped

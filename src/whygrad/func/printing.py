@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from whygrad.autograd.dual import DualLevel
-from whygrad.core.levels import with_levels
+from whygrad.core.door import with_levels
 from whygrad.core.modes import modes
 from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor, known_source

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.accumulation import owned_copy
 from whygrad.autograd.dual import DualLevel
 from whygrad.backends import tensor as xp
 from whygrad.base.overlap import is_expanded
 from whygrad.core import engine
-from whygrad.core.deposits import owned_copy
-from whygrad.core.levels import Level, with_levels
+from whygrad.core.door import Level, with_levels
 from whygrad.core.modes import modes
 from whygrad.core.node import DeadEnd
 from whygrad.core.record import apply

@@ -9,7 +9,7 @@ from typing import Any
 
 from whygrad.backends import tensor as xp
 from whygrad.base.pytree import _broadcast_to_and_flatten, tree_flatten, tree_map, tree_unflatten
-from whygrad.core.levels import entered
+from whygrad.core.door import entered
 from whygrad.core.tensor import Tensor
 from whygrad.func.batched import BatchLevel, batched, spread
 from whygrad.func.transforming import transforming

@@ -11,7 +11,7 @@ from typing import Any
 
 from whygrad.backends import tensor as xp
 from whygrad.base.pytree import tree_flatten, tree_unflatten
-from whygrad.core.levels import concerned, with_levels
+from whygrad.core.door import concerned, with_levels
 from whygrad.core.modes import modes
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchedTensor, BatchLevel, spread, with_batches_of

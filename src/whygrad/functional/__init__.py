@@ -43,9 +43,6 @@ from whygrad.functional import (
     windows,
 )
 from whygrad.functional.promotion import promote
-from whygrad.functional.run import FUNCTIONS, METHODS, with_named_input
-
-for _name, _function in FUNCTIONS.items():
-    FUNCTIONS[_name] = with_named_input(_function)
+from whygrad.functional.run import FUNCTIONS, METHODS
 
 tensor.connect(apply=apply, promote=promote, reshape=shape.reshape_to)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base import dtypes
-from whygrad.core.record import apply
+from whygrad.core.record import apply, compiled
 from whygrad.functional.arguments import check_range, read_number, read_tensor
-from whygrad.functional.dispatch import FLOATS, REALS, Takes, publish, unary
+from whygrad.functional.dispatch import FLOATS, REALS, Takes, short_for_one, unary
 from whygrad.functional.inplace import write
 from whygrad.functional.promotion import as_number
-from whygrad.functional.run import FUNCTIONS, METHODS, public, with_out
+from whygrad.functional.run import FUNCTIONS, nn_function, public, with_out
 from whygrad.ops.table import TABLE
 
 NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
@@ -20,9 +20,10 @@ SELU_SCALE = 1.0507009873554804934193349852946
 
 unary("relu", takes=Takes(REALS, refusals={"b": RuntimeError("Boolean inputs not supported for relu"), "c": NO_CLAMP}),
       out_argument=False)
-relu_ = METHODS["relu_"]
+relu_ = FUNCTIONS["relu_"]
 
 
+@nn_function(short=short_for_one(lambda: compiled(TABLE["relu"], "t"), REALS)[0])
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0)."""
     return relu_(input) if inplace else FUNCTIONS["relu"](input)
@@ -35,7 +36,8 @@ def _plain(name: str, takes: Takes, doc: str) -> Callable[..., Any]:
         takes.check_tensor(name, input)
         return write(name, input, input) if inplace else apply(TABLE[name], input)
 
-    return publish(function, name, doc=doc, function=False, method=False)
+    function.__name__, function.__doc__ = name, doc
+    return nn_function()(function)
 
 
 silu = _plain("silu", Takes(FLOATS + "c", "silu_cpu"), "x * sigmoid(x).")
@@ -52,6 +54,7 @@ GELU = Takes(FLOATS, "GeluKernelImpl")
 THRESHOLD = Takes(REALS, "threshold_cpu")
 
 
+@nn_function()
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """x clamped to [min_val, max_val]; unlike clamp's, the derivative at the bounds is 0."""
     if min_val > max_val:
@@ -67,16 +70,19 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     return apply(TABLE["hardtanh"], input, low=min_val, high=max_val)
 
 
+@nn_function()
 def hardtanh_(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """In-place version of `hardtanh`."""
     return hardtanh(input, min_val, max_val, inplace=True)
 
 
+@nn_function()
 def relu6(input: Any, inplace: bool = False) -> Any:
     """min(max(x, 0), 6)."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
+@nn_function()
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """x, times negative_slope where it is negative."""
     LEAKY_RELU.check_tensor("leaky_relu", input)
@@ -85,6 +91,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     return write("leaky_relu_inplace", input, input, slope=negative_slope)
 
 
+@nn_function()
 def leaky_relu_(input: Any, negative_slope: float = 0.01) -> Any:
     """In-place version of `leaky_relu`."""
     return leaky_relu(input, negative_slope, inplace=True)
@@ -99,21 +106,25 @@ def _elu(name: str, input: Any, inplace: bool, alpha: float, scale: float, input
                        node=f"{node}Backward1")
 
 
+@nn_function()
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """x, or alpha * (exp(x) - 1) where it is negative."""
     return _elu("elu", input, inplace, alpha, 1.0, 1.0)
 
 
+@nn_function()
 def elu_(input: Any, alpha: float = 1.0) -> Any:
     """In-place version of `elu`."""
     return elu(input, alpha, inplace=True)
 
 
+@nn_function()
 def selu(input: Any, inplace: bool = False) -> Any:
     """`elu`, scaled so that layers keep mean 0 and variance 1."""
     return _elu("selu", input, inplace, SELU_ALPHA, SELU_SCALE, 1.0)
 
 
+@nn_function()
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """`elu` with a continuous derivative for every alpha: x, or alpha * (exp(x / alpha) - 1)."""
     alpha = read_number("celu_" if inplace else "celu", "alpha", 2, alpha)
@@ -145,12 +156,14 @@ def _torch_celu(input: Any, alpha: float = 1.0) -> Any:
     return celu(input, alpha)
 
 
+@nn_function()
 def softplus(input: Any, beta: float = 1, threshold: float = 20, *, out: Any = None) -> Any:
     """log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold."""
     SOFTPLUS.check_tensor("softplus", input)
     return with_out("softplus", apply(TABLE["softplus"], input, beta=beta, threshold=threshold), out, input)
 
 
+@nn_function()
 def gelu(input: Any, *, approximate: str = "none", out: Any = None) -> Any:
     """x times the probability that a normal variable is below x; or approximated with "tanh"."""
     if approximate not in ("none", "tanh"):
@@ -159,22 +172,26 @@ def gelu(input: Any, *, approximate: str = "none", out: Any = None) -> Any:
     return with_out("gelu", apply(TABLE["gelu"], input, approximate=approximate), out, input)
 
 
+@nn_function()
 def logsigmoid(input: Any, *, out: Any = None) -> Any:
     """log(sigmoid(x))."""
     LOG_SIGMOID.check_tensor("log_sigmoid", input)
     return with_out("log_sigmoid", apply(TABLE["log_sigmoid"], input), out, input)
 
 
+@nn_function()
 def softsign(input: Any) -> Any:
     """x / (1 + |x|)."""
     return input / (input.abs() + 1)
 
 
+@nn_function()
 def tanhshrink(input: Any) -> Any:
     """x - tanh(x)."""
     return input - input.tanh()
 
 
+@nn_function()
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """x where it is above the threshold, else `value`."""
     return threshold_(input, threshold, value) if inplace else _threshold(input, threshold, value)

@@ -109,7 +109,7 @@ def _become(self: Tensor, result: Tensor) -> Tensor:
     return self
 
 
-@public()
+@public(autocast="lower")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *old: Any, beta: float = 1, alpha: float = 1, out_dtype: Any = None,
           out: Any = None) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`."""
@@ -136,10 +136,10 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *old: Any, beta: float = 1, a
 
 
 @public(function=False)
-def addmv_(self: Tensor, mat: Tensor, vec: Tensor, *old: Any, beta: float = 1, alpha: float = 1) -> Tensor:
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *old: Any, beta: float = 1, alpha: float = 1) -> Tensor:
     if old:
-        return in_old_order(addmv_, "addmv_", ("mat", "vec"), ("beta", "alpha"), self, mat, vec, *old)
-    return _add_product_("addmv", ("mat", "vec"), self, mat, vec, beta, alpha)
+        return in_old_order(addmv_, "addmv_", ("mat", "vec"), ("beta", "alpha"), input, mat, vec, *old)
+    return _add_product_("addmv", ("mat", "vec"), input, mat, vec, beta, alpha)
 
 
 @public()
@@ -157,7 +157,7 @@ def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, *old: Any, beta: float = 1, 
     return _add_product_("addr", ("vec1", "vec2"), self, vec1, vec2, beta, alpha)
 
 
-@public()
+@public(autocast="lower")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *old: Any,
             beta: float = 1, alpha: float = 1, out_dtype: Any = None, out: Any = None) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2)`."""
@@ -175,7 +175,7 @@ def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *old: Any, beta: floa
     return _add_product_("baddbmm", ("batch1", "batch2"), self, batch1, batch2, beta, alpha)
 
 
-@public()
+@public(autocast="lower")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *old: Any,
            beta: float = 1, alpha: float = 1, out: Any = None) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""

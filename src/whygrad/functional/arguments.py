@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from whygrad.base import dtypes
 from whygrad.base.devices import check_device, device
-from whygrad.base.frames import is_internal
+from whygrad.base.door import Call, bad_argument
 from whygrad.base.layouts import check_layout
 from whygrad.core.tensor import Tensor
 
@@ -33,70 +31,41 @@ def kind_name(kind: type) -> str:
     return f"torch.{kind.__name__}" if shown else kind.__name__
 
 
-class Call(NamedTuple):
-    """How the user called a function: under which name, whether as a method of a tensor, and with which arguments."""
-
-    name: str
-    is_method: bool
-    # Names of the parameters, and of those among them which were given by keyword.
-    parameters: tuple[str, ...]
-    keywords: tuple[str, ...]
-    # How many arguments were given, if that can be told.
-    count: int | None  # type: ignore[assignment]
-
-
-def called_as(function: str) -> Call:
-    """Looks back, after a failure, at the user's call, which may be one of `function`, its alias or its in-place twin.
-
-    Methods and aliases have code of their own, which is named after them (see `run.under_name`).
-    """
-    frame, code = sys._getframe(2), None
-    while frame is not None and is_internal(frame):
-        if "_passes_calls_on_" not in frame.f_globals:
-            code = frame.f_code
-        frame = frame.f_back  # type: ignore[assignment]
-    if code is None:
-        return Call(function, False, (), (), None)
-    owner, _, name = code.co_qualname.rpartition(".")
-    if owner not in ("Tensor", "torch", "") or code.co_name.strip("_") != function.strip("_"):
-        return Call(function, False, (), (), None)
-    keywords, count = _arguments_in(frame) if frame is not None else ((), None)
-    return Call(name, owner == "Tensor", code.co_varnames[:code.co_argcount], keywords, count)
-
-
-def _arguments_in(frame: FrameType) -> tuple[tuple[str, ...], int | None]:
-    """The keywords and the number of arguments of the call that a frame is in the middle of."""
-    import dis
-
-    # The last one is the call; the interpreter may stand in the caches that follow it.
-    done = [i for i in dis.get_instructions(frame.f_code) if i.offset <= frame.f_lasti]
-    if done[-1].opname not in ("CALL", "CALL_KW"):
-        return (), None
-    wanted = "KW_NAMES" if done[-1].opname == "CALL" else "LOAD_CONST"
-    names = next((frame.f_code.co_consts[i.arg or 0] for i in done[-3:-1] if i.opname == wanted), ())
-    return names, done[-1].arg
+def told_wrong_type(argument: str, position: int | None, wanted: str, given: str, call: Call) -> str:
+    place = "" if position is None or argument in call.keywords else f" (position {position - call.is_method})"
+    return f"{call.name}(): argument '{argument}'{place} must be {wanted}{given}"
 
 
 def wrong_type(function: str, argument: str, position: int | None, wanted: str, value: Any) -> TypeError:
     """`position` counts from 1 and begins with the tensor itself, which a method's arguments do not count."""
-    call = called_as(function)
-    place = "" if position is None or argument in call.keywords else f" (position {position - call.is_method})"
-    return TypeError(f"{call.name}(): argument '{argument}'{place} must be {wanted}, not {type_name(value)}")
+    return bad_argument(function, told_wrong_type, argument, position, wanted, f", not {type_name(value)}")
+
+
+def told_invalid_combination(values: tuple[str, ...], named: dict[str, str], call: Call) -> str:
+    by_keyword = {name: kind for name, kind in zip(call.parameters, values, strict=False) if name in call.keywords}
+    by_keyword |= {name: kind for name, kind in named.items() if name not in by_keyword}
+    plain = [kind for i, kind in enumerate(values) if call.parameters[i:i + 1] not in [(name,) for name in by_keyword]]
+    plain = plain[call.is_method:]
+    if call.given is not None:
+        plain = plain[:call.given - len(call.keywords)]
+    got = ", ".join(plain + [f"{name}={kind}" for name, kind in by_keyword.items()])
+    comma = ", " if by_keyword and not plain else ""
+    return f"{call.name}() received an invalid combination of arguments - got ({got}{comma}), but expected one of:"
 
 
 def invalid_combination(function: str, *values: Any, **named: Any) -> TypeError:
     """What torch says when none of a function's signatures fits. `values` are the arguments, the tensor itself first."""
-    call = called_as(function)
-    by_keyword = {name: value for name, value in zip(call.parameters, values, strict=False) if name in call.keywords}
-    by_keyword |= {name: value for name, value in named.items() if name not in by_keyword}
-    plain = [v for i, v in enumerate(values) if call.parameters[i:i + 1] not in [(name,) for name in by_keyword]]
-    plain = plain[call.is_method:]
-    if call.count is not None:
-        plain = plain[:call.count - len(call.keywords)]
-    got = ", ".join([type_name(v) for v in plain] + [f"{name}={type_name(v)}" for name, v in by_keyword.items()])
-    comma = ", " if by_keyword and not plain else ""
-    return TypeError(f"{call.name}() received an invalid combination of arguments - got ({got}{comma}), but expected "
-                     "one of:")
+    return bad_argument(function, told_invalid_combination, tuple(map(type_name, values)),
+                        {name: type_name(value) for name, value in named.items()})
+
+
+def refused_call(function: str, words: str) -> TypeError:
+    """A complaint that begins with the name of the function."""
+    return bad_argument(function, _refused_call, words)
+
+
+def _refused_call(words: str, call: Call) -> str:
+    return f"{call.name}(){words}"
 
 
 def read_size(function: str, given: tuple[Any, ...], size: Any = None, position: int = 1,
@@ -111,15 +80,15 @@ def read_size(function: str, given: tuple[Any, ...], size: Any = None, position:
             return plain
     if size is not None:
         if given:
-            raise TypeError(f"{called_as(function).name}() got multiple values for argument '{argument}'")
+            raise refused_call(function, f" got multiple values for argument '{argument}'")
         given = (size,)
     elif not given:
-        raise TypeError(f'{called_as(function).name}() missing 1 required positional arguments: "{argument}"')
+        raise refused_call(function, f' missing 1 required positional arguments: "{argument}"')
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
     elif not is_integer(given[0]):
         if len(given) > 1:
-            raise TypeError(f"{called_as(function).name}() takes 1 positional argument but {len(given)} were given")
+            raise refused_call(function, f" takes 1 positional argument but {len(given)} were given")
         raise wrong_type(function, argument, position, "tuple of ints", given[0])
     return _integers(function, given, argument, position)
 
@@ -146,9 +115,7 @@ def _integers(function: str, values: Any, argument: str, position: int) -> tuple
     # torch looks at the first before it takes the argument for a tuple of ints.
     if values and not is_integer(values[0]):
         wanted = f"tuple of ints, but found element of type {type_name(values[0])} at pos 0"
-        call = called_as(function)
-        place = "" if argument in call.keywords else f" (position {position - call.is_method})"
-        raise TypeError(f"{call.name}(): argument '{argument}'{place} must be {wanted}")
+        raise bad_argument(function, told_wrong_type, argument, position, wanted, "")
     return tuple([n if type(n) is int and -INT64_LIMIT <= n < INT64_LIMIT else _one_integer(function, n, argument, i)
                   for i, n in enumerate(values, 1)])
 
@@ -162,8 +129,7 @@ def _one_integer(function: str, value: Any, argument: str, place: int) -> int:
         reason = OVERFLOW + "\n"
     else:
         reason = f"type must be tuple of ints,but got {type_name(value)}"
-    raise TypeError(f"{called_as(function).name}(): argument '{argument}' failed to unpack the object at pos {place} with "
-                    f'error "{reason}"')
+    raise refused_call(function, f": argument '{argument}' failed to unpack the object at pos {place} with error \"{reason}\"")
 
 
 def check_sizes(sizes: tuple[int, ...]) -> None:
@@ -236,12 +202,16 @@ def read_tensor(function: str, value: Any, argument: str = "input", position: in
     return value
 
 
-def read_each(tensors: Any, argument: int = 0) -> list[Tensor]:
-    """All of them tensors, or torch's error, which counts the arguments from 0."""
+def read_each(tensors: Any, argument: int = 0, function: str = "") -> list[Tensor]:
+    """All of them tensors, or torch's error, which counts the arguments from 0, without the tensor that a method belongs to."""
     for i, x in enumerate(tensors):
         if not isinstance(x, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument {argument}, but got {type_name(x)}")
+            raise bad_argument(function, _not_a_tensor_inside, i, argument, type_name(x))
     return list(tensors)
+
+
+def _not_a_tensor_inside(i: int, argument: int, given: str, call: Call) -> str:
+    return f"expected Tensor as element {i} in argument {argument - call.is_method}, but got {given}"
 
 
 def read_dtype(function: str, dtype: Any, default: dtypes.dtype) -> dtypes.dtype:

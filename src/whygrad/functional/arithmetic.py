@@ -16,7 +16,6 @@ from whygrad.functional.dispatch import (
     ANYTHING,
     FLOATS,
     REALS,
-    Function,
     Takes,
     as_operand,
     binary,
@@ -28,6 +27,7 @@ from whygrad.functional.dispatch import (
     publish,
     scaled,
     settled,
+    short_for_two,
 )
 from whygrad.functional.inplace import check_castable, writer
 from whygrad.functional.old_order import in_old_order
@@ -77,14 +77,6 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
     row, scaled = TABLE[name], TABLE[f"{name}_scaled"]
     ready = "biufVc" if name == "add" else "iufVc"
 
-    fast: Function
-
-    def first(input: Tensor, other: Tensor) -> Any:
-        nonlocal fast
-        fast = compiled(row, "tt")
-        return fast(input, other)
-
-    fast = first
     write_tensor, write_number = writer(name, "tt"), writer(name, "ts")
 
     def operands(caller: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any, Any, dtypes.dtype]:
@@ -109,9 +101,6 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
     def function(input: Any, other: Any, *old: Any, alpha: Any = ONE, out: Any = None) -> Any:
         if old:
             return in_old_order(function, name, ("other",), ("alpha",), input, other, *old)
-        if (out is None and isinstance(input, Tensor) and isinstance(other, Tensor) and alpha is ONE
-                and input._array.dtype is other._array.dtype and input._array.dtype.kind in ready):
-            return fast(input, other)
         a, b, alpha, dtype = operands(name, input, other, alpha)
         a, b = promote(name, a, b, dtype=dtype)
         result = (apply(row, a, b) if alpha == 1 else
@@ -121,9 +110,6 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
     def written(self: Any, other: Any, *old: Any, alpha: Any = ONE) -> Any:
         if old:
             return in_old_order(written, f"{name}_", ("other",), ("alpha",), self, other, *old)
-        if alpha is ONE and isinstance(other, Tensor) and other._array.dtype is self._array.dtype and (
-                self._array.dtype.kind in ready):
-            return write_tensor(self, other)
         if alpha is ONE and is_at_home(other, self._array.dtype):
             return write_number(self, other)
         if type(alpha) is float and type(other) is Tensor and other._array.dtype is self._array.dtype and (
@@ -134,8 +120,10 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
             return write(name, a, a, b)
         return write(scaled.name, a, a, b, alpha=as_number(alpha, dtype, name))
 
-    publish(function, name, doc=f"{name} `other`, scaled by `alpha`, element by element.", aliases=alias)
-    publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False, aliases=[f"{a}_" for a in alias])
+    publish(function, name, doc=f"{name} `other`, scaled by `alpha`, element by element.", aliases=alias,
+            short=short_for_two(lambda: compiled(row, "tt"), ready))
+    publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False, aliases=[f"{a}_" for a in alias],
+            short=short_for_two(lambda: write_tensor, ready))
 
 
 _additive("add")
@@ -167,13 +155,6 @@ def _operands(name: str, input: Any, other: Any, *, overloaded: bool) -> tuple[A
     return a, b
 
 
-def _div(input: Tensor, other: Tensor) -> Any:
-    """The row, compiled when it is first needed."""
-    global _div
-    _div = compiled(TABLE["div"], "tt")
-    return _div(input, other)
-
-
 ROUNDING = {"floor": Takes(REALS, "div_floor_cpu"), "trunc": Takes(REALS, "div_trunc_cpu")}
 
 
@@ -182,12 +163,9 @@ def _check_mode(mode: Any) -> None:
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
 
 
-@public()
+@public(short=short_for_two(lambda: compiled(TABLE["div"], "tt"), "fc"))
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
     """Division; rounded towards zero ("trunc") or down ("floor") if asked."""
-    if (rounding_mode is None and out is None and isinstance(input, Tensor) and isinstance(other, Tensor)
-            and input._array.dtype is other._array.dtype and input._array.dtype.kind in "fc"):
-        return _div(input, other)
     a, b = _operands("div", input, other, overloaded=False)
     dtype = result_dtype(a, b)
     if rounding_mode is None:

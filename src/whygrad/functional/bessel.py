@@ -10,7 +10,7 @@ from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import invalid_combination
 from whygrad.functional.dispatch import Takes, as_operand, default_float
 from whygrad.functional.promotion import cast, promote, result_dtype
-from whygrad.functional.run import with_out
+from whygrad.functional.run import special_function, with_out
 from whygrad.functional.special import NUMBERS, SPECIAL
 from whygrad.ops.bessel import BESSEL, POLYNOMIALS
 from whygrad.ops.table import TABLE
@@ -25,7 +25,7 @@ def _check(takes: Takes, dtype: Any) -> None:
 def _named(function: Callable[..., Any], name: str) -> None:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name} of each element."
-    SPECIAL[name] = function
+    SPECIAL[name] = special_function()(function)
 
 
 def _function(name: str) -> None:

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from whygrad.base import dtypes, errors
-from whygrad.core.levels import is_batched
+from whygrad.core.door import is_batched
 from whygrad.core.modes import modes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
@@ -162,12 +162,12 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
 
 
 @public()
-def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:
+def clamp_(input: Any, min: Any = None, max: Any = None) -> Any:
     """In-place version of `clamp`."""
-    if _are_plain_bounds(self, min, max):
-        return _write_clamped(self, min, max)
-    low, high = _bounds("clamp_", self, min, max)
-    return write("clamp", self, self, low, high, computes_in=_between_tensors if Tensor in (type(low), type(high))
+    if _are_plain_bounds(input, min, max):
+        return _write_clamped(input, min, max)
+    low, high = _bounds("clamp_", input, min, max)
+    return write("clamp", input, input, low, high, computes_in=_between_tensors if Tensor in (type(low), type(high))
                        else _between_numbers)
 
 
@@ -222,12 +222,12 @@ def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
 
 
 @public()
-def clamp_min_(self: Any, min: Any) -> Any:
+def clamp_min_(input: Any, min: Any) -> Any:
     """In-place version of `clamp_min`."""
-    return _clamp_min_inplace(self, min)
+    return _clamp_min_inplace(input, min)
 
 
 @public()
-def clamp_max_(self: Any, max: Any) -> Any:
+def clamp_max_(input: Any, max: Any) -> Any:
     """In-place version of `clamp_max`."""
-    return _clamp_max_inplace(self, max)
+    return _clamp_max_inplace(input, max)

@@ -71,12 +71,12 @@ def conj_physical(input: Any, *, out: Any = None) -> Tensor:
 
 
 @public()
-def conj_physical_(self: Any) -> Tensor:
+def conj_physical_(input: Any) -> Tensor:
     """In-place version of `conj_physical`."""
-    read_tensor("conj_physical_", self)
-    if self._array.dtype.kind != "c":
-        return self  # type: ignore[no-any-return]
-    return write("conj_physical_inplace", self, self)
+    read_tensor("conj_physical_", input)
+    if input._array.dtype.kind != "c":
+        return input  # type: ignore[no-any-return]
+    return write("conj_physical_inplace", input, input)
 
 
 @public()

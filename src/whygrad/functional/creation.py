@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.memory_order import empty_like
-from whygrad.base import acceleration, dtypes, layouts
+from whygrad.base import dtypes, layouts
 from whygrad.core.tensor import Tensor
 from whygrad.functional import from_data, ranges
 from whygrad.functional.arguments import (
@@ -32,16 +32,6 @@ from whygrad.functional.run import made_under_transforms, public, run, with_out
 __all__ = ["from_data", "ranges"]
 
 CHANNELS_LAST = {layouts.channels_last: 4, layouts.channels_last_3d: 5}
-
-
-def zeros(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    return acceleration.zeros(sizes, dtype)
-
-
-def ones(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    array = np.empty(sizes, dtype)
-    acceleration.fill(array, 1)
-    return array
 
 
 def channels_last(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.dtype[Any],
@@ -111,11 +101,11 @@ def like_array(make: Callable[..., np.ndarray], name: str, input: Any, dtype: An
         return allocate(make, model.shape, wanted)
     array = empty_like(model, wanted)
     if make is not np.empty:
-        array[...] = 1 if make is ones else 0
+        array[...] = 1 if make is np.ones else 0
     return array
 
 
-for _filled, _make, _what in (("zeros", zeros, "filled with 0"), ("ones", ones, "filled with 1"),
+for _filled, _make, _what in (("zeros", np.zeros, "filled with 0"), ("ones", np.ones, "filled with 1"),
                               ("empty", np.empty, "not initialised")):
     _define_by_size(_filled, _make, _what)
 
@@ -133,7 +123,7 @@ def _number_dtype(value: Any) -> dtypes.dtype:
 
 def _filled_with(name: str, array: np.ndarray, fill_value: Any, dtype: dtypes.dtype) -> np.ndarray:
     check_range(fill_value, dtype)
-    acceleration.fill(array, as_number(fill_value, dtype, name) if dtype.category < 2 else fill_value)
+    array.fill(as_number(fill_value, dtype, name) if dtype.category < 2 else fill_value)
     return array
 
 
@@ -198,7 +188,7 @@ def eye(n: int, m: Any = ..., *, out: Any = None, dtype: Any = None, layout: Any
             raise RuntimeError(f"{name} must be greater or equal to 0, got {count}")
     wanted = read_dtype("eye", dtype_for(out, dtype, dtypes.get_default_dtype()), dtypes.float32)
     check_place("eye", layout, device, pin_memory)
-    array = allocate(zeros, (rows, columns), wanted.numpy)
+    array = allocate(np.zeros, (rows, columns), wanted.numpy)
     np.fill_diagonal(array, 1)
     return deliver("eye", array, out, requires_grad)
 
@@ -288,7 +278,7 @@ def complex_(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
     return _of_parts("complex", "real", "imag", real, imag, out)
 
 
-@public(method=False)
+@public(method=False, autocast="float32")
 def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
     """Complex numbers from their absolute values and angles."""
     return _of_parts("polar", "abs", "angle", abs, angle, out)

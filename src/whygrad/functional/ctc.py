@@ -15,7 +15,7 @@ from whygrad.ops.table import TABLE
 CHECKING = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
-@public(method=False)
+@public(method=False, autocast="float32")
 @made_under_transforms("looped")
 def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
              zero_infinity: bool = False) -> Tensor:

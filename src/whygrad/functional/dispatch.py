@@ -13,12 +13,13 @@ import numpy as np
 
 from whygrad.base import dtypes
 from whygrad.base.broadcasting import check_broadcast
+from whygrad.base.door import MISSING, REFUSALS, Spec, call, dispatch, refuse
 from whygrad.core.record import apply, compiled
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import INT64_LIMIT, invalid_combination, wrong_type
 from whygrad.functional.inplace import ComputesIn, check_castable, write, writer
 from whygrad.functional.promotion import cast, promote, result_dtype
-from whygrad.functional.run import FUNCTIONS, METHODS, under_name
+from whygrad.functional.run import register
 from whygrad.functional.writes import with_out
 from whygrad.ops.table import TABLE, Row
 
@@ -27,6 +28,7 @@ FLOATS = "fV"
 REALS = "iufV"
 ANY = "biufVc"
 INT64 = np.dtype(np.int64)
+FLOAT32 = np.dtype(np.float32)
 
 Function = Callable[..., Any]
 
@@ -85,17 +87,107 @@ def in_wide_steps(common: dtypes.dtype, target: dtypes.dtype) -> dtypes.dtype:
     return dtypes.float32
 
 
-def publish(f: Function, name: str, *, doc: str, function: bool = True, method: bool = True,
-            aliases: Iterable[str] = ()) -> Function:
-    """Give a made function its name, and put it where users find it."""
+def publish(f: Function, name: str, *, doc: str, aliases: Iterable[str] = (), **options: Any) -> Function:
+    """Give a made function its name, and put it where users find it (see `register`)."""
     f.__name__ = f.__qualname__ = name
     f.__doc__ = doc
-    for public_name in (name, *aliases):
-        if function:
-            FUNCTIONS[public_name] = under_name(f, f"torch.{public_name}")
-        if method:
-            METHODS[public_name] = f
-    return f
+    for alias in aliases:
+        register(alias, f, **options)
+    return register(name, f, **options)
+
+
+Short = Callable[[Spec], Function]
+
+
+def short_for_one(load: Callable[[], Function], ready: str) -> tuple[Short, Short]:
+    """Function and method that go straight to the row, if there is but a tensor of a dtype that the row takes as it is.
+
+    The row is compiled (by `load`) when it is first needed.
+    """
+    float_ready = "f" in ready
+
+    def function(spec: Spec) -> Function:
+        fast: Function
+
+        def first(input: Tensor) -> Any:
+            nonlocal fast
+            fast = load()
+            return fast(input)
+
+        fast = first
+        implementation = spec.implementation
+
+        def short(input: Any = MISSING, /, *args: Any, **kwargs: Any) -> Any:
+            if input is MISSING or spec.handlers:
+                return call(spec, (input, *args), kwargs)
+            try:
+                if not args and not kwargs and isinstance(input, Tensor):
+                    dtype = input._array.dtype
+                    if (dtype is FLOAT32 and float_ready) or dtype.kind in ready:
+                        return fast(input)
+                return implementation(input, *args, **kwargs)
+            except REFUSALS as error:
+                return refuse(error, spec, (input, *args), kwargs)
+
+        return short
+
+    def method(spec: Spec) -> Function:
+        fast: Function
+
+        def first(input: Tensor) -> Any:
+            nonlocal fast
+            fast = load()
+            return fast(input)
+
+        fast = first
+        implementation = spec.implementation
+
+        def short(self: Any) -> Any:
+            if spec.handlers:
+                return dispatch(spec, (self,), {})
+            try:
+                if isinstance(self, Tensor):
+                    dtype = self._array.dtype
+                    if (dtype is FLOAT32 and float_ready) or dtype.kind in ready:
+                        return fast(self)
+                return implementation(self)
+            except REFUSALS as error:
+                return refuse(error, spec, (self,), {})
+
+        return short
+
+    return function, method
+
+
+def short_for_two(load: Callable[[], Function], ready: str) -> Short:
+    """The same for two tensors of one dtype."""
+
+    def function(spec: Spec) -> Function:
+        fast: Function
+
+        def first(input: Tensor, other: Tensor) -> Any:
+            nonlocal fast
+            fast = load()
+            return fast(input, other)
+
+        fast = first
+        implementation = spec.implementation
+
+        def short(input: Any = MISSING, other: Any = MISSING, /, *args: Any, **kwargs: Any) -> Any:
+            if args or kwargs or other is MISSING or spec.handlers:
+                return call(spec, (input, other, *args), kwargs)
+            try:
+                if isinstance(input, Tensor) and isinstance(other, Tensor):
+                    dtype = input._array.dtype
+                    if dtype is other._array.dtype and dtype.kind in ready:
+                        return fast(input, other)
+                return implementation(input, other)
+            except REFUSALS as error:
+                return refuse(error, spec, (input, other), {})
+
+        return short
+
+    return function
 
 
 def as_operand(value: Any) -> Any:
@@ -149,51 +241,37 @@ def unary(name: str, *, takes: Takes = ANYTHING, to_float: bool = False, complex
     row = TABLE[name]
     ready = takes.kinds.translate(str.maketrans("", "", ("biu" if to_float else "") + ("c" if complex_row else "")))
 
-    fast: Function
-
-    def first(input: Tensor) -> Any:
-        nonlocal fast
-        fast = compiled(row, "t")
-        return fast(input)
-
-    fast = first
-
     def run(input: Any) -> Any:
         if not isinstance(input, Tensor):
             raise wrong_type(name, "input", 1, "Tensor", input)
         dtype = input.dtype
         takes.check(dtype)
         if to_float and dtype.category < 2:
-            return fast(cast(input, dtypes.get_default_dtype().numpy))
-        if complex_row and dtype.is_complex:
-            return apply(TABLE[complex_row], input)
-        return fast(input)
+            input = cast(input, dtypes.get_default_dtype().numpy)
+        return apply(TABLE[complex_row] if complex_row and dtype.is_complex else row, input)
 
     def function(input: Any, *, out: Any = None) -> Any:
-        if out is None and isinstance(input, Tensor) and input._array.dtype.kind in ready:
-            return fast(input)
         return with_out(name, run(input), out, input)
 
     def function_without_out(input: Any) -> Any:
-        return fast(input) if isinstance(input, Tensor) and input._array.dtype.kind in ready else run(input)
+        return run(input)
 
-    def written(self: Any) -> Any:
-        if not isinstance(self, Tensor):
-            raise wrong_type(f"{name}_", "input", 1, "Tensor", self)
-        kind = self._array.dtype.kind
-        if kind in ready:
-            return write_self(self)
-        row_name = complex_row if complex_row and kind == "c" else inplace_row or name
-        return write(row_name, self, self, computes_in=computes_in)
+    def written(input: Any) -> Any:
+        if not isinstance(input, Tensor):
+            raise wrong_type(f"{name}_", "input", 1, "Tensor", input)
+        row_name = complex_row if complex_row and input._array.dtype.kind == "c" else inplace_row or name
+        return write(row_name, input, input, computes_in=computes_in)
 
     write_self = writer(inplace_row or name, "t")
     computes_in = settled(takes, to_float)
 
+    short, short_method = short_for_one(lambda: compiled(row, "t"), ready)
     chosen = publish(function if out_argument else function_without_out, name, doc=f"{name} of each element.",
-                     aliases=aliases)
+                     aliases=aliases, short=short, short_method=short_method)
     if inplace:
+        short, short_method = short_for_one(lambda: write_self, ready)
         publish(written, f"{name}_", doc=f"In-place version of `{name}`.", aliases=[f"{a}_" for a in aliases],
-                function=inplace_function)
+                function=inplace_function, short=short, short_method=short_method)
     return chosen
 
 
@@ -208,14 +286,6 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
     row = TABLE[row_name or name]
     ready = takes.kinds.translate(str.maketrans("", "", "biu" if to_float else ""))
 
-    fast: Function
-
-    def first(input: Tensor, other: Tensor) -> Any:
-        nonlocal fast
-        fast = compiled(row, "tt")
-        return fast(input, other)
-
-    fast = first
     write_tensor, write_number = writer(row.name, "tt"), writer(row.name, "ts")
 
     def operands(caller: str, input: Any, other: Any) -> tuple[Any, Any]:
@@ -233,9 +303,6 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
         return a, b
 
     def function(input: Any, other: Any, *, out: Any = None) -> Any:
-        if (out is None and isinstance(input, Tensor) and isinstance(other, Tensor)
-                and input._array.dtype is other._array.dtype and input._array.dtype.kind in ready):
-            return fast(input, other)
         a, b = operands(name, input, other)
         dtype = result_dtype(a, b)
         takes.check_after_shapes(dtype, a, b)
@@ -244,22 +311,21 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
         result = scaled(row, dtype, a, b) if scales else apply(row, *promote(name, a, b, dtype=dtype))
         return with_out(name, result, out, input, other)
 
-    def written(self: Any, other: Any) -> Any:
-        if (isinstance(other, Tensor) and isinstance(self, Tensor) and other._array.dtype is self._array.dtype
-                and self._array.dtype.kind in ready):
-            return write_tensor(self, other)
-        if numbers != "none" and isinstance(self, Tensor) and is_at_home(other, self._array.dtype) and (
-                self._array.dtype.kind in ready):
-            return write_number(self, other)
-        a, b = operands(f"{name}_", self, other)
-        if a is not self or not isinstance(a, Tensor):
-            raise invalid_combination(f"{name}_", self, other)
+    def written(input: Any, other: Any) -> Any:
+        if numbers != "none" and isinstance(input, Tensor) and is_at_home(other, input._array.dtype) and (
+                input._array.dtype.kind in ready):
+            return write_number(input, other)
+        a, b = operands(f"{name}_", input, other)
+        if a is not input or not isinstance(a, Tensor):
+            raise invalid_combination(f"{name}_", input, other)
         wide = scales and is_half_beside_number(a.dtype, b)
         return write(row.name, a, a, b, computes_in=in_wide_steps if wide else computes_in)
 
     computes_in = settled(takes, to_float)
-    publish(function, name, doc=f"{name} of two tensors, element by element.", method=method, aliases=aliases)
+    short = short_for_two(lambda: compiled(row, "tt"), ready)
+    published = publish(function, name, doc=f"{name} of two tensors, element by element.", method=method, aliases=aliases,
+                        short=short)
     if inplace:
         publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False,
-                aliases=[f"{a}_" for a in aliases])
-    return function
+                aliases=[f"{a}_" for a in aliases], short=short_for_two(lambda: write_tensor, ready))
+    return published

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from whygrad.base.door import Policy
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import read_each, wrong_type
 from whygrad.functional.linalg import refuse_bool
 from whygrad.functional.promotion import promote
-from whygrad.functional.run import public
+from whygrad.functional.run import private, public
 from whygrad.ops.table import TABLE
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -185,6 +186,8 @@ def _without_lonely(t: Tensor, labels: Labels, others: Sequence[Labels], output:
             tuple([label for axis, label in enumerate(labels) if axis not in lonely]))
 
 
+# torch does the sums of products by bmm, and only these.
+@private(autocast=Policy("lower", lambda given: bool(set(given["a_labels"]) - set(given["kept"]))))
 def _contract(a: Tensor, a_labels: Labels, b: Tensor, b_labels: Labels, kept: Labels) -> Tensor:
     if a._array.dtype is not b._array.dtype:
         if set(a_labels) - set(kept):

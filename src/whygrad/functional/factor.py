@@ -24,13 +24,14 @@ from whygrad.functional.matrices import (
     with_outs,
 )
 from whygrad.functional.promotion import promote
-from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, with_out
+from whygrad.functional.run import FUNCTIONS, METHODS, linalg_function, public, rows, with_out
 from whygrad.ops.table import TABLE
 
 _NOT_POSITIVE = ("The factorization could not be completed because the input is not positive-definite (the leading minor of "
                  "order {} is not positive-definite).")
 
 
+@linalg_function(autocast="float32")
 def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """The factor, and for each matrix 0, or the order of its first leading minor that is not positive."""
     read_matrices("linalg_cholesky_ex", input, "input", name="linalg.cholesky", kernel="cholesky_cpu")
@@ -40,6 +41,7 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
     return with_outs("linalg_cholesky_ex", return_types.linalg_cholesky_ex(factor, info), out, input)
 
 
+@linalg_function(name="cholesky", autocast="float32")
 def linalg_cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
     """The lower triangular L with L @ L.mH = input, or its adjoint if `upper`."""
     read_matrices("linalg_cholesky", input, "input", name="linalg.cholesky", kernel="cholesky_cpu")
@@ -48,7 +50,7 @@ def linalg_cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> T
     return with_out("linalg_cholesky_ex", factor, out, input)
 
 
-@public()
+@public(autocast="float32")
 def cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """The Cholesky factor. torch has replaced it by `linalg.cholesky`."""
     read_tensor("cholesky", input)
@@ -86,20 +88,21 @@ def _check_older(function: str, b: Tensor, a: Tensor) -> None:
     broadcast_shapes(b._array.shape[:-2], a._array.shape[:-2])
 
 
-@public()
+@public(autocast="float32")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """X with (L @ L.mH) @ X = input for a factor L = input2, or with (U.mH @ U) @ X = input if the factor is `upper`."""
     _two_matrices("cholesky_solve", ("b", "u"), input, input2)
     return with_out("cholesky_solve", rows.cholesky_solve(input, input2, upper=upper), out, input, input2)
 
 
-@public()
+@public(autocast="float32")
 def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """The inverse of L @ L.mH, or of U.mH @ U if the factor is `upper`."""
     read_matrices("cholesky_inverse", input, "input", name="cholesky_inverse", kernel="cholesky_inverse_out_cpu")
     return with_out("cholesky_inverse", rows.cholesky_inverse(input, upper=upper), out, input)
 
 
+@linalg_function()
 def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
                      out: Any = None) -> Tensor:
     """X with input @ X = B, or X @ input = B if not `left`; `input` is triangular, its other half is not read."""
@@ -115,7 +118,7 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True
     return with_out("linalg_solve_triangular", result, out, input, B)
 
 
-@public()
+@public(autocast="float32")
 def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *,
                      out: Any = None) -> Any:
     """X with A @ X = input, and a copy of A. torch has replaced it by `linalg.solve_triangular`."""
@@ -136,12 +139,14 @@ def _check_lu(name: str, A: Tensor, pivot: bool) -> None:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
+@linalg_function(name="lu")
 def linalg_lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """P, L and U with P @ L @ U = A: a permutation, a lower triangle with ones on the diagonal, an upper triangle."""
     _check_lu("linalg.lu", read_tensor("linalg_lu", A, "A"), pivot)
     return with_outs("linalg_lu", return_types.linalg_lu(*rows.lu(A)), out, A)
 
 
+@linalg_function()
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """L and U in one matrix, the row exchanges, and for each matrix 0 or the place of the first zero on U's diagonal."""
     _check_lu("torch.lu_factor", read_tensor("linalg_lu_factor_ex", A, "A"), pivot)
@@ -151,6 +156,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, o
     return with_outs("linalg_lu_factor_ex", result, out, A)
 
 
+@linalg_function()
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """L and U in one matrix, and the row exchanges."""
     _check_lu("torch.lu_factor", read_tensor("linalg_lu_factor", A, "A"), pivot)
@@ -194,13 +200,14 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     return with_outs("lu_unpack", return_types.lu_unpack(*result), out, LU_data)
 
 
+@linalg_function(name="lu_solve")
 def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False,
                     out: Any = None) -> Tensor:
     """X with A @ X = B (X @ A = B if not `left`), given what `linalg.lu_factor` gives for A; for A.mH if `adjoint`."""
     return _lu_solve("linalg_lu_solve", LU, pivots, B, left, adjoint, out)
 
 
-@public(name="lu_solve")
+@public(name="lu_solve", autocast="float32")
 def torch_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = None) -> Tensor:
     """X with A @ X = input, given what `linalg.lu_factor` gives for A. torch has replaced it by `linalg.lu_solve`."""
     warn_once("torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release.")
@@ -218,6 +225,8 @@ def _lu_solve(function: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: 
         raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32")
     check_matrices(B, name, square=False, letter="B")
     check_equation(name, LU, B._array.shape, left)
+    if pivots._array.ndim and pivots._array.shape[-1] != LU._array.shape[-1]:
+        raise RuntimeError(f"{name}: Number of pivots per batch should be same as the dimension of the matrix")
     if pivots._array.shape != LU._array.shape[:-1]:
         raise RuntimeError(f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
                            f"{list(pivots._array.shape)} instead")
@@ -228,6 +237,7 @@ def _lu_solve(function: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: 
     return with_out(function, result if left else in_usual_order(result), out, LU, B)
 
 
+@linalg_function()
 def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """L and D with L @ D @ L.mT = input (L.mH if `hermitian`) in one matrix, the exchanges, and 0 or where D has a zero."""
     read_matrices("linalg_ldl_factor_ex", input, "input", name="torch.linalg.ldl_factor_ex", kernel="ldl_factor_kernel_cpu")
@@ -237,12 +247,14 @@ def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool 
     return with_outs("linalg_ldl_factor_ex", result, out, input)
 
 
+@linalg_function()
 def ldl_factor(input: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
     """L and D with L @ D @ L.mT = input (L.mH if `hermitian`) in one matrix, and the exchanges."""
     factors, pivots, _ = ldl_factor_ex(input, hermitian=hermitian, check_errors=True)
     return with_outs("linalg_ldl_factor_ex", return_types.linalg_ldl_factor(factors, pivots), out, input)
 
 
+@linalg_function()
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Any = None) -> Tensor:
     """X with A @ X = B, given what `linalg.ldl_factor` gives for A."""
     name = "torch.linalg.ldl_solve"
@@ -262,6 +274,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False,
     return with_out("linalg_ldl_solve", rows.ldl_solve(LD, pivots, B, hermitian=hermitian), out, LD, B)
 
 
+@linalg_function(name="qr", autocast="float32")
 def linalg_qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """Q with orthonormal columns and an upper triangular R, with Q @ R = A."""
     read_matrices("linalg_qr", A, name="linalg.qr", square=False)
@@ -271,7 +284,7 @@ def linalg_qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     return with_outs("linalg_qr", return_types.linalg_qr(*rows.qr(A, mode=mode)), out, A)
 
 
-@public()
+@public(autocast="float32")
 def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     """Q and R. torch has replaced it by `linalg.qr`."""
     warn_once("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean "
@@ -282,7 +295,7 @@ def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     return with_outs("linalg_qr", return_types.qr(q, r), out, input)
 
 
-@public()
+@public(autocast="float32")
 def geqrf(input: Tensor, *, out: Any = None) -> Any:
     """R, with the reflections that give Q below its diagonal, and their factors."""
     read_tensor("geqrf", input)
@@ -292,13 +305,14 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     return with_outs("geqrf", return_types.geqrf(*rows.geqrf(input)), out, input)
 
 
+@linalg_function(autocast="float32")
 def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
     """The first columns of the product of the reflections that `geqrf` gives."""
     _check_reflections("torch.linalg.householder_product", "linalg_householder_product", input, tau)
     return with_out("linalg_householder_product", rows.householder_product(input, tau), out, input, tau)
 
 
-@public()
+@public(autocast="float32")
 def orgqr(input: Tensor, input2: Tensor, *, out: Any = None) -> Tensor:
     """The first columns of the product of the reflections that `geqrf` gives."""
     return householder_product(input, input2, out=out)
@@ -325,7 +339,7 @@ def _check_reflections(name: str, function: str, input: Any, tau: Any) -> None:
     check_kernel(input, "orgqr_cpu")
 
 
-@public()
+@public(autocast="float32")
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False, *,
           out: Any = None) -> Tensor:
     """Q @ input3, where Q is the whole product of the reflections (`input`, `input2`) that `geqrf` gives."""
@@ -335,11 +349,28 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     for argument, x in (("input", input), ("other", input3)):
         if x._array.ndim < 2:
             raise RuntimeError(f"torch.ormqr: {argument} must have at least 2 dimensions.")
-    size = input3._array.shape[-2 if left else -1]
-    if size != shape[-2]:
-        raise RuntimeError(f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]")
-    if input2._array.shape[-1] > shape[-1]:
-        raise RuntimeError("torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
+    side, tau, other = -2 if left else -1, input2._array.shape, input3._array.shape
+    if not tau:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+    if other[side] != shape[-2]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
+    if tau[-1] != min(other[side], shape[-1]):
+        raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
+    if len(tau) != len(shape) - 1:
+        raise RuntimeError("torch.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to "
+                           f"{len(tau)} and input.ndim is equal to {len(shape)}")
+    if len(other) != len(shape):
+        raise RuntimeError("torch.ormqr: Expected other to have the same number of dimensions as input, but got other.ndim equal "
+                           f"to {len(other)} and input.ndim is equal to {len(shape)}")
+    for argument, batch in (("tau", tau[:-1]), ("other", other[:-2])):
+        if batch != shape[:-2]:
+            raise RuntimeError(f"torch.ormqr: Expected batch dimensions of {argument} to be equal to input.shape[:-2], but got "
+                               f"{list(batch)}")
+    for argument, x in (("tau", input2), ("other", input3)):
+        if x.dtype is not input.dtype:
+            raise RuntimeError(f"torch.ormqr: Expected input and {argument} to have the same dtype, but input has dtype"
+                               f"{input.dtype.scalar_name} and {argument} has dtype {x.dtype.scalar_name}")
+    check_kernel(input, "ormqr_cpu")
     result = rows.ormqr(input, input2, input3, left=left, transpose=transpose)
     return with_out("ormqr", result, out, input, input2, input3)
 

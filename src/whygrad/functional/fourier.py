@@ -14,7 +14,7 @@ from whygrad.functional.arguments import check_place, read_dtype, read_tensor
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.fresh import fresh
 from whygrad.functional.promotion import cast
-from whygrad.functional.run import FUNCTIONS, rows, with_out
+from whygrad.functional.run import FUNCTIONS, fft_function, rows, with_out
 
 # name -> (what it maps: complex numbers "c" or real ones "r"; whether it is the forward transform)
 FAMILY = {"fft": ("c2c", True), "ifft": ("c2c", False), "rfft": ("r2c", True), "irfft": ("c2r", False),
@@ -172,7 +172,7 @@ def along_dims(name: str, suffix: str) -> Callable[..., Tensor]:
 def _declare(name: str, function: Callable[..., Tensor], doc: str) -> None:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    globals()[name] = function
+    globals()[name] = fft_function(autocast=None if name in ("hfft2", "hfftn", "ihfft2", "ihfftn") else "float32")(function)
 
 
 _DOCS = {"fft": "The discrete Fourier transform", "ifft": "The inverse of the discrete Fourier transform",
@@ -189,6 +189,7 @@ for _name, _doc in _DOCS.items():
 NAMES = [f"{name}{suffix}" for name in FAMILY for suffix in ("", "2", "n")]
 
 
+@fft_function()
 def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
             requires_grad: bool = False) -> Tensor:
     """The frequencies of what `fft` gives for `n` points at distance `d`."""
@@ -197,6 +198,7 @@ def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layou
                         requires_grad)
 
 
+@fft_function()
 def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
     """The frequencies of what `rfft` gives for `n` points at distance `d`."""
@@ -215,11 +217,13 @@ def _frequencies(name: str, order: np.ndarray, n: int, d: float, out: Any, dtype
     return with_out(f"fft_{name}", fresh(values, requires_grad), out)
 
 
+@fft_function()
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The frequency 0 moved to the middle."""
     return _shifted("fft_fftshift", input, dim, lambda n: n // 2)
 
 
+@fft_function()
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The frequency 0 moved back to the beginning."""
     return _shifted("fft_ifftshift", input, dim, lambda n: (n + 1) // 2)

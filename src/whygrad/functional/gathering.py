@@ -14,7 +14,6 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import check_inplace
 from whygrad.functional.arguments import (
-    called_as,
     check_range,
     invalid_combination,
     is_integer,
@@ -38,7 +37,7 @@ from whygrad.functional.indexing import (
 from whygrad.functional.joining import unbind
 from whygrad.functional.outs import with_disjoint_out
 from whygrad.functional.promotion import cast
-from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, with_out, write
+from whygrad.functional.run import public, register, rows, with_out, write
 from whygrad.functional.shape import dim_of, expand_to, flatten
 from whygrad.ops.table import TABLE
 
@@ -370,8 +369,8 @@ def _writer(name: str, arguments: Callable[..., Any], doc: str) -> None:
     changed.__name__ = changed.__qualname__ = name
     inplace.__name__ = inplace.__qualname__ = f"{name}_"
     changed.__doc__, inplace.__doc__ = doc, f"{doc} In place."
-    FUNCTIONS[name] = METHODS[name] = changed
-    METHODS[f"{name}_"] = inplace
+    register(name, changed, autocast="widest" if name == "index_copy" else None)
+    register(f"{name}_", inplace, function=False)
 
 
 _writer("scatter_add", _scatter_add_arguments, "The elements of `src` added at `index` along a dim.")
@@ -387,7 +386,7 @@ def _put_places(self: Tensor, indices: Any, values: Tensor, accumulate: bool) ->
     if not isinstance(indices, (tuple, list)):
         raise wrong_type("index_put", "indices", 2, "tuple of Tensors", indices)
     found, axis = [], 0
-    for index in read_each(indices, argument=0 if called_as("index_put").is_method else 1):
+    for index in read_each(indices, 1, "index_put"):
         array, counter = as_index(index)
         found.append((axis, array, counter))
         axis += array.ndim if array.dtype.kind == "b" else 1
@@ -410,12 +409,12 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 
 
 @public(function=False)
-def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
-    read_tensor("index_put_", self)
+def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    read_tensor("index_put_", input)
     read_tensor("index_put_", values, "values", 3)
-    check_inplace(self, (self, values))
-    places, values = _put_places(self, indices, values, accumulate)
-    return index_put_at(self, places, values, accumulate)
+    check_inplace(input, (input, values))
+    places, values = _put_places(input, indices, values, accumulate)
+    return index_put_at(input, places, values, accumulate)
 
 
 @public()

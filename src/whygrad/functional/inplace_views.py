@@ -11,7 +11,7 @@ from whygrad.core.tensor import InferenceCounter, Tensor
 from whygrad.core.write import bump, check_inplace, rebase
 from whygrad.functional import memory, shape
 from whygrad.functional.arguments import read_tensor
-from whygrad.functional.run import METHODS
+from whygrad.functional.run import register
 from whygrad.ops.table import TABLE
 
 # The names that torch gives to the node when a tensor itself turns into its view.
@@ -65,17 +65,17 @@ def _back(step: Any, shape: tuple[int, ...]) -> Any:
 def _inplace_view(name: str) -> None:
     of = getattr(memory if name == "as_strided" else shape, name)
 
-    def inplace(self: Any, *args: Any, **kwargs: Any) -> Tensor:
-        if type(read_tensor(f"{name}_", self)._counter) is InferenceCounter and not modes.inference:
+    def inplace(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+        if type(read_tensor(f"{name}_", input)._counter) is InferenceCounter and not modes.inference:
             raise RuntimeError(errors.INFERENCE_INPLACE)
-        check_inplace(self, (self,))
+        check_inplace(input, (input,))
         if name == "t":
-            shape.check_at_most_2d("t_", self)
-        return _become(self, of(self, *args, **kwargs))
+            shape.check_at_most_2d("t_", input)
+        return _become(input, of(input, *args, **kwargs))
 
     inplace.__name__ = inplace.__qualname__ = f"{name}_"
     inplace.__doc__ = f"In-place version of {name}: the tensor itself becomes the view."
-    METHODS[inplace.__name__] = inplace
+    register(inplace.__name__, inplace, function=False)
 
 
 for _name in ("t", "transpose", "swapaxes", "swapdims", "squeeze", "unsqueeze", "as_strided"):

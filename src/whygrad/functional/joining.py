@@ -17,7 +17,7 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.fresh import warn_once
 from whygrad.functional.promotion import promote
-from whygrad.functional.run import FUNCTIONS, public, rows, with_out
+from whygrad.functional.run import FUNCTIONS, public, register, rows, with_out
 from whygrad.functional.shape import dim_of, flatten, reshape_to
 
 
@@ -49,7 +49,7 @@ def _are_alike(tensors: Any) -> bool:
     return shape != () and shape != (0,)
 
 
-@public(method=False)
+@public(method=False, autocast="widest")
 def cat(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Tensor:
     """The tensors one after the other along a dim."""
     if out is None and axis is None and _are_alike(tensors):
@@ -87,7 +87,7 @@ for _name in ("concat", "concatenate"):
     public(method=False, name=_name)(cat)
 
 
-@public(method=False)
+@public(method=False, autocast="widest")
 def stack(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Tensor:
     """The tensors side by side along a new dim."""
     if out is None and axis is None and _are_alike(tensors):
@@ -114,7 +114,7 @@ def _joiner(name: str, prepare: Callable[[Any], Any], dim_for: Callable[[list[Te
 
     join.__name__ = join.__qualname__ = name
     join.__doc__ = doc
-    FUNCTIONS[name] = join
+    register(name, join, method=False)
 
 
 def _as_column(x: Tensor) -> Tensor:
@@ -125,7 +125,7 @@ _joiner("hstack", FUNCTIONS["atleast_1d"], lambda xs: 0 if xs[0]._array.ndim == 
 _joiner("vstack", FUNCTIONS["atleast_2d"], lambda xs: 0, "Joined vertically.")
 _joiner("dstack", FUNCTIONS["atleast_3d"], lambda xs: 2, "Joined along the third dim.")
 _joiner("column_stack", _as_column, lambda xs: 1, "Vectors as columns, and matrices, joined horizontally.")
-public(method=False, name="row_stack")(FUNCTIONS["vstack"])
+register("row_stack", FUNCTIONS["vstack"], method=False)
 
 
 @public(function=False)
@@ -156,9 +156,9 @@ def _split_evenly(self: Tensor, size: int, dim: int, row: str = "split") -> tupl
 
 
 @public()
-def split_with_sizes(self: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of these sizes."""
-    return _split_unevenly(self, split_sizes, dim, "split_with_sizes")
+    return _split_unevenly(input, split_sizes, dim, "split_with_sizes")
 
 
 def _split_unevenly(self: Tensor, split_sizes: Any, dim: int, row: str) -> tuple[Tensor, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends import numpy_factor
 from whygrad.backends.numpy_factor import LinAlgError
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import read_tensor
@@ -77,11 +78,7 @@ def is_vector(a: Tensor, b: Tensor) -> bool:
 
 def check_info(name: str, info: Tensor, reason: str, error: type[RuntimeError] = LinAlgError) -> None:
     """Raise for the first matrix whose number is not zero; `reason` may tell the number, as {0}."""
-    numbers = info._numbers
-    if numbers.any():
-        place = int(np.flatnonzero(numbers)[0])
-        batch = f"(Batch element {place}): " if numbers.ndim else ""
-        raise error(f"{name}: {batch}{reason.format(int(numbers.flat[place]))}")
+    numpy_factor.check_info(name, info._numbers, reason, error)
 
 
 def with_outs(name: str, results: Any, out: Any, *inputs: Any) -> Any:

@@ -9,12 +9,12 @@ import numpy as np
 
 from whygrad.backends.numpy_layout import address, storage
 from whygrad.base.layouts import channels_last, channels_last_3d, contiguous_format
-from whygrad.core.levels import is_batched
+from whygrad.core.door import is_batched
 from whygrad.core.modes import modes
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump
 from whygrad.functional.arguments import read_int, read_sizes, read_tensor
-from whygrad.functional.run import METHODS, public, rows
+from whygrad.functional.run import public, register, rows
 from whygrad.functional.shape import dim_of, sizes
 
 
@@ -87,7 +87,8 @@ def dim(self: Any) -> int:
     return int(self._array.ndim)
 
 
-METHODS["nelement"], METHODS["ndimension"] = numel, dim
+register("nelement", numel, function=False)
+register("ndimension", dim, function=False)
 
 
 @public(function=False)
@@ -154,8 +155,8 @@ def resize_(self: Any, *given: Any, size: Any = None, memory_format: Any = None)
 
 
 @public(function=False)
-def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Tensor:
-    return _resize(read_tensor("resize_as_", self), read_tensor("resize_as_", the_template, "the_template", 2)._array.shape)
+def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> Tensor:
+    return _resize(read_tensor("resize_as_", input), read_tensor("resize_as_", the_template, "the_template", 2)._array.shape)
 
 
 def _resize(self: Tensor, shape: tuple[int, ...]) -> Tensor:

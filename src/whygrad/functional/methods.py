@@ -5,17 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.core.tensor import Tensor
-from whygrad.functional.linalg import matmul
-from whygrad.functional.operators import OPERATORS as ARITHMETIC
-from whygrad.functional.run import METHODS, under_name
-
-
-def __matmul__(self: Tensor, other: Any) -> Any:
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
-
-
-def __rmatmul__(self: Tensor, other: Any) -> Any:
-    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+from whygrad.functional.operators import OPERATORS
+from whygrad.functional.run import METHODS, register
 
 
 def why(self: Tensor, *, loss: Tensor | None = None) -> Any:
@@ -25,13 +16,10 @@ def why(self: Tensor, *, loss: Tensor | None = None) -> Any:
     return explain(self, loss=loss)
 
 
-METHODS["why"] = why
-
-OPERATORS: dict[str, Any] = {**ARITHMETIC, "__matmul__": __matmul__, "__rmatmul__": __rmatmul__}
-
+register("why", why, function=False)
 
 def install() -> None:
     for name, function in OPERATORS.items():
         setattr(Tensor, name, function)
     for name, function in METHODS.items():
-        setattr(Tensor, name, under_name(function, f"Tensor.{name}"))
+        setattr(Tensor, name, function)

@@ -11,13 +11,14 @@ import numpy as np
 from whygrad.base.unsupported import TENSOR_NAMES, missing_from_tensor
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional import return_types
+from whygrad.functional import return_types, writes
 from whygrad.functional.arguments import invalid_combination, is_number, read_int, read_number, read_sizes, read_tensor
 from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, number_as_tensor
 from whygrad.functional.outs import with_outs
+from whygrad.functional.overriding import as_instance
 from whygrad.functional.promotion import cast, promote, result_dtype
 from whygrad.functional.reduction import read_axes
-from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, rows, with_out, write
+from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, register, rows, with_out, write
 from whygrad.functional.shape import sizes
 from whygrad.ops.table import TABLE
 
@@ -76,7 +77,7 @@ def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: bool
 
 for _name in ("gcd", "lcm"):
     binary(_name, numbers="none", overloaded=False, takes=Takes("iu", f"{_name}_cpu"))
-    FUNCTIONS[f"{_name}_"] = METHODS[f"{_name}_"]
+    register(f"{_name}_", METHODS[f"{_name}_"], method=False)
 binary("nextafter", numbers="none", overloaded=False, takes=Takes(FLOATS, "nextafter_cpu"))
 
 
@@ -119,14 +120,14 @@ def ldexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
 
 
 @public()
-def ldexp_(self: Any, other: Any) -> Tensor:
+def ldexp_(input: Any, other: Any) -> Tensor:
     """In-place version of `ldexp`."""
-    read_tensor("ldexp_", self)
+    read_tensor("ldexp_", input)
     read_tensor("ldexp_", other, "other", 2)
-    _refuse_exponent(self, other)
-    if self.dtype.category < 2:
-        raise RuntimeError(f"ldexp can't be cast to the desired output type {self.dtype.scalar_name}")
-    return write("ldexp", self, self, cast(other, self._array.dtype))
+    _refuse_exponent(input, other)
+    if input.dtype.category < 2:
+        raise RuntimeError(f"ldexp can't be cast to the desired output type {input.dtype.scalar_name}")
+    return write("ldexp", input, input, cast(other, input._array.dtype))
 
 
 @public()
@@ -165,8 +166,20 @@ def fill(input: Any, value: Any) -> Tensor:
     return apply(TABLE["filled"], input, value)  # type: ignore[no-any-return]
 
 
-for _name in ("addmv_", "as_strided_", "fill_", "index_put_", "resize_as_", "xlogy_", "zero_"):
-    FUNCTIONS[_name] = METHODS[_name]
+@public(method=False)
+def fill_(input: Any, value: Any) -> Tensor:
+    """One value everywhere, in place."""
+    return writes.fill_(input, value)
+
+
+@public(method=False)
+def zero_(input: Any) -> Tensor:
+    """Zero everywhere, in place."""
+    return writes.zero_(input)
+
+
+for _name in ("addmv_", "as_strided_", "index_put_", "resize_as_", "xlogy_"):
+    register(_name, METHODS[_name], method=False)
 
 
 @public(method=False)
@@ -277,11 +290,12 @@ def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | No
 
 @public(method=False)
 def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Tensor:
-    """`nn.functional.pad` with a constant."""
-    from whygrad.functional.rearrange import pad as pad_
+    """`nn.functional.pad` with a constant, which may be complex."""
+    from whygrad.functional.rearrange import constant_pad, padding_by_dim
 
-    return pad_(read_tensor("constant_pad_nd", input), read_sizes("constant_pad_nd", pad, "pad", 2), "constant",
-                read_number("constant_pad_nd", "value", 3, value))
+    shape = read_tensor("constant_pad_nd", input)._array.shape
+    pairs = padding_by_dim(read_sizes("constant_pad_nd", pad, "pad", 2), shape)
+    return constant_pad(input, pairs, read_number("constant_pad_nd", "value", 3, value))
 
 
 @public(function=False)
@@ -325,8 +339,7 @@ def as_subclass(self: Any, cls: type[Tensor]) -> Any:
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError("cls must be a type (not an instance) that inherits from Tensor")
     result = rows.alias(read_tensor("as_subclass", self))
-    result.__class__ = cls
-    return result
+    return result if cls is Tensor else as_instance(cls, result)
 
 
 @public(function=False)

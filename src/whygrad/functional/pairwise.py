@@ -23,7 +23,7 @@ COMPUTE_MODES = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid
                  "donot_use_mm_for_euclid_dist": False}
 
 
-@public(method=False)
+@public(method=False, autocast="float32")
 def cdist(x1: Any, x2: Any, p: float = 2.0,
           compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-norm distance of each row of `x1` from each row of `x2`."""

@@ -9,6 +9,7 @@ import numpy as np
 from whygrad.base import dtypes, errors
 from whygrad.core.tensor import Tensor, cut, wrap
 from whygrad.functional.fresh import NOT_DIFFERENTIABLE
+from whygrad.functional.overriding import disabled_torch_function_impl, expect
 from whygrad.functional.protocol import rebuild
 from whygrad.why import record as why
 
@@ -29,6 +30,7 @@ class Parameter(Tensor, metaclass=_MarkedByAttribute):
 
     _mark = "_is_param"
     _prints_as_tensor = True
+    __torch_function__ = disabled_torch_function_impl
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -41,6 +43,8 @@ class Parameter(Tensor, metaclass=_MarkedByAttribute):
             data = result
         if requires_grad and data._array.dtype.kind not in "fcV":
             raise errors.noted(RuntimeError(NOT_DIFFERENTIABLE), "integers_require_grad", data.dtype)
+        if cls is not Parameter:
+            expect(cls)
         # On the memory of `data`, but a leaf of its own.
         self = object.__new__(cls)
         self._array = data._array

@@ -10,7 +10,7 @@ from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import read_float, read_tensor, wrong_type
 from whygrad.functional.dispatch import FLOATS, REALS, Takes, default_float, settled, unary
 from whygrad.functional.promotion import cast
-from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, with_out, write
+from whygrad.functional.run import FUNCTIONS, METHODS, public, register, rows, with_out, write
 from whygrad.ops.table import TABLE
 
 # The rows that say so themselves; the others need more than their name.
@@ -45,16 +45,15 @@ unary("abs", complex_row="abs_complex", takes=Takes("iufVc", "abs_cpu"), aliases
 _abs_of_reals = METHODS["abs_"]
 
 
-def abs_(self: Any) -> Any:
+def abs_(input: Any) -> Any:
     """In-place version of `abs`."""
-    if isinstance(self, Tensor) and self.dtype.is_complex:
+    if isinstance(input, Tensor) and input.dtype.is_complex:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
-    return _abs_of_reals(self)
+    return _abs_of_reals(input)
 
 
-for _name in ("abs_", "absolute_"):
-    METHODS[_name] = abs_
-FUNCTIONS["abs_"] = abs_
+register("abs_", abs_)
+register("absolute_", abs_, function=False)
 
 unary("neg", aliases=("negative",), takes=Takes("iufVc", refusals={"b": RuntimeError(
     "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
@@ -89,12 +88,12 @@ def round(input: Any, *, decimals: int | None = None, out: Any = None) -> Any:
 
 
 @public()
-def round_(self: Any, *, decimals: int | None = None) -> Any:
+def round_(input: Any, *, decimals: int | None = None) -> Any:
     """In-place version of `round`."""
-    read_tensor("round_", self)
+    read_tensor("round_", input)
     if decimals is None:
-        return write("round", self, self, computes_in=settled(ROUND))
-    return write("round_decimals", self, self, computes_in=settled(ROUND_DECIMALS), decimals=decimals)
+        return write("round", input, input, computes_in=settled(ROUND))
+    return write("round_decimals", input, input, computes_in=settled(ROUND_DECIMALS), decimals=decimals)
 
 
 def _eps(eps: Any) -> float | None:
@@ -113,9 +112,9 @@ def logit(input: Any, eps: float | None = None, *, out: Any = None) -> Any:
 
 
 @public()
-def logit_(self: Any, eps: float | None = None) -> Any:
+def logit_(input: Any, eps: float | None = None) -> Any:
     """In-place version of `logit`."""
-    return write("logit", read_tensor("logit_", self), self, computes_in=settled(LOGIT, to_float=True),
+    return write("logit", read_tensor("logit_", input), input, computes_in=settled(LOGIT, to_float=True),
                        eps=_eps(eps))
 
 
@@ -139,10 +138,10 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
 
 
 @public()
-def nan_to_num_(self: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+def nan_to_num_(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
     """In-place version of `nan_to_num`."""
-    read_tensor("nan_to_num_", self)
-    return write("nan_to_num", self, self, **_replacements(self.dtype, nan, posinf, neginf))
+    read_tensor("nan_to_num_", input)
+    return write("nan_to_num", input, input, **_replacements(input.dtype, nan, posinf, neginf))
 
 
 @public()
@@ -161,9 +160,9 @@ def square(input: Any, *, out: Any = None) -> Any:
 
 
 @public()
-def square_(self: Any) -> Any:
+def square_(input: Any) -> Any:
     """In-place version of `square`."""
-    return METHODS["pow_"](read_tensor("square_", self), 2)
+    return METHODS["pow_"](read_tensor("square_", input), 2)
 
 
 @public()
@@ -172,5 +171,5 @@ def conj(input: Any) -> Tensor:
     return rows.conj_view(input) if read_tensor("conj", input).dtype.is_complex else input
 
 
-FUNCTIONS["_conj"] = METHODS["_conj"] = conj
+register("_conj", conj)
 expit = FUNCTIONS["sigmoid"]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.numpy_layout import storage
-from whygrad.base import dtypes, errors, layouts
-from whygrad.base.unsupported import TENSOR_NAMES
+from whygrad.base import door, dtypes, errors, layouts
+from whygrad.base.unsupported import TENSOR_NAMES, Missing
 from whygrad.core.modes import modes, special
 from whygrad.core.node import row_node
 from whygrad.core.tensor import Tensor, grad_fn
@@ -19,12 +19,22 @@ from whygrad.functional import tensor_properties  # noqa: F401 (hangs them onto 
 from whygrad.functional.arguments import fits
 from whygrad.functional.fresh import fresh
 from whygrad.functional.from_data import ONE_ELEMENT, warn_of_lost_gradient
+from whygrad.functional.overriding import __torch_function__, _make_subclass, as_instance, refuse_dispatch, takes_over
 from whygrad.functional.run import METHODS
+
+_item = METHODS["item"].spec.implementation  # type: ignore[attr-defined]
 
 DEEPCOPY_NON_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
     "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
     "https://github.com/pytorch/pytorch/pull/103001")
+
+
+DEEPCOPY_SUBCLASS = (
+    "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that implement "
+    "new_empty() and for which that function returns another instance of the same subclass. You should either properly implement "
+    "new_empty() for your subclass or override __deepcopy__() if it is intended behavior for new_empty() to return an instance "
+    "of a different type.")
 
 
 def __repr__(self: Tensor) -> str:
@@ -59,7 +69,7 @@ def plain_text(self: Tensor, notes: list[str]) -> str:
 
 def __format__(self: Tensor, spec: str) -> str:
     if self._array.ndim == 0 and type(self) is Tensor:
-        return format(METHODS["item"](self), spec)
+        return format(_item(self), spec)
     return object.__format__(self, spec)
 
 
@@ -77,13 +87,13 @@ def _number(self: Tensor) -> Any:
         raise ValueError(ONE_ELEMENT)
     if self.requires_grad:
         warn_of_lost_gradient()
-    return METHODS["item"](self)
+    return _item(self)
 
 
 def __int__(self: Tensor) -> int:
     if self._array.size != 1:
         raise ValueError(ONE_ELEMENT)
-    value = METHODS["item"](self)
+    value = _item(self)
     if isinstance(value, float):
         return int(value)
     if not fits(value, dtypes.int64):
@@ -172,7 +182,7 @@ def rebuild(kind: type[Tensor], array: np.ndarray, requires_grad: bool, attribut
     """A tensor out of a pickle or a shallow copy."""
     result = fresh(array, requires_grad)
     if kind is not Tensor:
-        result.__class__ = kind
+        result = as_instance(kind, result)
     result.__dict__.update(attributes)
     return result
 
@@ -192,6 +202,8 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
         raise errors.noted(RuntimeError(DEEPCOPY_NON_LEAF), "deepcopy_non_leaf", self)
     if id(self) in memo:
         return memo[id(self)]  # type: ignore[no-any-return]
+    if takes_over(type(self)) and type(self.new_empty(())) is not type(self):  # type: ignore[attr-defined]
+        raise RuntimeError(DEEPCOPY_SUBCLASS)
     result = rebuild(type(self), _copied_with_its_storage(self._array, memo), self.requires_grad, {})
     memo[id(self)] = result
     if self._grad is not None:
@@ -232,10 +244,9 @@ def _set_volatile(self: Tensor, value: Any) -> None:
 
 def __init_subclass__(kind: type[Tensor], **options: Any) -> None:
     super(Tensor, kind).__init_subclass__(**options)
-    if "__torch_function__" in vars(kind) or "__torch_dispatch__" in vars(kind):
-        from whygrad.overrides import refuse_overrides
-
-        refuse_overrides(kind)
+    dispatch = vars(kind).get("__torch_dispatch__")
+    if dispatch is not None and not isinstance(dispatch, Missing):
+        refuse_dispatch(kind)
 
 
 def _constant(value: Any) -> property:
@@ -252,8 +263,10 @@ _METHODS = [__repr__, __format__, __dir__, __bool__, __int__, __float__, __compl
 def install() -> None:
     """Hang all this onto Tensor."""
     for method in _METHODS:
-        setattr(Tensor, method.__name__, method)
+        setattr(Tensor, method.__name__, door.function(f"Tensor.{method.__name__}", method))
     Tensor.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[assignment]
+    Tensor.__torch_function__ = classmethod(__torch_function__)  # type: ignore[attr-defined]
+    Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
     for name in _FALSE:
         setattr(Tensor, name, _constant(False))
     properties = {"is_cpu": _constant(True), "name": _constant(None), "volatile": property(_get_volatile, _set_volatile),
@@ -263,3 +276,6 @@ def install() -> None:
                   "nbytes": property(lambda self: self._array.nbytes)}
     for name, value in properties.items():
         setattr(Tensor, name, value)
+    for name, value in list(vars(Tensor).items()):
+        if isinstance(value, property) and name not in ("meta", "_numbers"):
+            setattr(Tensor, name, door.doored_property(name, value))

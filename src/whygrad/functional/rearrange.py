@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from whygrad.base.door import Policy
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import (
     check_range,
@@ -20,7 +22,7 @@ from whygrad.functional.arguments import (
 )
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.fresh import in_usual_order
-from whygrad.functional.run import public, rows, with_out, write
+from whygrad.functional.run import nn_function, public, rows, with_out, write
 from whygrad.functional.shape import dim_of, dims_of, flatten, ravel, sizes
 
 
@@ -213,23 +215,19 @@ def diagflat(input: Any, offset: int = 0) -> Tensor:
 PAD_MODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "circular"}
 
 
-@public(method=False, function=False)
+@nn_function(autocast=Policy("float32", lambda given: given["mode"] == "replicate" or (
+    given["mode"] == "reflect" and len(given["pad"]) <= 4)))
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
     """`torch.nn.functional.pad`: `pad` is (before, after) of the last dim, then of the one before it, ..."""
     if not isinstance(input, Tensor):
         raise wrong_type("pad", "input", 1, "Tensor", input)
     amounts = read_sizes("pad", pad, "pad", 2)
     shape = input._array.shape
-    if len(amounts) % 2:
-        raise RuntimeError("Padding length must be divisible by 2")
-    if len(amounts) > 2 * len(shape):
-        raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got "
-                           f"padding length {len(amounts)} and input of dimension {len(shape)}")
-    padded = len(amounts) // 2
-    pairs = tuple([(amounts[2 * i], amounts[2 * i + 1]) for i in reversed(range(padded))])
+    pairs = padding_by_dim(amounts, shape)
     if mode == "constant":
-        number = 0 if value is None else read_float("pad", "value", 4, value)
-        return constant_pad(input, ((0, 0),) * (len(shape) - padded) + pairs, number)
+        return constant_pad(input, pairs, 0 if value is None else read_float("pad", "value", 4, value))
+    padded = len(amounts) // 2
+    pairs = pairs[len(shape) - padded:]
     if mode not in PAD_MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
@@ -249,6 +247,17 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tens
         raise NotImplementedError(f"\"{name}_pad{padded}d\" not implemented for 'Bool'")
     result = rows.mirror_pad(input, sources=sources, mode=PAD_MODES[mode])
     return in_usual_order(result) if mode == "circular" else result
+
+
+def padding_by_dim(amounts: Sequence[int], shape: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """(before, after) of every dim, the first one first."""
+    if len(amounts) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(amounts) > 2 * len(shape):
+        raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got "
+                           f"padding length {len(amounts)} and input of dimension {len(shape)}")
+    pairs = [(amounts[i], amounts[i + 1]) for i in range(0, len(amounts), 2)]
+    return tuple([(0, 0)] * (len(shape) - len(pairs)) + pairs[::-1])
 
 
 def constant_pad(input: Tensor, pads: tuple[tuple[int, int], ...], value: Any) -> Tensor:

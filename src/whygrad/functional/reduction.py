@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from whygrad.base import dtypes
+from whygrad.base.door import Call, bad_argument
 from whygrad.core.modes import modes
+from whygrad.core.record import compiled
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
 from whygrad.functional.arguments import (
-    called_as,
     invalid_combination,
     is_integer,
     read_dtype,
@@ -21,15 +22,19 @@ from whygrad.functional.arguments import (
     read_number,
     read_sizes,
     read_tensor,
+    told_invalid_combination,
+    told_wrong_type,
+    type_name,
     wrong_type,
 )
 from whygrad.functional.c_names import c_name
 from whygrad.functional.dims import normalize_dim, normalize_dims
+from whygrad.functional.dispatch import short_for_one
 from whygrad.functional.fresh import warn
 from whygrad.functional.lazy import lazily_compiled
 from whygrad.functional.outs import with_outs
 from whygrad.functional.promotion import cast
-from whygrad.functional.run import FUNCTIONS, public, run, with_out, write
+from whygrad.functional.run import FUNCTIONS, linalg_function, public, run, with_out, write
 from whygrad.ops import TABLE
 
 Dims = int | tuple[int, ...] | list[int] | None
@@ -63,11 +68,14 @@ def row(name: str) -> Callable[..., Any]:
 
 def refused_dim(function: str, input: Tensor, dim: Any, wanted: str, tells: bool) -> TypeError:
     """If more was given than `dim`, torch knows which signature was meant, and `tells` of some functions what it wants."""
-    call = called_as(function)
-    alone = call.count is not None and call.count + call.is_method == 2
+    return bad_argument(function, _refused_dim, type_name(input), type_name(dim), wanted, tells)
+
+
+def _refused_dim(input: str, dim: str, wanted: str, tells: bool, call: Call) -> str:
+    alone = call.given is not None and call.given + call.is_method == 2
     if not alone and tells:
-        return wrong_type(function, "dim", 2, wanted, dim)
-    return invalid_combination(function, input, dim)
+        return told_wrong_type("dim", 2, wanted, f", not {dim}", call)
+    return told_invalid_combination((input, dim), {}, call)
 
 
 def is_overloaded(function: str) -> bool:
@@ -123,7 +131,7 @@ _sum, _sum_all, _mean, _mean_all, _nansum, _prod, _aminmax, _count_nonzero, _log
 
 # The two that every program spends time in take NumPy's names without a wrapper.
 
-@public()
+@public(short=short_for_one(lambda: compiled(TABLE["sum_all"], "t"), "fcb")[0])
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None,
         axis: Dims = None, keepdims: bool = False) -> Tensor:
     """The sum of all elements, or over the given dims."""
@@ -155,7 +163,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any
     return with_out("nansum", result, out, input)
 
 
-@public()
+@public(short=short_for_one(lambda: compiled(TABLE["mean_all"], "t"), "fVc")[0])
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None,
          axis: Dims = None, keepdims: bool = False) -> Tensor:
     """The mean of all elements, or over the given dims."""
@@ -187,7 +195,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: An
     return with_out("nanmean", run("div", nansum(x, dim, keepdim, dtype=dtype), numbers), out, input)
 
 
-@public()
+@public(autocast="float32")
 @numpy_names
 def prod(input: Tensor, dim: Any = ..., keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The product of all elements, or along one dim."""
@@ -486,6 +494,7 @@ for _name, _doc in {"cumsum": "The sum of all elements up to each one, along a d
     _publish(f"{_name}_", _inplace, _doc + " In place.", function=False)
 
 
+@linalg_function()
 def vector_norm(x: Any = None, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None,
                 out: Any = None, input: Any = None) -> Tensor:
     """`sum(abs(x) ** ord) ** (1 / ord)`; the largest or smallest absolute value if `ord` is inf or -inf."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
+from whygrad.base import door
+from whygrad.base.door import Spec
 from whygrad.core.modes import modes, special
 from whygrad.core.record import apply, compiled
 from whygrad.functional.inplace import write
@@ -16,49 +17,43 @@ from whygrad.ops.table import TABLE
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# What belongs on the Tensor class and into the torch namespace: filled by `public`.
+# What belongs on the Tensor class and into the torch namespace: filled by `register`.
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 
 
-def _with_code(function: FunctionType, code: CodeType, name: str) -> FunctionType:
-    """A copy that differs in its code."""
-    copy = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
-    copy.__kwdefaults__, copy.__doc__, copy.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
-    copy.__annotations__, copy.__qualname__ = function.__annotations__, copy.__name__
-    copy.__dict__.update(function.__dict__)
-    return copy
+def register(name: str, f: Callable[..., Any], *, function: bool = True, method: bool = True, autocast: Any = None,
+             short: Callable[[Spec], Any] | None = None, short_method: Callable[[Spec], Any] | None = None) -> Any:
+    """Put a function behind the door: as torch.<name>, and, with its first argument as `self`, as Tensor.<name>."""
+    if method:
+        METHODS[name] = door.function(f"Tensor.{name}", f, autocast, short_method or short)
+    if function:
+        f = FUNCTIONS[name] = door.function(f"torch.{name}", f, autocast, short)
+    return f
 
 
-def under_name(function: Callable[..., Any], full_name: str) -> Callable[..., Any]:
-    """The same function with code of its own, whose name ("Tensor.add", "torch.subtract") errors can find in the stack."""
-    if not isinstance(function, FunctionType) or full_name == f"torch.{function.__code__.co_qualname}":
-        return function
-    code = function.__code__.replace(co_name=function.__name__, co_qualname=full_name)
-    return _with_code(function, code, full_name.rpartition(".")[2])
+def public(*, method: bool = True, function: bool = True, name: str | None = None, space: str = "torch",
+           autocast: Any = None, short: Callable[[Spec], Any] | None = None) -> Callable[[F], F]:
+    """Declare a function of the torch namespace that is a method of Tensor too, or a function of another `space` of torch's."""
 
-
-def with_named_input(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As a function: torch calls `input` what is `self` in a method."""
-    if not isinstance(function, FunctionType) or function.__code__.co_varnames[:1] != ("self",):
-        return function
-    code = function.__code__
-    inner = tuple(["input" if name == "self" else name for name in code.co_cellvars])
-    return _with_code(function, code.replace(co_varnames=("input", *code.co_varnames[1:]), co_cellvars=inner), function.__name__)
-
-
-def public(*, method: bool = True, function: bool = True, name: str | None = None) -> Callable[[F], F]:
-    """Put a function into the torch namespace and, with its first argument as `self`, onto Tensor."""
-
-    def register(f: F) -> F:
+    def declare(f: F) -> F:
         public_name = name or f.__name__
-        if function:
-            FUNCTIONS[public_name] = under_name(f, f"torch.{public_name}")
-        if method:
-            METHODS[public_name] = f
-        return f
+        if space != "torch":
+            return door.function(f"{space}.{public_name}", f, autocast, short)  # type: ignore[no-any-return]
+        return register(public_name, f, function=function, method=method, autocast=autocast, short=short)  # type: ignore[no-any-return]
 
-    return register
+    return declare
+
+
+def private(*, autocast: Any) -> Callable[[F], F]:
+    """Declare a part of public functions that autocast must see."""
+    return lambda f: door.function(f"whygrad.{f.__name__}", f, autocast)
+
+
+nn_function = functools.partial(public, space="torch.nn.functional")
+linalg_function = functools.partial(public, space="torch.linalg")
+fft_function = functools.partial(public, space="torch.fft")
+special_function = functools.partial(public, space="torch.special")
 
 
 def made_under_transforms(how: str) -> Callable[[F], F]:
@@ -94,6 +89,6 @@ class _Rows:
 rows = _Rows()
 
 for _writer in (copy_, fill_, zero_):
-    METHODS[_writer.__name__] = _writer
+    register(_writer.__name__, _writer, function=False)
 
 __all__ = ["FUNCTIONS", "METHODS", "public", "rows", "run", "with_out", "write"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.backends.numpy_factor import SINGULAR_INVERSE
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
@@ -28,26 +29,26 @@ from whygrad.functional.matrices import (
     with_outs,
 )
 from whygrad.functional.promotion import promote
-from whygrad.functional.run import FUNCTIONS, METHODS, public, rows, run, with_out
+from whygrad.functional.run import FUNCTIONS, METHODS, linalg_function, public, rows, run, with_out
 from whygrad.ops.table import TABLE
 
-_SINGULAR_INVERSE = ("The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
-                     "singular.")
 _SINGULAR_SYSTEM = "The solver failed because the input matrix is singular."
 
 
+@linalg_function(autocast="float32")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """The inverse, and for each matrix 0, or where its elimination met the first zero (counted from 1)."""
     inverse, info = _inverse("linalg_inv_ex", A)
     if check_errors:
-        check_info("linalg.inv_ex", info, _SINGULAR_INVERSE)
+        check_info("linalg.inv_ex", info, SINGULAR_INVERSE)
     return with_outs("linalg_inv_ex", return_types.linalg_inv_ex(inverse, info), out, A)
 
 
+@linalg_function(autocast="float32")
 def inv(A: Tensor, *, out: Any = None) -> Tensor:
     """The inverse of a square matrix or of each of a batch of them."""
     inverse, info = _inverse("linalg_inv", A)
-    check_info("linalg.inv", info, _SINGULAR_INVERSE)
+    check_info("linalg.inv", info, SINGULAR_INVERSE)
     return with_out("linalg_inv_ex", inverse, out, A)
 
 
@@ -57,13 +58,14 @@ def _inverse(function: str, A: Any) -> tuple[Tensor, Tensor]:
     return inverse, info
 
 
-@public()
+@public(autocast="float32")
 def inverse(input: Tensor, *, out: Any = None) -> Tensor:
     """The inverse of a square matrix or of each of a batch of them."""
     read_tensor("inverse", input)
     return inv(input, out=out)
 
 
+@linalg_function()
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """The X with A @ X = B (X @ A = B if not `left`), and for each matrix 0, or a number if it is singular."""
     result, info = _solution("linalg_solve_ex", A, B, left)
@@ -72,6 +74,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return with_outs("_linalg_solve_ex", return_types.linalg_solve_ex(result, info), out, A, B)
 
 
+@linalg_function(autocast="float32")
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor:
     """The X with A @ X = B, or X @ A = B if not `left`."""
     result, info = _solution("linalg_solve", A, B, left)
@@ -103,6 +106,7 @@ def det(input: Tensor) -> Tensor:
     return rows.det(input)
 
 
+@linalg_function(name="det")
 def linalg_det(A: Tensor, *, out: Any = None) -> Tensor:
     """The determinant of a square matrix or of each of a batch of them."""
     read_matrices("linalg_det", A, name="linalg.det", kernel="lu_cpu")
@@ -115,6 +119,7 @@ def slogdet(input: Tensor, *, out: Any = None) -> Any:
     return with_outs("_linalg_slogdet", return_types.slogdet(*_slogdet("slogdet", input, "input")), out, input)
 
 
+@linalg_function(name="slogdet")
 def linalg_slogdet(A: Tensor, *, out: Any = None) -> Any:
     """The sign of the determinant and the logarithm of its absolute value."""
     return with_outs("_linalg_slogdet", return_types.linalg_slogdet(*_slogdet("linalg_slogdet", A, "A")), out, A)
@@ -134,6 +139,7 @@ def logdet(input: Tensor) -> Tensor:
     return apply(TABLE["where"], run("eq", sign, -1.0), math.nan, logarithm)
 
 
+@linalg_function()
 def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None,
          out: Any = None) -> Tensor:
     """The Moore-Penrose inverse. Singular values up to max(atol, rtol * the largest) count as zero."""
@@ -155,7 +161,7 @@ def as_tolerance(value: Any) -> Any:
     return value._array if isinstance(value, Tensor) else None if value is None else np.asarray(float(value))
 
 
-@public()
+@public(autocast="float32")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The Moore-Penrose inverse."""
     return pinv(read_tensor("pinverse", input), rcond)
@@ -164,6 +170,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
+@linalg_function(autocast="float32")
 def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Any = None) -> Any:
     """The X for which the columns of input @ X - b are shortest, of several the shortest X."""
     read_tensor("linalg_lstsq", input)
@@ -205,6 +212,7 @@ def torch_matrix_power(input: Tensor, n: int, *, out: Any = None) -> Tensor:
     return _matrix_power("matrix_power", input, n, out)
 
 
+@linalg_function()
 def matrix_power(input: Tensor, n: int, *, out: Any = None) -> Tensor:
     """The product of `n` copies of a square matrix; of its inverse if `n` is negative."""
     return _matrix_power("linalg_matrix_power", input, n, out)
@@ -241,11 +249,13 @@ def torch_matrix_exp(input: Tensor) -> Tensor:
     return rows.matrix_exp(read_matrices("matrix_exp", input, "input", name="linalg.matrix_exp"))
 
 
+@linalg_function()
 def matrix_exp(input: Tensor) -> Tensor:
     """The matrix exponential."""
     return rows.matrix_exp(read_matrices("linalg_matrix_exp", input, "input", name="linalg.matrix_exp"))
 
 
+@linalg_function(autocast="float32")
 def tensorinv(input: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
     """The inverse for `tensordot` over `ind` dims."""
     read_tensor("linalg_tensorinv", input)
@@ -263,6 +273,7 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
     return with_out("linalg_tensorinv", reshape(inv(reshape(input, (back, front))), shape[ind:] + shape[:ind]), out, input)
 
 
+@linalg_function(autocast="float32")
 def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Any = None) -> Tensor:
     """The X with tensordot(input, X, X.ndim) = other."""
     read_tensor("linalg_tensorsolve", input)
@@ -281,6 +292,7 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Any = No
     return with_out("linalg_tensorsolve", reshape(solved, shape[count:]), out, input, other)
 
 
+@linalg_function()
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
     """The products of vectors of three elements, along a dim."""
     read_tensor("linalg_cross", input)
@@ -299,6 +311,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None) -> Te
     return with_out("linalg_cross", result, out, input, other)
 
 
+@linalg_function()
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers of each element of `x`, from 0 to N - 1, along a new last dim."""
     read_tensor("linalg_vander", x, "x")
@@ -316,6 +329,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return FUNCTIONS["cat"]([FUNCTIONS["ones_like"](column), powers], -1)
 
 
+@linalg_function()
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of the matrices in two dims: a view."""
     return FUNCTIONS["diagonal"](read_tensor("linalg_diagonal", A, "A"), offset, dim1, dim2)

@@ -124,7 +124,7 @@ def _quantile(name: str, ignore_nan: bool) -> Callable[..., Tensor]:
     quantile.__name__ = quantile.__qualname__ = name
     quantile.__doc__ = ("The values below which a fraction `q` of the elements lies"
                         + (", NaNs left out." if ignore_nan else "; NaN if there is one."))
-    return public()(quantile)
+    return public(autocast="float32")(quantile)
 
 
 def _read_q(name: str, x: Tensor, q: Any) -> Tensor:

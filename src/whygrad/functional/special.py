@@ -12,7 +12,15 @@ from whygrad.functional.dispatch import FLOATS, Takes, as_operand, default_float
 from whygrad.functional.inplace import check_castable
 from whygrad.functional.promotion import cast, promote, result_dtype
 from whygrad.functional.random import not_implemented, stream_of
-from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, with_out, write
+from whygrad.functional.run import (
+    FUNCTIONS,
+    made_under_transforms,
+    public,
+    register,
+    special_function,
+    with_out,
+    write,
+)
 from whygrad.ops.table import TABLE
 
 NUMBERS = "biu" + FLOATS
@@ -34,7 +42,7 @@ def _define_unary(name: str, kernel: str) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name} of each element."
-    SPECIAL[name] = function
+    SPECIAL[name] = special_function()(function)
 
 
 def _define_binary(row_name: str, name: str, kernel: str, numbers: bool) -> Callable[..., Any]:
@@ -69,12 +77,12 @@ def _in_place(row_name: str, name: str) -> Callable[..., Any]:
     return function
 
 
-SPECIAL["zeta"] = _define_binary("zeta", "special_zeta", "zeta_cpu", numbers=True)
-SPECIAL["xlog1py"] = _define_binary("xlog1py", "special_xlog1py", "xlog1py_cpu", numbers=True)
+SPECIAL["zeta"] = special_function()(_define_binary("zeta", "special_zeta", "zeta_cpu", numbers=True))
+SPECIAL["xlog1py"] = special_function()(_define_binary("xlog1py", "special_xlog1py", "xlog1py_cpu", numbers=True))
 for _row, _name in (("gammainc", "igamma"), ("gammaincc", "igammac")):
-    SPECIAL[_row] = _define_binary(_row, f"special_{_row}", f"{_name}_cpu", numbers=False)
+    SPECIAL[_row] = special_function()(_define_binary(_row, f"special_{_row}", f"{_name}_cpu", numbers=False))
     public(name=_name)(_define_binary(_row, _name, f"{_name}_cpu", numbers=False))
-    METHODS[f"{_name}_"] = _in_place(_row, _name)
+    register(f"{_name}_", _in_place(_row, _name), function=False)
 
 
 def _order(n: Any, position: int) -> int:
@@ -105,7 +113,8 @@ def _polygamma_in_place(self: Tensor, n: int) -> Tensor:
     return write("polygamma", self, self, n=_order(n, 1))  # type: ignore[no-any-return]
 
 
-METHODS["polygamma"], METHODS["polygamma_"] = _polygamma_of_self, _polygamma_in_place
+register("polygamma", _polygamma_of_self, function=False)
+register("polygamma_", _polygamma_in_place, function=False)
 
 
 @public()
@@ -177,8 +186,8 @@ def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
 # torch.special's own names for functions of the torch namespace.
 for _name, _known in (("gammaln", "lgamma"), ("psi", "digamma"), ("multigammaln", "mvlgamma"), ("expit", "sigmoid")):
     SPECIAL[_name] = FUNCTIONS[_known]
-for _row in TABLE.values():
-    if "special" in _row.traits.public and _row.name in FUNCTIONS:
-        SPECIAL[_row.name] = FUNCTIONS[_row.name]
-    elif "special" in _row.traits.public:
-        _define_unary(_row.name, "erfcx_vml_cpu" if _row.name == "erfcx" else f"{_row.name}_cpu")
+for _declared in TABLE.values():
+    if "special" in _declared.traits.public and _declared.name in FUNCTIONS:
+        SPECIAL[_declared.name] = FUNCTIONS[_declared.name]
+    elif "special" in _declared.traits.public:
+        _define_unary(_declared.name, "erfcx_vml_cpu" if _declared.name == "erfcx" else f"{_declared.name}_cpu")

@@ -24,16 +24,18 @@ from whygrad.functional.matrices import (
 )
 from whygrad.functional.promotion import cast
 from whygrad.functional.reduction import vector_norm
-from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, rows, run, with_out
+from whygrad.functional.run import FUNCTIONS, METHODS, linalg_function, made_under_transforms, public, rows, run, with_out
 from whygrad.functional.solve import as_tolerance
 
 
+@linalg_function(name="svd", autocast="float32")
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
     """U, S and Vh with U @ diag(S) @ Vh = A: orthonormal, the singular values in descending order, orthonormal."""
     _read_for_svd("linalg_svd", A, driver)
     return with_outs("_linalg_svd", return_types.linalg_svd(*rows.svd(A, full=full_matrices)), out, A)
 
 
+@linalg_function(autocast="float32")
 def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
     """The singular values, in descending order."""
     _read_for_svd("linalg_svdvals", A, driver)
@@ -47,7 +49,7 @@ def _read_for_svd(function: str, A: Any, driver: str | None) -> None:
                            "backend.")
 
 
-@public()
+@public(autocast="float32")
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
     """U, S and V with U @ diag(S) @ V.mH = input. torch has replaced it by `linalg.svd`."""
     read_tensor("svd", input)
@@ -63,12 +65,14 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any =
     return with_outs("svd", return_types.svd(u, rows.svdvals(input), v), out, input)
 
 
+@linalg_function(autocast="float32")
 def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     """Eigenvalues in ascending order, and eigenvectors, of a symmetric or Hermitian matrix; one triangle is read."""
     lower = _read_for_eigh("linalg_eigh", input, UPLO)
     return with_outs("_linalg_eigh", return_types.linalg_eigh(*rows.eigh(input, lower=lower)), out, input)
 
 
+@linalg_function(autocast="float32")
 def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
     """Eigenvalues in ascending order of a symmetric or Hermitian matrix; one triangle is read."""
     lower = _read_for_eigh("linalg_eigvalsh", input, UPLO)
@@ -85,12 +89,14 @@ def _read_for_eigh(function: str, input: Any, UPLO: str) -> bool:
     return letter == "L"
 
 
+@linalg_function(autocast="float32")
 def eig(input: Tensor, *, out: Any = None) -> Any:
     """Complex eigenvalues and eigenvectors of a square matrix."""
     a, real = _read_for_eig("linalg_eig", "linalg.eig", input)
     return with_outs("linalg_eig", return_types.linalg_eig(*rows.eig(a, real=real)), out, input)
 
 
+@linalg_function(autocast="float32")
 def eigvals(input: Tensor, *, out: Any = None) -> Tensor:
     """Complex eigenvalues of a square matrix."""
     a, real = _read_for_eig("linalg_eigvals", "linalg.eigvals", input)
@@ -107,6 +113,7 @@ def _read_for_eig(function: str, name: str, input: Any) -> tuple[Tensor, bool]:
     return cast(input, wanted.numpy), not input.dtype.is_complex
 
 
+@linalg_function()
 def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
                 out: Any = None) -> Tensor:
     """A norm of the matrices in two dims: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf."""
@@ -155,6 +162,7 @@ def _norm_of_values(x: Tensor, ord: Any, row: int, column: int, keepdim: bool) -
     return result
 
 
+@linalg_function()
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
          out: Any = None) -> Tensor:
     """The norm of a vector or of a matrix, as `ord`, `dim` and the shape say."""
@@ -178,6 +186,7 @@ def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: 
     return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, out=out)
 
 
+@linalg_function(autocast="float32")
 def cond(input: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
     """How much solving with a matrix can magnify an error: its norm times the norm of its inverse."""
     read_tensor("linalg_cond", input)
@@ -212,6 +221,7 @@ def _cond(x: Tensor, p: Any) -> Tensor:
     return METHODS["nan_to_num"](product, math.inf, math.inf, -math.inf)
 
 
+@linalg_function(autocast="float32")
 @made_under_transforms("looped")
 def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None,
                 out: Any = None) -> Tensor:

@@ -40,7 +40,7 @@ def _full_window(window: Tensor | None, win_length: int, n_fft: int, like: Tenso
     return rows.constant_pad(window, pads=((left, n_fft - win_length - left),), value=0)
 
 
-@public()
+@public(autocast="float32")
 def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
          window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
          onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None) -> Tensor:

@@ -8,24 +8,45 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.base import errors
+from whygrad.base import dtypes, errors
 from whygrad.base.devices import CPU, device
+from whygrad.base.door import Spec, dispatch
+from whygrad.base.size import Size
 from whygrad.core.node import extra, row_node, shown
 from whygrad.core.tensor import InferenceCounter, Swapped, Tensor, cut, grad_fn, requires_grad, set_requires_grad, wrap
 from whygrad.functional.conj_neg import resolved
+
+
+def read_grad(t: Tensor) -> Tensor | None:
+    """`.grad`, with torch's warning if there will never be one."""
+    if t._grad is None:
+        node = t._node if t._view is None else t._view.node
+        if node is not None and not t.retains_grad:
+            errors.warn_non_leaf_grad()
+    return t._grad
+
+
+# Properties that programs read often look at the door themselves, to save a call; `doored_property` wraps the others.
+REQUIRES_GRAD = Spec("Tensor.requires_grad.__get__", requires_grad)
+GRAD = Spec("Tensor.grad.__get__", read_grad)
+SHAPE = Spec("Tensor.shape.__get__", lambda t: Size(t._array.shape))
+DTYPE = Spec("Tensor.dtype.__get__", lambda t: dtypes.FROM_NUMPY[t._array.dtype])
+NDIM = Spec("Tensor.ndim.__get__", lambda t: t._array.ndim)
 
 
 class TensorProperties:
     """These become attributes of Tensor."""
 
     @property
-    def requires_grad(self) -> bool:
+    def requires_grad(self: Any) -> bool:
+        if REQUIRES_GRAD.handlers:
+            return dispatch(REQUIRES_GRAD, (self,), {})  # type: ignore[no-any-return]
         if self._node is not None:
             return True
         return self._lookup and requires_grad(self)
 
     @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
+    def requires_grad(self: Any, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
         if grad_fn(self) is not None:
@@ -37,15 +58,15 @@ class TensorProperties:
         set_requires_grad(self, value)
 
     @requires_grad.deleter
-    def requires_grad(self) -> None:
+    def requires_grad(self: Any) -> None:
         raise RuntimeError("requires_grad must be a bool")
 
     @property
-    def is_leaf(self: Tensor) -> bool:
+    def is_leaf(self: Any) -> bool:
         return grad_fn(self) is None
 
     @property
-    def grad_fn(self) -> Any:
+    def grad_fn(self: Any) -> Any:
         node = row_node(grad_fn(self))[0]
         if node is not None:
             # For whoever asks the node next: it does not keep its result.
@@ -53,27 +74,25 @@ class TensorProperties:
         return shown(node)
 
     @property
-    def _grad_fn(self) -> Any:
+    def _grad_fn(self: Any) -> Any:
         return self.grad_fn
 
     @_grad_fn.deleter
-    def _grad_fn(self) -> None:
+    def _grad_fn(self: Any) -> None:
         raise RuntimeError("Deletion of _grad_fn not allowed. Detach tensor instead!")
 
     @property
-    def output_nr(self: Tensor) -> int:
+    def output_nr(self: Any) -> int:
         return row_node(grad_fn(self))[1]
 
     @property
-    def grad(self: Tensor) -> Tensor | None:
-        if self._grad is None:
-            node = self._node if self._view is None else self._view.node
-            if node is not None and not self.retains_grad:
-                errors.warn_non_leaf_grad()
-        return self._grad
+    def grad(self: Any) -> Tensor | None:
+        if GRAD.handlers:
+            return dispatch(GRAD, (self,), {})  # type: ignore[no-any-return]
+        return read_grad(self) if self._grad is None else self._grad
 
     @grad.setter
-    def grad(self: Tensor, value: Any) -> None:
+    def grad(self: Any, value: Any) -> None:
         check_assigned_grad(self, value)
         if type(value) is not Tensor and value is not None:
             value = resolved(value)  # to those who add to it, it must be its own memory
@@ -81,11 +100,11 @@ class TensorProperties:
         self.meta.note_grad("assigned" if value is not None else "cleared")
 
     @grad.deleter
-    def grad(self: Tensor) -> None:
+    def grad(self: Any) -> None:
         self._grad = None
 
     @property
-    def _backward_hooks(self: Tensor) -> dict[int, Any] | None:
+    def _backward_hooks(self: Any) -> dict[int, Any] | None:
         """The hooks registered on this tensor."""
         node = grad_fn(self)
         if node is None:
@@ -95,7 +114,7 @@ class TensorProperties:
         return hooks if hooks or type(hooks) is not dict else None
 
     @_backward_hooks.setter
-    def _backward_hooks(self: Tensor, hooks: dict[int, Any]) -> None:
+    def _backward_hooks(self: Any, hooks: dict[int, Any]) -> None:
         node = grad_fn(self)
         if node is None:
             self.meta.hooks = hooks
@@ -103,33 +122,33 @@ class TensorProperties:
             extra(node).tensor_hooks = hooks
 
     @_backward_hooks.deleter
-    def _backward_hooks(self: Tensor) -> None:
+    def _backward_hooks(self: Any) -> None:
         raise RuntimeError("Deletion of _backwards_hooks not allowed!")
 
     @property
-    def _version(self: Tensor) -> int:
+    def _version(self: Any) -> int:
         if type(self._counter) is InferenceCounter:
             raise RuntimeError("Inference tensors do not track version counter.")
         return int(self._counter[0])
 
     @property
-    def _base(self: Tensor) -> Tensor | None:
+    def _base(self: Any) -> Tensor | None:
         return None if self._view is None else self._view.base
 
-    def _is_view(self: Tensor) -> bool:
+    def _is_view(self: Any) -> bool:
         return self._view is not None
 
-    def is_inference(self: Tensor) -> bool:
+    def is_inference(self: Any) -> bool:
         return type(self._counter) is InferenceCounter
 
     @property
-    def data(self: Tensor) -> Tensor:
+    def data(self: Any) -> Tensor:
         result = wrap(self._array)
         result._cause = cut(self, "detach", ".data")
         return result
 
     @data.setter
-    def data(self: Tensor, value: Any) -> None:
+    def data(self: Any, value: Any) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and value._array.dtype.kind not in "fcV":
@@ -144,15 +163,29 @@ class TensorProperties:
             self._counter[0] = swapped(self._counter[0], old, self._array)
 
     @data.deleter
-    def data(self: Tensor) -> None:
+    def data(self: Any) -> None:
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @property
-    def device(self: Tensor) -> device:
+    def device(self: Any) -> device:
         return CPU
 
     @property
-    def ndim(self: Tensor) -> int:
+    def shape(self: Any) -> Size:
+        if SHAPE.handlers:
+            return dispatch(SHAPE, (self,), {})  # type: ignore[no-any-return]
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self: Any) -> dtypes.dtype:
+        if DTYPE.handlers:
+            return dispatch(DTYPE, (self,), {})  # type: ignore[no-any-return]
+        return dtypes.FROM_NUMPY[self._array.dtype]
+
+    @property
+    def ndim(self: Any) -> int:
+        if NDIM.handlers:
+            return dispatch(NDIM, (self,), {})  # type: ignore[no-any-return]
         return self._array.ndim
 
 

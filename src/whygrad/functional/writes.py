@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.numpy_convert import cast_values
-from whygrad.base import acceleration, dtypes, errors
+from whygrad.base import dtypes, errors
 from whygrad.base.overlap import check_overlap
-from whygrad.core.levels import refuse_out
+from whygrad.core.door import concerned
 from whygrad.core.modes import modes, special
 from whygrad.core.record import specialization_of
 from whygrad.core.tensor import TURNED, InferenceCounter, Tensor, wrap
@@ -30,7 +30,7 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
         if not constant:
             array[...] = values
         else:
-            acceleration.fill(array, values)
+            array.fill(values)
         bump(target)
         return target
     check_inplace(target, (target,))
@@ -98,7 +98,9 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
         from whygrad.functional.arguments import wrong_type
         raise wrong_type(name, "out", None, "Tensor", out)
     if special.on and modes.levels:
-        refuse_out(name, result, out)
+        place = concerned((result, out))
+        if place is not None:  # `out=` is not for transforms
+            raise modes.levels[place].no_out(name)
     if modes.grad and result._array.dtype.kind in "fVc" and (
             out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "

@@ -15,9 +15,11 @@ import numpy as np
 
 from whygrad.base import dtypes, layouts
 from whygrad.base.devices import device
+from whygrad.base.torch_homes import torch_home
 from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.conj_neg import KINDS
 from whygrad.functional.fresh import fresh
+from whygrad.functional.overriding import as_instance
 from whygrad.functional.parameter import Parameter
 
 MOST_DIMS = 64
@@ -142,7 +144,7 @@ def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Tensor
     refuse_unless(isinstance(kind, type) and issubclass(kind, Tensor), "not a kind of tensor")
     tensor: Tensor = function(*args)
     if kind is not Tensor:
-        tensor.__class__ = kind
+        tensor = as_instance(kind, tensor)
     set_attributes(tensor, state)
     return tensor
 
@@ -342,5 +344,6 @@ def trusted_globals() -> dict[str, Any]:
                                 f"{type(item[1])}")
             named[item[1]] = item[0]
         else:
-            named[f"{item.__module__}.{item.__qualname__}"] = item
+            # Files name torch's modules, also those that we write.
+            named[f"{torch_home(item) or item.__module__}.{item.__qualname__}"] = item
     return named

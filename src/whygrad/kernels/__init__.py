@@ -8,13 +8,10 @@ whygrad does not import this package: its functions are registered with base/acc
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 import sys
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from whygrad.base import acceleration
 from whygrad.kernels import jit
@@ -140,31 +137,6 @@ def within(index: Any, size: int) -> bool:
 
 
 _within: Callable[..., bool] | None = None
-
-
-# Bytes from which on an array is filled by all threads.
-PARALLEL_FILL = 1 << 18
-
-
-def fill(x: Any, value: Any) -> None:
-    if x.nbytes < PARALLEL_FILL or not x.flags.carray or not jit.usable():
-        x.fill(value)
-        return
-    from whygrad.kernels.fills import fill
-
-    fill(x, value)
-
-
-# Elements from which on zeros are written: fresh pages are zero, but slower to get than memory that the allocator keeps.
-WRITTEN_ZEROS = 1 << 16
-
-
-def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
-    if math.prod(shape) < WRITTEN_ZEROS or unavailable() != "":
-        return np.zeros(shape, dtype)
-    array = np.empty(shape, dtype)
-    fill(array, 0)
-    return array
 
 
 def address(x: Any) -> int:

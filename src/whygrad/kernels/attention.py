@@ -11,12 +11,13 @@ import numpy as np
 
 from whygrad.backends.memory_order import axes_by_stride
 from whygrad.kernels.attention_code import KEYS, QUERIES, AttentionPlan, backward, forward
+from whygrad.kernels.calls import contiguous
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.panels import panel_width
-from whygrad.kernels.stages import ALONE, workspace
+from whygrad.kernels.stages import SERIAL, workspace
 
 # Multiplications below which one thread does all.
-ALONE_WORK = 1 << 17
+SERIAL_WORK = 1 << 17
 # Beside a panel most of whose columns are empty, matrix products are the better way.
 FEWEST_QUERIES = 4
 
@@ -34,10 +35,10 @@ def _plan(shape: tuple[int, ...], kv: tuple[int, ...], strides: tuple[tuple[int,
     units = samples * (shared if is_backward else heads * blocks)
     floats = 2 * depth * width + 2 * QUERIES * width + group * queries if is_backward else (2 * depth + KEYS + 2) * width
     each = -(-floats // host().lanes) * host().lanes
-    alone = samples * heads * queries * keys * depth < ALONE_WORK
+    serial = samples * heads * queries * keys * depth < SERIAL_WORK
     (bits,) = struct.unpack("q", struct.pack("d", scale))
     plan = AttentionPlan(
-        each=each, shared=0, units=units, alone_below=ALONE if alone else 0, heads=heads, group=group, queries=queries,
+        each=each, shared=0, units=units, serial_below=SERIAL if serial else 0, heads=heads, group=group, queries=queries,
         keys=keys, depth=depth, blocks=blocks, causal=int(causal), scale=bits)
     return plan.array(strides=[n // 4 for s in strides for n in s[:3]])
 
@@ -93,7 +94,7 @@ def scaled_dot_product_flash_attention_for_cpu_backward(numpy: Callable[..., Any
             plan = _plan(q.shape, k.shape, (q.strides, k.strides, v.strides, out.strides, grad.strides, g_q.strides, g_k.strides,
                                             g_v.strides), scale, causal, True)
             if plan is not None:
-                kernel(plan, q, k, v, out, grad, g_q, g_k, g_v, np.ascontiguousarray(logarithms), workspace(plan))
+                kernel(plan, q, k, v, out, grad, g_q, g_k, g_v, contiguous(logarithms), workspace(plan))
                 return gradients
         return numpy(grad, q, k, v, out, logarithms, *masks, scale=scale, causal=causal)
 

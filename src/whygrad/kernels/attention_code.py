@@ -15,7 +15,7 @@ from typing import Any
 
 from whygrad.kernels.functions import EXP, LN2_HIGH, LN2_LOW, log
 from whygrad.kernels.host import host
-from whygrad.kernels.panels import multiplying, panel_width, turning
+from whygrad.kernels.panels import multiplying, panel_width, transposing
 from whygrad.kernels.stages import OfPlan, Part, Plan, Stage, Task, part_for_all, staged
 from whygrad.kernels.tiles import LINE, lane_numbers, lanes_within, load_some, prefetch, smaller, store_some
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
@@ -27,7 +27,7 @@ KEYS, QUERIES = 128, 64
 @dataclass(kw_only=True)
 class AttentionPlan(Plan):
     units: int
-    alone_below: int
+    serial_below: int
     heads: int
     group: int  # heads of the query that share one of key and value
     queries: int
@@ -74,15 +74,15 @@ def _exp(f: Function, x: Value) -> Value:
 @cache
 def forward() -> Callable[..., Any]:
     """run(plan, query, key, value, result, logarithms of sums, workspace)"""
-    functions = multiplying(partial=False), turning(), _softening(), _sharing_out(), _fetching()
+    functions = multiplying(partial=False), transposing(), _softening(), _sharing_out(), _fetching()
     return staged("attention", "attention", "vvvvfw", lambda module, name: _write_forward(Attention(module, name), *functions))
 
 
 def _write_forward(f: Attention, product: str, turn: str, soften: str, share_out: str, fetch: str) -> list[Stage]:
     width = panel_width()
     heads, group, queries, keys, depth, blocks = f.fields("heads group queries keys depth blocks")
-    q_turned = f.workspace(5)
-    scores = f.pointer(F32, q_turned, depth * width)
+    q_transposed = f.workspace(5)
+    scores = f.pointer(F32, q_transposed, depth * width)
     sums = f.pointer(F32, scores, KEYS * width)  # of values by weights, turned
     highest = f.pointer(F32, sums, depth * width)
     total = f.pointer(F32, highest, width)
@@ -102,20 +102,20 @@ def _write_forward(f: Attention, product: str, turn: str, soften: str, share_out
         k, k_row = f.place(1, sample, head // group)
         v, v_row = f.place(2, sample, head // group)
         out, out_row = f.place(3, sample, head)
-        f.do(turn, f.pointer(F32, q, first * q_row), q_row, rows, depth, q_turned, width, width, _scale(f))
+        f.do(turn, f.pointer(F32, q, first * q_row), q_row, rows, depth, q_transposed, width, width, _scale(f))
         for vector in (0, host().lanes):
             f.store(f.constant(-math.inf, F32, host().lanes), highest, vector)
             f.store(f.zeros(F32, host().lanes), total, vector)
         seen = f.choose(_causal(f), smaller(f, keys, first + width), keys)
         with f.loop(0, seen, KEYS) as key:
             count = smaller(f, seen - key, f.integer(KEYS))
-            f.do(product, count, depth, f.pointer(F32, k, key * k_row), k_row, 1, q_turned, width, scores, width, 0, width)
+            f.do(product, count, depth, f.pointer(F32, k, key * k_row), k_row, 1, q_transposed, width, scores, width, 0, width)
             f.do(soften, f.plan, scores, count, first - key, highest, total, sums, key)
             f.do(product, depth, count, f.pointer(F32, v, key * v_row), 1, v_row, scores, width, sums, width, key, width)
         f.do(share_out, f.plan, sums, highest, total, f.pointer(F32, f.array(4), both * queries + first), rows)
         f.do(turn, sums, width, depth, rows, f.pointer(F32, out, first * out_row), out_row, depth, f.constant(1.0, F32))
     f.end()
-    return [Stage(f, "units", "alone_below")]
+    return [Stage(f, "units", "serial_below")]
 
 
 def _softening() -> str:
@@ -184,7 +184,7 @@ def _sharing_out() -> str:
 @cache
 def backward() -> Callable[..., Any]:
     """run(plan, query, key, value, result, its gradient, gradients of query, key and value, logarithms, workspace)"""
-    functions = multiplying(partial=False), multiplying(partial=True), turning(), _dots(), _sloping(), _fetching()
+    functions = multiplying(partial=False), multiplying(partial=True), transposing(), _dots(), _sloping(), _fetching()
     return staged("attention_backward", "attention backward", "vvvvvvvvfw",
                   lambda module, name: _write_backward(Attention(module, name), *functions))
 
@@ -193,8 +193,8 @@ def _write_backward(f: Attention, product: str, product_into: str, turn: str, do
     width = panel_width()
     heads, group, queries, keys, depth = f.fields("heads group queries keys depth")
     panel = depth * width
-    k_turned = f.workspace(9)
-    v_turned, weights = (f.pointer(F32, k_turned, panel * i) for i in (1, 2))
+    k_transposed = f.workspace(9)
+    v_transposed, weights = (f.pointer(F32, k_transposed, panel * i) for i in (1, 2))
     slopes = f.pointer(F32, weights, QUERIES * width)
     along = f.pointer(F32, slopes, QUERIES * width)  # for each query and head of the group: its result times the gradient
     with f.loop(f.low, f.high) as unit:
@@ -213,8 +213,8 @@ def _write_backward(f: Attention, product: str, product_into: str, turn: str, do
         with f.loop(0, keys, width) as key:
             count = smaller(f, keys - key, f.integer(width))
             here, there = f.pointer(F32, k, key * k_row), f.pointer(F32, v, key * v_row)
-            f.do(turn, here, k_row, count, depth, k_turned, width, width, _scale(f))
-            f.do(turn, there, v_row, count, depth, v_turned, width, width, f.constant(1.0, F32))
+            f.do(turn, here, k_row, count, depth, k_transposed, width, width, _scale(f))
+            f.do(turn, there, v_row, count, depth, v_transposed, width, width, f.constant(1.0, F32))
             (g_k, g_k_row), (g_v, g_v_row) = ((f.pointer(F32, start, key * row), row)
                                               for start, row in (f.place(number, sample, shared) for number in (6, 7)))
             first_query = f.choose(_causal(f), key, 0)
@@ -230,8 +230,8 @@ def _write_backward(f: Attention, product: str, product_into: str, turn: str, do
                     some = smaller(f, queries - query, f.integer(QUERIES))
                     q, g, g_q = (f.pointer(F32, start, query * row)
                                  for start, row in ((q_start, q_row), (g_start, g_row), (g_q_start, g_q_row)))
-                    f.do(product, some, depth, q, q_row, 1, k_turned, width, weights, width, 0, width)
-                    f.do(product, some, depth, g, g_row, 1, v_turned, width, slopes, width, 0, width)
+                    f.do(product, some, depth, q, q_row, 1, k_transposed, width, weights, width, 0, width)
+                    f.do(product, some, depth, g, g_row, 1, v_transposed, width, slopes, width, 0, width)
                     of_head = (sample * heads + head) * queries + query
                     f.do(slope, f.plan, weights, slopes, some, f.pointer(F32, f.array(8), of_head),
                          f.pointer(F32, along, member * queries + query), key, count, query)
@@ -240,7 +240,7 @@ def _write_backward(f: Attention, product: str, product_into: str, turn: str, do
                     f.do(product_into, count, some, slopes, 1, width, q, q_row, g_k, g_k_row, more, depth)
                     f.do(product_into, some, count, slopes, width, 1, here, k_row, g_q, g_q_row, key, depth)
     f.end()
-    return [Stage(f, "units", "alone_below")]
+    return [Stage(f, "units", "serial_below")]
 
 
 def _fetching() -> str:

@@ -1,4 +1,4 @@
-"""Python callables made of machine code: they check their arguments, allocate, compute, or else call NumPy's way.
+"""Python callables made of machine code: they check their arguments, allocate and compute, or call the NumPy function.
 
 A call goes straight from the interpreter into the code (METH_FASTCALL), without ctypes. What the code was not made for
 (another dtype, strides, broadcasting, a keyword) is handed on unchanged, so the callable always gives what NumPy gives.
@@ -29,13 +29,13 @@ _new_function = ctypes.pythonapi.PyCFunction_NewEx
 _new_function.restype, _new_function.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
 
 
-# By name of the function: how many calls ran compiled, and how many went on to a fallback. Written by the code itself.
+# By name of the function: the calls that ran compiled, and those that went on to a fallback. Written by the code itself.
 counters: dict[str, Any] = {}
 
 
 def python_function(name: str, address: int, fallback: tuple[Callable[..., Any], Callable[..., Any]],
-                    words: Sequence[int] = ()) -> Callable[..., Any]:
-    """`fallback` is what to call for other kinds of arguments, and for other shapes; `words` is what the entry wants to know."""
+                    parameters: Sequence[int] = ()) -> Callable[..., Any]:
+    """`fallback` is what to call for other kinds of arguments, and for other shapes; `parameters` are numbers for the entry."""
     definition = _MethodDefinition(name.encode(), address, METH_FASTCALL_WITH_KEYWORDS, None)
     counter = counters.get(name)
     if counter is None:
@@ -43,30 +43,30 @@ def python_function(name: str, address: int, fallback: tuple[Callable[..., Any],
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(counter))
     # Functions look at their definition and their counter as long as they live, which may be longer than this module.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
-    known = struct.pack(f"{1 + len(words)}q", ctypes.addressof(counter), *words)
+    known = struct.pack(f"{1 + len(parameters)}q", ctypes.addressof(counter), *parameters)
     function: Callable[..., Any] = _new_function(ctypes.addressof(definition), (*fallback, known), None)
     return function
 
 
 class Entry:
-    """The function that Python calls: object *entry((fallbacks, words), arguments, count, keyword names)."""
+    """The function that Python calls: object *entry((fallbacks, parameters), arguments, count, keyword names)."""
 
     def __init__(self, module: Any, name: str, count: int | None) -> None:
-        """`count` of arguments; None if it is in the words."""
+        """`count` of arguments; None if it is in the parameters."""
         self.f = f = Function(module, name, POINTER, [POINTER, POINTER, I64, POINTER])
         known, self.arguments, self.count, self.keywords = f.arguments
-        self._words = f.load(POINTER, known, host.TUPLE_ITEMS // 8 + 2)
+        self._parameters = f.load(POINTER, known, host.TUPLE_ITEMS // 8 + 2)
         self._other_kind, self._other_shape = (self._exit(known, i) for i in range(2))
         if count is not None:
             self.require(self.count.equals(count))
         self.require(self.is_null(self.keywords))
 
-    def pointer_to_words(self) -> Value:
-        return self.f.pointer(I64, self._words, host.BYTES_DATA // 8 + 1)
+    def pointer_to_parameters(self) -> Value:
+        return self.f.pointer(I64, self._parameters, host.BYTES_DATA // 8 + 1)
 
-    def word(self, place: int | Value, element: Any = I64) -> Value:
-        """One of the words that came with the function."""
-        return self.f.load(element, self._words, place + (host.BYTES_DATA // 8 + 1))
+    def parameter(self, place: int | Value, element: Any = I64) -> Value:
+        """One of the numbers that `python_function` was given."""
+        return self.f.load(element, self._parameters, place + (host.BYTES_DATA // 8 + 1))
 
     def _exit(self, fallbacks: Value, number: int) -> Any:
         f = self.f
@@ -79,7 +79,7 @@ class Entry:
         return block
 
     def _count(self, which: int) -> None:
-        for counted in (self.object("whygrad_counted"), self.word(-1, POINTER)):
+        for counted in (self.object("whygrad_counted"), self.parameter(-1, POINTER)):
             self.f.store(self.f.load(I64, counted, which) + 1, counted, which)
 
     def require(self, condition: Value) -> None:
@@ -108,12 +108,12 @@ class Entry:
     def object(self, symbol: str) -> Value:
         return self.f.symbol(symbol)
 
-    def array(self, value: Value, code: str, writeable: bool = False, in_one_piece: bool = True) -> Array:
+    def array(self, value: Value, code: str, writeable: bool = False, contiguous: bool = True) -> Array:
         """Require an ndarray of this dtype, in one piece if its strides are not the caller's business."""
         f = self.f
         self.require(self.same(f.load(POINTER, value, host.TYPE // 8), "numpy_array_type"))
         self.require(self.same(f.load(POINTER, value, host.DTYPE // 8), f"numpy_dtype_{code}".replace("?", "bool")))
-        wanted = (host.CONTIGUOUS_AND_ALIGNED if in_one_piece else 0) | (host.WRITEABLE if writeable else 0)
+        wanted = (host.CONTIGUOUS_AND_ALIGNED if contiguous else 0) | (host.WRITEABLE if writeable else 0)
         if wanted:
             flags = f.load(I32, value, host.FLAGS // 4)
             self.require_shape((flags & wanted).equals(wanted))
@@ -165,13 +165,13 @@ class Entry:
             f.store(value, place, i)
         return place
 
-    def run(self, task: Any, slots: Value, n: Value, alone_below: int | Value, grain: int) -> None:
+    def run(self, task: Any, slots: Value, n: Value, serial_below: int | Value, grain: int) -> None:
         """Do range(n), with all threads and without Python's lock if it is much. `task`: a function, its name, or its address."""
         f = self.f
         if isinstance(task, str):
             task = f.module.globals.get(task) or ir.Function(f.module, TASK.pointee, task)
         address = task if isinstance(task, Value) else Value(f, f.b.bitcast(task, POINTER))
-        with f.b.if_else((n < n.like(alone_below)).v) as (little, much):
+        with f.b.if_else((n < n.like(serial_below)).v) as (little, much):
             with little:
                 known = f.b.bitcast(task.v, TASK) if isinstance(task, Value) else task
                 f.b.call(known, [slots.v, ir.Constant(I64, 0), n.v])
@@ -223,20 +223,33 @@ def data_of(f: Function, array: Value) -> Value:
     return f.load(POINTER, array, host.DATA // 8)
 
 
-def is_in_one_piece(x: Any) -> bool:
+def is_contiguous(x: Any) -> bool:
     """For code that does not look at strides."""
     flags = x.flags
     return bool(flags.c_contiguous and flags.aligned)
 
 
-def in_one_piece(x: Any) -> Any:
-    return x if is_in_one_piece(x) else x.copy("C")
+def contiguous(x: Any) -> Any:
+    return x if is_contiguous(x) else x.copy("C")
+
+
+def maker(run: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The maker of a row's kernel (see registry.py): `run`, and the NumPy function for arguments of which it gives None."""
+
+    def make(numpy: Callable[..., Any]) -> Callable[..., Any]:
+        def row(*args: Any, **statics: Any) -> Any:
+            found = run(*args, **statics)
+            return declined(numpy, *args, **statics) if found is None else found
+
+        return row
+
+    return make
 
 
 def declined(numpy: Callable[..., Any], *arrays: Any, **statics: Any) -> Any:
-    """NumPy's way, where a kernel's Python part sees that it is not for these arguments."""
+    """The NumPy function, where a kernel's Python part finds that it is not for these arguments."""
     host.counted[1] += 1
     return numpy(*arrays, **statics)
 
 
-__all__ = ["ELEMENT", "Array", "Entry", "data_of", "declined", "in_one_piece", "is_in_one_piece", "python_function"]
+__all__ = ["ELEMENT", "Array", "Entry", "contiguous", "data_of", "declined", "is_contiguous", "maker", "python_function"]

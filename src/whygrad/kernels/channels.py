@@ -14,7 +14,7 @@ from whygrad.kernels.pool import pool
 from whygrad.kernels.rowwise import ARGUMENTS, MOST, RESULTS, TASK, new_results, read_arguments
 from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Value, Variable
 
-ALONE_BELOW = 16384
+SERIAL_BELOW = 16384
 
 
 class Channel:
@@ -95,7 +95,7 @@ def _write_task(module: Any, name: str, kinds: str, results: str, body: Callable
 
 @cache
 def _entry() -> int:
-    """The way into all of them. Their words are those of rowwise.py."""
+    """The entry of all of them. Its parameters are those of rowwise.py."""
     pool()
     return address_of("channels", _write_entry)
 
@@ -103,7 +103,7 @@ def _entry() -> int:
 def _write_entry(module: Any, name: str) -> None:
     entry = Entry(module, name, None)
     f = entry.f
-    count, results = entry.word(ARGUMENTS), entry.word(RESULTS)
+    count, results = entry.parameter(ARGUMENTS), entry.parameter(RESULTS)
     entry.require(entry.count.equals(count))
     slots = local(f, MOST + 3)
 
@@ -125,5 +125,5 @@ def _write_entry(module: Any, name: str) -> None:
     made = new_results(entry, like, channels, slots)
     for place, value in enumerate((batch, channels, n // (batch * channels))):
         f.store(value, slots, count + results + place)
-    entry.run(entry.word(TASK, POINTER), slots, channels, f.choose(n < ALONE_BELOW, channels + 1, f.integer(2)), 1)
+    entry.run(entry.parameter(TASK, POINTER), slots, channels, f.choose(n < SERIAL_BELOW, channels + 1, f.integer(2)), 1)
     entry.give_those(made, results)

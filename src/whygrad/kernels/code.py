@@ -62,10 +62,22 @@ def address_beside(key: str, suffix: str) -> int:
     return _linked(_names[key] + suffix)
 
 
+def is_cached(key: str) -> bool:
+    return os.path.exists(_path(_digest(key)))
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256("\n".join((key, _package_digest(), *host().key)).encode()).hexdigest()
+
+
+def _path(digest: str) -> str:
+    return os.path.join(cache_folder(), f"{digest}.o")
+
+
 def _load(key: str, build: Callable[[Any, str], None]) -> int:
-    digest = hashlib.sha256("\n".join((key, _package_digest(), *host().key)).encode()).hexdigest()
+    digest = _digest(key)
     name = _names[key] = f"whygrad_{digest[:24]}"
-    path = os.path.join(cache_folder(), f"{digest}.o")
+    path = _path(digest)
     data = _read(path)
     if data is None:
         if _only_cached:

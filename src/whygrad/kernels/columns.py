@@ -15,8 +15,8 @@ from whygrad.kernels.host import host as machine
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value, Variable
 
-# Below so many elements one thread is quicker than two.
-ALONE_BELOW = 32768
+# Elements below which one thread is quicker than two.
+SERIAL_BELOW = 32768
 # The rows and columns of a part. Long sums lose less if they are made of short ones.
 HEIGHT, WIDTH = 128, 1024
 
@@ -76,8 +76,8 @@ def _write(module: Any, name: str, kinds: str, task: str, join: str) -> None:
     def run(task: str, data: list[Value], out: Value, rows: Value, height: Value, parts: Value) -> None:
         across = (columns + (WIDTH - 1)) // WIDTH
         tasks = parts * across
-        alone_below = f.choose(rows * columns < ALONE_BELOW, tasks + 1, f.integer(0))
-        entry.run(task, entry.slots([*data, data_of(f, out), rows, columns, height, across]), tasks, alone_below, 1)
+        serial_below = f.choose(rows * columns < SERIAL_BELOW, tasks + 1, f.integer(0))
+        entry.run(task, entry.slots([*data, data_of(f, out), rows, columns, height, across]), tasks, serial_below, 1)
 
     made = entry.new_array("f4", f.constant(1, I32), entry.slots([columns]))
     parts = f.larger((rows + (HEIGHT - 1)) // HEIGHT, 1)

@@ -14,17 +14,17 @@ from whygrad.kernels import host
 from whygrad.kernels.calls import Entry, data_of, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.pool import pool
-from whygrad.kernels.transpose_copy import turned_copy
+from whygrad.kernels.transpose_copy import transposed_copy
 from whygrad.kernels.values import I8, I32, I64, POINTER, VOID, Function, Value
 
 MOST = 64  # arrays
 AXES = 16
-ALONE_BELOW = 1 << 17  # bytes
+SERIAL_BELOW = 1 << 17  # bytes
 GRAIN = 4096
-WORTH_IT = 32  # bytes of a piece: shorter ones are NumPy's, unless there are few
+MIN_SIZE = 32  # bytes of a piece: shorter ones are NumPy's, unless there are few
 SIZES = {"f4": 4, "f8": 8, "i8": 8}
 
-# The slots of the task: the result, how many arrays, bytes of all pieces at one position; then the arrays, and the bytes of
+# The slots of the task: the result, the number of arrays, bytes of all pieces at one position; then the arrays, and the bytes of
 # their pieces.
 OUT, COUNT, PITCH, ARRAYS = range(4)
 PIECES = ARRAYS + MOST
@@ -46,7 +46,7 @@ def clone(numpy: Callable[..., Any]) -> Callable[..., Any]:
     def run(x: Any, *, order: Any = "K") -> Any:
         if x.flags.c_contiguous and order in ("K", "C"):
             return copied(0, x)
-        found = turned_copy(x) if order == "C" else None
+        found = transposed_copy(x) if order == "C" else None
         return numpy(x, order=order) if found is None else found
 
     return run
@@ -70,7 +70,7 @@ def _write(module: Any, name: str) -> None:
     task = _write_task(module, f"{name}_task")
     entry = Entry(module, name, None)
     f = entry.f
-    is_new = entry.word(0)
+    is_new = entry.parameter(0)
     count = entry.count - 1
     entry.require((count > 0) & (count <= MOST))
     axis = entry.number(entry.argument(0)).to(I64)
@@ -117,14 +117,14 @@ def _write(module: Any, name: str) -> None:
         f.store(elements * inner.get(), slots, k + PIECES)
 
     total = outer.get() * pitch.get()
-    entry.require_shape((total < GRAIN) | (pitch.get() >= count * WORTH_IT))
+    entry.require_shape((total < GRAIN) | (pitch.get() >= count * MIN_SIZE))
     with f.loop(0, ndim + is_new) as i:
         place = i - f.choose(i > axis, is_new, f.integer(0))
         f.store(f.choose(i.equals(axis), length.get(), f.load(I64, shape, place)), joined_shape, i)
     made = entry.new_array(dtype, (ndim + is_new).to(I32), joined_shape)
     for slot, value in ((OUT, data_of(f, made)), (COUNT, count), (PITCH, pitch.get())):
         f.store(value, slots, slot)
-    entry.run(task, slots, total, ALONE_BELOW, GRAIN)
+    entry.run(task, slots, total, SERIAL_BELOW, GRAIN)
     entry.give(made)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from whygrad.backends.numpy_conv import in_order_of, output_size
 from whygrad.kernels import host
-from whygrad.kernels.calls import declined, in_one_piece
+from whygrad.kernels.calls import contiguous, declined
 from whygrad.kernels.conv_direct import Weights, direct
 from whygrad.kernels.conv_plan import Axis, axes_of, forward_axis, sizes, transposed_axes
 from whygrad.kernels.conv_weight import weight_gradient
@@ -29,8 +29,8 @@ def suits(*arrays: Any) -> bool:
     return bool(x.flags.c_contiguous or x.ndim < 4 or x.shape[1] == 1 or x.strides[1] != x.itemsize)
 
 
-def bias_in_one_piece(bias: Any) -> Any:
-    return bias if bias is None else in_one_piece(bias)
+def contiguous_bias(bias: Any) -> Any:
+    return bias if bias is None else contiguous(bias)
 
 
 def convolution(numpy: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,7 +38,7 @@ def convolution(numpy: Callable[..., Any]) -> Callable[..., Any]:
         if not suits(x, weight):
             return declined(numpy, x, weight, bias, window=window, size=size)
         run, shape = forward_plan(x.shape, weight.shape, window, size)
-        result = run(in_one_piece(x), in_one_piece(weight), bias_in_one_piece(bias), np.empty(shape, np.float32))
+        result = run(contiguous(x), contiguous(weight), contiguous_bias(bias), np.empty(shape, np.float32))
         return in_order_of(x, result)
 
     return convolution
@@ -66,7 +66,7 @@ def convolution_transpose(numpy: Callable[..., Any]) -> Callable[..., Any]:
         if not suits(y, weight):
             return declined(numpy, y, weight, bias, size=size, window=window)
         runs, shape = transposed_plan(y.shape, weight.shape, window, tuple(size))
-        image, weight, bias = in_one_piece(y), in_one_piece(weight), bias_in_one_piece(bias)
+        image, weight, bias = contiguous(y), contiguous(weight), contiguous_bias(bias)
         result = np.empty(shape, np.float32)
         for run in runs:
             run(image, weight, bias, result)
@@ -93,7 +93,7 @@ def convolution_weight(numpy: Callable[..., Any]) -> Callable[..., Any]:
         if not suits(y, x):
             return declined(numpy, y, x, size=size, window=window)
         run, shape = weight_plan(y.shape, x.shape, window, tuple(size))
-        return run(in_one_piece(x), in_one_piece(y), None, np.empty(shape, np.float32))
+        return run(contiguous(x), contiguous(y), None, np.empty(shape, np.float32))
 
     return convolution_weight
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from whygrad.kernels.conv_plan import (
-    ALONE_WORK,
+    SERIAL_WORK,
     Axis,
     ByPanels,
     OfImages,
@@ -20,7 +20,7 @@ from whygrad.kernels.conv_plan import (
     step_of,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Elsewhere, OfPlan, Part, Stage, Task, part_for_all, staged, workspace
+from whygrad.kernels.stages import SERIAL, Elsewhere, OfPlan, Part, Stage, Task, part_for_all, staged, workspace
 from whygrad.kernels.tiles import copy_row, pack_image, smaller, spread_products
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
@@ -70,14 +70,14 @@ def direct(count: int, groups: int, channels: int, filters: int, down: Axis, acr
     panel = together * (1 + products)
     packed = channels * layout.plane * down.stride * across.stride
     images = of_images(count, groups, channels, filters, layout, down, across)
-    alone = work * count < ALONE_WORK or images["units"] == 1
+    serial = work * count < SERIAL_WORK or images["units"] == 1
     plan = Direct(
         **images,
         # Vectors may read beyond the last plane: what is there does not matter, if there is something.
         each=-(-(packed + together * layout.block * layout.image_step + layout.pitch + 4 * lanes) // lanes) * lanes,
         shared=-(-groups * blocks * panel // lanes) * lanes,
-        panels=groups * blocks, panels_alone=ALONE if alone or groups * blocks * panel < 16384 else 0,
-        units_alone=ALONE if alone else 0, blocks=blocks, products=products, taps=taps, results=packed,
+        panels=groups * blocks, panels_serial=SERIAL if serial or groups * blocks * panel < 16384 else 0,
+        units_serial=SERIAL if serial else 0, blocks=blocks, products=products, taps=taps, results=packed,
         weight_filter=weights.filter, weight_channel=weights.channel, weight_group=weights.group,
         result_first=down.first * across.full + across.first, result_row=down.apart * across.full, result_column=across.apart,
         result_plane=down.full * across.full)
@@ -94,7 +94,7 @@ def compiled(together: int, vectors: int, step: int, dense: bool) -> Any:
     def write(module: Any, name: str) -> list[Stage]:
         units = Task(module, f"{name}_units", Direct)
         _write_units(units, together, vectors, *functions)
-        return [Stage(panels, "panels", "panels_alone"), Stage(units, "units", "units_alone")]
+        return [Stage(panels, "panels", "panels_serial"), Stage(units, "units", "units_serial")]
 
     return staged("convolution", f"direct convolution {together} {vectors} {step} {dense}", "ffowf", write)
 
@@ -156,7 +156,7 @@ def packing(step: int) -> str:
 
 
 def _summing(together: int, vectors: int) -> str:
-    """The name of sum(plan, from, until, panel, images, results): so many filters, for `vectors` vectors of pixels at a time."""
+    """The name of sum(plan, from, until, panel, images, results): `together` filters, for `vectors` vectors of pixels."""
 
     def write(f: Part) -> None:
         lanes = host().lanes

@@ -20,7 +20,7 @@ VECTORS = 24
 # Units that there are at least, for several threads to have something, if a unit has this many multiplications.
 UNITS, UNIT_WORK = 8, 1 << 19
 # Multiplications below which one thread does all.
-ALONE_WORK = 1 << 18
+SERIAL_WORK = 1 << 18
 
 
 class Tap(NamedTuple):
@@ -111,8 +111,8 @@ class ByPanels(OfImages):
     """Two stages: the weights are laid out in panels, each of a block of filters, then come the units of images."""
 
     panels: int
-    panels_alone: int
-    units_alone: int
+    panels_serial: int
+    units_serial: int
     blocks: int  # of filters
     weight_filter: int  # strides of the weight
     weight_channel: int
@@ -126,10 +126,10 @@ class ByChunks(OfImages):
     """Two stages: units are summed up in chunks, then the sums of all chunks are added up."""
 
     chunks: int
-    chunks_alone: int
+    chunks_serial: int
     chunk_units: int
     sums: int  # rows to be added up in the end
-    sums_alone: int
+    sums_serial: int
     padded_filters: int  # to whole blocks
     gradients: int  # where in the workspace they begin
 
@@ -233,7 +233,7 @@ def elements(down: Axis, across: Axis, kernel_width: int) -> list[int]:
 
 
 def register_block(filters: int, most: int, registers: int) -> tuple[int, int]:
-    """How many filters, and how many vectors of pixels for each of them, are summed up at a time."""
+    """The numbers of filters, and of vectors of pixels for each of them, that are summed up at a time."""
     together = -(-filters // -(-filters // most))
     return together, max(1, min(registers // together, 6))
 

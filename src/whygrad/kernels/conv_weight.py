@@ -13,7 +13,7 @@ from typing import Any
 
 from whygrad.kernels.conv_direct import Planned, Unit, packing
 from whygrad.kernels.conv_plan import (
-    ALONE_WORK,
+    SERIAL_WORK,
     Axis,
     ByChunks,
     OfImages,
@@ -25,12 +25,12 @@ from whygrad.kernels.conv_plan import (
     step_of,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Elsewhere, Part, Stage, Task, part_for_all, staged
+from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Stage, Task, part_for_all, staged
 from whygrad.kernels.tiles import dot_products, lane_sums, lanes_within, load_some, smaller, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
 IMAGE, GRADIENT, UNUSED, WORKSPACE, RESULT = range(5)
-# Floats that the sums of all chunks may have together, and how many chunks there are at most.
+# Floats that the sums of all chunks may have together, and the largest number of chunks.
 CHUNK_FLOATS, CHUNKS = 1 << 20, 16
 
 
@@ -69,13 +69,13 @@ def weight_gradient(count: int, groups: int, channels: int, filters: int, down: 
     size = groups * padded_filters * padded_products
     chunks, chunk_units = chunks_of(images["units"], min(CHUNKS, CHUNK_FLOATS // size))
     packed = channels * layout.plane * down.stride * across.stride
-    alone = work * count < ALONE_WORK
+    serial = work * count < SERIAL_WORK
     plan = WeightGradient(
         **images,
         each=-(-(packed + padded_filters * layout.block * layout.image_step + layout.pitch + 4 * lanes) // lanes) * lanes,
         shared=-(-chunks * size // lanes) * lanes,
-        chunks=chunks, chunks_alone=ALONE if alone or chunks == 1 else 0,
-        sums=groups * filters, sums_alone=ALONE if chunks * size < 65536 else 0,
+        chunks=chunks, chunks_serial=SERIAL if serial or chunks == 1 else 0,
+        sums=groups * filters, sums_serial=SERIAL if chunks * size < 65536 else 0,
         chunk_units=chunk_units, products=products, padded_filters=padded_filters, padded_products=padded_products,
         gradients=packed)
     places = [*offsets(layout, channels, down, across), *[0] * (padded_products - products)]
@@ -90,7 +90,7 @@ def compiled(a: int, b: int, step: int) -> Any:
     def write(module: Any, name: str) -> list[Stage]:
         chunks = Task(module, f"{name}_chunks", WeightGradient)
         _write_chunks(chunks, *functions)
-        return [Stage(chunks, "chunks", "chunks_alone"), Stage(sums, "sums", "sums_alone")]
+        return [Stage(chunks, "chunks", "chunks_serial"), Stage(sums, "sums", "sums_serial")]
 
     return staged("convolution_weight", f"weight gradient {a} {b} {step}", "ffowf", write)
 
@@ -155,7 +155,7 @@ def _packing_gradients() -> str:
 
 
 def _adding_products(a: int, b: int) -> str:
-    """The name of add(plan, count, images, gradients, sums): over so many vectors of pixels, for all filters and products."""
+    """The name of add(plan, count, images, gradients, sums): over `count` vectors of pixels, for all filters and products."""
 
     def write(f: Part) -> None:
         lanes = host().lanes

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import declined, in_one_piece
+from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
+from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
 from whygrad.kernels.tiles import lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, Value
 
-ALONE_BELOW = 32768
-WORTH_IT = 1024
+SERIAL_BELOW = 32768
+MIN_SIZE = 1024
 # Rows of the second table that are compared at a time, and vectors of a row.
 TOGETHER = 4
 
@@ -25,16 +25,16 @@ TOGETHER = 4
 @dataclass(kw_only=True)
 class PairsPlan(Plan):
     rows: int  # of the first table, of all batches
-    rows_alone: int
-    each_batch: int  # so many of them
+    rows_serial: int
+    each_batch: int  # rows of one batch
     others: int
     width: int
 
 
 @lru_cache(maxsize=256)
 def _plan(batches: int, rows: int, others: int, width: int) -> Any:
-    alone = ALONE if batches * rows * others * width < ALONE_BELOW else 0
-    return PairsPlan(rows=batches * rows, rows_alone=alone, each_batch=rows, others=others, width=width).array()
+    serial = SERIAL if batches * rows * others * width < SERIAL_BELOW else 0
+    return PairsPlan(rows=batches * rows, rows_serial=serial, each_batch=rows, others=others, width=width).array()
 
 
 Term = Callable[[Task, Value, Value, "Value | None"], Value]
@@ -53,8 +53,7 @@ def _distance(f: Task, a: Value, b: Value, value: Value | None) -> Value:
 def _along_rows(name: str, term: Term, weighted: bool) -> Callable[..., Any]:
     """run(plan, x, a, b, result): result[i, j] is the sum over k of term(a[i, k], b[j, k], x[i, k])."""
 
-    def write(module: Any, symbol: str) -> list[Stage]:
-        f = Task(module, f"{symbol}_task", PairsPlan)
+    def write(f: Task) -> None:
         x, a, b, result = (f.array(i) for i in range(4))
         each_batch, others, width = f.fields("each_batch others width")
         lanes = host().lanes
@@ -84,18 +83,15 @@ def _along_rows(name: str, term: Term, weighted: bool) -> Callable[..., Any]:
                 sums(row, first, TOGETHER)
             with f.loop(most, others) as first:
                 sums(row, first, 1)
-        f.end()
-        return [Stage(f, "rows", "rows_alone")]
 
-    return staged(name, name, "ffff", write)
+    return single_stage(name, "ffff", PairsPlan, write, "rows")
 
 
 @cache
 def _across_rows() -> Callable[..., Any]:
     """run(plan, g, a, b, result): result[i, k] is the sum over j of g[i, j] * sgn(a[i, k] - b[j, k])."""
 
-    def write(module: Any, symbol: str) -> list[Stage]:
-        f = Task(module, f"{symbol}_task", PairsPlan)
+    def write(f: Task) -> None:
         g, a, b, result = (f.array(i) for i in range(4))
         each_batch, others, width = f.fields("each_batch others width")
         lanes = host().lanes
@@ -122,10 +118,8 @@ def _across_rows() -> Callable[..., Any]:
                 mask = lanes_within(f, f.integer(0), width - whole, lanes)
                 strip(row, whole, 1, lambda base, at: load_some(f, base, at, mask),
                       lambda value, base, at: store_some(f, value, base, at, mask))
-        f.end()
-        return [Stage(f, "rows", "rows_alone")]
 
-    return staged("signs_towards", "signs towards", "ffff", write)
+    return single_stage("signs_towards", "ffff", PairsPlan, write, "rows")
 
 
 def _run(kernel: Callable[..., Any], x: Any, a: Any, b: Any, columns: int) -> Any:
@@ -133,31 +127,22 @@ def _run(kernel: Callable[..., Any], x: Any, a: Any, b: Any, columns: int) -> An
     *batch, rows, width = a.shape
     others = b.shape[-2]
     if any(array.dtype is not FLOAT32 for array in (x, a, b)) or not a.size or not b.size or \
-            max(batch, default=1) * rows * others * width < WORTH_IT or tuple(batch) != b.shape[:-2]:
+            max(batch, default=1) * rows * others * width < MIN_SIZE or tuple(batch) != b.shape[:-2]:
         return None
-    return kernel(_plan(math.prod(batch), rows, others, width), in_one_piece(x), in_one_piece(a), in_one_piece(b),
+    return kernel(_plan(math.prod(batch), rows, others, width), contiguous(x), contiguous(a), contiguous(b),
                   np.empty((*batch, rows, columns), FLOAT32))
 
 
-def cdist(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def cdist(a: Any, b: Any, *, ord: float, by_products: bool = False) -> Any:
-        found = _run(_along_rows("first_norms", _distance, False), a, a, b, b.shape[-2]) if ord == 1 else None
-        return declined(numpy, a, b, ord=ord, by_products=by_products) if found is None else found
-
-    return cdist
+@maker
+def cdist(a: Any, b: Any, *, ord: float, by_products: bool = False) -> Any:
+    return _run(_along_rows("first_norms", _distance, False), a, a, b, b.shape[-2]) if ord == 1 else None
 
 
-def signs_towards(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def signs_towards(g: Any, a: Any, b: Any) -> Any:
-        found = _run(_across_rows(), g, a, b, a.shape[-1])
-        return declined(numpy, g, a, b) if found is None else found
-
-    return signs_towards
+@maker
+def signs_towards(g: Any, a: Any, b: Any) -> Any:
+    return _run(_across_rows(), g, a, b, a.shape[-1])
 
 
-def signs_apart(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def signs_apart(x: Any, a: Any, b: Any) -> Any:
-        found = _run(_along_rows("signs_apart", _signed, True), x, a, b, b.shape[-2])
-        return declined(numpy, x, a, b) if found is None else found
-
-    return signs_apart
+@maker
+def signs_apart(x: Any, a: Any, b: Any) -> Any:
+    return _run(_along_rows("signs_apart", _signed, True), x, a, b, b.shape[-2])

@@ -1,4 +1,4 @@
-"""The way into all elementwise kernels: one function reads the arguments, broadcasts and allocates for every formula.
+"""The entry of all elementwise kernels: one function reads the arguments, broadcasts and allocates for every formula.
 
 A formula (see pointwise.py) is a loop over elements that lie one after the other. Here arrays of any layout are brought
 before it: axes that can be walked as one are joined, the rest is walked row by row, in the order in which torch lays out
@@ -30,8 +30,8 @@ COPIED = 256
 SHORT = 32
 BUFFER = COPIED * 8  # bytes
 
-# The words that come with a function; three for each argument follow: its kind, dtype, and size in bytes.
-FORMULA, COUNT, DOUBLE, RESULT, OUT_DTYPE, OUT_SIZE, ALONE_BELOW, REFERENCES, KINDS = range(9)
+# Parameters of the entry; three for each argument follow: its kind, dtype, and size in bytes.
+FORMULA, COUNT, DOUBLE, RESULT, OUT_DTYPE, OUT_SIZE, SERIAL_BELOW, REFERENCES, KINDS = range(9)
 # Where the result goes: into a new array, or into one that is given as a last argument.
 NEW, GIVEN = range(2)
 # Kinds of arguments: an array or a number, a boolean array, None, an array, a number that is float32 whatever the arrays are.
@@ -53,20 +53,20 @@ STRAIGHT, ONE, COPY = range(3)
 
 
 def elementwise_function(name: str, formula: int, arguments: list[tuple[int, Any]], out: Any, fallback: Any, *, result: int = NEW,
-                         alone_below: int = 0, references: int = 0) -> Callable[..., Any]:
+                         serial_below: int = 0, references: int = 0) -> Callable[..., Any]:
     """A Python function that applies the formula at an address.
 
     `arguments` are kinds and dtypes, `out` is the dtype of the result. What does not fit goes to `fallback`, of which the
     first is for other kinds of arguments and the second for other shapes. If the first argument has no more than so many
     `references`, nobody will read it again, and the result may be written over it.
     """
-    return python_function(name, _entry(), fallback, words(formula, arguments, out, result, alone_below, references))
+    return python_function(name, _entry(), fallback, parameters(formula, arguments, out, result, serial_below, references))
 
 
-def words(formula: int, arguments: list[tuple[int, Any]], out: Any, result: int, alone_below: int,
+def parameters(formula: int, arguments: list[tuple[int, Any]], out: Any, result: int, serial_below: int,
           references: int = 0) -> list[int]:
     made = [formula, len(arguments), any(dtype is host.FLOAT64 for _, dtype in arguments), result, id(out) if out else 0,
-            out.itemsize if out else 0, alone_below, references]
+            out.itemsize if out else 0, serial_below, references]
     for kind, dtype in arguments:
         made += [kind, id(dtype) if dtype is not None else 0, 4 if dtype is None else dtype.itemsize]
     return made
@@ -85,14 +85,14 @@ def _entry() -> int:
 def _write_entry(module: Any, name: str, prepare: str, walk: str) -> None:
     entry = Entry(module, name, None)
     f = entry.f
-    count, result = entry.word(COUNT), entry.word(RESULT)
+    count, result = entry.parameter(COUNT), entry.parameter(RESULT)
     given = result.equals(GIVEN)
     entry.require(entry.count.equals(count + given.to(I64)))
     slots = local(f, SLOTS)
     first, plain = read_arguments(entry, count, slots)
 
-    formula = entry.word(FORMULA, POINTER)
-    alone_below = entry.word(ALONE_BELOW)
+    formula = entry.parameter(FORMULA, POINTER)
+    serial_below = entry.parameter(SERIAL_BELOW)
     with f.b.if_then(plain.v):
         n = _size(f, first)
         made = f.variable(Value(f, NULL))
@@ -104,22 +104,22 @@ def _write_entry(module: Any, name: str, prepare: str, walk: str) -> None:
                     f.call("Py_IncRef", VOID, entry.argument(0))
                     made.set(entry.argument(0))
                 with used:
-                    made.set(entry.new_array(entry.word(OUT_DTYPE, POINTER), _ndim(f, first), _shape(f, first)))
+                    made.set(entry.new_array(entry.parameter(OUT_DTYPE, POINTER), _ndim(f, first), _shape(f, first)))
         f.store(data_of(f, made.get()), slots, OUT)
-        entry.run(formula, slots, n, alone_below, FILLED)
+        entry.run(formula, slots, n, serial_below, FILLED)
         entry.give(made.get())
     entry.require_shape(result.equals(NEW))
     shape, strides, ndim = local(f, AXES), local(f, AXES), local(f, 1)
-    failed = f.call(prepare, I64, entry.pointer_to_words(), entry.arguments, slots, shape, strides, ndim)
+    failed = f.call(prepare, I64, entry.pointer_to_parameters(), entry.arguments, slots, shape, strides, ndim)
     entry.require_shape(failed.equals(0))
     n = f.load(I64, slots, TOTAL)
     # NumPy's own strides where they are the same.
     usual = f.load(I64, strides).equals(-1) | n.equals(0)
-    broadcast = entry.new_array(entry.word(OUT_DTYPE, POINTER), f.load(I64, ndim).to(I32), shape,
+    broadcast = entry.new_array(entry.parameter(OUT_DTYPE, POINTER), f.load(I64, ndim).to(I32), shape,
                                 Value(f, f.b.select(usual.v, NULL, strides.v)))
     f.store(data_of(f, broadcast), slots, OUT)
     f.store(formula, slots, RUN)
-    entry.run(walk, slots, n, alone_below, FILLED)
+    entry.run(walk, slots, n, serial_below, FILLED)
     entry.give(broadcast)
 
 
@@ -131,11 +131,11 @@ def read_arguments(entry: Entry, count: Value, slots: Value) -> tuple[Value, Val
     plain, numeric = f.variable(f.integer(1)), f.variable(f.integer(0))
     with f.loop(0, count) as k:
         argument = entry.argument(k)
-        kind = entry.word(k * 3 + KINDS)
+        kind = entry.parameter(k * 3 + KINDS)
         is_array = entry.same(f.load(POINTER, argument, host.TYPE // 8), "numpy_array_type")
         with f.b.if_else(is_array.v) as (array, other):
             with array:
-                entry.require(_same(f, f.load(POINTER, argument, host.DTYPE // 8), entry.word(k * 3 + KINDS + 1, POINTER)))
+                entry.require(_same(f, f.load(POINTER, argument, host.DTYPE // 8), entry.parameter(k * 3 + KINDS + 1, POINTER)))
                 flags = f.load(I32, argument, host.FLAGS // 4)
                 entry.require_shape((flags & host.ALIGNED).differs(0))
                 f.store(data_of(f, argument), slots, k)
@@ -158,7 +158,7 @@ def read_arguments(entry: Entry, count: Value, slots: Value) -> tuple[Value, Val
                         entry.require(kind.equals(ANY) | kind.equals(NUMBER))
                         value = entry.number(argument)
                         piece = f.pointer(F64, pieces, k * FILLED)
-                        with f.b.if_else((entry.word(DOUBLE).differs(0) & kind.equals(ANY)).v) as (double, single):
+                        with f.b.if_else((entry.parameter(DOUBLE).differs(0) & kind.equals(ANY)).v) as (double, single):
                             with double:
                                 fill(f, value, piece)
                             with single:
@@ -175,9 +175,9 @@ def _is_free(entry: Entry, first: Value) -> Value:
     f = entry.f
     argument = entry.argument(0)
     wanted = host.WRITEABLE | host.OWNS_DATA
-    return (_same(f, argument, first) & (f.load(I32, argument).to(I64) <= entry.word(REFERENCES))
+    return (_same(f, argument, first) & (f.load(I32, argument).to(I64) <= entry.parameter(REFERENCES))
             & (f.load(I32, argument, host.FLAGS // 4) & wanted).equals(wanted)
-            & _same(f, f.load(POINTER, argument, host.DTYPE // 8), entry.word(OUT_DTYPE, POINTER)))
+            & _same(f, f.load(POINTER, argument, host.DTYPE // 8), entry.parameter(OUT_DTYPE, POINTER)))
 
 
 def _given(entry: Entry, count: Value, first: Value, n: Value, slots: Value) -> Value:
@@ -185,15 +185,15 @@ def _given(entry: Entry, count: Value, first: Value, n: Value, slots: Value) -> 
     f = entry.f
     given = entry.argument(count)
     entry.require(entry.same(f.load(POINTER, given, host.TYPE // 8), "numpy_array_type"))
-    entry.require(_same(f, f.load(POINTER, given, host.DTYPE // 8), entry.word(OUT_DTYPE, POINTER)))
+    entry.require(_same(f, f.load(POINTER, given, host.DTYPE // 8), entry.parameter(OUT_DTYPE, POINTER)))
     wanted = host.CONTIGUOUS_AND_ALIGNED | host.WRITEABLE
     entry.require_shape((f.load(I32, given, host.FLAGS // 4) & wanted).equals(wanted))
     entry.require_shape(_same_shape(f, first, given).differs(0))
     start = data_of(f, given).as_integer()
-    stop = start + n * entry.word(OUT_SIZE)
+    stop = start + n * entry.parameter(OUT_SIZE)
     with f.loop(0, count) as k:
         place = f.load(I64, slots, k)
-        length = n * entry.word(k * 3 + KINDS + 2)
+        length = n * entry.parameter(k * 3 + KINDS + 2)
         apart = (place + length <= start) | (place >= stop) | f.load(I64, slots, k + STEPS).equals(0)
         entry.require_shape(apart | place.equals(start))
     f.call("Py_IncRef", VOID, given)
@@ -201,14 +201,14 @@ def _given(entry: Entry, count: Value, first: Value, n: Value, slots: Value) -> 
 
 
 def _write_prepare(module: Any, name: str, sort: str) -> None:
-    """prepare(words, arguments, slots, shape, strides, ndim): broadcast, and lay out the walk; 0 if it can be done.
+    """prepare(parameters, arguments, slots, shape, strides, ndim): broadcast, and lay out the walk; 0 if it can be done.
 
     The result's shape is written, and its strides, of which the first is -1 if they are the usual ones.
     """
     f = Function(module, name, I64, [POINTER] * 6)
-    words, arguments, slots, shape, out_strides, out_ndim = f.arguments
+    parameters, arguments, slots, shape, out_strides, out_ndim = f.arguments
     numpy_type = f.symbol("numpy_array_type")
-    count = f.load(I64, words, COUNT)
+    count = f.load(I64, parameters, COUNT)
     strides, order = local(f, (MOST + 1) * AXES), local(f, AXES)
 
     def arrays(body: Callable[[Value, Value], None]) -> None:
@@ -249,7 +249,8 @@ def _write_prepare(module: Any, name: str, sort: str) -> None:
     with operands() as i:
         with f.loop(0, ndim) as axis:
             f.store(f.integer(0), strides, number(i) * AXES + axis)
-        f.store(f.load(I64, words, f.choose(i.equals(count), f.integer(OUT_SIZE), i * 3 + (KINDS + 2))), slots, number(i) + SIZES)
+        size = f.load(I64, parameters, f.choose(i.equals(count), f.integer(OUT_SIZE), i * 3 + (KINDS + 2)))
+        f.store(size, slots, number(i) + SIZES)
 
     def take_strides(k: Value, x: Value) -> None:
         own = _ndim(f, x).to(I64)
@@ -262,7 +263,7 @@ def _write_prepare(module: Any, name: str, sort: str) -> None:
     f.call(sort, VOID, count, ndim, shape, strides, order)
 
     usual = f.variable(f.constant(1, ir.IntType(1)))
-    step = f.variable(f.load(I64, words, OUT_SIZE))
+    step = f.variable(f.load(I64, parameters, OUT_SIZE))
     last = f.variable(f.integer(-1))
     with f.loop(0, ndim) as i:
         axis = f.load(I64, order, ndim - 1 - i)
@@ -446,10 +447,10 @@ def _gather(f: Function, kind: Any, source: Value, step: Value, back: Value, len
         left.set(length)
 
 
-def local(f: Function, words: int) -> Value:
-    """Memory in the function's frame, of so many words, that starts with a cache line."""
+def local(f: Function, count: int) -> Value:
+    """Memory in the function's frame, `count` int64, aligned to a cache line."""
     with f.b.goto_entry_block():
-        place = f.b.alloca(I64, words)
+        place = f.b.alloca(I64, count)
         place.align = 64
         return Value(f, f.b.bitcast(place, POINTER))
 

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import declined, is_in_one_piece
+from whygrad.kernels.calls import declined, is_contiguous
 from whygrad.kernels.columns import Fold, column_kernel, themselves
 from whygrad.kernels.host import FLOAT32
+from whygrad.kernels.reduce import reduction_plan
 from whygrad.kernels.rowwise import Row, row_kernel
 
-# All elements are taken in pieces of so many.
+# Elements of a piece, where all elements are reduced.
 PIECE = 4096
-# Smaller arrays are left to NumPy, which has less to ask first.
-WORTH_IT = 8192
+# Smaller arrays are left to NumPy, whose calls cost less.
+MIN_SIZE = 8192
 
-# How each word makes one of many elements, and how NumPy calls it.
+# How each row combines elements, and NumPy's ufunc for it.
 FOLDS: dict[str, tuple[Fold, Any]] = {
     "prod": (Fold(" prod", 1.0, lambda f, total, new: total * new), np.multiply),
     "amax": (Fold(" amax", -math.inf, lambda f, total, new: f.maximum(total, new)), np.maximum),
@@ -26,8 +27,8 @@ FOLDS: dict[str, tuple[Fold, Any]] = {
 }
 
 
-def _maker(word: str) -> Callable[..., Any]:
-    fold, ufunc = FOLDS[word]
+def _maker(name: str) -> Callable[..., Any]:
+    fold, ufunc = FOLDS[name]
 
     def body(row: Row) -> None:
         (x,), (place,) = row.arguments, row.results
@@ -37,25 +38,24 @@ def _maker(word: str) -> Callable[..., Any]:
         f.store(total, place)
 
     def make(numpy: Callable[..., Any]) -> Callable[..., Any]:
-        of_rows = row_kernel(word, "x", "r", body, lambda *args: None)
-        of_columns = column_kernel(word, "x", themselves, lambda *args: None, fold)
+        of_rows = row_kernel(name, "x", "r", body, lambda *args: None)
+        of_columns = column_kernel(name, "x", themselves, lambda *args: None, fold)
 
-        def of_all(flat: Any) -> Any:
+        def of_all(x: Any) -> Any:
+            flat = x.reshape(-1)
             whole = len(flat) // PIECE * PIECE
             with np.errstate(all="ignore"):
                 total = ufunc.reduce(of_rows(flat[:whole], PIECE), dtype=np.float64)
                 return np.float32(total if whole == len(flat) else ufunc(total, ufunc.reduce(flat[whole:])))
 
+        kernels = {"all": of_all, "rows": of_rows, "columns": of_columns}
+
         def run(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-            if x.dtype is FLOAT32 and x.size >= WORTH_IT and is_in_one_piece(x) and axis != ():
-                count = x.ndim if axis is None else len(axis)
-                if count == x.ndim:
-                    total = of_all(x.reshape(-1))
-                    return np.full((1,) * x.ndim, total) if keepdims else total
-                if axis == tuple(range(x.ndim - count, x.ndim)):
-                    return of_rows(x, math.prod(x.shape[-count:])).reshape(*x.shape[:-count], *(1,) * (count * keepdims))
-                if axis == tuple(range(count)):
-                    return of_columns(x, math.prod(x.shape[count:])).reshape(*(1,) * (count * keepdims), *x.shape[count:])
+            if x.dtype is FLOAT32 and x.size >= MIN_SIZE and is_contiguous(x):
+                kind, columns, shape = reduction_plan(x.shape, axis, keepdims)
+                if kind in kernels:
+                    result = kernels[kind](x, *columns)
+                    return result if shape is None else result.reshape(shape)
             return declined(numpy, x, axis=axis, keepdims=keepdims)
 
         return run

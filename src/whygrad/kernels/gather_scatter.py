@@ -1,7 +1,7 @@
-"""Single elements by their numbers along an axis: gather, and the adjoint.
+"""gather, scatter and scatter_add along an axis.
 
-An array is read as (outer, n, inner), where `n` is the axis. Whoever has time takes an outer number and a range of inner
-ones: two that are written to the same place belong to the same unit, where they come in order.
+An array is read as (outer, n, inner), where `n` is the axis. A unit is an outer index and a range of inner ones: elements that
+are written to the same place belong to the same unit, where they are processed in order.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import Entry, declined, in_one_piece, is_in_one_piece, python_function
+from whygrad.kernels.calls import Entry, contiguous, is_contiguous, maker, python_function
 from whygrad.kernels.code import address_of
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.pool import pool
-from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
+from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
 INT64 = np.dtype(np.int64)
-ALONE_BELOW = 16384
+SERIAL_BELOW = 16384
 # Fewer elements are NumPy's.
-WORTH_IT = 1
-# A unit is about so many elements.
+MIN_SIZE = 1
+# Elements of a unit, about.
 UNIT = 4096
 
 
 @dataclass(kw_only=True)
 class ElementsPlan(Plan):
     units: int
-    units_alone: int
+    units_serial: int
     steps: int  # ranges of the axis, for each outer number
     step: int  # their length
     blocks: int  # ranges of inner numbers, for each of those
@@ -51,8 +51,8 @@ def _plan(outer: int, count: int, size: int, inner: int, pitch: int, apart: int,
     step = count if ordered else max(1, min(count, UNIT // block))
     blocks, steps = -(-inner // block), -(-count // step)
     units = outer * steps * blocks
-    alone = ALONE if outer * count * inner < ALONE_BELOW else 0
-    return ElementsPlan(units=units, units_alone=alone, steps=steps, step=step, blocks=blocks, block=block,
+    serial = SERIAL if outer * count * inner < SERIAL_BELOW else 0
+    return ElementsPlan(units=units, units_serial=serial, steps=steps, step=step, blocks=blocks, block=block,
                         count=count, size=size, inner=inner, pitch=pitch, apart=apart).array()
 
 
@@ -79,20 +79,17 @@ def _each_element(f: Task, index: Value, missing: Value, body: Callable[[Value, 
                 element(place, base)
             with other, f.loop(first, stop) as j, f.loop(begin, end) as i:
                 element((outer * count + j) * inner + i, base + i)
-    f.end()
 
 
 @cache
 def _take() -> Callable[..., Any]:
     """run(plan, x, index, missing, result)"""
 
-    def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_task", ElementsPlan)
+    def write(f: Task) -> None:
         x, index, missing, result = (f.array(i) for i in range(4))
         _each_element(f, index, missing, lambda place, there: f.store(f.load(F32, x, there), result, place))
-        return [Stage(f, "units", "units_alone")]
 
-    return staged("take_elements", "take elements", "fiif", write)
+    return single_stage("take_elements", "fiif", ElementsPlan, write)
 
 
 COMBINE: dict[str, Callable[[Value, Value], Value]] = {
@@ -106,8 +103,7 @@ COMBINE: dict[str, Callable[[Value, Value], Value]] = {
 def _put(how: str) -> Callable[..., Any]:
     """run(plan, source, index, missing, target)"""
 
-    def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_task", ElementsPlan)
+    def write(f: Task) -> None:
         source, index, missing, target = (f.array(i) for i in range(4))
         apart = f.field("apart")
 
@@ -115,9 +111,8 @@ def _put(how: str) -> Callable[..., Any]:
             f.store(COMBINE[how](f.load(F32, target, there), f.load(F32, source, place * apart)), target, there)
 
         _each_element(f, index, missing, put)
-        return [Stage(f, "units", "units_alone")]
 
-    return staged("put_elements", f"put elements {how}", "fiif", write)
+    return single_stage(f"put_elements {how}", "fiif", ElementsPlan, write)
 
 
 def _sizes(x: Any, index: Any, axis: int) -> tuple[int, int, int, int, int] | None:
@@ -137,23 +132,21 @@ def _sizes(x: Any, index: Any, axis: int) -> tuple[int, int, int, int, int] | No
     return math.prod(wanted[:axis]), wanted[axis], own[axis], math.prod(wanted[axis + 1:]), math.prod(own[axis + 1:])
 
 
-def gather(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def gather(x: Any, index: Any, *, axis: int) -> Any:
-        if index.size >= WORTH_IT and x.dtype is FLOAT32 and index.dtype is INT64 and is_in_one_piece(x):
-            sizes = _sizes(x, index, axis)
-            if sizes is not None:
-                result, missing = np.empty(index.shape, FLOAT32), np.zeros(1, INT64)
-                _take()(_plan(*sizes, 1, False), x, in_one_piece(index), missing, result)
-                if not missing[0]:
-                    return result
-        return declined(numpy, x, index, axis=axis)
-
-    return gather
+@maker
+def gather(x: Any, index: Any, *, axis: int) -> Any:
+    if index.size < MIN_SIZE or x.dtype is not FLOAT32 or index.dtype is not INT64 or not is_contiguous(x):
+        return None
+    sizes = _sizes(x, index, axis)
+    if sizes is None:
+        return None
+    result, missing = np.empty(index.shape, FLOAT32), np.zeros(1, INT64)
+    _take()(_plan(*sizes, 1, False), x, contiguous(index), missing, result)
+    return None if missing[0] else result
 
 
 def put(x: Any, index: Any, source: Any, axis: int, how: str) -> bool:
     """Write elements of `source`, or a number, into `x`; False if this is not for a kernel."""
-    if x.dtype is not FLOAT32 or index.dtype is not INT64 or index.size < WORTH_IT or not x.flags.carray:
+    if x.dtype is not FLOAT32 or index.dtype is not INT64 or index.size < MIN_SIZE or not x.flags.carray:
         return False
     sizes = _sizes(x, index, axis)
     if sizes is None:
@@ -166,7 +159,7 @@ def put(x: Any, index: Any, source: Any, axis: int, how: str) -> bool:
     elif not any(source.strides):  # the gradient of a sum
         source, apart = source.reshape(-1)[:1].copy(), 0
     missing = np.zeros(1, INT64)
-    _put(how)(_plan(*sizes, apart, True), in_one_piece(source), in_one_piece(index), missing, x)
+    _put(how)(_plan(*sizes, apart, True), contiguous(source), contiguous(index), missing, x)
     if missing[0]:  # the index was in order, and somebody has changed it since
         raise IndexError("index out of range in self")
     return True
@@ -201,7 +194,7 @@ def _write_within(module: Any, name: str) -> None:
     entry = Entry(module, name, 2)
     given = entry.array(entry.argument(0), "i8")
     words = entry.slots([given.data, entry.number(entry.argument(1)).to(I64), entry.f.integer(0)])
-    entry.run(f.function, words, given.size(), ALONE_BELOW, UNIT)
+    entry.run(f.function, words, given.size(), SERIAL_BELOW, UNIT)
     inside = entry.f.load(I64, words, 2).equals(0)
     answer = Value(entry.f, entry.f.b.select(inside.v, *[entry.object(f"_Py_{word}Struct").v for word in ("True", "False")]))
     entry.f.call("Py_IncRef", VOID, answer)

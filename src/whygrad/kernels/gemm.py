@@ -1,4 +1,4 @@
-"""Products of float32 matrices on our own threads: what stands for the rows mm, bmm, matmul, linear and addmm.
+"""Products of float32 matrices on our own threads: the kernels of the rows mm, bmm, matmul, linear and addmm.
 
 Matrices may have any strides, so a transposed one is not copied. What is too small to gain, other dtypes and odd shapes go to
 NumPy.
@@ -22,10 +22,10 @@ from whygrad.kernels.reduce import column_sums
 from whygrad.kernels.values import I32, I64, POINTER, Function, Value
 
 # Multiplications below which one thread is quicker than two.
-ALONE_BELOW = 200_000
-# Below so many all that counts is the call itself.
+SERIAL_BELOW = 200_000
+# Multiplications below which only the cost of the call counts.
 TINY = 2048
-# From so many on OpenBLAS uses threads, whose waiting costs others time.
+# Multiplications from which on OpenBLAS uses its own threads, whose spinning takes time from ours.
 THREADED_BLAS = 262_144
 MOST_DIMENSIONS = 8
 
@@ -34,14 +34,15 @@ class Form(NamedTuple):
     """How the arguments of an entry make a product. They are a, b and, if something is added, d."""
 
     b_transposed: bool = False  # b is given as (columns, inner)
-    # "folded": all axes of a but the last are its rows; "turned": so it is with both, and a is transposed then; "batch": a and b
-    # are batches of matrices
+    # "folded": all axes of a but the last are its rows; "transposed": this holds for a and b, and a is transposed then;
+    # "batch": a and b are batches of matrices
     leading: str = ""
     adds: bool = False
 
 
-FORMS = {"mm": Form(), "mm_folded": Form(leading="folded"), "mm_turned": Form(leading="turned"), "matmul": Form(leading="batch"),
-         "linear": Form(b_transposed=True, leading="folded", adds=True), "addmm": Form(adds=True)}
+FORMS = {"mm": Form(), "mm_folded": Form(leading="folded"), "mm_transposed": Form(leading="transposed"),
+         "matmul": Form(leading="batch"), "linear": Form(b_transposed=True, leading="folded", adds=True),
+         "addmm": Form(adds=True)}
 
 
 class Operand:
@@ -104,7 +105,7 @@ def _write(module: Any, name: str, form: Form) -> None:
         m, a_row = a.fold(entry)
     else:
         out_ndim = f.integer(2)
-        if form.leading == "turned":
+        if form.leading == "transposed":
             entry.require_shape(b.ndim >= 2)
             m, a_row = depth, a_inner
             depth, a_inner = a.fold(entry)
@@ -120,8 +121,8 @@ def _write(module: Any, name: str, form: Form) -> None:
     f.store(n, shape, out_ndim - 1)
     out = entry.new_array("f4", out_ndim.to(I32), shape)
 
-    alone = work < ALONE_BELOW
-    column_groups, row_groups, rows_each = _groups(entry, m, n, matrices, alone)
+    serial = work < SERIAL_BELOW
+    column_groups, row_groups, rows_each = _groups(entry, m, n, matrices, serial)
     blocks = (depth + (DEPTH - 1)) // DEPTH
     values = {"a": a.data, "b": b.data, "c": data_of(f, out), "d": d, "a_row": a_row, "a_inner": a_inner,
               "b_inner": b_inner, "b_column": b_column, "d_row": d_row, "m": m, "n": n, "depth": depth,
@@ -130,7 +131,7 @@ def _write(module: Any, name: str, form: Form) -> None:
     for i, field in enumerate(FIELDS):
         f.store(values[field], slots, i)
     units = matrices * column_groups * row_groups
-    entry.run(gemm_code.task(), slots, units, f.choose(alone, units + 1, 0), 1)
+    entry.run(gemm_code.task(), slots, units, f.choose(serial, units + 1, 0), 1)
     entry.give(out)
 
 
@@ -140,7 +141,7 @@ def _room(f: Function, count: int) -> Value:
 
 
 def _worth_it(m: Value, n: Value, depth: Value, work: Value) -> Value:
-    """Is it quicker than NumPy's way? Not if many lanes would be idle, nor for vectors."""
+    """Is it quicker than NumPy? Not if many lanes would be idle, nor for vectors."""
     lanes_used = n * 8 >= vectors_of(n) * (5 * host.host().lanes)
     few_rows = (m < 4) & (work <= 4 * TINY) & lanes_used
     matrices = (m >= 4) & (n >= 8) & (lanes_used | (work >= THREADED_BLAS))
@@ -148,7 +149,7 @@ def _worth_it(m: Value, n: Value, depth: Value, work: Value) -> Value:
 
 
 def _batch_axes(entry: Entry, a: Operand, b: Operand, axes: Value, slots: Value, shape: Value) -> Value:
-    """Leading axes, the last one first; gives how many matrices there are."""
+    """Leading axes, the last one first; gives the number of matrices."""
     f = entry.f
     matrices, unlike = f.variable(f.integer(1)), f.variable(f.integer(0))
     with f.loop(0, axes) as number:
@@ -184,12 +185,12 @@ def _addend(entry: Entry, m: Value, n: Value) -> tuple[Value, Value]:
     return data.get(), row.get()
 
 
-def _groups(entry: Entry, m: Value, n: Value, matrices: Value, alone: Value) -> tuple[Value, Value, Value]:
+def _groups(entry: Entry, m: Value, n: Value, matrices: Value, serial: Value) -> tuple[Value, Value, Value]:
     """How a matrix is shared out to the threads: groups of columns, groups of rows, and the rows of a group."""
     f = entry.f
     threads = f.load(I64, entry.object("whygrad_pool"), THREADS // 8)
-    wanted = f.choose(alone, 1, (threads * PIECES_PER_THREAD + matrices - 1) // matrices)
-    # Columns first: who gets other rows has to pack the same panels again.
+    wanted = f.choose(serial, 1, (threads * PIECES_PER_THREAD + matrices - 1) // matrices)
+    # Columns are divided first: a thread with other rows has to pack the same panels again.
     panels = (vectors_of(n) + (VECTORS - 1)) // VECTORS
     columns = f.variable(wanted)
     too_many, halve, enough = (f.function.append_basic_block(name) for name in ("too_many", "halve", "enough"))
@@ -255,7 +256,7 @@ def linear_folded(numpy: Callable[..., Any]) -> Callable[..., Any]:
 
 def linear_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
     onward = matmul_folded(numpy_linear.matmul_folded)
-    turned = product("mm_turned", numpy_linear.turned_product)
+    turned = product("mm_transposed", numpy_linear.turned_product)
     sums = column_sums()
 
     def run(g: Any, x: Any, weight: Any, *, bias_shape: tuple[int, ...]) -> Any:

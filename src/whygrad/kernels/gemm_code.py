@@ -2,7 +2,7 @@
 
 C is computed in tiles, of as many rows and vectors as there are registers for their sums: step by step along the inner
 dimension, numbers of A, spread over the lanes, times vectors of B. Before that B is packed into panels, a tile wide, whose rows
-follow one another, however B lies in memory; a transposed one is turned in squares of registers. A is read where it lies.
+follow one another, however B lies in memory; a transposed B is transposed back in registers. A is read where it lies.
 
 The inner dimension is cut into blocks, so that packed panels stay in the cache. Where, depends on its length alone: so every
 number of C is the sum of the same products in the same order, however C is cut into tiles and shared out to threads.
@@ -21,7 +21,7 @@ from llvmlite import ir
 from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
 from whygrad.kernels.linker import symbols
-from whygrad.kernels.tiles import buffer, half_turned, lanes_within, load_some, prefetch, smaller, store_some
+from whygrad.kernels.tiles import buffer, half_transposed, lanes_within, load_some, prefetch, smaller, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Function, Value
 
 # The vectors of a tile. Times its rows they are 24 sums for 32 registers, or 12 for 16.
@@ -59,7 +59,7 @@ class Tiles:
         symbols.update(whygrad_tiles=ctypes.addressof(self._memory), whygrad_load_tiles=id(self._load))
 
     def require(self, f: Function, rows: Value) -> None:
-        """In the entry of a product: see to it that there are all tiles that so many rows are made up of."""
+        """In the entry of a product: load the tiles that `rows` rows are made up of, if they are not there yet."""
         needed = rows % tile_rows() | f.choose(rows >= tile_rows(), tile_rows(), f.integer(0))  # each height is a bit
         missing = needed & (f.load(I64, f.symbol("whygrad_tiles")) ^ -1)
         with f.b.if_then(missing.differs(0).v, likely=False):
@@ -115,7 +115,7 @@ def _write_task(module: Any, name: str, lay_out: str) -> None:
 
 
 class _Parts:
-    """range(n) in so many parts, at least one, that are about equal: the first ones may be longer by one."""
+    """range(n) in `parts` parts, at least one, whose lengths differ by at most one."""
 
     def __init__(self, n: Value, count: Value) -> None:
         self.each, self.longer = n // count, n % count
@@ -126,7 +126,7 @@ class _Parts:
 
 
 def _panels(vectors: Value) -> tuple[Value, _Parts]:
-    """How many panels so many vectors of columns make, and which vectors each has."""
+    """The number of panels for a number of vectors of columns, and the vectors of each."""
     count = (vectors + (VECTORS - 1)) // VECTORS
     return count, _Parts(vectors, count)
 
@@ -245,7 +245,7 @@ def _write_tile(module: Any, name: str, rows: int, vectors: int) -> None:
 def _write_lay_out(module: Any, name: str, pack: str, turn: str) -> None:
     """void lay_out(b, b_inner, b_column, steps, count, valid, packed): `steps` rows of B, `count` vectors of columns, in panels.
 
-    Columns from `valid` on do not exist; what stands there in a panel does not matter.
+    Columns from `valid` on do not exist; their contents in a panel do not matter.
     """
     lanes = host().lanes
     f = Function(module, name, VOID, [POINTER, I64, I64, I64, I64, I64, POINTER])
@@ -319,7 +319,7 @@ def _write_turn(module: Any, name: str) -> None:
                 prefetch(f, column, square + 2 * lanes)
             with f.loop(0, lanes, lanes // 2) as skip:
                 k = square + skip
-                for i, row in enumerate(half_turned(f, [f.load(F32, column, k, lanes // 2) for column in columns])):
+                for i, row in enumerate(half_transposed(f, [f.load(F32, column, k, lanes // 2) for column in columns])):
                     f.store(row, place, (k + i) * width)
     f.b.ret_void()
 

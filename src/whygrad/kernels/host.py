@@ -37,7 +37,7 @@ FLOAT32, FLOAT64, BOOL, INT64 = np.dtype("f4"), np.dtype("f8"), np.dtype("?"), n
 DTYPES = {"f4": FLOAT32, "f8": FLOAT64, "?": BOOL, "i8": INT64, "f2": np.dtype("f2")}
 
 
-# How many calls ran compiled, and how many went on to NumPy or to the compiler. Written by the code itself.
+# Calls that ran compiled, and those that went on to NumPy or to the compiler. Written by the code itself.
 counted = (ctypes.c_int64 * 2)()
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(counted))  # also after this module is gone
 
@@ -106,8 +106,9 @@ class Host:
         except ImportError:
             raise Unavailable("llvmlite is not installed (pip install llvmlite)") from None
         check_memory()
-        from numpy._core._multiarray_umath import __cpu_features__ as features  # type: ignore[attr-defined]
+        from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
+        features = _multiarray_umath.__cpu_features__
         # float32 numbers in one register.
         self.lanes = 16 if features.get("AVX512F") else 8 if features.get("AVX2") else 4
         # Vector registers.

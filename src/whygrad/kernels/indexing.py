@@ -1,7 +1,7 @@
 """Rows of a table by their numbers, and the adjoint: rows added up where the numbers say.
 
-For adding, each row of the table gets the list of those that belong to it, in the order in which they come; then whoever
-has time takes a row of the table and its list. So the sum is the same whoever does it, and nothing is written twice.
+For adding, each row of the table gets the list of those that belong to it, in the order in which they come; then
+threads take rows of the table with their lists. So a sum does not depend on the threads, and no two write to the same row.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import declined, in_one_piece, is_in_one_piece
+from whygrad.kernels.calls import contiguous, declined, is_contiguous
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
+from whygrad.kernels.stages import SERIAL, Plan, Stage, Task, single_stage, staged
 from whygrad.kernels.tiles import copy_row, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I64, Value
 
 # Numbers below which one thread does all, and below which rows are not worth asking for.
-ALONE_BELOW = 32768
-WORTH_IT = 8192
+SERIAL_BELOW = 32768
+MIN_SIZE = 8192
 # Shorter rows are NumPy's, which does single elements.
 SHORTEST = 8
 
@@ -29,11 +29,11 @@ SHORTEST = 8
 @dataclass(kw_only=True)
 class RowsPlan(Plan):
     numbers: int  # of rows
-    numbers_alone: int
+    numbers_serial: int
     rows: int  # of the table
-    rows_alone: int
+    rows_serial: int
     one: int
-    one_alone: int
+    one_serial: int
     width: int
     apart: int  # from one of the rows to be added to the next: 0 if they are all the same
 
@@ -41,8 +41,8 @@ class RowsPlan(Plan):
 @lru_cache(maxsize=256)
 def _plan(count: int, rows: int, width: int, apart: int) -> Any:
     return RowsPlan(
-        numbers=count, numbers_alone=ALONE if count * width < ALONE_BELOW else 0, rows=rows,
-        rows_alone=ALONE if max(count, rows) * width < ALONE_BELOW else 0, one=1, one_alone=ALONE, width=width, apart=apart,
+        numbers=count, numbers_serial=SERIAL if count * width < SERIAL_BELOW else 0, rows=rows,
+        rows_serial=SERIAL if max(count, rows) * width < SERIAL_BELOW else 0, one=1, one_serial=SERIAL, width=width, apart=apart,
     ).array()
 
 
@@ -50,8 +50,7 @@ def _plan(count: int, rows: int, width: int, apart: int) -> Any:
 def _take() -> Callable[..., Any]:
     """run(plan, table, index, missing, result): `missing` becomes 1 if there is a number that no row has."""
 
-    def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_task", RowsPlan)
+    def write(f: Task) -> None:
         table, index, missing, result = (f.array(i) for i in range(4))
         width, rows = f.fields("width rows")
         with f.loop(f.low, f.high) as i:
@@ -62,10 +61,8 @@ def _take() -> Callable[..., Any]:
                     copy_row(f, f.pointer(F32, table, number * width), f.pointer(F32, result, i * width), width)
                 with lost:
                     f.store(f.integer(1), missing)
-        f.end()
-        return [Stage(f, "numbers", "numbers_alone")]
 
-    return staged("take_rows", "take rows", "fiif", write)
+    return single_stage("take_rows", "fiif", RowsPlan, write, "numbers")
 
 
 @cache
@@ -92,7 +89,7 @@ def _add(fresh: bool) -> Callable[..., Any]:
         f.end()
         sums = Task(module, f"{name}_sums", RowsPlan)
         _write_sums(sums, fresh)
-        return [Stage(f, "one", "one_alone"), Stage(sums, "rows", "rows_alone")]
+        return [Stage(f, "one", "one_serial"), Stage(sums, "rows", "rows_serial")]
 
     return staged("add_rows", f"add rows {fresh}", "iiiiff", write)
 
@@ -135,16 +132,16 @@ def _each_vector(f: Task, width: Value, body: Callable[[Value, Any, Any], None])
 
 
 def _numbers(index: Any) -> Any:
-    return in_one_piece(np.asarray(index, np.int64))
+    return contiguous(np.asarray(index, np.int64))
 
 
 def take_rows(table: Any, index: Any) -> Any:
     """`table[index]`, or None if that is not for this kernel, or not there."""
-    if type(table) is not np.ndarray or table.dtype is not FLOAT32 or table.ndim < 1 or not is_in_one_piece(table) or \
+    if type(table) is not np.ndarray or table.dtype is not FLOAT32 or table.ndim < 1 or not is_contiguous(table) or \
             not table.size:
         return None
     rows, width = len(table), table.size // len(table)
-    if index.size * width < WORTH_IT or width < SHORTEST:
+    if index.size * width < MIN_SIZE or width < SHORTEST:
         return None
     result, missing = np.empty(index.shape + table.shape[1:], FLOAT32), np.zeros(1, np.int64)
     _take()(_plan(index.size, rows, width, width), table, _numbers(index), missing, result)
@@ -168,7 +165,7 @@ def add_rows(x: Any, index: Any, shape: tuple[int, ...], into: Any = None) -> An
     numbers = _numbers(index)
     if into is not None and (numbers.min() < 0 or numbers.max() >= rows):
         return None  # nothing may be written then
-    _add(into is None)(_plan(index.size, rows, width, apart), numbers, missing, first[:rows], first[rows:], in_one_piece(x),
+    _add(into is None)(_plan(index.size, rows, width, apart), numbers, missing, first[:rows], first[rows:], contiguous(x),
                        result)
     return None if missing[0] else result
 

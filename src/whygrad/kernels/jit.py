@@ -1,6 +1,6 @@
 """When a row becomes machine code: after it was called often, on large arrays, or if its kernel lies in the cache on disk.
 
-Until then a slot stands for the function, counts the calls and runs NumPy. The compiled function then replaces the slot in
+Until then a slot replaces the function, counts the calls and runs NumPy. The compiled function then replaces the slot in
 every scope that holds it, so there is no further indirection. A script of a few small operations never loads the compiler.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -18,17 +19,16 @@ import numpy as np
 
 from whygrad.backends.half_precision import is_bfloat16
 from whygrad.base.forking import hold_while_forking
-from whygrad.kernels.registry import SLOW_IN_NUMPY
 
 # WHYGRAD_KERNELS=always compiles at the first call, for tests.
 ALWAYS = os.environ.get("WHYGRAD_KERNELS") == "always"
 # A function is compiled after HOT calls, or when an argument has LARGE elements.
 HOT = 0 if ALWAYS else 300
 LARGE = 0 if ALWAYS else 8192
-# A kernel that is in the cache takes about 0.15 ms to load and saves some 10 µs a call: once in so many calls a slot looks.
+# Calls after which a slot looks into the cache again. Loading a kernel takes about 0.15 ms, and saves some 10 µs a call.
 LOOK_INTERVAL = 16
-# The first kernel of a process takes some 15 ms more (imports, threads, the allocator): so many calls of slots come before.
-START_AFTER = 1500
+# Calls of all slots before the first kernel is looked for, which takes some 20 ms more: imports, threads, the allocator.
+START_AFTER = 2500
 # Specializations of one function; calls with further statics stay with NumPy.
 MAX_SPECIALIZATIONS = 256
 
@@ -52,7 +52,7 @@ class NotCached(Exception):
 
 
 class JitSlot:
-    """Stands for a function in the scopes that hold it, until there is a kernel."""
+    """Replaces a function in the scopes that hold it, until there is a kernel."""
 
     def __init__(self, name: str, numpy: Callable[..., Any]) -> None:
         self.name = name
@@ -73,7 +73,7 @@ class JitSlot:
         """Is it worth looking for the kernel in the cache? Asked once in LOOK_INTERVAL calls."""
         global _calls
         _calls += LOOK_INTERVAL
-        return not self.not_cached and (_unavailable == "" or (_calls >= START_AFTER and usable()))
+        return not self.not_cached and (_unavailable == "" or (_calls >= START_AFTER and _can_start()))
 
 
 class JitKernel(JitSlot):
@@ -81,7 +81,7 @@ class JitKernel(JitSlot):
 
     def __call__(self, *args: Any, **statics: Any) -> Any:
         self.calls += 1
-        if self.calls <= min(HOT, SLOW_IN_NUMPY.get(self.name, HOT)):
+        if self.calls <= HOT:
             for x in args:
                 if getattr(x, "size", 0) >= LARGE:
                     break
@@ -289,6 +289,20 @@ def kinds_of(args: tuple[Any, ...]) -> tuple[str, str]:
     if len(codes) > 1:
         kinds = "?" * len(args)  # no row: these are promoted before
     return kinds, codes.pop() if len(codes) == 1 and "?" not in codes else "f4"
+
+
+def _can_start() -> bool:
+    """Start kernels if that needs no compiler."""
+    global _calls
+    if _unavailable is None:
+        from whygrad.kernels.code import is_cached
+        from whygrad.kernels.host import Unavailable
+
+        with contextlib.suppress(Unavailable):
+            if is_cached("allocator"):  # which is compiled when kernels are started, after everything else
+                return usable()
+        _calls = -sys.maxsize  # no further attempt
+    return False
 
 
 def usable() -> bool:

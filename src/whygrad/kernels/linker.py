@@ -101,7 +101,7 @@ def address_of_symbol(name: str) -> int:
     return found
 
 
-_protect = ctypes.CDLL(None).mprotect if SUPPORTED else None
+_protect: Any = ctypes.CDLL(None).mprotect if SUPPORTED else None
 if _protect is not None:
     _protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 ARENA = 1 << 20

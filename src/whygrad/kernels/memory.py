@@ -55,7 +55,7 @@ def _empty() -> Any:
 
 
 def _unlock() -> None:
-    """In a forked child: whoever held the lock is not there."""
+    """In a forked child: the thread that held the lock does not exist there."""
     state[LOCK] = 0
 
 

@@ -1,4 +1,4 @@
-"""The loss of log-probabilities at the right classes, and its gradient: where every class counts, and counts the same."""
+"""nll_loss without class weights and ignored targets, and its gradient."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _function(name: str, write: Callable[[Any, str], None]) -> Callable[..., Any
 
 
 def _entry(module: Any, name: str, writeable: bool) -> tuple[Entry, Array, Array, Value, Value]:
-    """An entry for rows of classes, the class of each row, and a number: also how many rows and classes there are."""
+    """An entry for rows of classes, the class of each row, and a number; also gives the numbers of rows and classes."""
     entry = Entry(module, name, 3)
     f = entry.f
     x, target = entry.array(entry.argument(0), "f4", writeable), entry.array(entry.argument(1), "i8")

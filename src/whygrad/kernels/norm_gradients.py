@@ -15,7 +15,7 @@ from whygrad.kernels.code import address_of, function_for_all
 from whygrad.kernels.host import host
 from whygrad.kernels.normalize import trailing, write_input_gradient
 from whygrad.kernels.pool import pool
-from whygrad.kernels.rowwise import ALONE_BELOW, Row
+from whygrad.kernels.rowwise import SERIAL_BELOW, Row
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, VOID, Function, Value
 
 # What the tasks are given.
@@ -57,9 +57,9 @@ def _write(module: Any, name: str, by_row: str, by_column: str) -> None:
     means = data_of(f, kept)
     slots = entry.slots([g.data, x.data, weight.data, eps, means, f.pointer(F32, means, rows),
                          *[data_of(f, array) for array in made], rows, columns])
-    entry.run(by_row, slots, rows, f.choose(n < ALONE_BELOW, rows + 1, 0), 1)
+    entry.run(by_row, slots, rows, f.choose(n < SERIAL_BELOW, rows + 1, 0), 1)
     strips = (columns + (STRIP * host().lanes - 1)) // (STRIP * host().lanes)
-    entry.run(by_column, slots, strips, f.choose(n < ALONE_BELOW, strips + 1, 0), 1)
+    entry.run(by_column, slots, strips, f.choose(n < SERIAL_BELOW, strips + 1, 0), 1)
     f.call("Py_DecRef", VOID, kept)
     entry.give_all(made)
 

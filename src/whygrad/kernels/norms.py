@@ -1,4 +1,4 @@
-"""The length of an array taken as one vector, and the lengths of the rows of a large one."""
+"""The 2-norm of all elements, and of the rows of a large array."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.extremes import WORTH_IT
-from whygrad.kernels.reduce import total
+from whygrad.kernels.extremes import MIN_SIZE
+from whygrad.kernels.reduce import reduction_plan, total
 from whygrad.kernels.rowwise import Row, row_kernel
 from whygrad.kernels.trace import vocabulary
 
@@ -28,11 +28,16 @@ def vector_norm(numpy: Callable[..., Any]) -> Callable[..., Any]:
     of_rows = row_kernel("row_squares", "x", "r", body, lambda *args: None)
 
     def run(x: Any, *, ord: float, axis: Any = None, keepdims: bool = False) -> Any:
-        if ord == 2 and x.ndim > 1 and axis == (x.ndim - 1,) and x.size >= WORTH_IT:
-            lengths = of_rows(x, x.shape[-1])
-            if lengths is not None:
-                return np.sqrt(lengths, out=lengths).reshape(*x.shape[:-1], *(1,) * keepdims)
-        found = squares(x) if ord == 2 and not keepdims and (axis is None or len(axis) == x.ndim) else None
-        return numpy(x, ord=ord, axis=axis, keepdims=keepdims) if found is None else np.sqrt(found)
+        found, shape = None, None
+        if ord == 2:
+            kind, columns, shape = reduction_plan(x.shape, axis, keepdims)
+            if kind == "all" and not keepdims:
+                found = squares(x)
+            elif kind == "rows" and len(axis) == 1 and x.size >= MIN_SIZE:
+                found = of_rows(x, *columns)
+        if found is None:
+            return numpy(x, ord=ord, axis=axis, keepdims=keepdims)
+        result = np.sqrt(found)
+        return result if shape is None else result.reshape(shape)
 
     return run

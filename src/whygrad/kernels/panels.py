@@ -24,7 +24,7 @@ def multiplying(*, partial: bool) -> str:
     return function_for_all(key, lambda module, name: _write_product(module, name, partial))
 
 
-def turning() -> str:
+def transposing() -> str:
     return function_for_all("panel turn", _write_turn)
 
 

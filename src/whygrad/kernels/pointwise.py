@@ -11,10 +11,10 @@ from whygrad.kernels.host import DTYPES, host
 from whygrad.kernels.machine import HEAVY, SINGLE_ONLY, Writer
 from whygrad.kernels.trace import TOTALS, is_mask
 
-# The codes of float16 and bfloat16, computed in float32, and the words that round to them.
+# The codes of float16 and bfloat16, which are computed in float32, and the primitives that round to them.
 SHORT = {"f2": "as_float16", "b2": "as_bfloat16"}
-# Below so many elements one thread is quicker than two.
-ALONE_BELOW = 16384
+# Elements below which one thread is quicker than two.
+SERIAL_BELOW = 16384
 # Operations from which on a loop is not unrolled.
 LONG = 14
 
@@ -30,35 +30,36 @@ def compile_formula(name: str, formula: Expr, kinds: str, fallback: Any,
         raise Untraceable("in float64")
     if "a" not in kinds:
         raise Untraceable("of masks and numbers alone: the dtype of the result is another matter")
-    from whygrad.kernels import elementwise as way
+    from whygrad.kernels import elementwise
 
-    if len(kinds) > way.MOST:
+    if len(kinds) > elementwise.MOST:
         raise Untraceable("too many arguments")
     if formula.op in TOTALS:
         return _compile_total(name, formula, kinds, fallback, code)
-    result = way.GIVEN if into else way.NEW
+    result = elementwise.GIVEN if into else elementwise.NEW
     if formula.op == SHORT.get(code):
         formula = formula.args[0]  # what is stored is rounded in any case
     out = DTYPES["?"] if is_mask(formula) else dtype_of(code)
-    return way.elementwise_function(name, _address([(way.OUT, formula)], kinds, code), _arguments(kinds, code), out, fallback,
-                                    result=result, alone_below=ALONE_BELOW, references=references)
+    address = _address([(elementwise.OUT, formula)], kinds, code)
+    return elementwise.elementwise_function(name, address, _arguments(kinds, code), out, fallback, result=result,
+                                            serial_below=SERIAL_BELOW, references=references)
 
 
 def _compile_total(name: str, formula: Expr, kinds: str, fallback: Any, code: str) -> Callable[..., Any]:
     from whygrad.kernels.totals import total_function
 
     if code in SHORT:
-        raise Untraceable("in float16 or bfloat16: each element is rounded before it is added, by NumPy's way")
+        raise Untraceable("in float16 or bfloat16: each element is rounded before it is added, which NumPy's function does")
     (term,) = formula.args
     kinds = kinds.replace("s", "a")
     address = address_of(f"total {code} {kinds}: {text_of(term)}",
                          lambda module, symbol: _write_total(module, symbol, term, kinds, code))
     return total_function(name, address, _arguments(kinds, code), dtype_of(code), fallback, mean=formula.op == "mean",
-                          alone_below=ALONE_BELOW)
+                          serial_below=SERIAL_BELOW)
 
 
 def compile_update(written: list[tuple[int, Expr]], arrays: int, numbers: int) -> Callable[..., Any]:
-    """A function of many sets of so many arrays, and of numbers: each formula is written into the array of that number, in
+    """A function of many sets of `arrays` arrays, and of numbers: each formula is written into the array of that position, in
     one pass over all sets (see updates.py)."""
     from whygrad.kernels.elementwise import MOST
     from whygrad.kernels.updates import update_function
@@ -69,7 +70,7 @@ def compile_update(written: list[tuple[int, Expr]], arrays: int, numbers: int) -
         if arrays + numbers > MOST:
             raise Untraceable("too many arguments")
         address = _address(written, "a" * (arrays + numbers), "f4")
-        found = _updates[text] = update_function(address, arrays, numbers, {target for target, _ in written}, ALONE_BELOW)
+        found = _updates[text] = update_function(address, arrays, numbers, {target for target, _ in written}, SERIAL_BELOW)
     return found
 
 
@@ -83,14 +84,14 @@ def _text(written: list[tuple[int, Expr]]) -> str:
 
 def _arguments(kinds: str, code: str) -> list[tuple[int, Any]]:
     """What elementwise.py wants to know of each argument: its kind and dtype."""
-    from whygrad.kernels import elementwise as way
+    from whygrad.kernels import elementwise
 
     dtype = dtype_of(code)
     if code in SHORT:
-        known = {"a": (way.ARRAY, dtype), "s": (way.NUMBER, None)}
+        known = {"a": (elementwise.ARRAY, dtype), "s": (elementwise.NUMBER, None)}
     else:
-        known = {"a": (way.ANY, dtype), "s": (way.ANY, dtype)}
-    known |= {"m": (way.MASK, DTYPES["?"]), "n": (way.NOTHING, None)}
+        known = {"a": (elementwise.ANY, dtype), "s": (elementwise.ANY, dtype)}
+    known |= {"m": (elementwise.MASK, DTYPES["?"]), "n": (elementwise.NOTHING, None)}
     return [known[kind] for kind in kinds]
 
 
@@ -103,7 +104,7 @@ def dtype_of(code: str) -> Any:
 
 
 def _address(written: list[tuple[int, Expr]], kinds: str, code: str) -> int:
-    """The code of a loop. Where a number stands an array may stand as well, so they share it."""
+    """The code of a loop. The same code takes a number or an array as an argument."""
     if code not in SHORT:
         kinds = kinds.replace("s", "a")
     return address_of(f"formula {code} {kinds}: {_text(written)}",
@@ -174,7 +175,7 @@ def _is_long(*formulas: Expr) -> bool:
 
 
 def _reader(f: Any, slots: Any, kinds: str, code: str) -> Callable[[Any, int, int], Writer]:
-    """`read(i, part, width)`: what writes formulas of the elements from i on, of that part, so many at once."""
+    """`read(i, part, width)` gives a Writer for the elements i + part * lanes up to `width` further ones."""
     from whygrad.kernels import functions
     from whygrad.kernels.elementwise import STEPS
     from whygrad.kernels.values import F32, F64, I8, I64, POINTER

@@ -1,9 +1,9 @@
 """One pool of threads for all kernels, and for OpenBLAS: workers that run compiled code and never touch Python.
 
-A task is `task(arguments, low, high)`. `run_parallel(task, arguments, n, grain, must)` cuts range(n) into pieces of a
-multiple of `grain`. Whoever has time, the caller too, claims the next piece; the caller waits only for pieces that were
-claimed, so a worker that the system does not run holds nobody up. Who finds the pool busy does the work alone, or waits if
-it `must` (OpenBLAS's jobs wait for one another, so they must run side by side).
+A task is `task(arguments, low, high)`. `run_parallel(task, arguments, n, grain, gang)` cuts range(n) into pieces of a
+multiple of `grain`. Idle workers and the caller claim the next piece; the caller waits only for pieces that were claimed, so a
+worker that the system does not schedule delays nothing. A caller that finds the pool busy does all pieces itself, or waits if
+they are a `gang`: OpenBLAS's jobs wait for one another, so they have to run at the same time.
 
 Claiming is one atomic addition to a word that holds the job's number, its count of pieces and the next piece. A claim of
 an old job is out of range in the word itself, so a worker that comes late can do no harm.
@@ -116,7 +116,7 @@ def _spin_until(f: Function, condition: Any, spins: int | None) -> Any:
     following = f.b.add(count, ir.Constant(I64, 1))
     if spins is None:
         with f.when((Value(f, following) & 255).equals(0)):
-            f.call("sched_yield", I32)  # who is waited for may have lost its processor
+            f.call("sched_yield", I32)  # the thread that is waited for may have lost its processor
         stop = holds
     else:
         stop = f.b.or_(holds, f.b.icmp_signed(">=", following, ir.Constant(I64, spins)))
@@ -168,26 +168,26 @@ def _write_worker(module: Any, name: str) -> None:
 
 
 def _write_run_parallel(module: Any, name: str) -> None:
-    """void run_parallel(task, arguments, n, grain, must)"""
+    """void run_parallel(task, arguments, n, grain, gang)"""
     f = Function(module, name, VOID, [POINTER, POINTER, I64, I64, I64])
-    task, arguments, n, grain, must = f.arguments
+    task, arguments, n, grain, gang = f.arguments
     zero, one = ir.Constant(I32, 0), ir.Constant(I32, 1)
     threads = f.load(I64, Value(f, f.b.bitcast(_at(f, THREADS, I64), POINTER)))
-    parts = threads * f.choose(must.equals(0), f.integer(PIECES_PER_THREAD), f.integer(1))
+    parts = threads * f.choose(gang.equals(0), f.integer(PIECES_PER_THREAD), f.integer(1))
     length = (n + parts * grain - 1) // (parts * grain) * grain
-    alone, several, wait, free = (f.function.append_basic_block(name) for name in ("alone", "several", "wait", "free"))
-    f.b.cbranch(((threads > 1) & (length < n)).v, several, alone)
+    serial, parallel, wait, free = (f.function.append_basic_block(name) for name in ("serial", "parallel", "wait", "free"))
+    f.b.cbranch(((threads > 1) & (length < n)).v, parallel, serial)
 
-    f.b.position_at_end(alone)
+    f.b.position_at_end(serial)
     _call_task(f, task, arguments, f.integer(0), n)
     f.b.ret_void()
 
-    f.b.position_at_end(several)
+    f.b.position_at_end(parallel)
     taken = f.b.extract_value(f.b.cmpxchg(_at(f, BUSY, I32), zero, one, "seq_cst"), 1)
     occupied = f.function.append_basic_block("occupied")
     f.b.cbranch(taken, free, occupied)
     f.b.position_at_end(occupied)
-    f.b.cbranch(must.equals(0).v, alone, wait)
+    f.b.cbranch(gang.equals(0).v, serial, wait)
     f.b.position_at_end(wait)
     _spin_until(f, lambda: f.b.extract_value(f.b.cmpxchg(_at(f, BUSY, I32), zero, one, "seq_cst"), 1), None)
     f.b.branch(free)

@@ -11,7 +11,7 @@ import numpy as np
 
 from whygrad.backends.numpy_pool import divisors
 from whygrad.kernels import host
-from whygrad.kernels.calls import declined, in_one_piece
+from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.pooling_code import (
     Bounds,
     Places,
@@ -23,14 +23,14 @@ from whygrad.kernels.pooling_code import (
     spread_uneven_means,
     uneven_means,
 )
-from whygrad.kernels.stages import ALONE, workspace
+from whygrad.kernels.stages import SERIAL, workspace
 from whygrad.ops.pool import Adaptive, Sliding
 
 Shape = tuple[int, ...]
 Axis = Sliding | Adaptive
 
 # Elements below which one thread does all.
-ALONE_BELOW = 16384
+SERIAL_BELOW = 16384
 
 
 def suits(x: Any, dims: int) -> bool:
@@ -45,8 +45,8 @@ def two(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
     return axes if len(axes) == 2 else (Sliding(1, 1, 1, 0, 1, 1), *axes)
 
 
-def alone(elements: int) -> int:
-    return ALONE if elements < ALONE_BELOW else 0
+def serial(elements: int) -> int:
+    return SERIAL if elements < SERIAL_BELOW else 0
 
 
 def evenly(axis: Axis) -> Sliding | None:
@@ -58,9 +58,9 @@ def evenly(axis: Axis) -> Sliding | None:
     return Sliding(axis.size, axis.size // axis.out, axis.size // axis.out, 0, 1, axis.out)
 
 
-def windows(down: Sliding, across: Sliding, planes: int, by_one: int, room: int = 0) -> Any:
+def windows(down: Sliding, across: Sliding, planes: int, serial_below: int, room: int = 0) -> Any:
     plan = Windows(
-        each=room, shared=0, planes=planes, alone=by_one, height=down.size, width=across.size, out_rows=down.out,
+        each=room, shared=0, planes=planes, planes_serial=serial_below, height=down.size, width=across.size, out_rows=down.out,
         out_columns=across.out, kernel_down=down.kernel, kernel_across=across.kernel, stride_down=down.stride,
         stride_across=across.stride, padding_down=down.padding, padding_across=across.padding, dilation_down=down.dilation,
         dilation_across=across.dilation)
@@ -80,47 +80,39 @@ def maxima_plan(shape: Shape, axes: tuple[Axis, ...], with_places: bool) -> Maxi
         return None
     planes = math.prod(shape[:-len(axes)])
     result = (*shape[:-len(axes)], *[axis.out for axis in axes])
-    plan = windows(down, across, planes, alone(math.prod(shape)))
+    plan = windows(down, across, planes, serial(math.prod(shape)))
     return MaximaPlan(plan, result, maxima(across.stride if across.stride <= 2 else 0, with_places))
 
 
-def max_pool(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def max_pool(x: Any, *, axes: tuple[Axis, ...], kind: Any) -> tuple[Any, Any]:
-        found = maxima_plan(x.shape, axes, True) if suits(x, len(axes)) else None
-        if found is None:
-            result: tuple[Any, Any] = declined(numpy, x, axes=axes, kind=kind)
-            return result
-        values, places = np.empty(found.shape, np.float32), np.empty(found.shape, np.int64)
-        found.run(found.plan, in_one_piece(x), places, values)
-        return values, places
-
-    return max_pool
+@maker
+def max_pool(x: Any, *, axes: tuple[Axis, ...], kind: Any) -> tuple[Any, Any] | None:
+    found = maxima_plan(x.shape, axes, True) if suits(x, len(axes)) else None
+    if found is None:
+        return None
+    values, places = np.empty(found.shape, np.float32), np.empty(found.shape, np.int64)
+    found.run(found.plan, contiguous(x), places, values)
+    return values, places
 
 
-def max_pool_values(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def max_pool_values(x: Any, *, axes: tuple[Axis, ...]) -> Any:
-        found = maxima_plan(x.shape, axes, False) if suits(x, len(axes)) else None
-        if found is None:
-            return declined(numpy, x, axes=axes)
-        return found.run(found.plan, in_one_piece(x), np.empty(found.shape, np.float32))
-
-    return max_pool_values
+@maker
+def max_pool_values(x: Any, *, axes: tuple[Axis, ...]) -> Any:
+    found = maxima_plan(x.shape, axes, False) if suits(x, len(axes)) else None
+    if found is None:
+        return None
+    return found.run(found.plan, contiguous(x), np.empty(found.shape, np.float32))
 
 
-def pool_scatter(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def pool_scatter(x: Any, places: Any, *, shape: Shape, kind: Any) -> Any:
-        dims = kind.dims
-        # One dim more than has a meaning here: three spatial axes are no harder than two.
-        if not suits(x, min(dims, 2)) or places.dtype is not host.INT64 or not math.prod(shape):
-            return declined(numpy, x, places, shape=shape, kind=kind)
-        planes, pixels = math.prod(shape[:-dims]), math.prod(shape[-dims:])
-        plan = Places(planes=planes, alone=alone(planes * pixels), pixels=pixels, places=x.size // planes)
-        wrong = np.zeros(1, np.int64)
-        result = scatter()(plan.array(), in_one_piece(x), in_one_piece(places), wrong, np.empty(shape, np.float32))
-        # A place outside the image: NumPy says so.
-        return declined(numpy, x, places, shape=shape, kind=kind) if wrong[0] else result
-
-    return pool_scatter
+@maker
+def pool_scatter(x: Any, places: Any, *, shape: Shape, kind: Any) -> Any:
+    dims = kind.dims
+    # `suits` knows one and two spatial axes; three are the same here.
+    if not suits(x, min(dims, 2)) or places.dtype is not host.INT64 or not math.prod(shape):
+        return None
+    planes, pixels = math.prod(shape[:-dims]), math.prod(shape[-dims:])
+    plan = Places(planes=planes, planes_serial=serial(planes * pixels), pixels=pixels, places=x.size // planes)
+    wrong = np.zeros(1, np.int64)
+    result = scatter()(plan.array(), contiguous(x), contiguous(places), wrong, np.empty(shape, np.float32))
+    return None if wrong[0] else result  # a place outside the image, for which NumPy raises
 
 
 class MeansPlan(NamedTuple):
@@ -137,16 +129,17 @@ def means_plan(before: Shape, axes: tuple[Axis, ...], count_pad: bool, divisor: 
     planes = math.prod(before)
     by = np.broadcast_to(np.asarray(divisors(axes, count_pad, divisor), np.float32), [axis.out for axis in axes]).ravel()
     shape = (*before, *[axis.size if backward else axis.out for axis in axes])
-    by_one = alone(planes * down.size * across.size)
+    serial_below = serial(planes * down.size * across.size)
     even_down, even_across = evenly(down), evenly(across)
     if even_down is not None and even_across is not None and even_across.stride <= 2:
         room = rounded(down.out * across.out) if backward else 0
-        plan = windows(even_down, even_across, planes, by_one, room)
+        plan = windows(even_down, even_across, planes, serial_below, room)
         run = (spread_means if backward else means)(even_across.stride)
     else:
         tables = [bounds(axis) for axis in both]
-        plan = Bounds(each=rounded(across.size), shared=0, planes=planes, alone=by_one, height=down.size, width=across.size,
-                      out_rows=down.out, out_columns=across.out).array(row_bounds=tables[0], column_bounds=tables[1])
+        plan = Bounds(each=rounded(across.size), shared=0, planes=planes, planes_serial=serial_below, height=down.size,
+                      width=across.size, out_rows=down.out, out_columns=across.out).array(
+                          row_bounds=tables[0], column_bounds=tables[1])
         run = spread_uneven_means(all(map(are_apart, tables, [axis.size for axis in both]))) if backward else uneven_means()
     return MeansPlan(plan, shape, by, run)
 
@@ -170,20 +163,17 @@ def are_apart(table: list[int], size: int) -> bool:
 
 
 def _mean_row(backward: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def maker(numpy: Callable[..., Any]) -> Callable[..., Any]:
-        def pooled(x: Any, *, axes: tuple[Axis, ...], count_pad: bool, divisor: int | None, kind: Any) -> Any:
-            if not suits(x, len(axes)):
-                return declined(numpy, x, axes=axes, count_pad=count_pad, divisor=divisor, kind=kind)
-            found = means_plan(x.shape[:-len(axes)], axes, count_pad, divisor, backward)
-            result = np.empty(found.shape, np.float32)
-            if not result.size:
-                return result
-            needed = (workspace(found.plan),) if found.plan[0] else ()
-            return found.run(found.plan, in_one_piece(x), found.by, *needed, result)
+    def run(x: Any, *, axes: tuple[Axis, ...], count_pad: bool, divisor: int | None, kind: Any) -> Any:
+        if not suits(x, len(axes)):
+            return None
+        found = means_plan(x.shape[:-len(axes)], axes, count_pad, divisor, backward)
+        result = np.empty(found.shape, np.float32)
+        if not result.size:
+            return result
+        needed = (workspace(found.plan),) if found.plan[0] else ()
+        return found.run(found.plan, contiguous(x), found.by, *needed, result)
 
-        return pooled
-
-    return maker
+    return maker(run)
 
 
 avg_pool, avg_pool_backward = _mean_row(False), _mean_row(True)

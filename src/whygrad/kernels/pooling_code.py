@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import Plan, Stage, Task, staged
+from whygrad.kernels.stages import Plan, Task, single_stage
 from whygrad.kernels.tiles import evens, interleaved, lane_numbers, lanes_within, load_some, store_some
 from whygrad.kernels.values import F32, I32, I64, Value
 
@@ -17,7 +17,7 @@ from whygrad.kernels.values import F32, I32, I64, Value
 @dataclass(kw_only=True)
 class OfPlanes(Plan):
     planes: int
-    alone: int
+    planes_serial: int
 
 
 @dataclass(kw_only=True)
@@ -52,21 +52,11 @@ class Bounds(OfWindows):
     column_bounds: int = 0
 
 
-def _one_task(name: str, arrays: str, plan: type[Plan], write: Callable[[Task], None]) -> Any:
-    def stages(module: Any, symbol: str) -> list[Stage]:
-        task = Task(module, f"{symbol}_planes", plan)
-        write(task)
-        task.end()
-        return [Stage(task, "planes", "alone")]
-
-    return staged(name, name, arrays, stages)
-
-
 @cache
 def maxima(step: int, with_places: bool) -> Any:
     """`step`: the distance of windows, if it is 1 or 2, else 0. Arrays: images, places if wanted, maxima."""
-    return _one_task(f"max_pool {step} {with_places}", "fif" if with_places else "ff", Windows,
-                     lambda f: _write_maxima(f, step, with_places))
+    return single_stage(f"max_pool {step} {with_places}", "fif" if with_places else "ff", Windows,
+                        lambda f: _write_maxima(f, step, with_places), "planes")
 
 
 def _write_maxima(f: Task, step: int, with_places: bool) -> None:
@@ -119,7 +109,7 @@ def _neighbours(f: Task, line: Value, x: Value, width: Value, step: int) -> tupl
 @cache
 def scatter() -> Any:
     """Arrays: numbers, their places, a flag for a place outside, images."""
-    return _one_task("pool_scatter", "fiif", Places, _write_scatter)
+    return single_stage("pool_scatter", "fiif", Places, _write_scatter, "planes")
 
 
 def _write_scatter(f: Task) -> None:
@@ -151,7 +141,7 @@ def _each_vector(f: Task, count: Value, body: Callable[[Value, Value], None]) ->
 @cache
 def means(step: int) -> Any:
     """As `maxima`. Arrays: images, what to divide each sum by, means."""
-    return _one_task(f"avg_pool {step}", "fff", Windows, lambda f: _write_means(f, step))
+    return single_stage(f"avg_pool {step}", "fff", Windows, lambda f: _write_means(f, step), "planes")
 
 
 def _write_means(f: Task, step: int) -> None:
@@ -174,7 +164,7 @@ def _write_means(f: Task, step: int) -> None:
 def spread_means(step: int) -> Any:
     """The way back: each pixel is the sum of the shares of all windows that have it. Arrays: gradients, what to divide each
     by, workspace, images."""
-    return _one_task(f"avg_pool_backward {step}", "ffwf", Windows, lambda f: _write_spread_means(f, step))
+    return single_stage(f"avg_pool_backward {step}", "ffwf", Windows, lambda f: _write_spread_means(f, step), "planes")
 
 
 def _write_spread_means(f: Task, step: int) -> None:
@@ -214,7 +204,7 @@ def _divide(f: Task, source: Value, by: Value, target: Value, count: Value) -> N
 @cache
 def uneven_means() -> Any:
     """For windows of any kind. Arrays: images, what to divide each sum by, workspace, means."""
-    return _one_task("avg_pool of any windows", "ffwf", Bounds, _write_uneven_means)
+    return single_stage("avg_pool of any windows", "ffwf", Bounds, _write_uneven_means, "planes")
 
 
 def _write_uneven_means(f: Task) -> None:
@@ -249,8 +239,8 @@ def _bounds(f: Task, table: Value, number: Value) -> tuple[Value, Value]:
 @cache
 def spread_uneven_means(apart: bool) -> Any:
     """`apart`: each pixel lies in exactly one window. Arrays: gradients, what to divide each by, workspace, images."""
-    return _one_task(f"avg_pool_backward of any windows {apart}", "ffwf", Bounds,
-                     lambda f: _write_spread_uneven_means(f, apart))
+    return single_stage(f"avg_pool_backward of any windows {apart}", "ffwf", Bounds,
+                        lambda f: _write_spread_uneven_means(f, apart), "planes")
 
 
 def _write_spread_uneven_means(f: Task, apart: bool) -> None:

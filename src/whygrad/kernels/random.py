@@ -24,7 +24,7 @@ from whygrad.kernels.values import F32, F64, I8, I32, I64, POINTER, VOID, Functi
 
 KERNELS, SHIFT = 624, 397
 # Elements below which one thread is quicker than two.
-ALONE_BELOW = 8192
+SERIAL_BELOW = 8192
 BLOCK = 16
 
 # What is made of words: `make(f, words, numbers)` gives elements; the first of `numbers` tells where they begin, and so on.
@@ -256,7 +256,7 @@ def normals() -> Callable[..., Any]:
         entry = Entry(module, symbol, 3)
         array = entry.array(entry.argument(0), "f4", writeable=True)
         numbers = [entry.number(entry.argument(i)) for i in (1, 2)]
-        entry.run(f.function, entry.slots([array.data, *numbers]), array.size() // BLOCK, ALONE_BELOW // BLOCK, 4)
+        entry.run(f.function, entry.slots([array.data, *numbers]), array.size() // BLOCK, SERIAL_BELOW // BLOCK, 4)
         _give_nothing(entry)
 
     pool()

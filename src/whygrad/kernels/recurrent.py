@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from whygrad.kernels import recurrent_code as code
-from whygrad.kernels.calls import declined, in_one_piece
-from whygrad.kernels.cells import CELLS
+from whygrad.kernels.calls import contiguous, declined
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.pool import pool
-from whygrad.kernels.stages import ALONE, workspace
+from whygrad.kernels.stages import SERIAL, workspace
+from whygrad.ops.cells import CELLS
 
 # Multiplications below which one thread does all.
-ALONE_WORK = 1 << 18
-# A thread takes its sequences in two portions if each has at least so many.
+SERIAL_WORK = 1 << 18
+# Sequences that a portion has at least, if a thread takes its sequences in two portions.
 PORTION = 24
 
 
@@ -35,11 +35,11 @@ def _planned(cell: str, steps: int, batch: int, size: int, reverse: bool, back: 
     together = -(-batch // threads)
     if together >= 2 * PORTION:
         together = -(-together // 2)
-    alone = ALONE if steps * batch * gates * size * size < ALONE_WORK else 0
+    serial = SERIAL if steps * batch * gates * size * size < SERIAL_WORK else 0
     from_the_end = reverse is not back
     plan = code.StepsPlan(
         each=0, shared=(vectors * lanes) ** 2 * gates, panels=vectors // blocks,
-        panels_alone=alone or (ALONE if size < 64 else 0), units=-(-batch // together), units_alone=alone, steps=steps,
+        panels_serial=serial or (SERIAL if size < 64 else 0), units=-(-batch // together), units_serial=serial, steps=steps,
         batch=batch, size=size, together=together, first=steps - 1 if from_the_end else 0, onward=-1 if from_the_end else 1)
     kernel = code.backward(cell, blocks, ragged) if back else code.forward(cell, blocks, ragged, biased)
     return plan.array(), kernel
@@ -61,8 +61,8 @@ def recurrent_layer(numpy: Callable[..., Any]) -> Callable[..., Any]:
         befores = np.empty((rows, made.states * size), FLOAT32)
         first = rows - batch if reverse else 0
         befores[first:first + batch] = initial
-        bias = None if not biases else in_one_piece(rest[0]) if biases == 1 else rest[0] + rest[1]
-        kernel(plan, in_one_piece(pre), in_one_piece(hidden), bias, workspace(plan), outputs, activations, befores, last)
+        bias = None if not biases else contiguous(rest[0]) if biases == 1 else rest[0] + rest[1]
+        kernel(plan, contiguous(pre), contiguous(hidden), bias, workspace(plan), outputs, activations, befores, last)
         return outputs, last, activations, befores
 
     return run
@@ -79,9 +79,9 @@ def recurrent_layer_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
         steps, batch, size = g_outputs.shape
         plan, kernel = _planned(cell, steps, batch, size, reverse, True, False, pool().threads())
         g_linear = np.empty((steps * batch, made.gates * size), FLOAT32)
-        g_pre = np.empty_like(g_linear) if made.added < made.gates else None
+        g_pre = np.empty_like(g_linear) if made.has_pre else None
         g_state = np.array(g_last, order="C")
-        kernel(plan, in_one_piece(g_outputs), in_one_piece(hidden), in_one_piece(activations), in_one_piece(befores),
+        kernel(plan, contiguous(g_outputs), contiguous(hidden), contiguous(activations), contiguous(befores),
                workspace(plan), g_pre, g_linear, g_state)
         return g_linear if g_pre is None else g_pre, g_linear, g_state
 

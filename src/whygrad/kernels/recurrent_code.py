@@ -3,7 +3,7 @@ so that nobody waits for anybody between two steps.
 
 The hidden weight is laid out once, in panels: for each number k that is summed over, the vectors that are multiplied with
 it. A panel is met by several sequences at a time, whose sums stay in registers. A sequence's numbers are added up in the
-same order whoever its neighbours are.
+same order whatever its neighbours are.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from whygrad.kernels.cells import CELLS
+from whygrad.kernels.functions import sigmoid, tanh
 from whygrad.kernels.host import host
-from whygrad.kernels.panels import turning
+from whygrad.kernels.panels import transposing
 from whygrad.kernels.stages import Elsewhere, OfPlan, Part, Plan, Stage, Task, part_for_all, staged
 from whygrad.kernels.tiles import LINE, buffer, lanes_within, load_some, prefetch, smaller, store_some
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
+from whygrad.ops.cells import CELLS
 
 
 @dataclass(kw_only=True)
 class StepsPlan(Plan):
     panels: int
-    panels_alone: int
+    panels_serial: int
     units: int
-    units_alone: int
+    units_serial: int
     steps: int
     batch: int
     size: int
@@ -42,7 +43,7 @@ def heights() -> tuple[int, ...]:
 
 
 def panel_blocks(blocks: int, gates: int) -> int:
-    """Of so many vectors of hidden numbers, how many share a panel: about four vectors with all their gates."""
+    """The number of vectors of the hidden state that share a panel: about four vectors with all their gates."""
     return max(n for n in range(1, max(1, 4 // gates) + 1) if blocks % n == 0)
 
 
@@ -80,7 +81,7 @@ class Tiles:
 
     @contextmanager
     def each(self, f: Task, sequences: Value) -> Iterator[tuple[Value, Value]]:
-        """(first sequence, how many) of each tile."""
+        """(first sequence, number of sequences) of each tile."""
         done = f.variable(f.integer(0))
         with f.repeat_while(lambda: done.get() < sequences):
             first, rows = done.get(), f.integer(1)
@@ -90,7 +91,7 @@ class Tiles:
             done.add(rows)
 
     def multiply(self, f: Task, rows: Value, *arguments: Any) -> None:
-        """Of a tile of so many sequences. The other arguments are those of the functions."""
+        """For a tile of `rows` sequences. The other arguments are those of the functions."""
         values = [x if isinstance(x, Value) else f.integer(x) for x in arguments]
         for height, function in self.functions.items():
             with f.when(rows.equals(height)):
@@ -166,14 +167,14 @@ def forward(cell: str, blocks: int, ragged: bool, biased: bool) -> Callable[...,
     """
 
     gates = CELLS[cell].gates
-    turn = turning()
+    turn = transposing()
     pack = Elsewhere(f"recurrent panels {gates} {blocks}", StepsPlan, lambda f: _write_panels(f, gates, blocks, turn))
-    functions = Tiles(gates * blocks, CELLS[cell].added * blocks, ragged), _finishing(cell, blocks, ragged, biased)
+    functions = Tiles(gates * blocks, (gates - CELLS[cell].has_pre) * blocks, ragged), _finishing(cell, blocks, ragged, biased)
 
     def write(module: Any, name: str) -> list[Stage]:
         steps = Task(module, f"{name}_steps", StepsPlan)
         _write_forward(steps, cell, blocks, *functions)
-        return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
+        return [Stage(pack, "panels", "panels_serial"), Stage(steps, "units", "units_serial")]
 
     return staged("recurrent_layer", f"recurrent {cell} {blocks} {ragged} {biased}", "ffowffff", write)
 
@@ -184,7 +185,7 @@ def _rounded(f: Task, n: Value) -> Value:
 
 
 def _write_panels(f: Task, gates: int, blocks: int, turn: str) -> None:
-    """For each k, `blocks` times the gates' vectors: the weight turned."""
+    """For each k, `blocks` times the gates' vectors: the weight transposed."""
     lanes, width = host().lanes, gates * blocks
     size = f.field("size")
     height = _rounded(f, size)
@@ -195,6 +196,25 @@ def _write_panels(f: Task, gates: int, blocks: int, turn: str) -> None:
         f.call(turn, VOID, source, size, smaller(f, size - j, f.integer(lanes)), size, target, f.integer(width * lanes),
                f.integer(lanes), f.constant(1.0, F32))
     f.end()
+
+
+class CellVocabulary:
+    """`xp` for the definitions in ops/cells.py, on vectors of elements."""
+
+    def __init__(self, f: Part) -> None:
+        self.f = f
+
+    def sigmoid(self, x: Value) -> Value:
+        return sigmoid(self.f, x)
+
+    def tanh(self, x: Value) -> Value:
+        return tanh(self.f, x)
+
+    def relu(self, x: Value) -> Value:
+        return self.f.maximum(x, 0.0)
+
+    def threshold_backward(self, g: Value, x: Value, *, threshold: float) -> Value:
+        return self.f.choose(x <= float(threshold), 0.0, g)
 
 
 def _finishing(name: str, blocks: int, ragged: bool, biased: bool) -> str:
@@ -212,12 +232,12 @@ def _finishing(name: str, blocks: int, ragged: bool, biased: bool) -> str:
                 totals = [total + vectors.load(bias, size * gate, j) for gate, total in enumerate(totals)]
             of_input = vectors.load(pre, (row * cell.gates + cell.gates - 1) * size, j)
             states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
-            made = cell.forward(f, totals, of_input, states)
-            for i, value in enumerate(made.activations):
+            state, kept = cell.forward(CellVocabulary(f), totals, of_input, states)
+            for i, value in enumerate(kept):
                 vectors.store(value, activations, (row * cell.activations + i) * size, j)
-            for i, value in enumerate(made.state):
+            for i, value in enumerate(state):
                 vectors.store(value, after, (row * cell.states + i) * size, j)
-            vectors.store(made.state[0], outputs, row * size, j)
+            vectors.store(state[0], outputs, row * size, j)
 
     return part_for_all(f"recurrent finish {name} {blocks} {ragged} {biased}", [I64, I64, I64, *[POINTER] * 7], StepsPlan, write)
 
@@ -272,7 +292,7 @@ def backward(cell: str, blocks: int, ragged: bool) -> Callable[..., Any]:
     def write(module: Any, name: str) -> list[Stage]:
         steps = Task(module, f"{name}_steps", StepsPlan)
         _write_backward(steps, cell, blocks, *functions)
-        return [Stage(pack, "panels", "panels_alone"), Stage(steps, "units", "units_alone")]
+        return [Stage(pack, "panels", "panels_serial"), Stage(steps, "units", "units_serial")]
 
     return staged("recurrent_layer_backward", f"recurrent back {cell} {blocks} {ragged}", "ffffwoff", write)
 
@@ -303,15 +323,16 @@ def _cells_back(name: str, ragged: bool) -> str:
             g[0] = g[0] + vectors.load(g_outputs, row * size, j)
             kept = [vectors.load(activations, (row * cell.activations + i) * size, j) for i in range(cell.activations)]
             states = [vectors.load(before, (row * cell.states + i) * size, j) for i in range(cell.states)]
-            made = cell.backward(f, g, kept, states)
-            for gate, value in enumerate(made.linear):
+            xp = CellVocabulary(f)
+            back = cell.back(xp, g, cell.slopes(xp, kept, states))
+            for gate, value in enumerate(back.sums):
                 vectors.store(value, g_linear, (row * cell.gates + gate) * size, j)
-            if made.new is not None:
-                for gate, value in enumerate([*made.linear[:-1], made.new]):
+            if back.pre is not None:
+                for gate, value in enumerate([*back.sums[:-1], back.pre]):
                     vectors.store(value, g_pre, (row * cell.gates + gate) * size, j)
-            if made.memory is not None:
-                vectors.store(made.memory, g_state, (row * cell.states + 1) * size, j)
-            vectors.store(f.zeros(F32, lanes) if made.carried is None else made.carried, g_state, row * cell.states * size, j)
+            if back.c is not None:
+                vectors.store(back.c, g_state, (row * cell.states + 1) * size, j)
+            vectors.store(f.zeros(F32, lanes) if back.h is None else back.h, g_state, row * cell.states * size, j)
 
     return part_for_all(f"recurrent cells back {name} {ragged}", [I64, *[POINTER] * 6], StepsPlan, write)
 

@@ -12,11 +12,10 @@ import numpy as np
 from whygrad.base.expression import Expr
 from whygrad.kernels.channels import Channel, channel_kernel
 from whygrad.kernels.columns import column_kernel, themselves
+from whygrad.kernels.host import FLOAT32
 from whygrad.kernels.pointwise import compile_formula
 from whygrad.kernels.rowwise import Row, row_kernel
 from whygrad.kernels.trace import inputs, vocabulary
-
-FLOAT32 = np.dtype(np.float32)
 
 
 def total(name: str, formula: Callable[[Any], Expr], fallback: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,7 +42,7 @@ class Sums:
     def __call__(self, x: Any, axis: Any, keepdims: bool) -> Any:
         if x.dtype is not FLOAT32:
             return None
-        kernel, columns, shape = _plan(x.shape, axis, keepdims)
+        kernel, columns, shape = reduction_plan(x.shape, axis, keepdims)
         if kernel == "":
             return None
         found = getattr(self, kernel)(x, *columns)
@@ -51,9 +50,9 @@ class Sums:
 
 
 @lru_cache(1024)
-def _plan(shape: tuple[int, ...], axis: tuple[int, ...] | None, keepdims: bool) -> tuple[str, tuple[int, ...], Any]:
-    """Which kernel sums an array of this shape ("" if none does), what it takes for a row, and the result's shape if it has
-    to be given one: a view would be copied later."""
+def reduction_plan(shape: tuple[int, ...], axis: tuple[int, ...] | None, keepdims: bool) -> tuple[str, tuple[int, ...], Any]:
+    """What is reduced ("all", "rows", "columns", "channels" or "" for other axes), the length of a row as an argument for the
+    kernel, and the result's shape, or None if it is the one that the kernel gives: a reshaped view would be copied later."""
     ndim = len(shape)
     axis = tuple(range(ndim)) if axis is None else axis
     count = len(axis)

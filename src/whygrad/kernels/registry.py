@@ -1,7 +1,7 @@
 """Rows whose kernels are written by hand, because they are more than one pass over the elements.
 
-A maker gets NumPy's function and gives one that takes the same arguments: it computes what it was written for (float32, in
-one piece) and hands everything else to NumPy's.
+A maker gets the NumPy function and returns one that takes the same arguments: it computes what it was written for (contiguous
+float32 arrays) and hands everything else to the NumPy function.
 """
 
 from __future__ import annotations
@@ -21,9 +21,6 @@ KERNELS: dict[str, str] = {
     "recurrent_layer_backward": "recurrent",
     "linear_backward": "gemm",
 }
-
-# NumPy's way is a loop in Python: so few calls are worth a kernel.
-SLOW_IN_NUMPY = dict.fromkeys(("solve_triangular", "lu_factor_ex"), 20)
 
 
 def make(name: str, numpy: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,19 +16,19 @@ import numpy as np
 from llvmlite import ir
 
 from whygrad.backends.numpy_resample import in_turn, transpose_weights, weights_of
-from whygrad.kernels.calls import declined, in_one_piece
+from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
+from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
 from whygrad.kernels.tiles import lanes_within
 from whygrad.kernels.values import F32, I32, I64, POINTER, Some, Value
 
-ALONE_BELOW = 16384
+SERIAL_BELOW = 16384
 
 
 @dataclass(kw_only=True)
 class ResamplingPlan(Plan):
     units: int
-    units_alone: int
+    units_serial: int
     size: int
     out: int
     inner: int
@@ -37,8 +37,8 @@ class ResamplingPlan(Plan):
 
 @lru_cache(maxsize=256)
 def _plan(outer: int, size: int, out: int, inner: int, taps: int) -> Any:
-    alone = ALONE if outer * out * inner * taps < ALONE_BELOW else 0
-    return ResamplingPlan(units=outer if inner == 1 else outer * out, units_alone=alone, size=size, out=out, inner=inner,
+    serial = SERIAL if outer * out * inner * taps < SERIAL_BELOW else 0
+    return ResamplingPlan(units=outer if inner == 1 else outer * out, units_serial=serial, size=size, out=out, inner=inner,
                           taps=taps).array()
 
 
@@ -55,8 +55,7 @@ def _weights(axis: Any, transposed: bool) -> tuple[Any, Any]:
 def _mix() -> Callable[..., Any]:
     """run(plan, x, elements, weights, result)"""
 
-    def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_task", ResamplingPlan)
+    def write(f: Task) -> None:
         x, elements, weights, result = (f.array(i) for i in range(4))
         size, out, inner, taps = f.fields("size out inner taps")
         lanes = host().lanes
@@ -90,27 +89,22 @@ def _mix() -> Callable[..., Any]:
                 vectors(unit, out, gathered)
             with other:
                 vectors(unit, inner, side_by_side)
-        f.end()
-        return [Stage(f, "units", "units_alone")]
 
-    return staged("mix", "mix", "fiff", write)
+    return single_stage("mix", "fiff", ResamplingPlan, write)
 
 
 def _maker(transposed: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def maker(numpy: Callable[..., Any]) -> Callable[..., Any]:
-        def run(x: Any, *, axes: tuple[Any, ...], kind: str) -> Any:
-            if x.dtype is not FLOAT32 or not x.size:
-                return declined(numpy, x, axes=axes, kind=kind)
-            for i, axis in in_turn(axes, x.ndim, transposed):
-                elements, weights = _weights(axis, transposed)
-                shape = (*x.shape[:i], elements.shape[1], *x.shape[i + 1:])
-                plan = _plan(math.prod(shape[:i]), x.shape[i], shape[i], math.prod(shape[i + 1:]), len(elements))
-                x = _mix()(plan, in_one_piece(x), elements, weights, np.empty(shape, FLOAT32))
-            return x
+    def run(x: Any, *, axes: tuple[Any, ...], kind: str) -> Any:
+        if x.dtype is not FLOAT32 or not x.size:
+            return None
+        for i, axis in in_turn(axes, x.ndim, transposed):
+            elements, weights = _weights(axis, transposed)
+            shape = (*x.shape[:i], elements.shape[1], *x.shape[i + 1:])
+            plan = _plan(math.prod(shape[:i]), x.shape[i], shape[i], math.prod(shape[i + 1:]), len(elements))
+            x = _mix()(plan, contiguous(x), elements, weights, np.empty(shape, FLOAT32))
+        return x
 
-        return run
-
-    return maker
+    return maker(run)
 
 
 upsample, upsample_backward = _maker(False), _maker(True)

@@ -19,8 +19,8 @@ from whygrad.kernels.host import host as machine
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, F64, I64, POINTER, VOID, Function, Some, Value, Variable
 
-# Below so many elements one thread is quicker than two.
-ALONE_BELOW = 16384
+# Elements below which one thread is quicker than two.
+SERIAL_BELOW = 16384
 
 
 class Row:
@@ -97,7 +97,7 @@ class Row:
         return self.fold(term, float("-inf"), larger, lambda x: self.f._fold(x, larger))
 
     def load(self, place: Value, j: Any, width: int) -> Value:
-        """A number stands for a row of them."""
+        """An argument that is a number counts as a row of equal elements."""
         return place.spread(width) if place.is_float else self.f.load(F32, place, j, width)
 
     def wide(self, value: Value, width: int) -> Value:
@@ -115,7 +115,7 @@ def row_or_number(x: Any) -> Any:
     return x.item(0) if x.size and x.dtype == np.float32 and not any(x.strides) else np.ascontiguousarray(x)
 
 
-# The words that come with a function (see calls.py): its task, how many arguments and results it has, and the kind of each.
+# Parameters of the entry (see calls.py): the task, the numbers of arguments and results, and the kind of each.
 TASK, ARGUMENTS, RESULTS, KINDS = range(4)
 MOST = 8  # arguments and results
 
@@ -144,7 +144,7 @@ def _write_task(module: Any, name: str, kinds: str, results: str, body: Body) ->
 
 @cache
 def _entry() -> int:
-    """The way into all of them."""
+    """The entry of all row kernels."""
     pool()
     return address_of("rows", _write_entry)
 
@@ -152,7 +152,7 @@ def _entry() -> int:
 def _write_entry(module: Any, name: str) -> None:
     entry = Entry(module, name, None)
     f = entry.f
-    count, results = entry.word(ARGUMENTS), entry.word(RESULTS)
+    count, results = entry.parameter(ARGUMENTS), entry.parameter(RESULTS)
     entry.require(entry.count.equals(count + 1))
     columns = entry.number(entry.argument(count)).to(I64)
     entry.require_shape(columns > 0)
@@ -174,8 +174,8 @@ def _write_entry(module: Any, name: str) -> None:
     entry.require_shape((rows * columns).equals(n))
     made = new_results(entry, like, rows, slots)
     f.store(columns, slots, count + results)
-    # Threads share rows, and how many of them are worth it depends on their length.
-    entry.run(entry.word(TASK, POINTER), slots, rows, (columns + (ALONE_BELOW - 1)) // columns, 1)
+    # Threads share rows; the number of rows that is worth it depends on their length.
+    entry.run(entry.parameter(TASK, POINTER), slots, rows, (columns + (SERIAL_BELOW - 1)) // columns, 1)
     entry.give_those(made, results)
 
 
@@ -186,8 +186,8 @@ def read_arguments(entry: Entry, slots: Value, check: Callable[[Array, Value, Va
     """
     f = entry.f
     first = f.variable(Value(f, NULL))
-    with f.loop(0, entry.word(ARGUMENTS)) as i:
-        argument, kind = entry.argument(i), entry.word(i + KINDS)
+    with f.loop(0, entry.parameter(ARGUMENTS)) as i:
+        argument, kind = entry.argument(i), entry.parameter(i + KINDS)
         with f.b.if_else(kind.equals(ord("s")).v) as (is_number, is_array):
             with is_number:
                 f.store(entry.number(argument), slots, i)
@@ -199,13 +199,13 @@ def read_arguments(entry: Entry, slots: Value, check: Callable[[Array, Value, Va
 
 
 def new_results(entry: Entry, like: Array, length: Value, slots: Value) -> Value:
-    """Where the new arrays are: those of kind "y" are like an argument, others have so many numbers."""
+    """Where the new arrays are: those of kind "y" are like an argument, others are vectors of `length`."""
     f = entry.f
-    count = entry.word(ARGUMENTS)
+    count = entry.parameter(ARGUMENTS)
     made, vector = local(f, MOST), local(f, 1)
     f.store(length, vector)
-    with f.loop(0, entry.word(RESULTS)) as i:
-        whole = entry.word(count + i + KINDS).equals(ord("y"))
+    with f.loop(0, entry.parameter(RESULTS)) as i:
+        whole = entry.parameter(count + i + KINDS).equals(ord("y"))
         fresh = entry.new_array("f4", f.choose(whole, like.ndim, 1), Value(f, f.b.select(whole.v, like.shape.v, vector.v)))
         f.store(fresh, made, i)
         f.store(data_of(f, fresh), slots, count + i)

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import declined, in_one_piece
+from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
+from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
 from whygrad.kernels.tiles import evens, lanes_within, load_some, odds
 from whygrad.kernels.values import F32, F64, I32, I64, POINTER, Value
 
-ALONE_BELOW = 4096
+SERIAL_BELOW = 4096
 # Points of a unit.
 BLOCK = 256
 
@@ -25,9 +25,9 @@ BLOCK = 256
 @dataclass(kw_only=True)
 class SamplingPlan(Plan):
     units: int
-    units_alone: int
+    units_serial: int
     images: int  # groups of channels, of all samples
-    images_alone: int
+    images_serial: int
     groups: int
     group: int
     points: int  # of a sample
@@ -45,10 +45,10 @@ class SamplingPlan(Plan):
 def _plan(shape: tuple[int, ...], points: int, align_corners: bool, border: bool, order: tuple[int, ...]) -> Any:
     count, channels, height, width = shape
     blocks = -(-points // BLOCK)
-    alone = ALONE if count * channels * points < ALONE_BELOW else 0
+    serial = SERIAL if count * channels * points < SERIAL_BELOW else 0
     group = -(-channels // max(1, 8 // count))  # channels share what is worked out for a point, if there are units enough
     groups = -(-channels // group)
-    return SamplingPlan(units=count * blocks, units_alone=alone, images=count * groups, images_alone=alone,
+    return SamplingPlan(units=count * blocks, units_serial=serial, images=count * groups, images_serial=serial,
                         groups=groups, group=group, points=points, blocks=blocks, channels=channels, height=height, width=width,
                         align_corners=int(align_corners), border=int(border), down=order[0], across=order[1]).array()
 
@@ -103,8 +103,7 @@ def _each_point(f: Task, grid: Value, begin: Value, end: Value, body: Callable[[
 def _read() -> Callable[..., Any]:
     """run(plan, x, grid, result)"""
 
-    def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_task", SamplingPlan)
+    def write(f: Task) -> None:
         x, grid, result = (f.array(i) for i in range(3))
         points, blocks, channels, height, width = f.fields("points blocks channels height width")
         size = height * width
@@ -121,18 +120,15 @@ def _read() -> Callable[..., Any]:
                     f.store(total, result, image * points + p)
 
             _each_point(f, f.pointer(F32, grid, sample * points * 2), begin, f.smaller(begin + BLOCK, points), sums)
-        f.end()
-        return [Stage(f, "units", "units_alone")]
 
-    return staged("sample_images", "sample images", "fff", write)
+    return single_stage("sample_images", "fff", SamplingPlan, write)
 
 
 @cache
 def _add() -> Callable[..., Any]:
     """run(plan, y, grid, result): an image is one thread's, so sums are made in order."""
 
-    def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_task", SamplingPlan)
+    def write(f: Task) -> None:
         y, grid, result = (f.array(i) for i in range(3))
         points, groups, group, channels, height, width = f.fields("points groups group channels height width")
         size = height * width
@@ -149,10 +145,8 @@ def _add() -> Callable[..., Any]:
                             f.store(f.load(F32, target) + share * weight, target)
 
             _each_point(f, f.pointer(F32, grid, sample * points * 2), f.integer(0), points, add)
-        f.end()
-        return [Stage(f, "images", "images_alone")]
 
-    return staged("add_to_images", "add to images", "fff", write)
+    return single_stage("add_to_images", "fff", SamplingPlan, write, "images")
 
 
 def _planned(x: Any, grid: Any, shape: tuple[int, ...], order: tuple[int, ...], sampling: Any) -> Any:
@@ -165,21 +159,15 @@ def _planned(x: Any, grid: Any, shape: tuple[int, ...], order: tuple[int, ...], 
     return _plan(tuple(shape), points, sampling.align_corners, sampling.padding_mode == "border", tuple(order))
 
 
-def grid_sampler(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def grid_sampler(x: Any, grid: Any, *, order: tuple[int, ...], sampling: Any) -> Any:
-        plan = _planned(x, grid, x.shape, order, sampling)
-        if plan is None:
-            return declined(numpy, x, grid, order=order, sampling=sampling)
-        return _read()(plan, in_one_piece(x), in_one_piece(grid), np.empty((*x.shape[:2], *grid.shape[1:-1]), FLOAT32))
-
-    return grid_sampler
+@maker
+def grid_sampler(x: Any, grid: Any, *, order: tuple[int, ...], sampling: Any) -> Any:
+    plan = _planned(x, grid, x.shape, order, sampling)
+    if plan is None:
+        return None
+    return _read()(plan, contiguous(x), contiguous(grid), np.empty((*x.shape[:2], *grid.shape[1:-1]), FLOAT32))
 
 
-def grid_sampler_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def grid_sampler_backward(y: Any, grid: Any, *, shape: tuple[int, ...], order: tuple[int, ...], sampling: Any) -> Any:
-        plan = _planned(y, grid, shape, order, sampling)
-        if plan is None:
-            return declined(numpy, y, grid, shape=shape, order=order, sampling=sampling)
-        return _add()(plan, in_one_piece(y), in_one_piece(grid), np.zeros(shape, FLOAT32))
-
-    return grid_sampler_backward
+@maker
+def grid_sampler_backward(y: Any, grid: Any, *, shape: tuple[int, ...], order: tuple[int, ...], sampling: Any) -> Any:
+    plan = _planned(y, grid, shape, order, sampling)
+    return None if plan is None else _add()(plan, contiguous(y), contiguous(grid), np.zeros(shape, FLOAT32))

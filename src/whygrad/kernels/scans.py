@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygrad.kernels.calls import declined, in_one_piece
+from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
+from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
 from whygrad.kernels.tiles import lanes_within
 from whygrad.kernels.values import F32, F64, I64, Some, Value
 
-ALONE_BELOW = 16384
+SERIAL_BELOW = 16384
 # Fewer elements are NumPy's.
-WORTH_IT = 2048
+MIN_SIZE = 2048
 # Rows that go forward together, and vectors.
 ROWS = 8
 VECTORS = 2
@@ -31,7 +31,7 @@ VECTORS = 2
 @dataclass(kw_only=True)
 class ScanPlan(Plan):
     units: int
-    units_alone: int
+    units_serial: int
     outer: int
     count: int
     inner: int
@@ -44,7 +44,7 @@ class ScanPlan(Plan):
 def _plan(outer: int, count: int, inner: int, reverse: bool) -> Any:
     blocks = -(-inner // (VECTORS * host().lanes))
     units = -(-outer // ROWS) if inner == 1 else outer * blocks
-    return ScanPlan(units=units, units_alone=ALONE if outer * count * inner < ALONE_BELOW else 0, outer=outer,
+    return ScanPlan(units=units, units_serial=SERIAL if outer * count * inner < SERIAL_BELOW else 0, outer=outer,
                     count=count, inner=inner, blocks=blocks, first=count - 1 if reverse else 0, step=-1 if reverse else 1).array()
 
 
@@ -60,8 +60,7 @@ class Scan(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _compiled(scan: Scan) -> Callable[..., Any]:
-    def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_task", ScanPlan)
+    def write(f: Task) -> None:
         arrays = [f.array(i) for i in range(scan.inputs + len(scan.results))]
         outer, count, inner, blocks, first, step = f.fields("outer count inner blocks first step")
         lanes = host().lanes
@@ -96,22 +95,20 @@ def _compiled(scan: Scan) -> Callable[..., Any]:
                     with part, f.loop(begin, inner, lanes) as column:
                         mask = lanes_within(f, f.integer(0), inner - column, lanes)
                         lines([base + column], Some(lanes, mask))
-        f.end()
-        return [Stage(f, "units", "units_alone")]
 
-    return staged(scan.name, f"scan {scan.name}", "f" * scan.inputs + scan.results, write)
+    return single_stage(scan.name, "f" * scan.inputs + scan.results, ScanPlan, write)
 
 
 def _run(scan: Scan, arrays: tuple[Any, ...], axis: int, reverse: bool) -> Any:
-    """A list of results, or None."""
+    """The result, or a tuple of results; None for arguments that are not for this kernel."""
     x = arrays[0]
-    if x.size < WORTH_IT or any(a.dtype is not FLOAT32 or a.shape != x.shape for a in arrays):
+    if x.size < MIN_SIZE or any(a.dtype is not FLOAT32 or a.shape != x.shape for a in arrays):
         return None
     results = [np.empty(x.shape, np.int64 if letter == "i" else FLOAT32) for letter in scan.results]
     shape = x.shape
     plan = _plan(math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1:]), reverse)
-    _compiled(scan)(plan, *map(in_one_piece, arrays), *results)
-    return results
+    _compiled(scan)(plan, *map(contiguous, arrays), *results)
+    return tuple(results) if len(results) > 1 else results[0]
 
 
 # Sums and products are made in float64, as torch makes them.
@@ -159,18 +156,7 @@ LARGEST, SMALLEST = _extreme("cummax", -math.inf), _extreme("cummin", math.inf)
 
 
 def _maker(scan: Scan) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    several = len(scan.results) > 1
-
-    def maker(numpy: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*arrays: Any, axis: int, **statics: Any) -> Any:
-            found = _run(scan, arrays, axis, statics.get("reverse", False))
-            if found is None:
-                return declined(numpy, *arrays, axis=axis, **statics)
-            return tuple(found) if several else found[0]
-
-        return run
-
-    return maker
+    return maker(lambda *arrays, axis, reverse=False: _run(scan, arrays, axis, reverse))
 
 
 cumsum, cumprod, product_before, scan, cummax, cummin = map(

@@ -1,8 +1,7 @@
-"""Kernels that are more than one loop: stages that follow each other, each cut into units for all threads.
+"""Kernels of several stages, each cut into units for all threads.
 
-What a stage does is laid down in a `Plan`, in the end an array of int64: first numbers with names, then tables. So one
-compiled function serves all shapes, and what belongs to a shape is worked out once, in Python. A stage's result must not
-depend on which thread does which unit.
+The numbers that depend on a shape are computed once, in Python, as a `Plan`: an array of int64 with named numbers first, then
+tables. So one compiled function serves all shapes. A stage's result must not depend on which thread does which unit.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from whygrad.kernels.values import F32, I1, I64, POINTER, VOID, Function, Value
 
 # Before the arrays, a task's arguments are: which parts of the workspace are in use (a bit for each), and the plan.
 IN_USE, PLAN, ARRAYS = 0, 1, 2
-# `alone_below`, to have everything done by one thread.
-ALONE = 1 << 40
+# A value of `serial_below` for which one thread does everything.
+SERIAL = 1 << 40
 
 
 @dataclass(kw_only=True)
@@ -139,7 +138,7 @@ class Part(OfPlan):
 
 
 def part_for_all(key: str, kinds: list[Any], plan: type[Plan], write: Callable[[Part], None]) -> str:
-    """Its name. The plans of those who call it begin with the fields of `plan`."""
+    """The name of a `Part`. The plans of its callers begin with the fields of `plan`."""
 
     def build(module: Any, name: str) -> None:
         f = Part(module, name, kinds, plan)
@@ -150,11 +149,24 @@ def part_for_all(key: str, kinds: list[Any], plan: type[Plan], write: Callable[[
 
 
 class Stage:
-    """A task and the names of the fields that say how many units it has, and below how many one thread does them."""
+    """A task, and the names of two fields: its number of units, and the number below which one thread does them all."""
 
-    def __init__(self, task: Task | Elsewhere, units: str, alone_below: str) -> None:
+    def __init__(self, task: Task | Elsewhere, units: str, serial_below: str) -> None:
         self.task = task
-        self.places = [task.places[units], task.places[alone_below]]
+        self.places = [task.places[units], task.places[serial_below]]
+
+
+def single_stage(name: str, arrays: str, plan: type[Plan], write: Callable[[Task], None],
+                 units: str = "units") -> Callable[..., Any]:
+    """`staged` for one task, which `write` writes. The plan has the fields `units` and `units_serial`, or by another name."""
+
+    def stages(module: Any, symbol: str) -> list[Stage]:
+        task = Task(module, f"{symbol}_task", plan)
+        write(task)
+        task.end()
+        return [Stage(task, units, f"{units}_serial")]
+
+    return staged(name, name, arrays, stages)
 
 
 def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[Stage]]) -> Callable[..., Any]:
@@ -172,12 +184,12 @@ def staged(name: str, key: str, arrays: str, write: Callable[[Any, str], list[St
 
     pool()
     table = address_of(f"staged {key}", lambda module, symbol: _write_table(module, symbol, write(module, symbol)))
-    words = [ctypes.CFUNCTYPE(ctypes.c_void_p)(table)(), len(arrays), *map(ord, arrays)]
-    return python_function(name, _entry(), (refuse, refuse), words)
+    parameters = [ctypes.CFUNCTYPE(ctypes.c_void_p)(table)(), len(arrays), *map(ord, arrays)]
+    return python_function(name, _entry(), (refuse, refuse), parameters)
 
 
 def _write_table(module: Any, name: str, stages: list[Stage]) -> None:
-    """table(): where it is told how many stages there are, and of each the task, and two places in the plan."""
+    """table(): the address of the number of stages, followed by the task of each and two places in the plan."""
     kind = ir.LiteralStructType([I64, *[POINTER, I64, I64] * len(stages)])
     table = ir.GlobalVariable(module, kind, f"{name}_table")
     table.linkage, table.global_constant = "internal", True
@@ -188,14 +200,14 @@ def _write_table(module: Any, name: str, stages: list[Stage]) -> None:
     f.b.ret(f.b.bitcast(table, POINTER))
 
 
-# The words that come with a function (see calls.py): its table, how many arrays it has, and the letter of each.
+# Parameters of the entry (see calls.py): the table, the number of arrays, and the letter of each.
 TABLE, COUNT, LETTERS = range(3)
 MOST = 16
 
 
 @cache
 def _entry() -> int:
-    """The way into all kernels of stages."""
+    """The entry of all kernels of stages."""
     return address_of("stages", _write_entry)
 
 
@@ -205,14 +217,14 @@ def _write_entry(module: Any, name: str) -> None:
 
     entry = Entry(module, name, None)
     f = entry.f
-    count = entry.word(COUNT)
+    count = entry.parameter(COUNT)
     entry.require(entry.count.equals(count + 1))
     slots = local(f, ARRAYS + MOST)
     plan = entry.array(entry.argument(0), "i8").data
     f.store(plan, slots, PLAN)
     in_use = f.variable(f.integer(0))
     with f.loop(0, count) as i:
-        argument, letter = entry.argument(i + 1), entry.word(i + LETTERS)
+        argument, letter = entry.argument(i + 1), entry.parameter(i + LETTERS)
         with f.b.if_else((letter.equals(ord("o")) & entry.same(argument, "_Py_NoneStruct")).v) as (nothing, array):
             with nothing:
                 f.store(Value(f, NULL), slots, i + ARRAYS)
@@ -220,10 +232,10 @@ def _write_entry(module: Any, name: str) -> None:
                 with f.b.if_else(letter.equals(ord("i")).v) as (integers, floats):
                     with integers:
                         entry.array(argument, "i8")
-                    with floats, f.b.if_else(letter.equals(ord("v")).v) as (with_strides, in_one_piece):
+                    with floats, f.b.if_else(letter.equals(ord("v")).v) as (with_strides, contiguous):
                         with with_strides:
-                            entry.array(argument, "f4", in_one_piece=False)
-                        with in_one_piece:
+                            entry.array(argument, "f4", contiguous=False)
+                        with contiguous:
                             entry.array(argument, "f4")
                 f.store(data_of(f, argument), slots, i + ARRAYS)
                 with f.when(letter.equals(ord("w"))):
@@ -231,12 +243,12 @@ def _write_entry(module: Any, name: str) -> None:
                     each = f.larger(f.load(I64, plan, 0), 1)
                     parts = f.smaller((Array(f, argument).size() - f.load(I64, plan, 1)) // each, 63)
                     in_use.set(f.integer(-1) << parts)
-    table = entry.word(TABLE, POINTER)
+    table = entry.parameter(TABLE, POINTER)
     with f.loop(0, f.load(I64, table)) as number:
         f.store(in_use.get(), slots, IN_USE)
         task = f.load(POINTER, table, number * 3 + 1)
-        units, alone_below = (f.load(I64, plan, f.load(I64, table, number * 3 + place)) for place in (2, 3))
-        entry.run(task, slots, units, alone_below, 1)
+        units, serial_below = (f.load(I64, plan, f.load(I64, table, number * 3 + place)) for place in (2, 3))
+        entry.run(task, slots, units, serial_below, 1)
     result = entry.argument(count)
     f.call("Py_IncRef", VOID, result)
     entry.give(result)

@@ -93,7 +93,7 @@ def transposed(f: Function, rows: list[Value]) -> list[Value]:
     return rows
 
 
-def half_turned(f: Function, rows: list[Value]) -> list[Value]:
+def half_transposed(f: Function, rows: list[Value]) -> list[Value]:
     """The transpose of half a square, whose rows are half vectors: half as many whole ones.
 
     It takes half as long to compile as a whole square, and is no slower: halves are put together while they are loaded.
@@ -114,7 +114,7 @@ def lane_sums(f: Function, vectors: list[Value]) -> Value:
     vectors = list(vectors)
     while len(vectors) & (len(vectors) - 1):
         vectors.append(vectors[-1])
-    group = lanes  # so many lanes are partial sums of the same vector
+    group = lanes  # lanes that are partial sums of the same vector
     while group > 1:
         low = [lane for lane in range(lanes) if lane % group < group // 2]
         if len(vectors) > 1:

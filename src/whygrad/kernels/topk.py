@@ -1,4 +1,4 @@
-"""The few largest (or smallest) numbers of each row, and where they are: those so far are kept in order while the row is read."""
+"""topk along an axis, for a small k: an insertion sort keeps the best elements of each row in order."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.kernels.calls import declined, in_one_piece
+from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
+from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
 from whygrad.kernels.values import F32, I64, POINTER, Value
 
-ALONE_BELOW = 16384
-# More of them are sorted out by NumPy.
-MOST = 64
+SERIAL_BELOW = 16384
+# For a larger k NumPy's partial sort is quicker.
+MAX_COUNT = 64
 
 
 @dataclass(kw_only=True)
-class LargestPlan(Plan):
+class TopkPlan(Plan):
     rows: int
-    rows_alone: int
+    rows_serial: int
     columns: int
     count: int
     largest: int
@@ -30,22 +30,21 @@ class LargestPlan(Plan):
 
 @lru_cache(maxsize=256)
 def _plan(rows: int, columns: int, count: int, largest: bool) -> Any:
-    return LargestPlan(rows=rows, rows_alone=ALONE if rows * columns < ALONE_BELOW else 0, columns=columns,
+    return TopkPlan(rows=rows, rows_serial=SERIAL if rows * columns < SERIAL_BELOW else 0, columns=columns,
                        count=count, largest=int(largest)).array()
 
 
 @cache
 def _find() -> Callable[..., Any]:
-    """run(plan, x, index, odd, values): `odd` becomes 1 if there is a NaN."""
+    """run(plan, x, index, has_nan, values): `has_nan` becomes 1 if there is a NaN."""
 
-    def write(module: Any, name: str) -> list[Stage]:
-        f = Task(module, f"{name}_task", LargestPlan)
-        x, index, odd, values = (f.array(i) for i in range(4))
+    def write(f: Task) -> None:
+        x, index, has_nan, values = (f.array(i) for i in range(4))
         columns, count, largest = f.fields("columns count largest")
         lanes = host().lanes
         sign = f.choose(largest.differs(0), f.constant(1.0, F32), f.constant(-1.0, F32))
         with f.b.goto_entry_block():
-            best = Value(f, f.b.bitcast(f.b.alloca(F32, MOST + 1), POINTER))
+            best = Value(f, f.b.bitcast(f.b.alloca(F32, MAX_COUNT + 1), POINTER))
 
         with f.loop(f.low, f.high) as row:
             line, found = f.pointer(F32, x, row * columns), f.pointer(I64, index, row * count)
@@ -68,7 +67,7 @@ def _find() -> Callable[..., Any]:
                     with f.when((last + 1).equals(count)):
                         bound.set(f.load(F32, best, count - 1))
                 with f.when(value.differs(value)):
-                    f.store(f.integer(1), odd)
+                    f.store(f.integer(1), has_nan)
 
             with f.loop(0, count) as place:
                 keep(place)
@@ -82,24 +81,19 @@ def _find() -> Callable[..., Any]:
                 keep(place)
             with f.loop(0, count) as i:
                 f.store(f.load(F32, line, f.load(I64, found, i)), values, row * count + i)
-        f.end()
-        return [Stage(f, "rows", "rows_alone")]
 
-    return staged("find_largest", "find largest", "fiif", write)
+    return single_stage("find_largest", "fiif", TopkPlan, write, "rows")
 
 
-def topk(numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def topk(x: Any, *, k: int, axis: int, largest: bool) -> Any:
-        if x.dtype is FLOAT32 and x.size and 0 < k <= min(MOST, x.shape[axis]):
-            last = x.ndim - 1
-            rows = in_one_piece(x if axis == last else np.moveaxis(x, axis, last))
-            shape = (*rows.shape[:-1], k)
-            values, index, odd = np.empty(shape, FLOAT32), np.empty(shape, np.int64), np.zeros(1, np.int64)
-            _find()(_plan(x.size // rows.shape[-1], rows.shape[-1], k, largest), rows, index, odd, values)
-            if not odd[0]:
-                if axis == last:
-                    return values, index
-                return tuple([np.ascontiguousarray(np.moveaxis(a, last, axis)) for a in (values, index)])
-        return declined(numpy, x, k=k, axis=axis, largest=largest)
-
-    return topk
+@maker
+def topk(x: Any, *, k: int, axis: int, largest: bool) -> Any:
+    if x.dtype is not FLOAT32 or not x.size or not 0 < k <= min(MAX_COUNT, x.shape[axis]):
+        return None
+    last = x.ndim - 1
+    rows = contiguous(x if axis == last else np.moveaxis(x, axis, last))
+    shape = (*rows.shape[:-1], k)
+    values, index, has_nan = np.empty(shape, FLOAT32), np.empty(shape, np.int64), np.zeros(1, np.int64)
+    _find()(_plan(x.size // rows.shape[-1], rows.shape[-1], k, largest), rows, index, has_nan, values)
+    if has_nan[0]:
+        return None
+    return (values, index) if axis == last else tuple([np.ascontiguousarray(np.moveaxis(a, last, axis)) for a in (values, index)])

@@ -15,6 +15,7 @@ from whygrad.base.expression import Expr, Tracer, Untraceable
 from whygrad.kernels.machine import PRIMITIVES
 from whygrad.ops import TABLE
 from whygrad.ops.table import Row
+from whygrad.ops.vocabulary import Vocabulary
 
 Number = (bool, int, float)
 
@@ -30,7 +31,7 @@ def is_mask(expr: Any) -> bool:
     return isinstance(expr, Expr) and expr.op in MASKS
 
 
-class KernelTracer(Tracer):
+class KernelTracer(Vocabulary, Tracer):
     """Builds formulas of elements, and is `xp` for the rows it reads."""
 
     def __init__(self) -> None:
@@ -91,9 +92,6 @@ class KernelTracer(Tracer):
         finally:
             self._inside.pop()
         return self.rounded(result) if isinstance(result, Expr) and result.op not in ("input", "mask") else result
-
-    def in_one_pass(self, function: Callable[..., Any], *args: Any) -> Any:
-        return function(self, *args)
 
     def sum(self, x: Expr) -> Expr:
         return self.apply("sum", x)

@@ -1,7 +1,7 @@
 """Copies in the usual order of arrays that lie in another one.
 
 The copy is read as (outer, rows, columns), and along `columns` its elements are neighbours. Either those of the source are as
-well, and it is copied row by row; or they are neighbours along `rows`, and squares are turned in registers.
+well, and it is copied row by row; or they are neighbours along `rows`, and squares are transposed in registers.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from typing import Any
 import numpy as np
 
 from whygrad.kernels.host import FLOAT32, host
-from whygrad.kernels.stages import ALONE, Plan, Stage, Task, staged
+from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
 from whygrad.kernels.tiles import copy_row, transposed
 from whygrad.kernels.values import F32, I64, Value
 
-ALONE_BELOW = 32768
+SERIAL_BELOW = 32768
 # Fewer elements are NumPy's, and so are more blocks than a plan should list.
-WORTH_IT = 2048
+MIN_SIZE = 2048
 MOST_OUTER = 4096
-# The side of what is turned in registers. Larger ones take longer to compile than they save.
+# The side of a square that is transposed in registers. Larger ones take longer to compile than they save.
 SQUARE = 8
 # Elements of a row that is worth a copy by itself.
 SHORTEST = 8
 
 
 @dataclass(kw_only=True)
-class TurningPlan(Plan):
+class TransposePlan(Plan):
     units: int
-    units_alone: int
+    units_serial: int
     rows: int
     columns: int
     bands: int  # of rows, for each of the outer places
@@ -59,8 +59,8 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[Any, bool]:
     rows, columns = axes[along][0], axes[-1][0]
     band = rows if by_row else min(SQUARE, host().lanes)
     bands = -(-rows // band)
-    alone = ALONE if math.prod(shape) < ALONE_BELOW else 0
-    return TurningPlan(units=count * bands, units_alone=alone, rows=rows, columns=columns, bands=bands, band=band,
+    serial = SERIAL if math.prod(shape) < SERIAL_BELOW else 0
+    return TransposePlan(units=count * bands, units_serial=serial, rows=rows, columns=columns, bands=bands, band=band,
                        pitch=pitches[along], source_pitch=axes[along if by_row else -1][1]).array(
         starts=[sum([n * pitches[i] for n, i in zip(place, outer, strict=True)]) for place in places],
         source_starts=[sum([n * axes[i][1] for n, i in zip(place, outer, strict=True)]) for place in places]), by_row
@@ -83,8 +83,7 @@ def _joined(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int,
 def _kernel(name: str, write_band: Callable[..., None]) -> Callable[..., Any]:
     """run(plan, source, copy)"""
 
-    def write(module: Any, symbol: str) -> list[Stage]:
-        f = Task(module, f"{symbol}_task", TurningPlan)
+    def write(f: Task) -> None:
         source, copy = f.array(0), f.array(1)
         rows, bands, band, pitch = f.fields("rows bands band pitch")
         starts, source_starts = f.table("starts"), f.table("source_starts")
@@ -92,10 +91,8 @@ def _kernel(name: str, write_band: Callable[..., None]) -> Callable[..., Any]:
             number, row = unit // bands, unit % bands * band
             write_band(f, f.pointer(F32, source, f.load(I64, source_starts, number) + row),
                        f.pointer(F32, copy, f.load(I64, starts, number) + row * pitch), f.smaller(rows - row, band))
-        f.end()
-        return [Stage(f, "units", "units_alone")]
 
-    return staged(name, name, "vf", write)
+    return single_stage(name, "vf", TransposePlan, write)
 
 
 def _turn(f: Task, read: Value, written: Value, count: Value) -> None:
@@ -125,9 +122,9 @@ def _copy_rows(f: Task, read: Value, written: Value, count: Value) -> None:
         copy_row(f, f.pointer(F32, read, i * source_pitch), f.pointer(F32, written, i * pitch), columns)
 
 
-def turned_copy(x: Any) -> Any:
+def transposed_copy(x: Any) -> Any:
     """A copy of `x` in the usual order, or None."""
-    if x.dtype is not FLOAT32 or x.size < WORTH_IT or not x.flags.aligned:
+    if x.dtype is not FLOAT32 or x.size < MIN_SIZE or not x.flags.aligned:
         return None
     plan, by_row = _plan(x.shape, tuple([stride // 4 for stride in x.strides]))
     if plan is None:

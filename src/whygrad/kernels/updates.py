@@ -19,27 +19,27 @@ from whygrad.kernels.elementwise import FILLED, MOST, RUN, STEPS, fill, local
 from whygrad.kernels.pool import pool
 from whygrad.kernels.values import F32, I32, I64, POINTER, VOID, Function, Value
 
-# The words that come with a function. Which arrays of a set are written: one bit for each.
-FORMULA, ARRAYS, NUMBERS, WRITTEN, ALONE_BELOW = range(5)
+# Parameters of the entry. WRITTEN has a bit for each array of a set that is written.
+FORMULA, ARRAYS, NUMBERS, WRITTEN, SERIAL_BELOW = range(5)
 # Sets that are shared out together, and what is noted of each: where it begins among all, its elements, and its arrays.
 TOGETHER = 32
 BEGIN, LENGTH, PLACES = range(3)
 SET = PLACES + MOST
-# What the task is given: the formula, how many sets and arrays there are, the slots of the formula, the sets.
+# What the task is given: the formula, the numbers of sets and arrays, the slots of the formula, the sets.
 TASK_FORMULA, TASK_SETS, TASK_ARRAYS, TASK_SLOTS, TASK_TABLE = range(5)
 
 
-def update_function(formula: int, arrays: int, numbers: int, written: set[int], alone_below: int) -> Callable[..., Any]:
+def update_function(formula: int, arrays: int, numbers: int, written: set[int], serial_below: int) -> Callable[..., Any]:
     """A Python function of a tuple with `arrays` arrays for each set, one set after the other, and of numbers.
 
-    It gives how many sets it has changed: the next one is not of float32 arrays of one size that lie in one piece.
+    It gives the number of sets that it has changed: the next one is not of float32 arrays of one size that lie in one piece.
     """
 
     def declined(*args: Any) -> int:
         return 0
 
-    words = [formula, arrays, numbers, sum(1 << i for i in written), alone_below]
-    return python_function("update", _entry(), (declined, declined), words)
+    parameters = [formula, arrays, numbers, sum(1 << i for i in written), serial_below]
+    return python_function("update", _entry(), (declined, declined), parameters)
 
 
 @cache
@@ -52,7 +52,7 @@ def _write_entry(module: Any, name: str) -> None:
     task = _write_task(module, f"{name}_task")
     entry = Entry(module, name, None)
     f = entry.f
-    arrays, numbers = entry.word(ARRAYS), entry.word(NUMBERS)
+    arrays, numbers = entry.parameter(ARRAYS), entry.parameter(NUMBERS)
     entry.require(entry.count.equals(numbers + 1))
     given = entry.argument(0)
     entry.require(entry.same(f.load(POINTER, given, host.TYPE // 8), "PyTuple_Type"))
@@ -63,14 +63,14 @@ def _write_entry(module: Any, name: str) -> None:
         fill(f, entry.number(entry.argument(i + 1)).to(F32), piece)
         f.store(piece, slots, arrays + i)
         f.store(f.integer(0), slots, arrays + i + STEPS)
-    for place, value in ((TASK_FORMULA, entry.word(FORMULA, POINTER)), (TASK_ARRAYS, arrays), (TASK_SLOTS, slots),
+    for place, value in ((TASK_FORMULA, entry.parameter(FORMULA, POINTER)), (TASK_ARRAYS, arrays), (TASK_SLOTS, slots),
                          (TASK_TABLE, table)):
         f.store(value, job, place)
     waiting, total = f.variable(f.integer(0)), f.variable(f.integer(0))
 
     def run_those_waiting() -> None:
         f.store(waiting.get(), job, TASK_SETS)
-        entry.run(task, job, total.get(), entry.word(ALONE_BELOW), FILLED)
+        entry.run(task, job, total.get(), entry.parameter(SERIAL_BELOW), FILLED)
         waiting.set(f.integer(0))
         total.set(f.integer(0))
 
@@ -107,7 +107,7 @@ def _suits(entry: Entry, items: Value, arrays: Value) -> Value:
                     & entry.same(f.load(POINTER, item, host.DTYPE // 8), "numpy_dtype_f4"))
         good.set(good.get() & is_array)
         with f.when(is_array):
-            is_written = (entry.word(WRITTEN) >> k) & 1
+            is_written = (entry.parameter(WRITTEN) >> k) & 1
             wanted = f.choose(is_written.differs(0), f.constant(host.CONTIGUOUS_AND_ALIGNED | host.WRITEABLE, I32),
                               f.constant(host.CONTIGUOUS_AND_ALIGNED, I32))
             elements = Array(f, item).size()

@@ -19,7 +19,7 @@ import numpy as np
 
 from whygrad.kernels.conv_direct import BIAS, IMAGE, WEIGHT, WORKSPACE, Unit, Weights, direct, packing
 from whygrad.kernels.conv_plan import (
-    ALONE_WORK,
+    SERIAL_WORK,
     Axis,
     ByPanels,
     OfImages,
@@ -32,7 +32,7 @@ from whygrad.kernels.conv_plan import (
     register_block,
 )
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Elsewhere, Part, Stage, Task, part_for_all, staged, workspace
+from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Stage, Task, part_for_all, staged, workspace
 from whygrad.kernels.tiles import buffer, copy_row, interleaved, smaller, spread_products
 from whygrad.kernels.values import F32, I64, POINTER, VOID, Value
 
@@ -134,11 +134,11 @@ def winograd(count: int, groups: int, channels: int, filters: int, down: Axis, a
     products = PLACES * together * vectors * lanes
     results = 4 * filters * tiles
     images = of_images(count, groups, channels, filters, layout, tiles_down, tiles_across)
-    alone = work * count < ALONE_WORK or images["units"] == 1
+    serial = work * count < SERIAL_WORK or images["units"] == 1
     plan = Winograd(
         **images,
         each=packed + patches + products + results, shared=-(-groups * blocks * panel // lanes) * lanes,
-        panels=groups * blocks, panels_alone=ALONE if alone else 0, units_alone=ALONE if alone else 0,
+        panels=groups * blocks, panels_serial=SERIAL if serial else 0, units_serial=SERIAL if serial else 0,
         blocks=blocks, tiles=tiles, patches=packed, products=packed + patches, results=packed + patches + products,
         weight_filter=weights.filter, weight_channel=weights.channel, weight_group=weights.group,
         result_rows=down.out, result_columns=across.out)
@@ -156,7 +156,7 @@ def compiled(together: int, vectors: int) -> Any:
     def write(module: Any, name: str) -> list[Stage]:
         units = Task(module, f"{name}_units", Winograd)
         _write_units(units, together, vectors, *functions)
-        return [Stage(panels, "panels", "panels_alone"), Stage(units, "units", "units_alone")]
+        return [Stage(panels, "panels", "panels_serial"), Stage(units, "units", "units_serial")]
 
     return staged("convolution", f"winograd convolution {together} {vectors}", "ffowif", write)
 

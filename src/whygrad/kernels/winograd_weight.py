@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Any
 
 from whygrad.kernels.conv_direct import Unit, packing
-from whygrad.kernels.conv_plan import ALONE_WORK, Axis, ByChunks, accumulators, chunks_of, lay_out, of_images, offsets
+from whygrad.kernels.conv_plan import SERIAL_WORK, Axis, ByChunks, accumulators, chunks_of, lay_out, of_images, offsets
 from whygrad.kernels.conv_weight import GRADIENT, IMAGE, WORKSPACE, weight_gradient
 from whygrad.kernels.host import host
-from whygrad.kernels.stages import ALONE, Elsewhere, Part, Stage, Task, part_for_all, staged
-from whygrad.kernels.tiles import half_turned, lanes_within, load_some, smaller
+from whygrad.kernels.stages import SERIAL, Elsewhere, Part, Stage, Task, part_for_all, staged
+from whygrad.kernels.tiles import half_transposed, lanes_within, load_some, smaller
 from whygrad.kernels.values import F32, I64, POINTER, VOID
 from whygrad.kernels.winograd import (
     FLAG,
@@ -76,11 +76,11 @@ def winograd_weight(count: int, groups: int, channels: int, filters: int, down: 
     tiles = room_for(unit_tiles)
     patches = PLACES * padded_channels * tiles
     gradients = (layout.block * layout.band_rows * 4 * tiles_across.out + lanes) * padded_filters
-    alone = work * count < ALONE_WORK or chunks == 1
+    serial = work * count < SERIAL_WORK or chunks == 1
     plan = WinogradWeight(
         **images,
         each=packed + patches + gradients + PLACES * unit_tiles * padded_filters, shared=chunks * size,
-        chunks=chunks, chunks_alone=ALONE if alone else 0, sums=groups * channels, sums_alone=ALONE if alone else 0,
+        chunks=chunks, chunks_serial=SERIAL if serial else 0, sums=groups * channels, sums_serial=SERIAL if serial else 0,
         chunk_units=chunk_units, padded_channels=padded_channels, padded_filters=padded_filters, tiles=tiles,
         patches=packed, gradients=packed + patches, transformed=packed + patches + gradients, unit_tiles=unit_tiles,
         gradient_rows=down.out, gradient_columns=across.out)
@@ -98,7 +98,7 @@ def compiled(a: int, b: int, whole: bool) -> Any:
     def write(module: Any, name: str) -> list[Stage]:
         chunks = Task(module, f"{name}_chunks", WinogradWeight)
         _write_chunks(chunks, *functions)
-        return [Stage(chunks, "chunks", "chunks_alone"), Stage(sums, "sums", "sums_alone")]
+        return [Stage(chunks, "chunks", "chunks_serial"), Stage(sums, "sums", "sums_serial")]
 
     return staged("convolution_weight", f"winograd weight gradient {a} {b} {whole}", "ffowif", write)
 
@@ -155,7 +155,7 @@ def _packing_gradients(whole: bool) -> str:
                         number = f.choose(number < filters, number, 0)
                     lines.append(load_some(f, source, number * pixels + x, mask))
                 # What is written beyond a row is written again with the next one.
-                for lane, line in enumerate(half_turned(f, lines)):
+                for lane, line in enumerate(half_transposed(f, lines)):
                     f.store(line, here, (x + lane) * padded + first)
 
     return part_for_all(f"winograd pack gradients {whole}", [I64, I64, POINTER, POINTER], WinogradWeight, write)
@@ -183,7 +183,7 @@ def _transforming_gradients() -> str:
 
 
 def _adding_products(a: int, b: int) -> str:
-    """The name of add(plan, count, patches, tiles, sums): for each place, over so many tiles,
+    """The name of add(plan, count, patches, tiles, sums): for each place, over `count` tiles,
     sums[channel, filter] += patch[channel, tile] * gradient[tile, filter]."""
 
     def write(f: Part) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import dtypes
 from whygrad.core.tensor import Size, Tensor, set_requires_grad
-from whygrad.functional.methods import OPERATORS
+from whygrad.functional.operators import OPERATORS
 from whygrad.functional.parameter import Parameter
 from whygrad.functional.run import METHODS
 
@@ -93,7 +93,8 @@ def _refusing(operator: str) -> Any:
     return lambda self, *args: _refuse(self, name)
 
 
-for _name in (*OPERATORS, *[name for name in METHODS if name.startswith("__")], "__bool__", "__int__", "__float__"):
+for _name in (*OPERATORS, *"__getitem__", "__setitem__", "__len__", "__iter__", "__contains__", "__bool__", "__int__",
+              "__float__"):
     setattr(Uninitialized, _name, _refusing(_name))
 
 

@@ -16,6 +16,7 @@ from whygrad.core.tensor import Tensor
 from whygrad.functional.parameter import Buffer, Parameter
 from whygrad.nn.hooks import HookedCall, add_hook, everywhere, on_registration
 from whygrad.nn.state import StateDictMethods
+from whygrad.why import record as why
 
 # Every registry that holds hooks of one module.
 HOOK_REGISTRIES = ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",
@@ -82,6 +83,8 @@ class Module(StateDictMethods):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name == "requires_grad" and why.watching is not None:
+            why.watching.module_flagged(self, value)
         members = self.__dict__
         if isinstance(value, Parameter):
             if "_parameters" not in members:

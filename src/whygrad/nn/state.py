@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.autograd.hooks import RemovableHandle
 from whygrad.base.errors import user_stacklevel
+from whygrad.base.frames import is_internal
 from whygrad.core.tensor import Tensor
 from whygrad.functional.parameter import Parameter
 from whygrad.nn.hooks import WithModule, add_hook
 from whygrad.nn.lazy import is_lazy
+from whygrad.why import record as why
 
 if TYPE_CHECKING:
     from whygrad.nn.module import Module
@@ -83,6 +86,8 @@ class StateDictMethods:
 
     def load_state_dict(self: Any, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copy the values of `state_dict` into this module (or, with `assign`, take its tensors)."""
+        if why.watching is not None and not is_internal(sys._getframe(1)):
+            why.watching.loading(self)
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         missing: list[str] = []

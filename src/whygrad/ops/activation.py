@@ -12,8 +12,7 @@ def relu(xp, x):
     return xp.maximum(x, 0)
 
 
-@elementwise(curve="rectified",
-             x=lambda xp, g, x, threshold: xp.threshold_backward(g, x, threshold=threshold))
+@elementwise(curve="rectified", x=lambda xp, g, x, threshold: xp.threshold_backward(g, x, threshold=threshold))
 def threshold(xp, x, *, threshold, value):
     return xp.where(x <= threshold, value, x)
 
@@ -30,8 +29,7 @@ def threshold_backward(xp, grad, x, *, threshold):
     return xp.where(x <= threshold, 0.0, grad)
 
 
-@elementwise(curve="rectified",
-             x=lambda xp, g, x, slope: xp.leaky_relu_backward(g, x, slope=slope))
+@elementwise(curve="rectified", x=lambda xp, g, x, slope: xp.leaky_relu_backward(g, x, slope=slope))
 def leaky_relu(xp, x, *, slope):
     return xp.where(x > 0, x, x * slope)
 
@@ -90,8 +88,7 @@ def elu_backward_of_result(xp, grad, y, *, alpha, scale, input_scale):
     return xp.where(y <= 0, grad * input_scale * (y + alpha * scale), grad * scale)
 
 
-@elementwise(curve="bounded",
-             x=lambda xp, g, x, low, high: xp.hardtanh_backward(g, x, low=low, high=high))
+@elementwise(curve="bounded", x=lambda xp, g, x, low, high: xp.hardtanh_backward(g, x, low=low, high=high))
 def hardtanh(xp, x, *, low, high):
     return xp.clamp(x, low, high)
 
@@ -102,8 +99,7 @@ def hardtanh_backward(xp, grad, x, *, low, high):
     return xp.where((x <= low) | (x >= high), 0.0, grad)
 
 
-@elementwise(curve="bounded",
-             x=lambda xp, g, x: xp.hardsigmoid_backward(g, x))
+@elementwise(curve="bounded", x=lambda xp, g, x: xp.hardsigmoid_backward(g, x))
 def hardsigmoid(xp, x):
     return xp.clamp(x + 3, 0, 6) / 6
 
@@ -115,8 +111,7 @@ def hardsigmoid_backward(xp, grad, x):
     return xp.where((x > -3) & (x < 3), grad / 6, 0.0)
 
 
-@elementwise(curve="bounded",
-             x=lambda xp, g, x: xp.hardswish_backward(g, x))
+@elementwise(curve="bounded", x=lambda xp, g, x: xp.hardswish_backward(g, x))
 def hardswish(xp, x):
     return x * xp.clamp(x + 3, 0, 6) / 6
 
@@ -143,8 +138,7 @@ def softplus_backward(xp, grad, x, *, beta, threshold):
     return xp.where(scaled > threshold, grad, grad * xp.sigmoid(scaled))
 
 
-@elementwise(curve="saturating", called="logsigmoid",
-             x=lambda xp, g, x: xp.log_sigmoid_backward(g, x))
+@elementwise(curve="saturating", called="logsigmoid", x=lambda xp, g, x: xp.log_sigmoid_backward(g, x))
 def log_sigmoid(xp, x):
     return xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x)))
 
@@ -155,8 +149,7 @@ def log_sigmoid_backward(xp, grad, x):
     return grad * xp.sigmoid(-x)
 
 
-@elementwise(curve="saturating",
-             x=lambda xp, g, x: xp.silu_backward(g, x))
+@elementwise(curve="saturating", x=lambda xp, g, x: xp.silu_backward(g, x))
 def silu(xp, x):
     return x * xp.sigmoid(x)
 
@@ -174,8 +167,7 @@ def silu_curvature(xp, x):
     return s * (1 - s) * (2 + x * (1 - 2 * s))
 
 
-@elementwise(curve="saturating",
-             x=lambda xp, g, x: mish_rule(xp, g, x))
+@elementwise(curve="saturating", x=lambda xp, g, x: mish_rule(xp, g, x))
 def mish(xp, x):
     return x * xp.tanh(xp.softplus(x, beta=1, threshold=20))
 

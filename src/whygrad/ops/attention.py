@@ -58,8 +58,7 @@ def scaled_dot_product_flash_attention_for_cpu(xp, *xs, scale, causal):
     return xp.matmul(xp.safe_softmax(found, axis=(3,)), v), sums
 
 
-@op(batch="defined", kernel="attention", node="NotImplemented",
-    outputs=("q", "k", "v"), memory="own",
+@op(batch="defined", kernel="attention", node="NotImplemented", outputs=("q", "k", "v"), memory="own",
     xs=underivable("_scaled_dot_product_flash_attention_for_cpu_backward"))
 def scaled_dot_product_flash_attention_for_cpu_backward(xp, *xs, scale, causal):
     grad, q, k, v, out, sums, *masks = xs

@@ -9,8 +9,7 @@ def angle(xp, x):
     return xp.angle(x)
 
 
-@elementwise(curve="kinked", node="AngleBackward0",
-             x=lambda xp, g, x: xp.where(x == 0, 0.0, g * -1j / x))
+@elementwise(curve="kinked", node="AngleBackward0", x=lambda xp, g, x: xp.where(x == 0, 0.0, g * -1j / x))
 def angle_complex(xp, x):
     return xp.angle(x)
 

@@ -7,8 +7,7 @@ def _cast(xp, g, dtype, origin):
     return g if dtype == origin else xp.to_copy(g, dtype=dtype, origin=origin)
 
 
-@elementwise(half="native", linear="x",
-             x=lambda xp, g, dtype, origin: _cast(xp, g, origin, dtype))
+@elementwise(half="native", linear="x", x=lambda xp, g, dtype, origin: _cast(xp, g, origin, dtype))
 def to_copy(xp, x, *, dtype, origin):
     """`x` (of dtype `origin`) in a dtype that can carry a gradient. Always a copy."""
     return xp.to_copy(x, dtype=dtype, origin=origin)

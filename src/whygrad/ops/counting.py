@@ -35,14 +35,12 @@ def unique_consecutive(xp, x, *, axis):
     return xp.unique_consecutive(x, axis=axis)
 
 
-@op(batch="looped",
-    node="NotImplemented", x=NoGrad("counted values are integers"), weights=refused("bincount"))
+@op(batch="looped", node="NotImplemented", x=NoGrad("counted values are integers"), weights=refused("bincount"))
 def bincount(xp, x, weights, *, length):
     return xp.bincount(x, weights, length=length)
 
 
-@op(batch="looped",
-    node="NotImplemented", outputs="list", x=refused("histogram"), weight=refused("histogram"))
+@op(batch="looped", node="NotImplemented", outputs="list", x=refused("histogram"), weight=refused("histogram"))
 def histogram(xp, x, weight, *, limits, density):
     """Numbers of points (the last axis of `x` holds their coordinates) in the bins with edges `limits`, and the edges."""
     return xp.histogram(x, weight, limits=limits, density=density)

@@ -32,7 +32,7 @@ def solve_a_rule(xp, g, a, out, a_shape, upper, left, unit):
     return sum_to(xp, triangle(xp, -product, upper, unit), a_shape)
 
 
-@op(batch="broadcast_shifted", kernel="triangles", memory="columns", node="LinalgSolveTriangularBackward0",
+@op(batch="broadcast_shifted", memory="columns", node="LinalgSolveTriangularBackward0",
     a=solve_a_rule,
     b=lambda xp, g, a, b_shape, upper, left, unit: sum_to(
         xp, xp.solve_triangular(transposed(xp, a), g, upper=not upper, left=left, unit=unit), b_shape))

@@ -195,8 +195,7 @@ def take_backward(xp, x, index, *, shape):
     return xp.take_backward(x, index, shape=shape)
 
 
-@op(batch="refused",
-    memory="own", x=NoGrad("positions of nonzero elements are integers and have no derivative"))
+@op(batch="refused", memory="own", x=NoGrad("positions of nonzero elements are integers and have no derivative"))
 def nonzero(xp, x):
     """One row for each nonzero element, with its index along each axis."""
     return xp.nonzero(x)

@@ -53,21 +53,18 @@ def neg_view(xp, x):
     return xp.alias(x)
 
 
-@along_axes(kernel="concat", linear="x",
-            memory="own", x=lambda g: g)
+@along_axes(kernel="concat", linear="x", memory="own", x=lambda g: g)
 def clone(xp, x, *, order="K"):
     """A copy: with the memory order kept ("K"), or row-major ("C")."""
     return xp.clone(x, order=order)
 
 
-@view(batch="own",
-      x=lambda xp, g, x_shape: xp.sum_to(g, shape=x_shape))
+@view(batch="own", x=lambda xp, g, x_shape: xp.sum_to(g, shape=x_shape))
 def expand(xp, x, *, shape):
     return xp.expand(x, shape=shape)
 
 
-@view(batch="own",
-      x=lambda xp, g: xp.t(g))
+@view(batch="own", x=lambda xp, g: xp.t(g))
 def t(xp, x):
     return xp.t(x)
 
@@ -77,8 +74,7 @@ def transpose(xp, x, *, axis0, axis1):
     return xp.transpose(x, axis0=axis0, axis1=axis1)
 
 
-@view(batch="own",
-      x=lambda xp, g, axes: xp.permute(g, axes=inverse_permutation(axes)))
+@view(batch="own", x=lambda xp, g, axes: xp.permute(g, axes=inverse_permutation(axes)))
 def permute(xp, x, *, axes):
     return xp.permute(x, axes=axes)
 
@@ -92,8 +88,7 @@ def _squeeze_node(kinds, statics):
     return "SqueezeBackward0" if axis is None else "SqueezeBackward1" if isinstance(axis, int) else "SqueezeBackward2"
 
 
-@view(batch="own", node=_squeeze_node,
-      x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
+@view(batch="own", node=_squeeze_node, x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
 def squeeze(xp, x, *, axis):
     """Remove the axes of length 1 among `axis`: None for all, an int, or a tuple."""
     return xp.squeeze(x, axis=axis)
@@ -134,8 +129,7 @@ def diagonal(xp, x, *, offset, axis1, axis2):
     return xp.diagonal(x, offset=offset, axis1=axis1, axis2=axis2)
 
 
-@op(batch="defined", linear="x",
-    node="DiagonalBackward0_copy",
+@op(batch="defined", linear="x", node="DiagonalBackward0_copy",
     x=lambda xp, g, x_shape, offset: xp.diagonal_backward(g, shape=x_shape, offset=offset, axis1=0, axis2=1))
 def diagonal_copy(xp, x, *, offset):
     return xp.clone(xp.diagonal(x, offset=offset, axis1=0, axis2=1))
@@ -246,8 +240,7 @@ def _unrepeat(xp, g, shape, repeats):
     return xp.reshape(total, shape=shape)
 
 
-@op(batch="own", linear="x",
-    x=lambda xp, g, x_shape, repeats: _unrepeat(xp, g, x_shape, repeats))
+@op(batch="own", linear="x", x=lambda xp, g, x_shape, repeats: _unrepeat(xp, g, x_shape, repeats))
 def repeat(xp, x, *, repeats):
     return xp.repeat(x, repeats=repeats)
 
@@ -258,8 +251,7 @@ def flip(xp, x, *, axes):
     return xp.flip(x, axes=axes)
 
 
-@op(batch="own", linear="x",
-    x=lambda xp, g, shifts, axes: xp.roll(g, shifts=tuple([-n for n in shifts]), axes=axes))
+@op(batch="own", linear="x", x=lambda xp, g, shifts, axes: xp.roll(g, shifts=tuple([-n for n in shifts]), axes=axes))
 def roll(xp, x, *, shifts, axes):
     """Roll along `axes`; None: roll the flattened array."""
     return xp.roll(x, shifts=shifts, axes=axes)
@@ -271,19 +263,17 @@ def rot90(xp, x, *, k, axes):
     return xp.rot90(x, k=k, axes=axes)
 
 
-@along_axes(kernel="tril_triu", linear="x",
-            x=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal))
+@along_axes(linear="x", x=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal))
 def tril(xp, x, *, diagonal):
     return xp.tril(x, diagonal=diagonal)
 
 
-@along_axes(kernel="tril_triu", linear="x",
-            x=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal))
+@along_axes(linear="x", x=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal))
 def triu(xp, x, *, diagonal):
     return xp.triu(x, diagonal=diagonal)
 
 
-@op(batch="own", kernel="padding", called="pad", node="ConstantPadNdBackward0", memory="channels",
+@op(batch="own", called="pad", node="ConstantPadNdBackward0", memory="channels",
     x=lambda xp, g, pads: xp.constant_pad(g, pads=tuple([(-before, -after) for before, after in pads]), value=0))
 def constant_pad(xp, x, *, pads, value):
     """`pads` is (before, after) for each axis; a negative number crops."""
@@ -295,15 +285,13 @@ def _mirror_pad_node(kinds, statics):
     return "CopySlices" if mode == "circular" else f"{mode}Pad{len(statics['sources'])}DBackward0"
 
 
-@op(batch="own", kernel="padding", linear="x", memory="channels",
-    node=_mirror_pad_node,
+@op(batch="own", linear="x", memory="channels", node=_mirror_pad_node,
     x=lambda xp, g, x_shape, sources: xp.mirror_pad_backward(g, shape=x_shape, sources=sources))
 def mirror_pad(xp, x, *, sources, mode):
     """Padding with values of `x` itself. `sources`: (axis, source index of each element) for each padded axis."""
     return xp.mirror_pad(x, sources=sources, mode=mode)
 
 
-@op(batch="own", linear="x",
-    x=lambda xp, g, sources: xp.mirror_pad(g, sources=sources, mode="circular"))
+@op(batch="own", linear="x", x=lambda xp, g, sources: xp.mirror_pad(g, sources=sources, mode="circular"))
 def mirror_pad_backward(xp, x, *, shape, sources):
     return xp.mirror_pad_backward(x, shape=shape, sources=sources)

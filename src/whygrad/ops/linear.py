@@ -190,7 +190,6 @@ def trace_rule(xp, g, x_shape):
     return xp.diagonal_backward(diagonal, shape=x_shape, offset=0, axis1=0, axis2=1)
 
 
-@op(batch="defined", linear="x",
-    x=trace_rule)
+@op(batch="defined", linear="x", x=trace_rule)
 def trace(xp, x):
     return xp.sum(xp.diagonal(x, offset=0, axis1=0, axis2=1))

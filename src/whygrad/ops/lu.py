@@ -42,8 +42,7 @@ def lu_factor_rule(xp, g, out0, out1):
     return lu_rule(xp, first(xp, g, size, -1), first(xp, g, size, -2), p, low, high)
 
 
-@last_axes(kernel="triangles",
-           memory="columns", outputs=("LU", EXCHANGES, WHOLE_NUMBERS), node="LinalgLuFactorExBackward0", a=lu_factor_rule)
+@last_axes(memory="columns", outputs=("LU", EXCHANGES, WHOLE_NUMBERS), node="LinalgLuFactorExBackward0", a=lu_factor_rule)
 def lu_factor_ex(xp, a):
     """(both factors in one matrix; pivots, counted from 1; position of the first zero on the diagonal of u, or 0)."""
     return xp.lu_factor_ex(a)

@@ -23,7 +23,8 @@ _binary("nextafter", lambda xp, g, a, b: xp.where(a == b, 0.0, g), lambda xp, g:
 _binary("heaviside", refused("heaviside"), node="NotImplemented", half="native", curve="stepwise")
 
 
-@elementwise(a=lambda xp, g, b: g * xp.exp2(b),
+@elementwise(half="native",
+             a=lambda xp, g, b: g * xp.exp2(b),
              b=lambda g, out: g * out * math.log(2))
 def ldexp(xp, a, b):
     return a * xp.exp2(b)

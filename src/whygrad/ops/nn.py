@@ -331,54 +331,47 @@ def _trilinear_rule(position):
     return rule
 
 
-@op(batch="own", half="float32", linear="x y z",
-    x=_trilinear_rule(0), y=_trilinear_rule(1), z=_trilinear_rule(2))
+@op(batch="own", half="float32", linear="x y z", x=_trilinear_rule(0), y=_trilinear_rule(1), z=_trilinear_rule(2))
 def trilinear(xp, x, y, z, *, spec):
     return xp.trilinear(x, y, z, spec=spec)
 
 
-# Normalisations. Each is `standardized(x) * weight + bias`; they differ in the axes that are normalised together. A
-# vocabulary may provide fused versions of `standardized` and its rule, with fewer passes over memory.
-def standardized(xp, x, axis, eps):
-    """(x normalised to mean 0 and variance 1 over `axis`, 1 / standard deviation)."""
-    in_one_piece = getattr(xp, "standardized", None)
-    if in_one_piece is not None:
-        return in_one_piece(x, axis=axis, eps=eps)
+# Normalisations. Each is `standardized(x) * weight + bias`; they differ in the axes that belong together.
+def standardized(xp, x, *, axis, eps):
+    """(x with mean 0 and variance 1 over `axis`, one over its deviation)."""
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     scale = xp.rsqrt(xp.mean(centred * centred, axis=axis, keepdims=True) + eps)
     return centred * scale, scale
 
 
-def standardized_rule(xp, g, x, axis, eps):
-    """The rule of `standardized`: removes the parts of the gradient that only shift or scale x."""
-    in_one_piece = getattr(xp, "standardized_backward", None)
-    if in_one_piece is not None:
-        return in_one_piece(g, x, axis=axis, eps=eps)
-    y, scale = standardized(xp, x, axis, eps)
+def standardized_backward(xp, g, x, *, axis, eps):
+    """Back through `standardized`: what only shifts or stretches all of x does not count."""
+    y, scale = xp.fused(standardized, x, axis=axis, eps=eps)
     return scale * (g - xp.mean(g, axis=axis, keepdims=True) - y * xp.mean(g * y, axis=axis, keepdims=True))
 
 
-def summed_product(xp, a, b, axis):
-    in_one_piece = getattr(xp, "summed_product", None)
-    return xp.sum(a * b, axis=axis) if in_one_piece is None else in_one_piece(a, b, axis=axis)
+def summed_product(xp, a, b, *, axis):
+    return xp.sum(a * b, axis=axis)
 
 
 def leading(x, axis):
     return tuple(range(len(x.shape) - len(axis)))
 
 
+def layer_norm_input(xp, g, x, weight, *, axis, eps):
+    return xp.fused(standardized_backward, weighted(g, weight), x, axis=axis, eps=eps)
+
+
+def layer_norm_weight(xp, g, x, *, axis, eps):
+    return xp.fused(summed_product, g, xp.fused(standardized, x, axis=axis, eps=eps)[0], axis=leading(x, axis))
+
+
 def layer_norm_rule(xp, g, x, weight, axis, eps):
-    in_one_piece = getattr(xp, "layer_norm_input", None)
-    if in_one_piece is not None:
-        return in_one_piece(g, x, weight, axis=axis, eps=eps)
-    return standardized_rule(xp, weighted(g, weight), x, axis, eps)
+    return xp.fused(layer_norm_input, g, x, weight, axis=axis, eps=eps)
 
 
 def layer_norm_weight_rule(xp, g, x, axis, eps):
-    in_one_piece = getattr(xp, "layer_norm_weight", None)
-    if in_one_piece is not None:
-        return in_one_piece(g, x, axis=axis, eps=eps)
-    return summed_product(xp, g, standardized(xp, x, axis, eps)[0], leading(x, axis))
+    return xp.fused(layer_norm_weight, g, x, axis=axis, eps=eps)
 
 
 def back_through_standardized(over):
@@ -387,7 +380,7 @@ def back_through_standardized(over):
             "deviation(x)")
 
 
-@op(batch="own", kernel="normalize", curve="layer", saved={"x": "input"},
+@op(batch="own", half="float32", kernel="normalize", curve="layer", saved={"x": "input"},
     words={"x": back_through_standardized("axis"),
            "weight": "sum(g * standardized(x), all axes but axis)",
            "bias": "sum(g, all axes but axis)"},
@@ -397,7 +390,7 @@ def back_through_standardized(over):
     bias=lambda xp, g, axis: xp.sum(g, axis=leading(g, axis)),
     at_once=lambda xp, g, x, weight, axis, eps: xp.layer_norm_backward(g, x, weight, axis=axis, eps=eps))
 def layer_norm(xp, x, weight, bias, *, axis, eps):
-    y = weighted(standardized(xp, x, axis, eps)[0], weight)
+    y = weighted(xp.fused(standardized, x, axis=axis, eps=eps)[0], weight)
     return y if bias is None else y + bias
 
 
@@ -412,19 +405,27 @@ def all_but_channel(x):
 
 def batch_standardized(xp, x, mean, var, eps):
     if mean is None:
-        return standardized(xp, x, all_but_channel(x), eps)
+        return xp.fused(standardized, x, axis=all_but_channel(x), eps=eps)
     scale = xp.rsqrt(per_channel(xp, var, x) + eps)
     return (x - per_channel(xp, mean, x)) * scale, scale
 
 
-def batch_norm_rule(xp, g, x, weight, mean, var, eps):
-    in_one_piece = getattr(xp, "batch_norm_input", None)
-    if in_one_piece is not None and mean is None:
-        return in_one_piece(g, x, weight, eps=eps)
+def batch_norm_input(xp, g, x, weight, *, eps):
+    """With the statistics of the batch."""
     if weight is not None:
         g = g * per_channel(xp, weight, x)
+    return xp.fused(standardized_backward, g, x, axis=all_but_channel(x), eps=eps)
+
+
+def batch_norm_weight(xp, g, x, *, eps):
+    return xp.fused(summed_product, g, batch_standardized(xp, x, None, None, eps)[0], axis=all_but_channel(x))
+
+
+def batch_norm_rule(xp, g, x, weight, mean, var, eps):
     if mean is None:
-        return standardized_rule(xp, g, x, all_but_channel(x), eps)
+        return xp.fused(batch_norm_input, g, x, weight, eps=eps)
+    if weight is not None:
+        g = g * per_channel(xp, weight, x)
     return g * xp.rsqrt(per_channel(xp, var, x) + eps)
 
 
@@ -432,10 +433,9 @@ STATISTICS = NoGrad("running statistics are constants")
 
 
 def batch_norm_weight_rule(xp, g, x, mean, var, eps):
-    in_one_piece = getattr(xp, "batch_norm_weight", None)
-    if in_one_piece is not None and mean is None:
-        return in_one_piece(g, x, eps=eps)
-    return summed_product(xp, g, batch_standardized(xp, x, mean, var, eps)[0], all_but_channel(x))
+    if mean is None:
+        return xp.fused(batch_norm_weight, g, x, eps=eps)
+    return xp.fused(summed_product, g, batch_standardized(xp, x, mean, var, eps)[0], axis=all_but_channel(x))
 
 
 @op(batch="own", half="float32", kernel="normalize", curve="layer", saved={"x": "input"},
@@ -462,21 +462,25 @@ def grouped(xp, x, groups):
 
 
 def group_standardized(xp, x, groups, eps):
-    return xp.reshape(standardized(xp, grouped(xp, x, groups), (2,), eps)[0], shape=x.shape)
+    return xp.reshape(xp.fused(standardized, grouped(xp, x, groups), axis=(2,), eps=eps)[0], shape=x.shape)
 
 
 def group_norm_rule(xp, g, x, weight, groups, eps):
     if weight is not None:
         g = g * per_channel(xp, weight, x)
-    back = standardized_rule(xp, grouped(xp, g, groups), grouped(xp, x, groups), (2,), eps)
+    back = xp.fused(standardized_backward, grouped(xp, g, groups), grouped(xp, x, groups), axis=(2,), eps=eps)
     return xp.reshape(back, shape=x.shape)
+
+
+def group_norm_weight_rule(xp, g, x, groups, eps):
+    return xp.fused(summed_product, g, group_standardized(xp, x, groups, eps), axis=all_but_channel(x))
 
 
 @op(batch="defined", curve="layer",
     words={"x": back_through_standardized("each group")},
     node="NativeGroupNormBackward0", memory="channels",
     x=group_norm_rule,
-    weight=lambda xp, g, x, groups, eps: summed_product(xp, g, group_standardized(xp, x, groups, eps), all_but_channel(x)),
+    weight=group_norm_weight_rule,
     bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)))
 def group_norm(xp, x, weight, bias, *, groups, eps):
     y = group_standardized(xp, x, groups, eps)
@@ -485,7 +489,32 @@ def group_norm(xp, x, weight, bias, *, groups, eps):
     return y if bias is None else y + per_channel(xp, bias, x)
 
 
-# Activations: gated ones, those with a learned or random slope, and the shrinkage functions.
+def native_group_norm_rule(xp, g, x, weight, groups, eps):
+    """Like torch's, it counts the gradients of the statistics only where both are given."""
+    out_g, mean_g, rstd_g = g
+    total = None if out_g is None else group_norm_rule(xp, out_g, x, weight, groups, eps)
+    if mean_g is None or rstd_g is None:
+        return total
+    whole = grouped(xp, x, groups)
+    y, rstd = standardized(xp, whole, (2,), eps)
+    mean_g, rstd_g = [xp.unsqueeze(s, axis=2) for s in (mean_g, rstd_g)]
+    more = xp.reshape((mean_g - rstd_g * rstd * rstd * y) / whole.shape[2], shape=x.shape)
+    return more if total is None else total + more
+
+
+@op(batch="looped", curve="layer", node="NativeGroupNormBackward0", memory="channels", outputs=("output", "mean", "rstd"),
+    partial=True,
+    x=native_group_norm_rule,
+    weight=lambda xp, g, x, groups, eps: None if g[0] is None else group_norm_weight_rule(xp, g[0], x, groups, eps),
+    bias=lambda xp, g: None if g[0] is None else xp.sum(g[0], axis=all_but_channel(g[0])))
+def native_group_norm(xp, x, weight, bias, *, groups, eps):
+    """`group_norm`, and mean and 1 / sqrt(variance + eps) of each group."""
+    whole = grouped(xp, x, groups)
+    rstd = xp.reshape(standardized(xp, whole, (2,), eps)[1], shape=(x.shape[0], groups))
+    return xp.group_norm(x, weight, bias, groups=groups, eps=eps), xp.mean(whole, axis=(2,)), rstd
+
+
+# Activations with a parameter that is learned or drawn, and those that fold or cut.
 def halves(xp, x, axis):
     half = x.shape[axis] // 2
     return xp.slice(x, axis=axis, start=0, stop=half), xp.slice(x, axis=axis, start=half, stop=2 * half)
@@ -497,7 +526,7 @@ def glu_rule(xp, g, x, axis):
     return xp.cat(g * gate, g * a * gate * (1 - gate), axis=axis)
 
 
-@along_axes(memory="follow", x=glu_rule)
+@along_axes(half="float32", memory="follow", x=glu_rule)
 def glu(xp, x, *, axis):
     a, b = halves(xp, x, axis)
     return a * xp.sigmoid(b)
@@ -517,13 +546,11 @@ def rrelu(xp, x, slopes):
     return xp.mul(x, slopes)
 
 
-@elementwise(curve="bounded",
-             x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
+@elementwise(curve="bounded", x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
 def hardshrink(xp, x, *, bound):
     return xp.where((x >= -bound) & (x <= bound), 0.0, x)
 
 
-@elementwise(curve="bounded",
-             x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
+@elementwise(curve="bounded", x=lambda xp, g, x, bound: xp.where((x >= -bound) & (x <= bound), 0.0, g))
 def softshrink(xp, x, *, bound):
     return xp.where(x > bound, x - bound, xp.where(x < -bound, x + bound, x * 0.0))

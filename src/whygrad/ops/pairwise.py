@@ -35,8 +35,7 @@ def distance_rule(xp, g, a, b, out, ord):
     return xp.sum(towards, axis=(len(difference.shape) - 2,), keepdims=False)
 
 
-@last_axes(half="float32", kernel="distances", curve="kinked",
-           a=distance_rule,
+@last_axes(half="float32", kernel="distances", curve="kinked", a=distance_rule,
            b=lambda xp, g, a, b, out, ord: distance_rule(xp, _flipped(xp, g), b, a, _flipped(xp, out), ord))
 def cdist(xp, a, b, *, ord, by_products=False):
     """Distances of arrays with the same batch axes. `by_products`: Euclidean, by a matrix product, |a|² - 2ab + |b|²."""
@@ -77,22 +76,19 @@ def pdist(xp, x, *, ord):
     return xp.upper_triangle(xp.cdist(x, x, ord=ord))
 
 
-@op(batch="own", linear="x",
-    x=lambda xp, g, x_shape: xp.one_triangle(g, n=x_shape[0]))
+@op(batch="own", linear="x", x=lambda xp, g, x_shape: xp.one_triangle(g, n=x_shape[0]))
 def upper_triangle(xp, x):
     """The elements above the diagonal of a square matrix, as a vector."""
     return xp.upper_triangle(x)
 
 
-@op(batch="own", linear="x",
-    x=lambda xp, g: xp.upper_triangle(g))
+@op(batch="own", linear="x", x=lambda xp, g: xp.upper_triangle(g))
 def one_triangle(xp, x, *, n):
     """The adjoint of `upper_triangle`: `x` above the diagonal of a matrix of zeros."""
     return xp.one_triangle(x, n=n)
 
 
-@op(batch="defined", linear="x",
-    x=lambda xp, g: xp.upper_triangle(g + xp.t(g)))
+@op(batch="defined", linear="x", x=lambda xp, g: xp.upper_triangle(g + xp.t(g)))
 def both_triangles(xp, x, *, n):
     """The symmetric matrix with `x` above the diagonal and zeros on it."""
     upper = xp.one_triangle(x, n=n)
@@ -109,7 +105,6 @@ def _blocks(xp, g, shapes):
     return parts
 
 
-@op(batch="own", linear="xs",
-    xs=lambda xp, g, xs_shape: _blocks(xp, g, xs_shape))
+@op(batch="own", linear="xs", xs=lambda xp, g, xs_shape: _blocks(xp, g, xs_shape))
 def block_diag(xp, *xs):
     return xp.block_diag(*xs)

@@ -69,20 +69,19 @@ def tanh_backward(xp, grad, y):
     return grad * (1 - y * y)
 
 
-@elementwise(grad=lambda xp, g, y: xp.sigmoid_backward(g, y),
+@elementwise(half="bfloat16",
+             grad=lambda xp, g, y: xp.sigmoid_backward(g, y),
              y=lambda g, grad, y: g * grad * (-2 * y + 1))
 def sigmoid_backward(xp, grad, y):
     return grad * (1 - y) * y
 
 
-@elementwise(curve="stepwise", node="RoundBackward1",
-             x=lambda xp, g: xp.zeros_like(g))
+@elementwise(curve="stepwise", node="RoundBackward1", x=lambda xp, g: xp.zeros_like(g))
 def round_decimals(xp, x, *, decimals):
     return xp.round_decimals(x, decimals=decimals)
 
 
-@elementwise(curve="masking", public="sparse",
-             x=lambda xp, g, x: g * xp.isfinite(x))
+@elementwise(curve="masking", public="sparse", x=lambda xp, g, x: g * xp.isfinite(x))
 def nan_to_num(xp, x, *, nan, posinf, neginf):
     return xp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 

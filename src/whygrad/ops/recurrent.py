@@ -1,39 +1,25 @@
 """Recurrent layers. A row computes one direction of one layer over all steps, given the products with the input.
 
-These products are (steps, batch, width) or, for a packed sequence, a matrix of the stacked rows of all steps: step t has
-`sizes[t]` rows, one for each sequence that is long enough, longest first. A state is a matrix: the hidden state `h`, followed
-in an LSTM by the cell state `c`. The hidden weight is followed by the number of bias vectors given in `biases`: they are added
-to the products with it (in a GRU), or include those of the products with the input.
+The products are (steps, batch, features); or, of a packed sequence, a matrix with the rows of all steps below each other:
+step t has `sizes[t]` rows, for the sequences that are long enough, the longest first. A state is a matrix: the hidden state
+`h`, and in an LSTM the cell state `c` in further columns. After the hidden weight come `biases` vectors, which are added to
+the products with it (in a GRU), or also to those with the input. What a cell computes is in cells.py.
 """
 
+import operator
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
+from whygrad.ops.cells import CELLS
 from whygrad.ops.table import NoGrad, op
 
 
 class Weights(NamedTuple):
-    """The weights applied to a layer's previous state. `project` maps an LSTM's output to a smaller `h`."""
+    """The weights for a layer's own last state. `project` maps an LSTM's output to a shorter `h`."""
 
     hidden: Any
     bias: Any
     project: Any
-
-
-class Cell(NamedTuple):
-    """The forward and backward of one step.
-
-    `step(xp, pre, state, weights)` returns the next state and the activations. `slopes(xp, acts, before, weights)` computes,
-    for all steps at once, the local derivatives that the backward needs; `step_back(xp, g, slopes, weights)` gets their rows
-    for one step and the gradient `g` of its state, and returns the gradients of `linear(h, hidden, bias)` and of the previous
-    state. `finish(xp, g, g_linear, slopes)` returns, for all steps, the gradient of `pre` and, if there is a projection, the
-    matrix it was applied to.
-    """
-
-    step: Any
-    slopes: Any
-    step_back: Any
-    finish: Any
 
 
 def columns(xp, x, *widths):
@@ -46,112 +32,47 @@ def rows(xp, x, start, stop):
     return x if stop - start == x.shape[0] else xp.slice(x, axis=0, start=start, stop=stop, step=1)
 
 
-# h' = tanh(pre + linear(h)), or relu
-
-def rnn_step(activation):
-    def step(xp, pre, state, weights):
-        h = getattr(xp, activation)(pre + xp.linear(state, weights.hidden, weights.bias))
-        return h, h
-
-    return step
-
-
-def rnn_step_back(xp, g, slopes, weights):
-    g_linear = g * slopes[0]
-    return g_linear, xp.mm(g_linear, weights.hidden)
-
-
-RNN_TANH = Cell(rnn_step("tanh"), lambda xp, acts, before, weights: [1 - acts * acts], rnn_step_back,
-                lambda xp, g, g_linear, slopes: (g_linear, None))
-RNN_RELU = RNN_TANH._replace(step=rnn_step("relu"),
-                             slopes=lambda xp, acts, before, weights: [xp.threshold_backward(acts * 0 + 1, acts, threshold=0)])
-
-
-# reset and update gates; n = tanh(pre + reset * linear(h)); h' = n + update * (h - n)
-
-def gru_update(xp, reset, update, x_new, h_new, h):
-    """(next h, candidate) from the activated gates and the candidate's products with input and hidden state."""
-    new = xp.tanh(x_new + h_new * reset)
-    return (h - new) * update + new, new
-
-
-def gru_step(xp, pre, state, weights):
-    size = state.shape[1]
-    pre_gates, pre_new = columns(xp, pre, 2 * size)
-    linear_gates, linear_new = columns(xp, xp.linear(state, weights.hidden, weights.bias), 2 * size)
-    gates = xp.sigmoid(pre_gates + linear_gates)
-    reset, update = columns(xp, gates, size)
-    h, new = gru_update(xp, reset, update, pre_new, linear_new, state)
-    return h, xp.cat(gates, new, linear_new, axis=1)
-
-
-def gru_slopes(xp, acts, before, weights):
-    size = before.shape[1]
-    reset, update, new, linear_new = columns(xp, acts, size, size, size)
-    to_new = (1 - update) * (1 - new * new)
-    to_linear = xp.cat(to_new * linear_new * reset * (1 - reset), (before - new) * update * (1 - update), to_new * reset,
-                       axis=1)
-    return [to_linear, update, to_new]
-
-
-def gru_step_back(xp, g, slopes, weights):
-    to_linear, update, _ = slopes
-    g_linear = xp.cat(g, g, g, axis=1) * to_linear
-    return g_linear, g * update + xp.mm(g_linear, weights.hidden)
-
-
-def gru_finish(xp, g, g_linear, slopes):
-    g_gates, _ = columns(xp, g_linear, 2 * g.shape[1])
-    return xp.cat(g_gates, g * slopes[2], axis=1), None
-
-
-GRU = Cell(gru_step, gru_slopes, gru_step_back, gru_finish)
-
-
-# input, forget, new and output gates; c' = forget * c + input * new; h' = project(output * tanh(c'))
-
-def lstm_update(xp, input, forget, new, output, c):
-    """(next h before projection, next c, tanh(next c)) from the activated gates."""
-    c = forget * c + input * new
-    bounded = xp.tanh(c)
-    return output * bounded, c, bounded
-
-
-def lstm_step(xp, pre, state, weights):
-    size = weights.hidden.shape[0] // 4
-    h, c = columns(xp, state, state.shape[1] - size)
-    two, new, output = columns(xp, pre + xp.linear(h, weights.hidden, weights.bias), 2 * size, size)
-    two, new, output = xp.sigmoid(two), xp.tanh(new), xp.sigmoid(output)
-    input, forget = columns(xp, two, size)
-    h, c, bounded = lstm_update(xp, input, forget, new, output, c)
+def step(xp, cell, pre, state, weights):
+    """The next state, and the activations."""
+    size = pre.shape[1] // cell.gates
+    parts = [state] if cell.states == 1 else columns(xp, state, state.shape[1] - size)
+    product = xp.linear(parts[0], weights.hidden, weights.bias)
+    widths = [size] * (cell.gates - 1)
+    if cell.has_pre:
+        of_input, of_state = columns(xp, pre, *widths), columns(xp, product, *widths)
+        sums, pre = [*map(operator.add, of_input[:-1], of_state), of_state[-1]], of_input[-1]
+    else:
+        sums, pre = columns(xp, pre + product, *widths), None
+    (h, *memory), activations = cell.forward(xp, sums, pre, parts)
     if weights.project is not None:
         h = xp.mm(h, xp.t(weights.project))
-    return xp.cat(h, c, axis=1), xp.cat(two, new, output, bounded, axis=1)
+    return joined(xp, [h, *memory]), joined(xp, activations)
 
 
-def lstm_slopes(xp, acts, before, weights):
-    size = acts.shape[1] // 5
-    _, c = columns(xp, before, before.shape[1] - size)
-    input, forget, new, output, bounded = columns(xp, acts, size, size, size, size)
-    from_c = xp.cat(new * input * (1 - input), c * forget * (1 - forget), input * (1 - new * new), axis=1)
-    slopes = [output * (1 - bounded * bounded), from_c, bounded * output * (1 - output), forget]
-    return slopes if weights.project is None else [*slopes, output * bounded]
+def slopes_of(xp, cell, activations, before):
+    """What the way back needs of all steps: the derivatives of the cell, and what a projection was applied to."""
+    size = activations.shape[1] // cell.activations
+    activations = columns(xp, activations, *[size] * (cell.activations - 1))
+    state = [before] if cell.states == 1 else columns(xp, before, before.shape[1] - size)
+    return cell.slopes(xp, activations, state)
 
 
-def lstm_step_back(xp, g, slopes, weights):
-    to_c, from_c, to_output, forget, *_ = slopes
-    g_h, g_c = columns(xp, g, g.shape[1] - forget.shape[1])
+def step_back(xp, cell, g, slopes, weights):
+    """The gradients of the sums, of the input's part and of the state before."""
+    parts = [g] if cell.states == 1 else columns(xp, g, g.shape[1] - slopes[0].shape[1])
     if weights.project is not None:
-        g_h = xp.mm(g_h, weights.project)
-    g_c = g_c + g_h * to_c
-    g_linear = xp.cat(xp.cat(g_c, g_c, g_c, axis=1) * from_c, g_h * to_output, axis=1)
-    return g_linear, xp.cat(xp.mm(g_linear, weights.hidden), g_c * forget, axis=1)
+        parts[0] = xp.mm(parts[0], weights.project)
+    back = cell.back(xp, parts, slopes)
+    g_sums = joined(xp, back.sums)
+    g_pre = g_sums if back.pre is None else joined(xp, [*back.sums[:-1], back.pre])
+    g_h = xp.mm(g_sums, weights.hidden)
+    if back.h is not None:
+        g_h = back.h + g_h
+    return g_sums, g_pre, g_h if back.c is None else joined(xp, [g_h, back.c])
 
 
-LSTM = Cell(lstm_step, lstm_slopes, lstm_step_back,
-            lambda xp, g, g_linear, slopes: (g_linear, slopes[4] if len(slopes) == 5 else None))
-
-CELLS = {"rnn_tanh": RNN_TANH, "rnn_relu": RNN_RELU, "gru": GRU, "lstm": LSTM}
+def joined(xp, parts):
+    return parts[0] if len(parts) == 1 else xp.cat(*parts, axis=1)
 
 
 def steps_of(sizes, reverse):
@@ -195,7 +116,7 @@ def with_aside(xp, state, aside):
 def layer(xp, pre, initial, *arrays, cell, sizes, reverse, biases):
     """(h of every step, last state, and for the backward: activations, previous state of each step)."""
     weights = weights_of(*arrays, biases=biases)
-    step, width = CELLS[cell].step, weights.hidden.shape[1]
+    width = weights.hidden.shape[1]
     outputs, activations, befores = [], [], []
     ended: list[Any] = []
     steps = steps_of(sizes or batches(pre), reverse)
@@ -205,7 +126,7 @@ def layer(xp, pre, initial, *arrays, cell, sizes, reverse, biases):
     for start, stop in steps:
         state = resized(xp, state, stop - start, initial, ended)
         befores.append(state)
-        state, acts = step(xp, rows(xp, pre, start, stop), state, weights)
+        state, acts = step(xp, CELLS[cell], rows(xp, pre, start, stop), state, weights)
         outputs.append(state if state.shape[1] == width else columns(xp, state, width)[0])
         activations.append(acts)
     outputs, activations, befores = [in_order_of_data(xp, parts, reverse) for parts in (outputs, activations, befores)]
@@ -214,37 +135,43 @@ def layer(xp, pre, initial, *arrays, cell, sizes, reverse, biases):
 
 def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases):
     weights = weights_of(*xs[2:], biases=biases)
-    in_one_piece = None if sizes or weights.project is not None else getattr(xp, "recurrent_layer_backward", None)
-    walked = in_one_piece and in_one_piece(g[0], g[1], weights.hidden, out2, out3, cell=cell, reverse=reverse)
-    if walked:
-        g_pre, g_linear, g_initial = walked
-        h = columns(xp, out3, weights.hidden.shape[1])[0]
-        gradients = [xp.reshape(g_pre, shape=xs[0].shape), g_initial, xp.mm(xp.t(g_linear), h)]
-        return [*gradients, *of_biases(xp, g_linear, biases)]
-    acts, before = xp.kept((out2, out3), lambda: layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse,
-                                                       biases=biases)[2:])
-    _, slopes_of, step_back, finish = CELLS[cell]
-    slopes = slopes_of(xp, acts, before, weights)
-    g_outputs, g_last = as_matrix(xp, g[0]), g[1]
-    g_states, g_linears = [], []
+    activations, before = xp.kept((out2, out3), lambda: layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse,
+                                                              biases=biases)[2:])
+    width, g_h = weights.hidden.shape[1], None
+    if sizes or weights.project is not None:
+        g_pre, g_sums, g_initial, g_h = walk_back(xp, g[0], g[1], weights, activations, before, cell, sizes, reverse)
+    else:
+        g_pre, g_sums, g_initial = xp.fused(recurrent_layer_backward, g[0], g[1], weights.hidden, activations, before, cell=cell,
+                                            reverse=reverse)
+    h = before if before.shape[1] == width else columns(xp, before, width)[0]
+    gradients = [xp.reshape(g_pre, shape=xs[0].shape), g_initial, xp.mm(xp.t(g_sums), h), *of_biases(xp, g_sums, biases)]
+    if weights.project is not None:
+        *_, output, bounded = columns(xp, activations, *[activations.shape[1] // 5] * 4)
+        gradients.append(xp.mm(xp.t(g_h), output * bounded))
+    return gradients
+
+
+def recurrent_layer_backward(xp, g_outputs, g_last, hidden, activations, before, *, cell, reverse):
+    """`walk_back` through a layer of one batch size without a projection."""
+    return walk_back(xp, g_outputs, g_last, Weights(hidden, None, None), activations, before, cell, None, reverse)[:3]
+
+
+def walk_back(xp, g_outputs, g_last, weights, activations, before, cell, sizes, reverse):
+    """The gradients of the input's part, of the sums, of the initial state, and of h of every step."""
+    slopes = slopes_of(xp, CELLS[cell], activations, before)
+    parts: list[Any] = []
     g_begun: list[Any] = []
-    steps = steps_of(sizes or batches(g[0]), reverse)[::-1]
+    steps = steps_of(sizes or batches(g_outputs), reverse)[::-1]
+    g_outputs = as_matrix(xp, g_outputs)
     g_state = rows(xp, g_last, 0, steps[0][1] - steps[0][0])
     for start, stop in steps:
         g_state = resized(xp, g_state, stop - start, g_last, g_begun)
         g_state = plus_output(xp, g_state, rows(xp, g_outputs, start, stop))
-        g_states.append(g_state)
-        g_linear, g_state = step_back(xp, g_state, [rows(xp, s, start, stop) for s in slopes], weights)
-        g_linears.append(g_linear)
-    g_linear, g_states = [in_order_of_data(xp, parts, not reverse) for parts in (g_linears, g_states)]
-    width = weights.hidden.shape[1]
-    g_h, h = [x if x.shape[1] == width else columns(xp, x, width)[0] for x in (g_states, before)]
-    g_pre, projected = finish(xp, g_h, g_linear, slopes)
-    gradients = [xp.reshape(g_pre, shape=xs[0].shape), with_aside(xp, g_state, g_begun), xp.mm(xp.t(g_linear), h)]
-    gradients += of_biases(xp, g_linear, biases)
-    if projected is not None:
-        gradients.append(xp.mm(xp.t(g_h), projected))
-    return gradients
+        g_h = columns(xp, g_state, weights.hidden.shape[1])[0]
+        g_sums, g_pre, g_state = step_back(xp, CELLS[cell], g_state, [rows(xp, s, start, stop) for s in slopes], weights)
+        parts.append((g_pre, g_sums, g_h))
+    g_pre, g_sums, g_h = [in_order_of_data(xp, part, not reverse) for part in zip(*parts, strict=True)]
+    return g_pre, g_sums, with_aside(xp, g_state, g_begun), g_h
 
 
 def of_biases(xp, g_linear, biases):
@@ -294,20 +221,17 @@ def stack_states(xp, *xs, width):
 
 # Sequences of different lengths: packed without gaps, or padded to (steps, batch, ...).
 
-@op(batch="looped",
-    x=lambda xp, g, x_shape, sizes: xp.pack_padded_sequence_backward(g, shape=x_shape, sizes=sizes))
+@op(batch="looped", x=lambda xp, g, x_shape, sizes: xp.pack_padded_sequence_backward(g, shape=x_shape, sizes=sizes))
 def pack_padded_sequence(xp, x, *, sizes):
     return xp.pack_padded_sequence(x, sizes=sizes)
 
 
-@op(batch="looped",
-    x=lambda xp, g, sizes: xp.pack_padded_sequence(g, sizes=sizes))
+@op(batch="looped", x=lambda xp, g, sizes: xp.pack_padded_sequence(g, sizes=sizes))
 def pack_padded_sequence_backward(xp, x, *, shape, sizes):
     return xp.pad_packed_sequence(x, shape=shape, sizes=sizes, value=0)
 
 
-@op(batch="looped", node="CopySlices",
-    x=lambda xp, g, sizes: xp.pack_padded_sequence(g, sizes=sizes))
+@op(batch="looped", node="CopySlices", x=lambda xp, g, sizes: xp.pack_padded_sequence(g, sizes=sizes))
 def pad_packed_sequence(xp, x, *, shape, sizes, value):
     return xp.pad_packed_sequence(x, shape=shape, sizes=sizes, value=value)
 

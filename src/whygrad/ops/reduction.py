@@ -25,22 +25,19 @@ def restore(xp, reduced, shape, axis, keepdims):
     return xp.reshape(reduced, shape=tuple([1 if i in axis else n for i, n in enumerate(shape)]))
 
 
-@op(batch="own", quiet=False, kernel="reduce", linear="x",
-    node="SumBackward0",
+@op(batch="own", quiet=False, kernel="reduce", linear="x", node="SumBackward0",
     x=lambda xp, g, x_shape: xp.expand(g, shape=x_shape))
 def sum_all(xp, x):
     return xp.sum(x)
 
 
-@along_axes(quiet=False, kernel="reduce", curve="total", public="overloaded", linear="x",
-            node="SumBackward1",
+@along_axes(quiet=False, kernel="reduce", curve="total", public="overloaded", linear="x", node="SumBackward1",
             x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g, x_shape, axis, keepdims))
 def sum(xp, x, *, axis=None, keepdims=False):
     return xp.sum(x, axis=axis, keepdims=keepdims)
 
 
-@op(batch="own", quiet=False, kernel="reduce", linear="x",
-    x=lambda xp, g, x_shape: xp.expand(g, shape=x_shape))
+@op(batch="own", quiet=False, kernel="reduce", linear="x", x=lambda xp, g, x_shape: xp.expand(g, shape=x_shape))
 def sum_to(xp, x, *, shape):
     """Sum over the axes along which `shape` was broadcast: the adjoint of `expand`."""
     extra = len(x.shape) - len(shape)
@@ -55,15 +52,13 @@ def nansum(xp, x, *, axis=None, keepdims=False):
     return xp.sum(xp.where(x == x, x, 0), axis=axis, keepdims=keepdims)
 
 
-@op(batch="own", quiet=False, kernel="reduce", linear="x",
-    node="MeanBackward0",
+@op(batch="own", quiet=False, kernel="reduce", linear="x", node="MeanBackward0",
     x=lambda xp, g, x_shape: xp.expand(g / (math.prod(x_shape) or 1), shape=x_shape))
 def mean_all(xp, x):
     return xp.mean(x)
 
 
-@along_axes(quiet=False, kernel="reduce", curve="total", public="overloaded", linear="x",
-            node="MeanBackward1",
+@along_axes(quiet=False, kernel="reduce", curve="total", public="overloaded", linear="x", node="MeanBackward1",
             x=lambda xp, g, x_shape, axis, keepdims: unreduce(xp, g / (count(x_shape, axis) or 1), x_shape, axis, keepdims))
 def mean(xp, x, *, axis=None, keepdims=False):
     return xp.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
@@ -96,7 +91,7 @@ def var_complex(xp, x, *, axis, keepdims, correction):
     return xp.var_complex(x, axis=axis, keepdims=keepdims, correction=correction)
 
 
-@along_axes(curve="kinked", public="overloaded", x=std_rule)
+@along_axes(half="float32", curve="kinked", public="overloaded", x=std_rule)
 def std(xp, x, *, axis, keepdims, correction):
     return xp.sqrt(xp.var(x, axis=axis, keepdims=keepdims, correction=correction))
 
@@ -119,8 +114,7 @@ def std_mean(xp, x, *, axis, keepdims, correction):
     return (xp.std(x, axis=axis, keepdims=keepdims, correction=correction), xp.mean(x, axis=axis, keepdims=keepdims))
 
 
-@op(batch="broadcast_shifted",
-    x=NoGrad("which elements are the extreme ones does not change smoothly"),
+@op(batch="broadcast_shifted", x=NoGrad("which elements are the extreme ones does not change smoothly"),
     extreme=NoGrad("which elements are the extreme ones does not change smoothly"))
 def shares(xp, x, extreme, *, axis, find_nan):
     """Each element's share of the gradient of its extreme: equal parts for all that attain it, zero for the others.
@@ -144,8 +138,8 @@ def along_rule(xp, g, out1, x_shape, axis, keepdims):
     return xp.place(g, out1, axis=axis, shape=x_shape)
 
 
-def declare_selection(name, whole_node, along_node, *, kernels=("", ""), **traits):
-    """Declare a row over all elements, where ties share the gradient, and one along an axis, which also returns the index."""
+def declare_selection(name, whole_node, along_node, *, kernel="", **traits):
+    """A row over all elements, where ties share the gradient, and one along an axis, which gives the index as well."""
 
     def whole(xp, x, *, axis=None, keepdims=False):
         return getattr(xp, name)(x, axis=axis, keepdims=keepdims)
@@ -154,13 +148,13 @@ def declare_selection(name, whole_node, along_node, *, kernels=("", ""), **trait
         return getattr(xp, f"{name}_along")(x, axis=axis, keepdims=keepdims)
 
     whole.__name__, along.__name__ = name, f"{name}_along"
-    along_axes(node=whole_node, kernel=kernels[0], **traits, x=extreme_rule(find_nan=True))(whole)
-    along_axes(node=along_node, kernel=kernels[1], saved={"out1": "indices"},
+    along_axes(node=whole_node, kernel=kernel, **traits, x=extreme_rule(find_nan=True))(whole)
+    along_axes(node=along_node, saved={"out1": "indices"},
                outputs=("values", NoGrad("indices are integers")), x=along_rule)(along)
 
 
-declare_selection("max", "MaxBackward1", "MaxBackward0", kernels=("extremes", "argminmax"), curve="selecting")
-declare_selection("min", "MinBackward1", "MinBackward0", kernels=("extremes", "argminmax"), curve="selecting")
+declare_selection("max", "MaxBackward1", "MaxBackward0", kernel="extremes", curve="selecting")
+declare_selection("min", "MinBackward1", "MinBackward0", kernel="extremes", curve="selecting")
 declare_selection("median", "MedianBackward0", "MedianBackward1", batch="over_all", curve="selecting")
 declare_selection("nanmedian", "NanmedianBackward0", "NanmedianBackward1", batch="over_all")
 
@@ -212,7 +206,7 @@ def declare_constant(name, reason, **traits):
 
 
 for _name in ("argmax", "argmin"):
-    declare_constant(_name, "indices are integers", batch="over_all", kernel="argminmax")
+    declare_constant(_name, "indices are integers", batch="over_all")
 for _name in ("all", "any"):
     declare_constant(_name, "a test gives a boolean, which has no derivative", public="overloaded")
 declare_constant("count_nonzero", "a count is an integer", public="overloaded")
@@ -254,13 +248,12 @@ def dist_rule(sign):
     return rule
 
 
-@elementwise(batch="defined", curve="distance", symmetric=False, a=dist_rule(1), b=dist_rule(-1))
+@elementwise(batch="defined", half="native", curve="distance", symmetric=False, a=dist_rule(1), b=dist_rule(-1))
 def dist(xp, a, b, *, ord):
     return xp.vector_norm(a - b, ord=ord)
 
 
-@along_axes(kernel="scans", linear="x",
-            x=lambda xp, g, axis, reverse: xp.cumsum(g, axis=axis, reverse=not reverse))
+@along_axes(kernel="scans", linear="x", x=lambda xp, g, axis, reverse: xp.cumsum(g, axis=axis, reverse=not reverse))
 def cumsum(xp, x, *, axis, reverse=False):
     return xp.cumsum(x, axis=axis, reverse=reverse)
 

@@ -72,16 +72,14 @@ def grid_sampler_backward(xp, y, grid, *, shape, order, sampling):
     return xp.grid_sampler_backward(y, grid, shape=shape, order=order, sampling=sampling)
 
 
-@op(batch="folded", linear="theta",
-    node="AffineGridGeneratorBackward0",
+@op(batch="folded", linear="theta", node="AffineGridGeneratorBackward0",
     theta=lambda xp, g, size, align_corners: xp.affine_grid_backward(g, size=size, align_corners=align_corners))
 def affine_grid(xp, theta, *, size, align_corners):
     """The source coordinates, from -1 to 1, of each pixel of an image of spatial shape `size`."""
     return xp.affine_grid(theta, size=size, align_corners=align_corners)
 
 
-@op(batch="folded", linear="x",
-    node="TransposeBackward0",
+@op(batch="folded", linear="x", node="TransposeBackward0",
     x=lambda xp, g, size, align_corners: xp.affine_grid(g, size=size, align_corners=align_corners))
 def affine_grid_backward(xp, x, *, size, align_corners):
     return xp.affine_grid_backward(x, size=size, align_corners=align_corners)

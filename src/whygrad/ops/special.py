@@ -43,8 +43,7 @@ primitive("erfcx", lambda g, x, out: g * (2 * x * out - 1 / HALF_SQRT_PI), node=
 primitive("entr", lambda xp, g, x: g * (-1 - xp.log(x)), node="SpecialEntrBackward0", public="special")
 
 
-@elementwise(public="special", node="MulBackward1",
-             x=lambda xp, g, x: g / SQRT_TWO_PI * xp.exp(-x * x / 2))
+@elementwise(public="special", node="MulBackward1", x=lambda xp, g, x: g / SQRT_TWO_PI * xp.exp(-x * x / 2))
 def ndtr(xp, x):
     """The standard normal distribution function."""
     return 0.5 * xp.erfc(-x / math.sqrt(2))
@@ -122,8 +121,7 @@ def dirichlet(xp, alpha, *, values):
     return values
 
 
-@elementwise(batch="broadcast_shifted",
-             x=no_derivative("_dirichlet_grad"), alpha=no_derivative("_dirichlet_grad"),
+@elementwise(batch="broadcast_shifted", x=no_derivative("_dirichlet_grad"), alpha=no_derivative("_dirichlet_grad"),
              total=no_derivative("_dirichlet_grad"))
 def dirichlet_grad(xp, x, alpha, total):
     return xp.dirichlet_grad(x, alpha, total)

@@ -57,8 +57,11 @@ class Traits(NamedTuple):
     called: str = ""
 
 
+TRAITS = frozenset(Traits._fields)
+
 HALF = {
     "float32": "in float32, and rounded once at the end",
+    "bfloat16": "bfloat16 like that, float16 step by step",
     "native": "by the backend's function, which rounds once itself",
 }
 
@@ -91,19 +94,22 @@ PUBLIC = {
     "sparse": "zero of zero: on a sparse tensor the stored values are changed",
 }
 
-# Suffixes of rows that are variants of one op: `x * 2` is mul_number, a batch times one matrix matmul_folded.
+# Combinations of words that were looked at already: rows have few different ones.
+_known: set[tuple[str, str, str]] = set()
+
+# Rows that are variants of one op: `x * 2` is mul_number, a matrix product of stacks matmul_folded.
 _VARIANT = re.compile("_(number|scaled|all|along|folded|inplace|vector)$")
 
 
 class Row:
     """One op: its forward, the rules of its arguments, and the name of its graph node."""
 
-    __slots__ = ("at_once", "broadcasts", "forward", "holomorphic", "inputs", "linear", "matrices", "memory", "name", "node",
+    __slots__ = ("at_once", "broadcasts", "forward", "inputs", "linear", "matrices", "memory", "name", "node",
                  "output_names", "outputs", "partial", "rules", "static_defaults", "statics", "symmetric", "traits", "variadic",
                  "view")
 
     def __init__(self, forward: Callable[..., Any], rules: dict[str, Any], *, broadcasts: bool, view: bool,
-                 node: str | Callable[..., str] | None, outputs: tuple[Any, ...] | str, holomorphic: bool,
+                 node: str | Callable[..., str] | None, outputs: tuple[Any, ...] | str,
                  partial: bool = False, memory: str = "own", linear: str = "", symmetric: bool | None = None,
                  at_once: Callable[..., Any] | None = None, traits: dict[str, Any]) -> None:
         code = forward.__code__
@@ -123,7 +129,6 @@ class Row:
         # Parameter names by which a rule receives the results.
         self.output_names = (() if outputs == "list" else ("out",) if len(outputs) == 1 else
                              tuple([f"out{i}" for i in range(len(outputs))]))
-        self.holomorphic = holomorphic
         self.partial = partial
         self.memory, _, matrices = memory.partition(" ")
         self.matrices = tuple(map(int, matrices.split())) if matrices else (0,)
@@ -132,12 +137,13 @@ class Row:
         self.rules = {argument: rule if isinstance(rule, NoGrad) else Rule(rule, self.name, argument)
                       for argument, rule in rules.items()}
         self.at_once = None if at_once is None else Rule(at_once, self.name, "all")
-        self.traits = Traits(**{"called": _VARIANT.sub("", self.name), **traits})
+        traits.setdefault("called", _VARIANT.sub("", self.name))
+        self.traits = Traits(**traits)
         self._check()
         self._check_traits()
 
     def _check(self) -> None:
-        reserved = RESERVED.intersection((*self.inputs, *self.statics)) | set(Traits._fields).intersection(self.inputs)
+        reserved = RESERVED.intersection((*self.inputs, *self.statics)) | TRAITS.intersection(self.inputs)
         if reserved:
             raise TypeError(f"op '{self.name}': no argument can be called {sorted(reserved)}")
         unknown = {*self.rules, *[name for group in self.linear for name in group]} - set(self.inputs)
@@ -157,13 +163,17 @@ class Row:
         traits = self.traits
         if not traits.batch:
             raise TypeError(f"op '{self.name}': say how it is applied to a batch, with batch= (see ops/README.md)")
-        for name, known in (("half", HALF), ("curve", CURVES), ("public", PUBLIC)):
-            if not known.keys() >= set(getattr(traits, name).split()):
-                raise TypeError(f"op '{self.name}': {name}={getattr(traits, name)!r}, but it is made of {sorted(known)}")
+        combination = traits.half, traits.curve, traits.public
+        if combination in _known:
+            return
+        for name, value, known in zip(("half", "curve", "public"), combination, (HALF, CURVES, PUBLIC), strict=True):
+            if not known.keys() >= set(value.split()):
+                raise TypeError(f"op '{self.name}': {name}={value!r}, but it is made of {sorted(known)}")
+        _known.add(combination)
 
     @property
     def saveable(self) -> tuple[str, ...]:
-        return (*self.inputs, *(f"{name}_shape" for name in self.inputs), *self.output_names)
+        return (*self.inputs, *[f"{name}_shape" for name in self.inputs], *self.output_names)
 
     def __repr__(self) -> str:
         return f"<row {self.name}({', '.join((*self.inputs, *self.statics))})>"
@@ -177,18 +187,18 @@ TABLE: dict[str, Row] = {}
 
 
 def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...] | str = ("out",),
-       holomorphic: bool = True, broadcasts: bool = False, view: bool = False, partial: bool = False, memory: str = "contiguous",
+       broadcasts: bool = False, view: bool = False, partial: bool = False, memory: str = "contiguous",
        linear: str = "", symmetric: bool | None = None, at_once: Callable[..., Any] | None = None,
        **rules_and_traits: Any) -> Callable[[Callable[..., Any]], Row]:
     """Declare a row.
 
     `node` is torch's name of the graph node where it is not `<Name>Backward0`; a function `(kinds, statics) -> name`
     if torch has several. `outputs` lists the results (a `NoGrad` for one that has no gradient), or is "list" for as
-    many as the forward returns; with `partial=True` the rules get None instead of zeros for results without gradient.
-    `holomorphic=False` marks an op whose rule is not valid for complex numbers. `memory` is the memory order of the
-    results: "contiguous", "follow" (the order of the inputs' axes, see backends/memory_order.py), "channels"
-    (channels_last if the first input is, else contiguous), "columns" (column-major matrices; "columns 0 2" if these
-    results are matrices, and not the first one alone), or "own" (as the forward creates them).
+    many as the forward returns; `partial=True` if the rules want None, not zeros, for results whose gradient is
+    missing. `memory` says how the results
+    lie in memory: "contiguous", "follow" (in the order of axes of the inputs, see backends/memory_order.py), "channels"
+    (contiguous, or with the channels last if the first input has them there), "columns" (matrices column by column; "columns
+    0 2" if these results are matrices, and not the first one alone), or "own" (as the forward makes them).
 
     `at_once` computes the gradients of all arguments together, as a tuple: it is used on arrays (not Tensors) if all are
     needed, and its parameters are among those of the rules.
@@ -200,11 +210,11 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
 
     The other keywords are traits (see `Traits`), or rules by the names of their arguments.
     """
-    traits = {name: rules_and_traits.pop(name) for name in Traits._fields if name in rules_and_traits}
+    traits = {name: rules_and_traits.pop(name) for name in TRAITS.intersection(rules_and_traits)}
     rules = rules_and_traits
 
     def declare(forward: Callable[..., Any]) -> Row:
-        row = Row(forward, rules, broadcasts=broadcasts, view=view, node=node, outputs=outputs, holomorphic=holomorphic,
+        row = Row(forward, rules, broadcasts=broadcasts, view=view, node=node, outputs=outputs,
                   partial=partial, memory=memory, linear=linear, symmetric=symmetric, at_once=at_once, traits=traits)
         if row.name in TABLE:
             raise TypeError(f"op '{row.name}' is declared twice")
@@ -235,7 +245,7 @@ def last_axes(**options: Any) -> Callable[[Callable[..., Any]], Row]:
 
 
 def camel(name: str) -> str:
-    return "".join(part.capitalize() for part in re.split("_", name))
+    return "".join([part.capitalize() for part in name.split("_")])
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:

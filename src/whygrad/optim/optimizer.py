@@ -98,6 +98,10 @@ class Optimizer:
                 if name in self.defaults:
                     group.setdefault(name, value)
 
+    def __del__(self) -> None:
+        if why.watching is not None:
+            why.watching.leaving(self)
+
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):

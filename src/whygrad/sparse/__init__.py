@@ -69,5 +69,3 @@ def to_sparse_semi_structured(original_tensor: Any, transposed: bool = False) ->
     raise RuntimeError(f"Error original_tensor.device= {original_tensor.device} is not supported! Only CUDA tensors are "
                        "currently supported.")
 
-
-dispatch.install()

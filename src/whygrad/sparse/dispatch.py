@@ -1,58 +1,49 @@
-"""Makes torch's functions dispatch on sparse arguments, from the moment the first sparse tensor can exist.
-
-A program without sparse tensors never loads this. Operators of plain tensors need no dispatch, because Python tries the
-subclass's method first; those of parameters, which are a subclass too, are wrapped.
-"""
+"""Leads torch's functions to what they do with sparse tensors: a handler at the door, from when the first of these can exist."""
 
 from __future__ import annotations
 
-import functools
-import sys
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from whygrad.core.tensor import Tensor
-from whygrad.functional.parameter import Parameter
+from whygrad.base import door
+from whygrad.base.door import Next, Spec
 from whygrad.sparse import functions, products
 from whygrad.sparse.tensor import SparseTensor
 
-# Errors look through these frames: the user called the function behind (see functional/arguments.py).
-_passes_calls_on_ = True
-
-# Methods of dense tensors that accept a sparse argument.
+# Methods of dense tensors to which a sparse one may be given.
 TAKE_SPARSE = ("add", "add_", "addmm", "matmul", "mm", "mul", "multiply", "sub", "sub_", "subtract", "copy_")
-OPERATORS = ("__add__", "__sub__", "__mul__", "__matmul__", "__iadd__", "__isub__")
 
 
-def _choosing(dense: Callable[..., Any], sparse: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that calls `sparse` if an argument is sparse, else `dense`."""
+def _relu(input: Any, inplace: bool = False) -> Any:
+    relu = functions.FUNCTIONS["relu"](input)
+    return input.copy_(relu) if inplace else relu
 
-    @functools.wraps(dense)
-    def choosing(*args: Any, **kwargs: Any) -> Any:
+
+_METHODS = functions.FUNCTIONS | functions.METHODS
+_FOR = {
+    **{f"torch.{name}": function for name, function in functions.FUNCTIONS.items()},
+    **{f"Tensor.{name}": _METHODS[name] for name in TAKE_SPARSE},
+    "torch.nn.functional.linear": products.linear,
+    "torch.nn.functional.relu": _relu,
+    **dict.fromkeys(("torch.relu_", "Tensor.relu_"), partial(_relu, inplace=True)),
+}
+
+
+class Sparse:
+    place = "sparse"
+
+    def wants(self, spec: Spec) -> bool:
+        return spec.name in _FOR
+
+    def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
         for x in (*args[:3], *kwargs.values()):
             if type(x) is SparseTensor or (type(x) in (tuple, list) and x and type(x[0]) is SparseTensor):
-                return sparse(*args, **kwargs)
-        return dense(*args, **kwargs)
-
-    return choosing
+                return _FOR[spec.name](*args, **kwargs)
+        return next(args, kwargs)
 
 
-def install() -> None:
-    import whygrad
-    from whygrad.nn import functional as F
-
-    for name, function in (functions.FUNCTIONS | functions.METHODS).items():
-        setattr(SparseTensor, name, function)
-    SparseTensor.T = property(functions.t)  # type: ignore[attr-defined]
-    SparseTensor.mT = property(lambda self: functions.transpose(self, -2, -1))  # type: ignore[attr-defined]
-    for name, function in functions.FUNCTIONS.items():
-        dense = vars(whygrad).get(name)
-        if dense is not None:
-            setattr(whygrad, name, _choosing(dense, function))
-    both = functions.FUNCTIONS | functions.METHODS
-    for name in TAKE_SPARSE:
-        setattr(Tensor, name, _choosing(getattr(Tensor, name), both[name]))
-    for name in OPERATORS:
-        setattr(Parameter, name, _choosing(getattr(Tensor, name), both[name]))
-    F.linear = whygrad._C._nn.linear = _choosing(F.linear, products.linear)  # type: ignore[attr-defined]
-    sys.modules.setdefault("whygrad.nn.functional", F)
+for _name, _function in _METHODS.items():
+    setattr(SparseTensor, _name, _function)
+SparseTensor.T = property(functions.t)  # type: ignore[attr-defined]
+SparseTensor.mT = property(lambda self: functions.transpose(self, -2, -1))  # type: ignore[attr-defined]
+door.add(Sparse())

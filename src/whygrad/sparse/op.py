@@ -17,18 +17,15 @@ from whygrad.autograd.function import Function
 from whygrad.core.modes import modes
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.sparse.array import SparseArray
-from whygrad.sparse.tensor import SparseTensor
+from whygrad.sparse.tensor import as_sparse
 from whygrad.why import record as why
 
 Rule = Callable[..., Any]
 
 
 def tensor_of(array: Any) -> Any:
-    """A new tensor with this sparse or dense array, without history."""
-    result: Any = wrap(array if isinstance(array, SparseArray) else np.asarray(array))  # type: ignore[arg-type]
-    if isinstance(array, SparseArray):
-        result.__class__ = SparseTensor
-    return result
+    """A fresh tensor over a sparse or dense array, without history."""
+    return as_sparse(wrap(array)) if isinstance(array, SparseArray) else wrap(np.asarray(array))  # type: ignore[arg-type]
 
 
 def sparse_op(node: str, **rules: Rule) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

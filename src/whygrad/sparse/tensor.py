@@ -6,9 +6,10 @@ import copy
 from typing import Any, NoReturn
 
 from whygrad.base import dtypes, layouts
+from whygrad.base.door import SPECS
 from whygrad.core.tensor import Tensor, cut, wrap
-from whygrad.functional.convert import detach as detach_dense
 from whygrad.functional.convert import read_to
+from whygrad.functional.overriding import as_instance
 from whygrad.sparse.array import SparseArray
 
 LAYOUTS = {"coo": layouts.sparse_coo, "csr": layouts.sparse_csr, "csc": layouts.sparse_csc}
@@ -48,8 +49,8 @@ class SparseTensor(Tensor):
         self._array = value._array
 
     def detach(self) -> Any:
-        """The same coordinates and values, without history."""
-        return as_sparse(detach_dense(self))
+        """The same places and numbers, without history."""
+        return as_sparse(SPECS["torch.detach"].implementation(self))
 
     def sparse_dim(self) -> int:
         return self._array.sparse_dim  # type: ignore[no-any-return]
@@ -183,11 +184,11 @@ for _name, _dtype in (("float", dtypes.float32), ("double", dtypes.float64), ("h
 
 
 def as_sparse(t: Any, causes: Any = None) -> Any:
-    """A plain Tensor that was created with a SparseArray, as a SparseTensor."""
-    t.__class__ = SparseTensor
+    """A tensor that was made around a SparseArray, as what it is."""
+    result = as_instance(SparseTensor, t)
     if causes is not None:
-        t._cause = causes
-    return t
+        result._cause = causes
+    return result
 
 
 def rebuild(layout: str, indices: Any, values: Any, shape: Any, coalesced: bool, requires_grad: bool,

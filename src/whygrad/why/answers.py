@@ -1,4 +1,4 @@
-"""What an explanation is."""
+"""Explanations, the edits that may fix what they explain, and answers (an explanation of one location)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import html
 from dataclasses import dataclass, field
 from typing import Any
 
-from whygrad.why.places import Place, shortened
+from whygrad.why.locations import SourceLocation, shortened
 
 
 @dataclass
 class Edit:
-    """A mechanical change of the source: line `line` of `file` becomes `new`, which may be several lines, or "": it goes.
+    """A change of the source: line `line` of `file` is replaced by `new` (possibly several lines), or deleted if `new` is "".
 
-    Where one line is not enough, `also` has the changes of the other lines (numbered as they are before any change).
+    `also` has the changes of further lines; all line numbers are those of the unchanged file.
     """
 
     file: str
@@ -22,7 +22,7 @@ class Edit:
     also: list[Edit] = field(default_factory=list)
 
     def changes(self) -> list[tuple[str, str]]:
-        """What happens to each line, to be shown: ("line 7 becomes", the new text), in the order of the lines."""
+        """The changes in order of lines, for display: ("line 7 becomes", the new text)."""
         ordered = sorted([self, *self.also], key=lambda edit: edit.line)
         return [(f"line {edit.line} becomes" if edit.new else f"line {edit.line} goes", edit.new) for edit in ordered]
 
@@ -33,33 +33,33 @@ class Edit:
 
 @dataclass
 class Explanation:
-    """An answer: what is seen, why, where, and what to do about it."""
+    """What was observed, why, where, and how to fix it."""
 
-    # What is seen, in words; `symptom` says it in one: none, zero, partly-zero, nan, wrong-value, stale, unwanted,
+    # The observation in words; `symptom` is its kind: none, zero, partly-zero, nan, wrong-value, stale, unwanted,
     # not-tracked, no-update, error or ok.
     headline: str
     category: str
     text: str
     fix: str = ""
-    causes: list[Place] = field(default_factory=list)
+    causes: list[SourceLocation] = field(default_factory=list)
     # The ops from the tensor towards the loss, up to where the path is cut.
     path: list[str] = field(default_factory=list)
-    # An edit that whoever explains knows already; else it is worked out from the source.
+    # An edit given by the rule itself; otherwise fixers derive edits from the source.
     known_edit: Edit | None = None
-    # The puzzling read or the raising call, and the last backward() before it, where they are known.
-    read: Place | None = field(default=None, repr=False, compare=False)
-    backward: Place | None = field(default=None, repr=False, compare=False)
+    # The read or the raising call that is explained, and the last backward() before it, if known.
+    read: SourceLocation | None = field(default=None, repr=False, compare=False)
+    backward: SourceLocation | None = field(default=None, repr=False, compare=False)
     symptom: str = "none"
-    # Worth knowing, but what the program does may well be meant: there is nothing to mend.
+    # True if the program may well do this on purpose: there is nothing to fix.
     harmless: bool = False
 
     @property
     def edit(self) -> Edit | None:
-        """The change of the source that mends it, where that is mechanical; worked out when asked for."""
+        """The likeliest edit, or None; computed on each access."""
         return next(iter(self.edits()), None)
 
     def edits(self) -> list[Edit]:
-        """Changes of the source that may mend it, the likeliest first."""
+        """Edits that may fix it, the likeliest first."""
         if self.known_edit is not None:
             return [self.known_edit]
         if self.harmless:
@@ -68,7 +68,7 @@ class Explanation:
 
         try:
             return edits_for(self)
-        except Exception:  # an answer without an edit is better than none
+        except Exception:  # a failing fixer must not cost the answer
             return []
 
     def __str__(self) -> str:
@@ -97,37 +97,38 @@ class Explanation:
 
 @dataclass
 class Answer:
-    """An explanation of something that a program did at one place: a puzzling read, or a call that raised."""
+    """The explanation of one location of the program: a read, or a call that raised."""
 
-    place: Place
+    location: SourceLocation
     explanation: Explanation
-    # Answers are told in the order in which the program ran into what they are about.
+    # Position in the order of the program's events; answers are reported in this order.
     moment: int = 0
 
     def __post_init__(self) -> None:
-        from whygrad.core.engine import last_backward
-        from whygrad.why.places import place
+        from whygrad.core.engine import Backward
+        from whygrad.why.locations import locate
 
-        last = last_backward()
-        self.explanation.read = self.place
-        if self.explanation.backward is None:  # an answer that had to wait knows it already
-            self.explanation.backward = None if last is None else place(last.site)
+        last = Backward.latest
+        self.explanation.read = self.location
+        if self.explanation.backward is None:  # a provisional answer has it from the time of the read
+            self.explanation.backward = None if last is None else locate(last.site)
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` writes it."""
-        told = self.explanation.to_dict()
-        return {"symptom": told["symptom"], "expression": self.place.expression, "file": self.place.file,
-                "line": self.place.line, "category": told["category"],
-                "causes": [{"file": c["file"], "line": c["line"], "expression": c["expression"]} for c in told["causes"]],
-                "text": told["text"], "fix": told["fix"], "edit": told["edit"]}
+        """The entry that `--json` writes."""
+        fields = self.explanation.to_dict()
+        return {"symptom": fields["symptom"], "expression": self.location.expression, "file": self.location.file,
+                "line": self.location.line, "category": fields["category"],
+                "causes": [{"file": c["file"], "line": c["line"], "expression": c["expression"]} for c in fields["causes"]],
+                "text": fields["text"], "fix": fields["fix"], "edit": fields["edit"]}
 
     def __str__(self) -> str:
-        told = self.explanation
-        lines = [f"{self.place}: {self.place.shown()}", f"  {told.headline} [{told.category}]", f"  {told.text}"]
-        lines += [f"    cause: {cause}: {cause.shown()}" for cause in told.causes]
-        if told.fix:
-            lines.append(f"  fix: {told.fix}")
-        edit = told.edit
+        explanation = self.explanation
+        lines = [f"{self.location}: {self.location.shown()}", f"  {explanation.headline} [{explanation.category}]",
+                 f"  {explanation.text}"]
+        lines += [f"    cause: {cause}: {cause.shown()}" for cause in explanation.causes]
+        if explanation.fix:
+            lines.append(f"  fix: {explanation.fix}")
+        edit = explanation.edit
         for what, new in edit.changes() if edit is not None else ():
             lines += [f"    {what}{':' if new else ''}", *(f"      {shortened(line)}" for line in new.splitlines())]
         return "\n".join(lines)

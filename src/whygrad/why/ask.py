@@ -1,4 +1,4 @@
-"""`whygrad ask "why is output.grad None" script.py`: a question in words, matched to what the program read and answered."""
+"""`whygrad ask "why is output.grad None" script.py`: matches a question in words with the program's reads and answers it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ import difflib
 import os
 import re
 import sys
+from math import prod
 from typing import Any
 
-from whygrad.cli import hint_at_misplaced
+from whygrad.cli import warn_misplaced_options
 from whygrad.core.tensor import Tensor
 from whygrad.why.answers import Answer, Explanation
-from whygrad.why.edits.names import binding_before
-from whygrad.why.edits.source import Source, source_of, start
+from whygrad.why.edits.bindings import binding_before
+from whygrad.why.edits.source_tree import SourceTree, source_of, start
 from whygrad.why.explain import explain
-from whygrad.why.listener import Event, Listener, Pass, named_value
-from whygrad.why.places import Place
+from whygrad.why.locations import SourceLocation
+from whygrad.why.question_watch import BackwardCall, Event, QuestionWatch, named_value
 from whygrad.why.trial import own_options, run
 
 USAGE = 'whygrad ask [--timeout SECONDS] "question" script.py [arguments of the program ...]'
 
-# Words of a question that point to an outcome, or to a category.
+# Patterns in a question -> the outcome of a read, or the categories of answers, they refer to.
 OUTCOMES = {
     r"\bnone\b|missing|no (grad|gradient)\b|empty": "none", r"\bzero|\b0\b": "zero", r"\bnan\b|\binf": "nan",
     r"\bfalse\b|not tracked|not require": "false", r"\btrue\b": "true",
@@ -42,12 +43,12 @@ TOPICS = {
     r"create_graph|second deriv|penalty|grad_output": {"no-create-graph"},
     r"frozen|freeze": {"frozen", "stale-grad-after-freeze"},
 }
-# A question without any of these, and without an expression of the program, is not about gradients.
+# A question without any of these words and without an expression of the program is not about gradients.
 SUBJECT = r"grad|backward|learn|train|loss|why|wrong|differentia|autograd|derivativ|optimi"
 GRADIENT_ARGUMENT = r"gradient\b.{0,15}\b(parameter|argument)|(parameter|argument).{0,15}\bgradient|grad can be implicitly"
 KEPT_WITHOUT_REQUIRING = r"requires_grad\s*(=|is)\s*false.*(retain|keep|still|have|has)|frozen.*(retain|keep|still|have|has)"
 GRAD_OUTPUT = r"grad_output\w*"
-ENOUGH = 4.0
+MIN_SCORE = 4.0
 
 
 def main(arguments: list[str]) -> int:
@@ -65,7 +66,7 @@ def main(arguments: list[str]) -> int:
     question, script, *more = rest
     if not os.path.isfile(script):
         parser.error(f"there is no file {script}")
-    hint_at_misplaced(parser, script, more)
+    warn_misplaced_options(parser, script, more)
     outcome = run(script, more, timeout=options.timeout, question=question)
     if outcome.timed_out:
         print(f"whygrad ask: the program did not end within {options.timeout:g} seconds", file=sys.stderr)
@@ -77,14 +78,14 @@ def main(arguments: list[str]) -> int:
     return 0 if outcome.asked["found"] else 1
 
 
-# What follows runs in the process of the program, when it has ended.
+# The functions below run in the program's process, at the end of the run.
 
 
-def reply(heard: Listener, error: str, line: int) -> dict[str, Any]:
-    found = _found(heard, error, line)
+def reply(watch: QuestionWatch, error: str, line: int) -> dict[str, Any]:
+    found = _found(watch, error, line)
     if found is not None:
         return {"found": True, "text": found}
-    reads = list(dict.fromkeys(f"  line {e.answer.place.line}: {e.answer.place.expression}" for e in heard.events))
+    reads = list(dict.fromkeys(f"  line {e.answer.location.line}: {e.answer.location.expression}" for e in watch.events))
     text = "Nothing in this program fits the question."
     if error:
         text += f" It ended in line {line} with {error}."
@@ -93,41 +94,37 @@ def reply(heard: Listener, error: str, line: int) -> dict[str, Any]:
     return {"found": False, "text": text}
 
 
-def _found(heard: Listener, error: str, line: int) -> str | None:
-    words = heard.question.replace("`", "").lower()
-    if re.search(GRADIENT_ARGUMENT, words):
-        told = _about_gradient_argument(heard)
-        if told is not None:
-            return told
-    if re.search(KEPT_WITHOUT_REQUIRING, words):
-        told = _about_kept_gradient(heard)
-        if told is not None:
-            return told
-    event = _best(heard, words)
-    own = _asked_tensor(heard) if event is None or not _is_about(event, heard.question) else None
+def _found(watch: QuestionWatch, error: str, line: int) -> str | None:
+    words = watch.question.replace("`", "").lower()
+    for pattern, answer in ((GRADIENT_ARGUMENT, _about_gradient_argument), (KEPT_WITHOUT_REQUIRING, _about_kept_gradient)):
+        text = answer(watch) if re.search(pattern, words) else None
+        if text is not None:
+            return text
+    event = _best(watch, words)
+    own = _asked_tensor(watch) if event is None or not _is_about(event, watch.question) else None
     if own is not None or event is not None:
-        return _told(own or event, words)  # type: ignore[arg-type]
-    never_reached = _never_reached(heard, error, line)
+        return _answer_text(own or event, words)  # type: ignore[arg-type]
+    never_reached = _never_reached(watch, error, line)
     if never_reached is not None:
         return never_reached
-    if re.search(GRAD_OUTPUT, words) and heard.passes:
-        return _about_grad_output(heard.passes[-1])
-    # A name that the program does not have: the question is about another one.
-    known = all(re.split(r"\W", asked)[0] in heard.namespace() for asked in expressions(heard.question))
-    return _most_puzzling(heard, words) if known else None
+    if re.search(GRAD_OUTPUT, words) and watch.backward_calls:
+        return _about_grad_output(watch.backward_calls[-1])
+    # A name that the program does not define means that the question is about another program.
+    known = all(re.split(r"\W", asked)[0] in watch.namespace() for asked in expressions(watch.question))
+    return _best_reported(watch, words) if known else None
 
 
-def _most_puzzling(heard: Listener, words: str) -> str | None:
-    """The question names no expression: it must be about what is puzzling here, or else about the last gradient read."""
-    events = _events(heard)
-    puzzling = [e for e in events if any(e.answer.explanation is a.explanation for a in heard.answers)]
+def _best_reported(watch: QuestionWatch, words: str) -> str | None:
+    """For a question without an expression: the reported answer that fits best, or else the last gradient read."""
+    events = _events(watch)
+    puzzling = [e for e in events if any(e.answer.explanation is a.explanation for a in watch.answers)]
     candidates = [e for e in puzzling or [e for e in events if e.what == "grad"] if _may_fit(e, words)]
-    best = max(enumerate(candidates), key=lambda entry: (score(entry[1], heard.question, words), entry[0]), default=None)
-    return _told(best[1], words) if best is not None else None
+    best = max(enumerate(candidates), key=lambda entry: (score(entry[1], watch.question, words), entry[0]), default=None)
+    return _answer_text(best[1], words) if best is not None else None
 
 
 def _may_fit(event: Event, words: str) -> bool:
-    """Nothing in the question speaks against it: another outcome, or another matter than gradients."""
+    """False if the question names another outcome, or is not about gradients."""
     topics = [categories for pattern, categories in TOPICS.items() if re.search(pattern, words)]
     if any(event.answer.explanation.category in categories for categories in topics):
         return True
@@ -135,66 +132,65 @@ def _may_fit(event: Event, words: str) -> bool:
     return event.outcome in outcomes if outcomes else bool(topics) or re.search(SUBJECT, words) is not None
 
 
-def _events(heard: Listener) -> list[Event]:
-    """All that a question may be about: also what was found although nobody looked."""
-    known = [event.answer.explanation for event in heard.events]
-    return [*heard.events, *[Event("program", answer, answer.explanation.symptom) for answer in heard.answers
-                             if not any(answer.explanation is told for told in known)]]
+def _events(watch: QuestionWatch) -> list[Event]:
+    """The recorded events, and answers that belong to no read."""
+    known = [event.answer.explanation for event in watch.events]
+    return [*watch.events, *[Event("program", answer, answer.explanation.symptom) for answer in watch.answers
+                             if not any(answer.explanation is explanation for explanation in known)]]
 
 
 def _is_about(event: Event, question: str) -> bool:
-    """The event is of the expression that the question asks for first."""
-    own = [_normal(event.answer.place.expression), *[f"{name}.{event.what}" for name in event.names]]
+    """True if the event is about the first expression of the question."""
+    own = [_normalized(event.answer.location.expression), *[f"{name}.{event.what}" for name in event.names]]
     return event.what == "error" or not expressions(question) or any(
-        _likeness(expressions(question)[0], mine) >= 0.5 for mine in own)
+        _similarity(expressions(question)[0], mine) >= 0.5 for mine in own)
 
 
 def expressions(question: str) -> list[str]:
-    """The expressions a question mentions, the one it is about first."""
+    """The expressions in a question, those that only say when ("after loss.backward()") last."""
     quoted = re.findall(r"`([^`]+)`", question)
     dotted = re.findall(r"[A-Za-z_]\w*(?:\[[^\]]*\])*(?:\.[A-Za-z_]\w*(?:\[[^\]]*\])*)+(?:\(\))?", question.replace("`", " "))
-    found = [_normal(text) for text in (*quoted, *dotted)]
-    # "after loss.backward()" says when, not what.
-    aside = [_normal(t) for t in re.findall(r"(?:after|before|when|since|following)\s+`?([\w.\[\]]+(?:\(\))?)", question)]
+    found = [_normalized(text) for text in (*quoted, *dotted)]
+    aside = [_normalized(t) for t in re.findall(r"(?:after|before|when|since|following)\s+`?([\w.\[\]]+(?:\(\))?)", question)]
     return sorted(dict.fromkeys(f for f in found if f), key=lambda f: f in aside)
 
 
-def _normal(text: str) -> str:
+def _normalized(text: str) -> str:
     try:
         return ast.unparse(ast.parse(text.strip(" ?.,;:!"), mode="eval"))
     except (SyntaxError, ValueError):
         return ""
 
 
-def _best(heard: Listener, words: str) -> Event | None:
-    scored = [(score(e, heard.question, words), n, e) for n, e in enumerate(_events(heard))]
+def _best(watch: QuestionWatch, words: str) -> Event | None:
+    scored = [(score(e, watch.question, words), n, e) for n, e in enumerate(_events(watch))]
     best = max(scored, default=None, key=lambda entry: entry[:2])
-    return best[2] if best is not None and best[0] >= ENOUGH else None
+    return best[2] if best is not None and best[0] >= MIN_SCORE else None
 
 
 def score(event: Event, question: str, words: str) -> float:
-    """How well an event fits a question: by expression, by outcome, by the words for its category, by the error's text."""
-    told, where = event.answer.explanation, event.answer.place
+    """How well an event fits a question: points for expression, outcome, category, error text and line."""
+    explanation, where = event.answer.explanation, event.answer.location
     points = 0.0
-    own = [_normal(where.expression), *[f"{name}.{event.what}" for name in event.names]]
+    own = [_normalized(where.expression), *[f"{name}.{event.what}" for name in event.names]]
     for position, asked in enumerate(expressions(question)):
-        points += max((_likeness(asked, mine) for mine in own), default=0.0) * (10 if position == 0 else 3)
+        points += max((_similarity(asked, mine) for mine in own), default=0.0) * (10 if position == 0 else 3)
     if event.what == "error":
-        common = difflib.SequenceMatcher(None, words, str(getattr(told, "headline", told.symptom)).lower(), autojunk=False)
+        common = difflib.SequenceMatcher(None, words, explanation.headline.lower(), autojunk=False)
         points += 8 if common.find_longest_match().size >= 18 else 0
     elif event.what != "program" and not any(name in words for mine in own for name in [mine.partition(".")[0]] if name):
         points -= 2
     mentioned = re.findall(r"[A-Za-z_]\w*", words)
     points += 2.5 * sum(1 for name in {mine.partition(".")[0].lower() for mine in own} if name and name in mentioned)
     points += sum(2 for pattern, outcome in OUTCOMES.items() if outcome == event.outcome and re.search(pattern, words))
-    points += sum(3 for pattern, categories in TOPICS.items() if told.category in categories and re.search(pattern, words))
+    points += sum(3 for pattern, categories in TOPICS.items() if explanation.category in categories and re.search(pattern, words))
     if re.search(rf"\bline {where.line}\b", words):
         points += 6
-    return points + (0.5 if told.category != "ok" else 0)
+    return points + (0.5 if explanation.category != "ok" else 0)
 
 
-def _likeness(asked: str, mine: str) -> float:
-    """1 for the same expression, less for a part of it or a typing error."""
+def _similarity(asked: str, mine: str) -> float:
+    """1 for the same expression, less for a part of it or a misspelling."""
     a, b = (re.sub(r"\[(\w+)\]", r".\1", text) for text in (asked, mine))
     if a == b:
         return 1.0
@@ -208,32 +204,33 @@ def _likeness(asked: str, mine: str) -> float:
     return 0.6 * near if near > 0.8 and a.rpartition(".")[0][:1] == b.rpartition(".")[0][:1] else 0.0
 
 
-def _told(event: Event, words: str) -> str:
+def _answer_text(event: Event, words: str) -> str:
     lines = []
     wants_none = re.search(r"\bnone\b", words) and not re.search("not none", words)
     if event.what == "grad" and wants_none and event.outcome != "none":
-        lines.append(f"It is not None here: `{event.answer.place.expression}` has a value.")
+        lines.append(f"It is not None here: `{event.answer.location.expression}` has a value.")
     if event.answer.explanation.category == "ok":
         lines.append("Nothing is wrong with it.")
     return "\n".join([*lines, str(event.answer)])
 
 
-def _about_gradient_argument(heard: Listener) -> str | None:
-    raised = [e for e in heard.events if e.answer.explanation.category in ("non-scalar-backward", "gradient-shape-mismatch")]
+def _about_gradient_argument(watch: QuestionWatch) -> str | None:
+    raised = [e for e in watch.events if e.answer.explanation.category in ("non-scalar-backward", "gradient-shape-mismatch")]
     why = ("backward() multiplies a vector with the Jacobian. For one element (a scalar loss) there is an obvious vector, the "
            "single number 1, and nothing need be given. For more elements there is none: gradient= says how much each of them "
            "counts, and must have exactly the shape of the tensor. The parameter is called gradient; grad_output is what a "
            "custom backward receives.")
     if raised:
         return f"{raised[-1].answer}\n{why}"
-    if not heard.passes:
+    if not watch.backward_calls:
         return None
-    lines = ["In this program it is not necessary." if all(p.shape is None or _elements(p.shape) == 1 for p in heard.passes)
+    calls = watch.backward_calls
+    lines = ["In this program it is not necessary." if all(call.shape is None or prod(call.shape) == 1 for call in calls)
              else "In this program it is."]
-    for p in dict.fromkeys((p.subject, p.shape, p.given, p.place.line if p.place else 0) for p in heard.passes):
-        subject, shape, given, line = p
+    for subject, shape, given, line in dict.fromkeys(
+            (call.subject, call.shape, call.given, call.location.line if call.location else 0) for call in calls):
         if shape is not None:
-            count = _elements(shape)
+            count = prod(shape)
             size = "one element" if count == 1 else f"{count} elements"
             needless = ", and is not needed: without it 1 is taken" if count == 1 else ""
             rest = f"; gradient= is given{needless}" if given else ""
@@ -241,73 +238,69 @@ def _about_gradient_argument(heard: Listener) -> str | None:
     return "\n".join([*lines, why])
 
 
-def _elements(shape: tuple[int, ...]) -> int:
-    count = 1
-    for n in shape:
-        count *= n
-    return count
-
-
-def _about_kept_gradient(heard: Listener) -> str | None:
-    reads = [e for e in heard.events if e.what == "grad" and not e.requires_grad]
+def _about_kept_gradient(watch: QuestionWatch) -> str | None:
+    reads = [e for e in watch.events if e.what == "grad" and not e.requires_grad]
     kept = [e for e in reads if e.outcome != "none"]
     if kept:
         return str(kept[-1].answer)
     if reads:
         last = reads[-1]
-        told = last.answer.explanation
-        return (f"It retains nothing here: `{last.answer.place.expression}` in line {last.answer.place.line} is None. "
-                f"[{told.category}]\n{told.text} A tensor that does not require grad never collects a gradient by taking part in "
-                "tracked operations; it can only keep one from before it was frozen, or one that was assigned by hand.")
+        explanation = last.answer.explanation
+        return (f"It retains nothing here: `{last.answer.location.expression}` in line {last.answer.location.line} is None. "
+                f"[{explanation.category}]\n{explanation.text} A tensor that does not require grad never collects a gradient by "
+                "taking part in tracked operations; it can only keep one from before it was frozen, or one that was assigned by "
+                "hand.")
     return None
 
 
-def _about_grad_output(last: Pass) -> str:
-    at = f" in line {last.place.line}, `{last.place.expression}`," if last.place is not None else ""
+def _about_grad_output(last: BackwardCall) -> str:
+    at = f" in line {last.location.line}, `{last.location.expression}`," if last.location is not None else ""
     if last.create_graph:
         text = ("was recorded (create_graph=True): the gradients it hands from operation to operation require grad wherever they "
                 "depend on tensors that do. After a plain sum they do not: there the gradient is a constant.")
     else:
         text = ("was not recorded: the gradients it hands from operation to operation (grad_output of a custom backward among "
                 "them) are plain values with requires_grad=False.")
-    told = Explanation("gradients of gradients were not asked for" if not last.create_graph else "gradients are recorded",
-                       "no-create-graph" if not last.create_graph else "ok", f"The backward{at} {text}",
-                       "pass create_graph=True to that backward() or autograd.grad() call." if not last.create_graph else "",
-                       [last.place] if last.place is not None else [])
-    return str(Answer(last.place, told)) if last.place is not None else str(told)
+    explanation = Explanation(
+        "gradients of gradients were not asked for" if not last.create_graph else "gradients are recorded",
+        "no-create-graph" if not last.create_graph else "ok", f"The backward{at} {text}",
+        "pass create_graph=True to that backward() or autograd.grad() call." if not last.create_graph else "",
+        [last.location] if last.location is not None else [])
+    return str(Answer(last.location, explanation)) if last.location is not None else str(explanation)
 
 
-def _never_reached(heard: Listener, error: str, line: int) -> str | None:
-    """The program ended before it came to what is asked."""
+def _never_reached(watch: QuestionWatch, error: str, line: int) -> str | None:
+    """The answer if the program raised before it reached the expression in question."""
     if not error:
         return None
-    source = source_of(heard.script)
-    raised = [e for e in heard.events if e.what == "error" and e.answer.place.line == line]
+    source = source_of(watch.script)
+    raised = [e for e in watch.events if e.what == "error" and e.answer.location.line == line]
     lines = [f"The program ends in line {line} with {error}."]
-    for asked in expressions(heard.question):
+    for asked in expressions(watch.question):
         read = _read_in(source, asked) if source is not None else None
         if source is not None and read is not None:
             lines[0] = f"The program never comes to `{asked}` in line {read.lineno}: it ends in line {line} with {error}."
-            lines += _foreseen(source, read)
+            lines += _from_text(source, read)
             break
-    if re.search(GRAD_OUTPUT, heard.question):
+    if re.search(GRAD_OUTPUT, watch.question):
         lines.append("As for grad_output: what a backward hands from operation to operation is a plain value, with "
                      "requires_grad=False, unless the pass is recorded with create_graph=True. [no-create-graph]")
     lines.insert(1, str(raised[-1].answer) if raised else "That is not a question of gradients.")
     return "\n".join(lines)
 
 
-def _read_in(source: Source, asked: str) -> ast.Attribute | None:
+def _read_in(source: SourceTree, asked: str) -> ast.Attribute | None:
     return next((n for n in source.walk() if isinstance(n, ast.Attribute) and ast.unparse(n) == asked), None)
 
 
-def _foreseen(source: Source, read: ast.Attribute) -> list[str]:
-    """What the text alone tells about a tensor that was never made."""
+def _from_text(source: SourceTree, read: ast.Attribute) -> list[str]:
+    """What the text alone says about a tensor that was never created."""
     bound = binding_before(source, read.value, read)
     if bound is None or not isinstance(bound.value, (ast.BinOp, ast.Call)) or read.attr != "grad":
         return []
     name, made, line = ast.unparse(read.value), source.text(bound.value), start(bound.statement).line
-    off = next((a for a in source.above(bound.value) if isinstance(a, ast.With) and "no_grad" in ast.unparse(a.items[0])), None)
+    blocks = [a for a in source.ancestors(bound.value) if isinstance(a, ast.With)]
+    off = next((block for block in blocks if "no_grad" in ast.unparse(block.items[0])), None)
     if off is not None:
         text = (f"`{name}` is computed in the block of line {off.lineno}, where nothing is recorded, so it has no history: its "
                 ".grad is None, and backward() on what is made of it raises.")
@@ -317,15 +310,16 @@ def _foreseen(source: Source, read: ast.Attribute) -> list[str]:
     return [f"When that is mended: {text}"]
 
 
-def _asked_tensor(heard: Listener) -> Event | None:
-    """A tensor that the program never looked at, but still has when it ends."""
-    for asked in expressions(heard.question):
+def _asked_tensor(watch: QuestionWatch) -> Event | None:
+    """The answer for a tensor that the program never read but that exists at the end of the run."""
+    for asked in expressions(watch.question):
         node = ast.parse(asked, mode="eval").body
         for subject in (node.value if isinstance(node, ast.Attribute) else node, node):
-            value = named_value(subject, heard.namespace())
+            value = named_value(subject, watch.namespace())
             if isinstance(value, Tensor):
-                told = explain(value)
-                where = told.causes[0] if told.causes else Place(heard.script, 0, 0, 0, 0, "", "")
+                explanation = explain(value)
+                where = explanation.causes[0] if explanation.causes else SourceLocation(watch.script, 0, 0, 0, 0, "", "")
                 outcome = "none" if value._grad is None else "value"
-                return Event("grad", Answer(Place(where.file, where.line, where.line, 0, 0, "", asked), told), outcome)
+                location = SourceLocation(where.file, where.line, where.line, 0, 0, "", asked)
+                return Event("grad", Answer(location, explanation), outcome)
     return None

@@ -1,7 +1,7 @@
-"""Where a value goes in the program's text: a coarse analysis by names, for numbers that no engine can follow.
+"""Static taint analysis of the program's text by names, for values that leave the graph as plain numbers.
 
-A tensor's value may leave as a plain number (`.item()`, `.numpy()`) and come back in the loss. Nothing at run time
-connects the two, but the text does: `sigma = t.item()` ... `loss = error / sigma`.
+A tensor's value may be copied out (`.item()`, `.numpy()`) and used in the loss. Nothing at run time connects the two, but
+the text does: `sigma = t.item()` ... `loss = error / sigma`. The analysis ignores control flow and scopes.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from whygrad.why.source import called, names_in, statement_at, statements, targets_of, text_of, value_of
+from whygrad.why.program_text import called_name, dotted_names, statement_at, statements, targets_of, text_of, value_of
 
-# Methods that put their argument into the object they are called on.
+# Methods that store their argument in the object they are called on.
 _COLLECTING = ("append", "extend", "add", "insert", "update", "appendleft", "copy_", "fill_")
 
 
-def reaches(file: str, line: int, names: set[str]) -> bool:
-    """True if what the statement in `line` computes may find its way into one of `names`."""
+def flows_into(file: str, line: int, names: set[str]) -> bool:
+    """True if the value that the statement in `line` computes may flow into one of `names`."""
     return bool(_tainted(text_of(file), file, line) & names)
 
 
@@ -37,24 +37,24 @@ def _tainted(text: str, file: str, line: int) -> frozenset[str]:
 
 
 def _own_names(statement: ast.stmt) -> set[str]:
-    """The names that a statement itself uses, without those of the statements inside it."""
+    """The names that a statement reads, without those of nested statements."""
     if isinstance(statement, (ast.For, ast.AsyncFor)):
-        return names_in(statement.iter)
+        return dotted_names(statement.iter)
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-        return names_in(value_of(statement))
+        return dotted_names(value_of(statement))
     if isinstance(statement, (ast.Expr, ast.Return)):
-        return names_in(statement.value)
+        return dotted_names(statement.value)
     return set()
 
 
 def _results(statement: ast.stmt, every: list[ast.stmt]) -> set[str]:
-    """What holds the value that a statement computes: what it assigns, collects into, returns from, or hands over to."""
+    """Names that hold the value a statement computes: targets, containers it is added to, functions that return it."""
     found = set(targets_of(statement))
     value = value_of(statement) or getattr(statement, "value", None)
     for node in ast.walk(value) if value is not None else ():
         if not isinstance(node, ast.Call):
             continue
-        if isinstance(node.func, ast.Attribute) and called(node) in _COLLECTING:
+        if isinstance(node.func, ast.Attribute) and called_name(node) in _COLLECTING:
             found.add(ast.unparse(node.func.value))
     if isinstance(statement, (ast.Return, ast.Expr)):
         returns = isinstance(statement, ast.Return) or isinstance(value, (ast.Yield, ast.YieldFrom))

@@ -1,4 +1,4 @@
-"""`explain(t)`: why a tensor has, or has not, the gradient it has."""
+"""`explain(t)`: why a tensor has the gradient it has, or none. Lists the rules for each kind of tensor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.places import places
+from whygrad.why.locations import locate_all
 from whygrad.why.question import Question
 from whygrad.why.rules import (
     Rule,
@@ -15,9 +15,9 @@ from whygrad.why.rules import (
     altered,
     custom,
     cut_off,
+    first_confirmed,
     intermediate,
     not_finite,
-    settle,
     unwanted,
     vanished,
     verdicts,
@@ -40,44 +40,45 @@ def explain(t: Module, *, loss: Tensor | None = None) -> ParameterTable: ...
 
 
 def explain(t: Any, *, loss: Tensor | None = None) -> Any:
-    """Say why `t.grad` is what it is. `loss` names the backward in question; without it, the last one is meant.
+    """Explain why `t.grad` is what it is after the backward of `loss`, by default after the last backward.
 
-    Of a module: one table with all its parameters.
+    For a module: one table with all its parameters.
     """
     if not isinstance(t, Tensor):
-        from whygrad.why.parameters import explain_module  # which explains each parameter by this function
+        from whygrad.why.parameters import explain_module  # a cycle: it calls explain() for each parameter
 
         return explain_module(t, loss)
     question = Question(t, loss)
-    return settle(verdicts_on(question)) or _in_order(question)
+    return first_confirmed(verdicts_on(question)) or _nothing_wrong(question)
 
 
 def verdicts_on(q: Question) -> list[Verdict]:
-    """Ask the rules that fit the case, in order. Nothing is found if all is well."""
+    """The verdicts of the rules for this kind of tensor; empty if nothing is wrong."""
     return verdicts(_rules_for(q.t), q)
 
 
 def _rules_for(t: Tensor) -> list[Rule]:
     if t._grad is not None:
-        return GRADIENT_THERE
+        return GRADIENT_PRESENT
     if grad_fn(t) is not None:
         return INTERMEDIATE
     return LEAF_WITHOUT_GRADIENT if t.requires_grad else NOT_REQUIRED
 
 
-def _in_order(q: Question) -> Explanation:
+def _nothing_wrong(q: Question) -> Explanation:
     reached, assigned = q.t.meta.reached_by, unwanted.assigned_at(q.t)
     if assigned is not None:
         return Explanation("this tensor has a gradient", "ok", f"It was assigned by hand {at(assigned)}; backward adds to what "
-                           "it finds there.", causes=places(assigned), symptom="ok")
+                           "it finds there.", causes=locate_all(assigned), symptom="ok")
     how = f"It was computed by the backward {at(reached.site)}." if reached is not None else "retain_grad() kept it."
-    return Explanation("this tensor has a gradient", "ok", how, causes=places(reached.site if reached else None), symptom="ok")
+    causes = [] if reached is None else locate_all(reached.site)
+    return Explanation("this tensor has a gradient", "ok", how, causes=causes, symptom="ok")
 
 
-GRADIENT_THERE: list[Rule] = [
-    unwanted.without_requires_grad, not_finite.not_finite, altered.hook_modified, altered.edited_data, custom.bypassed,
-    vanished.zero, vanished.rounding_only,
-    unwanted.frozen_in_vain, unwanted.mode_not_entered, unwanted.missing_detach, altered.accumulated, altered.broadcast_loss,
+GRADIENT_PRESENT: list[Rule] = [
+    unwanted.without_requires_grad, not_finite.not_finite, altered.hook_modified, altered.edited_data,
+    custom.called_without_apply, vanished.zero, vanished.rounding_only, unwanted.frozen_without_effect,
+    unwanted.mode_not_entered, unwanted.missing_detach, altered.accumulated, altered.broadcast_loss,
     altered.penalty_without_graph, custom.wrong_custom_backward, altered.attached_target, unwanted.not_in_optimizer,
     vanished.partly_zero]
 

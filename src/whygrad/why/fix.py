@@ -1,8 +1,7 @@
-"""`whygrad fix script.py`: apply the suggested changes, run again, and show what really helps.
+"""`whygrad fix script.py`: applies suggested edits, runs the program again, and shows those that help.
 
-A change counts only if its symptom is gone when the program is run with it, nothing new is puzzling, and the program ends
-no worse. What a change uncovers (an error that is mended lets the program go on to the next one) is mended along with it, or
-the change is given up.
+An edit is accepted if the symptom is gone, no new problem appears, and the program ends no worse. A problem that an edit
+uncovers (the program now runs past an error, up to the next one) must be fixed as well, or the edit is rejected.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from whygrad.cli import hint_at_misplaced
+from whygrad.cli import warn_misplaced_options
 from whygrad.why.answers import Edit
 from whygrad.why.edits.apply import apply, moved
 from whygrad.why.trial import NO_FILE, Outcome, own_options, run
 
 USAGE = "whygrad fix [--write] [--timeout SECONDS] script.py [arguments of the program ...]"
-# How many changes are tried for one problem, how many runs there are at most, and how long a chain of changes may get.
-MOST_CHANGES, MOST_RUNS, LONGEST_CHAIN = 6, 60, 4
+# Edits tried for one problem, runs in all, and length of a chain of edits that uncover new problems.
+MAX_CHANGES, MAX_RUNS, MAX_CHAIN = 6, 60, 4
 
-# What is to be expected at the same read once a problem is mended: a frozen tensor has no gradient, a loss may be at its minimum.
+# Categories that are expected at the same read after a fix: a frozen tensor has no gradient, a loss may be at its minimum.
 FLAT = {"zero-factor", "zero-local-derivative"}
 EXPECTED = {"stale-grad-after-freeze": {"frozen", "never-required-grad"}, "broadcast-loss": FLAT, "nan-derivative": FLAT,
             "missing-detach": {"detach", "unused-in-loss", "grad-mode-off"}}
 
-# The loss was computed from tensors none of which requires grad.
+# The category for a loss computed from tensors none of which requires grad.
 NOTHING_TRACKED = "never-required-grad"
 
 Problem = dict[str, Any]
@@ -71,17 +70,17 @@ def main(arguments: list[str]) -> int:
         if rest[0] in NO_FILE:
             parsing.error(f"{rest[0]}: changes are made to a file; give the name of a script")
         parsing.error(f"there is no file {rest[0]}")
-    hint_at_misplaced(parsing, rest[0], rest[1:])
+    warn_misplaced_options(parsing, rest[0], rest[1:])
     progress = Progress()
-    fixer = Fixer(rest[0], rest[1:], options.timeout, progress)
-    state = fixer.start()
-    fixer.mend_all(state)
+    search = FixSearch(rest[0], rest[1:], options.timeout, progress)
+    state = search.start()
+    search.fix_all(state)
     progress.done()
-    return _tell(fixer, state, options.write)
+    return _print_result(search, state, options.write)
 
 
 class Progress:
-    """One line on standard error that says what is being done; on a terminal at once, else only if it takes long."""
+    """Progress on standard error: on a terminal at once, otherwise only after five seconds."""
 
     def __init__(self) -> None:
         self.begun = time.monotonic()
@@ -100,18 +99,18 @@ class Progress:
 
 @dataclass
 class State:
-    """The text of the files as far as they are mended, and what the program does with it."""
+    """The changed files so far, and the outcome of a run with them."""
 
     files: dict[str, bytes]
     outcome: Outcome
-    mended: list[Problem] = field(default_factory=list)
-    # The changes so far, in the order they were made.
+    fixed: list[Problem] = field(default_factory=list)
+    # The accepted edits, in order.
     edits: list[Edit] = field(default_factory=list)
-    # What could not be mended, and why.
+    # Problems that could not be fixed, and why.
     remaining: list[tuple[Problem, str]] = field(default_factory=list)
 
 
-class Fixer:
+class FixSearch:
     def __init__(self, script: str, arguments: list[str], timeout: float, progress: Progress) -> None:
         self.script = script
         self.arguments = arguments
@@ -119,9 +118,9 @@ class Fixer:
         self.progress = progress
         self.original: dict[str, bytes] = {}
         self.runs = 0
-        # The problems of the chain of changes that is being tried: none is mended twice.
+        # Keys of the problems in the current chain of edits, to fix none of them twice.
         self.chain: list[tuple[Any, ...]] = []
-        # What is no problem any more, though it is still answered.
+        # Answers (file, category, expression) that are expected after an accepted edit.
         self.settled: list[tuple[str, str, str]] = []
 
     def start(self) -> State:
@@ -132,42 +131,42 @@ class Fixer:
         self.runs += 1
         outcome = run(self.script, self.arguments, files=files, timeout=self.timeout)
         if self.runs == 1:
-            # A change that makes the program wait forever need not be waited for as long as the program itself.
+            # An edit may make the program hang: later runs get a limit relative to the first.
             self.timeout = min(self.timeout, 30 + 10 * outcome.seconds)
         outcome.answers = [a for a in outcome.answers if not a["harmless"]
                            and (a["file"], a["category"], a["expression"]) not in self.settled]
         return outcome
 
-    def mend_all(self, state: State) -> None:
-        """Mend one problem after the other; what cannot be mended is put aside."""
+    def fix_all(self, state: State) -> None:
+        """Fix one problem after the other; those that cannot be fixed are set aside."""
         aside: list[tuple[Problem, str]] = []
         while True:
-            open_ones = [p for p in state.outcome.answers if not any(_is_same(p, a) for a, _ in aside)]
-            if not open_ones:
+            open_problems = [p for p in state.outcome.answers if not any(_is_same(p, a) for a, _ in aside)]
+            if not open_problems:
                 break
-            self.chain = [_key(open_ones[0])]
-            found, reason = self._mended(state, open_ones[0], 0)
+            self.chain = [_key(open_problems[0])]
+            found, reason = self._try_edits(state, open_problems[0], 0)
             if found is None:
-                aside.append((open_ones[0], reason))
+                aside.append((open_problems[0], reason))
                 continue
             edit_trail = found[1]
             aside = [(_moved_problem(p, edit_trail), why) for p, why in aside]
             state.files, state.outcome = found[0].files, found[0].outcome
-            state.mended += found[0].mended
+            state.fixed += found[0].fixed
             state.edits += edit_trail
         state.remaining = aside
 
-    def _mended(self, state: State, problem: Problem, depth: int) -> tuple[tuple[State, list[Edit]] | None, str]:
-        """The state after the first change that helps, with the changes that led there; else why there is none."""
+    def _try_edits(self, state: State, problem: Problem, depth: int) -> tuple[tuple[State, list[Edit]] | None, str]:
+        """The state after the first accepted edit, with the edits of its chain; otherwise the reason why there is none."""
         edits = [e for e in _edits(problem) if _may_edit(e)]
         if not edits:
             return None, "there is no mechanical change for it"
         reason = ""
-        for number, edit in enumerate(edits[:MOST_CHANGES], 1):
-            if self.runs >= MOST_RUNS:
+        for number, edit in enumerate(edits[:MAX_CHANGES], 1):
+            if self.runs >= MAX_RUNS:
                 return None, "too many changes had been tried already"
             self.progress.say(f"run {self.runs + 1}: {os.path.basename(edit.file)}, line {edit.line}, change {number} of "
-                              f"{len(edits[:MOST_CHANGES])}")
+                              f"{len(edits[:MAX_CHANGES])}")
             files = self._changed(state.files, edit)
             if files is None:
                 reason = reason or "the change cannot be written into the file"
@@ -178,46 +177,46 @@ class Fixer:
             outcome.answers = [a for a in outcome.answers if a not in expected]
             if is_error(problem) and problem["category"] != NOTHING_TRACKED and any(
                     _is_at(a, problem, edit) and a["category"] == NOTHING_TRACKED for a in outcome.answers):
-                # Asking some other tensor for a gradient would silence that, and connect nothing.
+                # Setting requires_grad on some other tensor would silence the error without connecting the loss.
                 reason = reason or "it is still not connected to what is trained"
                 continue
             verdict, uncovered = judge(state.outcome, outcome, problem, edit)
-            after = State(files, outcome, [_as_at_first(problem, state.edits)], edits=[*state.edits, edit])
+            after = State(files, outcome, [_at_original_line(problem, state.edits)], edits=[*state.edits, edit])
             if verdict == "good":
                 self.settled += [(a["file"], a["category"], a["expression"]) for a in expected]
                 return (after, [edit]), ""
-            if verdict == "uncovers" and depth < LONGEST_CHAIN:
-                chain = self._mend_uncovered(after, uncovered, depth + 1)
+            if verdict == "uncovers" and depth < MAX_CHAIN:
+                chain = self._fix_uncovered(after, uncovered, depth + 1)
                 if chain is not None:
                     return (chain[0], [edit, *chain[1]]), ""
                 verdict = "with the change, something else goes wrong: " + headline(uncovered[0])
             reason = reason or verdict
-        tried = "one change was" if len(edits) == 1 else f"{min(len(edits), MOST_CHANGES)} changes were"
+        tried = "one change was" if len(edits) == 1 else f"{min(len(edits), MAX_CHANGES)} changes were"
         return None, f"{tried} tried in vain: {reason}"
 
-    def _mend_uncovered(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
-        """All that a change brought to light must be mended as well."""
+    def _fix_uncovered(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
+        """Fix all problems that an edit uncovered, or return None."""
         chain = list(self.chain)
         try:
-            return self._mend_one_by_one(state, uncovered, depth)
+            return self._fix_one_by_one(state, uncovered, depth)
         finally:
             self.chain = chain
 
-    def _mend_one_by_one(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
+    def _fix_one_by_one(self, state: State, uncovered: list[Problem], depth: int) -> tuple[State, list[Edit]] | None:
         trail: list[Edit] = []
         while uncovered:
             key = _key(uncovered[0])
-            if depth > LONGEST_CHAIN or key in self.chain:
+            if depth > MAX_CHAIN or key in self.chain:
                 return None
             self.chain.append(key)
-            found, _ = self._mended(state, uncovered[0], depth)
+            found, _ = self._try_edits(state, uncovered[0], depth)
             if found is None:
                 return None
             after, edits = found
             trail += edits
             rest = [_moved_problem(p, edits) for p in uncovered[1:]]
             uncovered = [p for p in after.outcome.answers if any(_is_same(p, r) for r in rest)]
-            state = State(after.files, after.outcome, [*state.mended, *after.mended], edits=after.edits)
+            state = State(after.files, after.outcome, [*state.fixed, *after.fixed], edits=after.edits)
             depth += 1
         return state, trail
 
@@ -238,12 +237,12 @@ def _edits(problem: Problem) -> list[Edit]:
 
 
 def _may_edit(edit: Edit) -> bool:
-    """The program's own files, not those of a library."""
+    """True for files of the program, False for those of a library."""
     return all("site-packages" not in e.file and os.path.isfile(e.file) for e in (edit, *edit.also))
 
 
 def judge(before: Outcome, after: Outcome, problem: Problem, edit: Edit) -> tuple[str, list[Problem]]:
-    """ "good"; or "uncovers" and what; or what is wrong with the change."""
+    """ "good", or "uncovers" with the new problems, or what is wrong with the edit."""
     if after.timed_out:
         return "with the change, the program did not end in time", []
     if not after.reported:
@@ -254,25 +253,25 @@ def judge(before: Outcome, after: Outcome, problem: Problem, edit: Edit) -> tupl
         return "with the change, the symptom is still there", []
     old = [p for p in before.answers if p is not problem]
     new = [a for a in after.answers if not any(_is_same(a, p, edit) for p in old)]
-    # An error that ends the program and is itself explained is among the answers.
-    explained = any(_tells_of(a, after.error) for a in new)
+    # An error that ends the program is a new problem if it is explained.
+    explained = any(_explains(a, after.error) for a in new)
     worse = after.code not in (0, before.code) or (after.error and after.error != before.error)
     if worse and not explained:
         return f"with the change, the program ends with {after.error or f'exit code {after.code}'}", []
-    if was_error and after.error == before.error and _tells_of(problem, after.error) and not explained:
+    if was_error and after.error == before.error and _explains(problem, after.error) and not explained:
         return "with the change, the symptom is still there", []
     return ("uncovers", new) if new else ("good", [])
 
 
 def _is_at(answer: Problem, problem: Problem, edit: Edit) -> bool:
-    """True if an answer is about the same read, or the same call that raises, as a problem before the edit."""
+    """True if an answer is about the same read or raising call as a problem before the edit."""
     if answer["file"] != problem["file"] or answer["line"] not in moved(edit, problem["file"], problem["line"]):
         return False
     return bool(answer["expression"] == problem["expression"] or (is_error(problem) and is_error(answer)))
 
 
 def _has_cause_of(answer: Problem, problem: Problem, edit: Edit) -> bool:
-    """True if a symptom is there for the same reason as before the edit. (A path may be cut in two places.)"""
+    """True if an answer has the same first cause as before the edit. (A path may be cut in two places.)"""
     causes = [(c["file"], line) for c in problem["causes"][:1] for line in moved(edit, c["file"], c["line"])]
     same = [(c["file"], c["line"]) in causes for c in answer["causes"][:1]]
     return answer["category"] == problem["category"] and (any(same) or not same)
@@ -290,13 +289,13 @@ def is_error(problem: Problem) -> bool:
     return headline(problem).split(" ", 1)[0].endswith("Error:")
 
 
-def _tells_of(problem: Problem, error: str) -> bool:
-    """True if an answer explains the error that ended the program. Long texts are cut in an answer."""
+def _explains(problem: Problem, error: str) -> bool:
+    """True if an answer explains the error that ended the program. Headlines of answers are truncated."""
     return bool(error) and is_error(problem) and headline(problem)[:150] == error[:150]
 
 
 def _is_same(a: Problem, b: Problem, edit: Edit | None = None) -> bool:
-    """True if an answer is the same as an earlier one, which an edit may have moved."""
+    """True if two answers are the same, up to lines moved by the edit."""
     lines = moved(edit, b["file"], b["line"]) if edit is not None else [b["line"]]
     return (a["file"], a["category"], a["expression"]) == (b["file"], b["category"], b["expression"]) and a["line"] in lines
 
@@ -308,45 +307,45 @@ def _moved_problem(problem: Problem, edits: list[Edit]) -> Problem:
     return {**problem, "line": line}
 
 
-def _as_at_first(problem: Problem, edits: list[Edit]) -> Problem:
-    """A problem with the line it had before any change."""
+def _at_original_line(problem: Problem, edits: list[Edit]) -> Problem:
+    """A problem with the line it had before any edit."""
     line = problem["line"]
     for edit in reversed(edits):
         line = next((n for n in range(1, line + 100) if line in moved(edit, problem["file"], n)), line)
     return {**problem, "line": line}
 
 
-def _tell(fixer: Fixer, state: State, write: bool) -> int:
+def _print_result(search: FixSearch, state: State, write: bool) -> int:
     outcome = state.outcome
-    for problem in state.mended:
+    for problem in state.fixed:
         print(f"mended: {_title(problem)}", file=sys.stderr)
     for problem, reason in state.remaining:
-        problem = _as_at_first(problem, state.edits)
+        problem = _at_original_line(problem, state.edits)
         print(f"not mended: {_title(problem)}\n  {reason}; {problem['fix'] or problem['text']}", file=sys.stderr)
     failed = False
     if outcome.timed_out:
-        print(f"whygrad fix: the program did not end within {fixer.timeout:g} seconds", file=sys.stderr)
+        print(f"whygrad fix: the program did not end within {search.timeout:g} seconds", file=sys.stderr)
         failed = True
     elif not outcome.reported:
         print(f"whygrad fix: the program ended with exit code {outcome.code} and left no report", file=sys.stderr)
         failed = True
     elif outcome.error and not any(is_error(p) for p, _ in state.remaining):
-        # Of a syntax error Python itself names the line.
+        # The message of a SyntaxError already has the line.
         known = outcome.error.endswith(f"line {outcome.error_line})")
         at = f" (line {outcome.error_line})" if outcome.error_line and not known else ""
         print(f"whygrad fix: the program ends with {outcome.error}{at}, which is not a question of gradients", file=sys.stderr)
         failed = True
-    elif not state.mended and not state.remaining:
+    elif not state.fixed and not state.remaining:
         print("whygrad fix: nothing to mend", file=sys.stderr)
     sys.stderr.flush()
-    changed = {file: new for file, new in state.files.items() if new != fixer.original[file]}
+    changed = {file: new for file, new in state.files.items() if new != search.original[file]}
     for file, new in changed.items():
-        sys.stdout.write("".join(_diff(file, fixer.original[file], new)))
+        sys.stdout.write("".join(_diff(file, search.original[file], new)))
     sys.stdout.flush()
     if write:
         for file, new in changed.items():
             try:
-                backup = write_file(file, fixer.original[file], new)
+                backup = write_file(file, search.original[file], new)
             except OSError as error:
                 print(f"whygrad fix: cannot write {file}: {error.strerror or error}", file=sys.stderr)
                 failed = True
@@ -370,7 +369,7 @@ def _diff(file: str, old: bytes, new: bytes) -> Iterator[str]:
 
 
 def write_file(file: str, expected: bytes, new: bytes) -> str:
-    """Replace a file's text in one step, keeping the old one beside it; gives the name of the backup."""
+    """Replace a file atomically, keep a backup beside it, and return the backup's name."""
     target = os.path.realpath(file)
     if Path(target).read_bytes() != expected:
         raise OSError("it was changed while the program ran")

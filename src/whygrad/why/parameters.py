@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor, source
 from whygrad.why.answers import Explanation
 from whygrad.why.explain import explain
-from whygrad.why.flow import state
+from whygrad.why.gradient_flow import gradient_state, leaves_from
+from whygrad.why.optimizer_usage import optimizer_parameters
 
 FLOWS, NONE, ZERO, NAN, FROZEN, UNHELD, NOT_YET = (
     "flows", "None", "zero", "NaN", "frozen", "not in any optimizer", "not yet")
@@ -22,19 +22,19 @@ FLOWS, NONE, ZERO, NAN, FROZEN, UNHELD, NOT_YET = (
 
 @dataclass
 class ParameterRow:
-    """One parameter: what became of its gradient, and why."""
+    """One parameter: the state of its gradient, and why."""
 
     name: str
     shape: tuple[int, ...]
     state: str
     # The gradient's Euclidean norm, if there is one.
     norm: float | None
-    # False if there are optimizers and none holds it; None if there is no optimizer.
+    # True if an optimizer holds it; None if there is no optimizer.
     held: bool | None
     explanation: Explanation
 
     def remark(self) -> str:
-        """Why, in a few words."""
+        """Category and cause of the explanation."""
         if self.state in (FLOWS, NOT_YET) or self.explanation.category == "ok":
             return ""
         where = "".join(f" line {cause.line}" + (f": {cause.expression}" if cause.expression else "")
@@ -51,7 +51,7 @@ class ParameterTable:
 
     def __init__(self, model: Any, loss: Tensor | None = None) -> None:
         self.model = type(model).__name__
-        within = None if loss is None else _leaves_of(loss)
+        within = None if loss is None else leaves_from([source(loss)])
         held = _held_by_optimizers()
         self.rows = [_row(name, p, loss, within, held) for name, p in model.named_parameters()]
 
@@ -110,46 +110,32 @@ HEAD = ("parameter", "shape", "gradient", "norm", "why")
 
 
 def _row(name: str, p: Tensor, loss: Tensor | None, within: set[Any] | None, held: set[int] | None) -> ParameterRow:
-    told = explain(p, loss=loss)
+    explanation = explain(p, loss=loss)
     grad = p._grad
     norm = None if grad is None else float(np.linalg.norm(np.asarray(grad._array, dtype=np.complex128).ravel()))
     is_held = None if held is None else id(p) in held
     if not p.requires_grad:
         what = FROZEN
     elif grad is not None:
-        what = {"zero": ZERO, "bad": NAN}.get(state(grad), UNHELD if is_held is False else FLOWS)
-        if what == UNHELD and told.category == "ok":
-            told = Explanation("this parameter has a gradient, but nothing updates it", "not-in-optimizer",
-                               "No optimizer holds it, so no step will change it.",
-                               "build the optimizer from model.parameters(), after the model is complete.")
+        what = {"zero": ZERO, "bad": NAN}.get(gradient_state(grad), UNHELD if is_held is False else FLOWS)
+        if what == UNHELD and explanation.category == "ok":
+            explanation = Explanation("this parameter has a gradient, but nothing updates it", "not-in-optimizer",
+                                      "No optimizer holds it, so no step will change it.",
+                                      "build the optimizer from model.parameters(), after the model is complete.")
     elif within is not None and p in within and p.meta.reached_by is None:
         what = NOT_YET
-        told = Explanation("this parameter has no gradient yet", "no-backward",
-                           "The loss depends on it; backward() has not been called.", "call loss.backward().")
+        explanation = Explanation("this parameter has no gradient yet", "no-backward",
+                                  "The loss depends on it; backward() has not been called.", "call loss.backward().")
     else:
         what = NONE
-    return ParameterRow(name, p._array.shape, what, norm, is_held, told)
+    return ParameterRow(name, p._array.shape, what, norm, is_held, explanation)
 
 
 def _held_by_optimizers() -> set[int] | None:
     from whygrad.optim.optimizer import OPTIMIZERS
 
-    gc.collect()  # one that nobody has any more does not count
+    gc.collect()  # deletes unreachable optimizers that are in reference cycles
     optimizers = list(OPTIMIZERS)
     if not optimizers:
         return None
-    return {id(p) for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}
-
-
-def _leaves_of(loss: Tensor) -> set[Any]:
-    """The leaves that a loss depends on."""
-    seen: set[Any] = set()
-    pending = [source(loss)]
-    while pending:
-        target = pending.pop()
-        if target is None or target in seen:
-            continue
-        seen.add(target)
-        if isinstance(target, Node):
-            pending.extend(target.edges)
-    return {target for target in seen if not isinstance(target, Node)}
+    return {id(p) for optimizer in optimizers for p in optimizer_parameters(optimizer)}

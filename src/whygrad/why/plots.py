@@ -1,4 +1,4 @@
-"""`whygrad.flow(model)` records how large each parameter's gradient is at every backward; `whygrad.plot_flow(model)` draws it."""
+"""`whygrad.flow(model)` records the norm of each parameter's gradient at every backward; `whygrad.plot_flow(model)` draws it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ import weakref
 from typing import Any, Self
 
 from whygrad.core import engine
-from whygrad.why.picture import measure
+from whygrad.why.graph_snapshot import measure
 
 _recorders: weakref.WeakKeyDictionary[Any, Flow] = weakref.WeakKeyDictionary()
 
-# So many backwards are remembered; then every second one is dropped, and only every second one is kept from there on.
-MOST_STEPS = 4096
+# Backward passes kept. Beyond it, every second one is dropped, and only every second one is recorded from then on.
+MAX_STEPS = 4096
 
 
 class Flow:
-    """The norms of a model's gradients, one column for each backward: what an optimizer's step would find in `.grad`.
-
-    It stops with `stop()`, or at the end of a `with` block.
+    """The norms of a model's accumulated gradients after each backward, until `stop()` or the end of a `with` block.
     """
 
     def __init__(self, model: Any) -> None:
@@ -26,11 +24,11 @@ class Flow:
         # Number of the backward -> norm by parameter (nan or inf where the gradient is).
         self._steps: dict[int, dict[str, float]] = {}
         self._every, self._count, self._last = 1, 0, -1
-        self._handles = [p.register_post_accumulate_grad_hook(self._noter(name))
+        self._handles = [p.register_post_accumulate_grad_hook(self._recorder(name))
                          for name, p in model.named_parameters() if p.requires_grad]
 
-    def _noter(self, name: str) -> Any:
-        def note(p: Any) -> None:
+    def _recorder(self, name: str) -> Any:
+        def record_norm(p: Any) -> None:
             number = engine.count_backwards()
             if number != self._last:
                 self._last = number
@@ -40,19 +38,19 @@ class Flow:
             stats = measure(p._grad)
             if stats is not None:
                 self._steps.setdefault(number, {})[name] = stats.norm
-            if len(self._steps) > MOST_STEPS:
+            if len(self._steps) > MAX_STEPS:
                 self._steps = {n: self._steps[n] for n in list(self._steps)[::2]}
                 self._every *= 2
 
-        return note
+        return record_norm
 
     def __len__(self) -> int:
-        """How many backwards were recorded."""
+        """Number of recorded backward passes."""
         return len(self._steps)
 
     @property
     def norms(self) -> dict[str, list[float | None]]:
-        """By parameter: the norm at each recorded backward, None where no gradient came."""
+        """By parameter: the norm at each recorded backward, None where it got no gradient."""
         return {name: [step.get(name) for step in self._steps.values()] for name in self.names}
 
     def stop(self) -> None:
@@ -71,7 +69,7 @@ class Flow:
 
 
 def flow(model: Any) -> Flow:
-    """Record from now on how large the gradients of a model's parameters are."""
+    """Record the norms of the gradients of a model's parameters from now on."""
     earlier = _recorders.get(model)
     if earlier is not None:
         earlier.stop()
@@ -80,11 +78,11 @@ def flow(model: Any) -> Flow:
 
 
 def plot_flow(model: Any, ax: Any = None) -> Any:
-    """Draw the gradient magnitudes of a model's layers, and give the matplotlib axes.
+    """Draw the gradient norms of a model's parameters, and return the matplotlib axes.
 
-    If `whygrad.flow(model)` was called before training: over all backwards since, one row for each parameter, a darker
-    cell for a larger gradient, marked where it is zero or not finite and empty where none came. Otherwise: the gradients
-    as they are now, one bar for each parameter. `model` may also be what `flow()` returned.
+    If `whygrad.flow(model)` was called before training: all backward passes since, one row for each parameter, darker for
+    a larger gradient, marked where it is zero or not finite, empty where there was none. Otherwise: the present gradients,
+    one bar for each parameter. `model` may also be the object that `flow()` returned.
     """
     try:
         from matplotlib import pyplot

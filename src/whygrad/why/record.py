@@ -30,21 +30,21 @@ def site(depth: int = 1) -> Site:
     return frame.f_code, frame.f_lasti
 
 
-# How many nodes are looked at to find the leaves behind a cut. Set higher when explanations matter more than speed.
-NEAR = 32
-reach = NEAR
+# Nodes visited in search of the leaves behind a cut. A watch sets the limit higher than the default.
+DEFAULT_SEARCH_LIMIT = 32
+search_limit = DEFAULT_SEARCH_LIMIT
 
-# So many nodes may be looked at beyond NEAR: some at once, and some more with every cut. A program that grows one graph and
-# cuts it at every step would otherwise take time that is quadratic in its steps.
-credit = 500_000
-MORE_CREDIT = 64
+# Visits beyond the default limit: a budget for the run, and an allowance for each cut. A program that extends one graph
+# and cuts it at every step would otherwise take quadratic time.
+search_budget = 500_000
+BUDGET_PER_CUT = 64
 
 
 class Cause:
     """Why a tensor has no history: the first thing that cut it off, and where.
 
-    `behind` are weak references to what was cut off: leaf tensors, as far as they were found within `reach` nodes, else the
-    nodes themselves. So an explanation can name them, and a detached value kept for a log does not keep its graph.
+    `behind` has weak references to what was cut off: leaves found within `search_limit` nodes, and the nodes where the
+    search ended. An explanation can name them, and a detached value that is kept for a log does not keep its graph alive.
     """
 
     __slots__ = ("behind", "detail", "kind", "origin", "site")
@@ -58,23 +58,23 @@ class Cause:
         if not sources:
             self.behind: tuple[Any, ...] = ()
             return
-        # A comparison makes a mask: cheap, frequent, and hardly ever asked about. It keeps to the nodes.
-        looked_at = sources if kind == "non-differentiable-op" and reach <= NEAR else leaves_behind(sources)
-        self.behind = tuple([weakref.ref(target) for target in looked_at])
+        # Comparisons are frequent and rarely explained: without a watch their leaves are not searched.
+        is_cheap = kind == "non-differentiable-op" and search_limit <= DEFAULT_SEARCH_LIMIT
+        self.behind = tuple([weakref.ref(target) for target in (sources if is_cheap else leaves_behind(sources))])
 
     def __repr__(self) -> str:
         return f"<cause {self.kind} {self.detail}>"
 
 
 class Created(Cause):
-    """That a tensor was made here, of nothing that has a history: every new tensor has one of these."""
+    """The tensor was created here from values without history. Every new tensor has one, so it stores only its site."""
 
     __slots__ = ()
     kind, detail, behind, origin = "created", "", (), None  # type: ignore[misc]
 
 
 def created() -> Causes:
-    """Here, as the only cause."""
+    """A Created cause for the user's line."""
     frame = user_frame(1)
     cause = object.__new__(Created)
     cause.site = frame.f_code, frame.f_lasti
@@ -82,18 +82,18 @@ def created() -> Causes:
 
 
 def alive_behind(causes: Causes) -> tuple[Any, ...]:
-    """What was cut off by these causes, as far as it still exists."""
+    """The leaves and nodes behind these causes that are still alive."""
     found = {id(x): x for x in [reference() for cause in causes for reference in cause.behind] if x is not None}
     return tuple(found.values())
 
 
 def leaves_behind(sources: tuple[Any, ...]) -> list[Any]:
-    """The leaves that these nodes (or leaves) lead to, and the nodes beyond which nobody looked."""
-    global credit
+    """The leaves behind these nodes (or leaves), and the nodes at which the search ended."""
+    global search_budget
     if len(sources) == 1 and not hasattr(sources[0], "edges"):
         return [sources[0]]
     leaves = []
-    limit = reach if credit > 0 else NEAR
+    limit = search_limit if search_budget > 0 else DEFAULT_SEARCH_LIMIT
     seen = set(sources)
     pending = list(sources)
     walked = 0
@@ -105,38 +105,38 @@ def leaves_behind(sources: tuple[Any, ...]) -> list[Any]:
             continue
         walked += 1
         if watching is not None and target.cuts is not None:
-            # What was cut off earlier on the way is behind this cut as well.
+            # Leaves behind earlier cuts are behind this one as well.
             edges += alive_behind(tuple([cause for causes in target.cuts for cause in causes]))
         for edge in edges:
             if edge is not None and edge not in seen:
                 seen.add(edge)
                 pending.append(edge)
-    if reach > NEAR:
-        credit += MORE_CREDIT - walked
+    if search_limit > DEFAULT_SEARCH_LIMIT:
+        search_budget += BUDGET_PER_CUT - walked
     return leaves + pending
 
 
 Causes = tuple[Cause, ...]
 
-# A value made from many cut-off values keeps this many causes: enough for an answer, and bounded.
-MOST_CAUSES = 4
+# Causes kept for a value computed from many values without history.
+MAX_CAUSES = 4
 
 
 def merge(first: Causes, second: Causes) -> Causes:
-    """The causes of a value made from two others; real cuts come before plain constants."""
+    """The causes of a value computed from two others; cuts come before plain constants."""
     if first is second or not second:
         return first
     if not first:
         return second
-    if len(first) == MOST_CAUSES and len(second) == 1 and second[0].kind == "created":
+    if len(first) == MAX_CAUSES and len(second) == 1 and second[0].kind == "created":
         return first  # full, and a plain constant would come last
     more = [cause for cause in second if cause not in first]
     if not more:
         return first
     if first[-1].kind == "created" and more[0].kind != "created":
         more = sorted((*first, *more), key=_is_plain_constant)
-        return tuple(more[:MOST_CAUSES])
-    return (*first, *more)[:MOST_CAUSES]
+        return tuple(more[:MAX_CAUSES])
+    return (*first, *more)[:MAX_CAUSES]
 
 
 def _is_plain_constant(cause: Cause) -> bool:

@@ -1,6 +1,6 @@
 "use strict";
-// The drawing of the report. Python has laid every box out with the boxes inside it closed; here things are pushed apart when
-// a box is opened, and what is in sight is painted. Only text is ever put into the page, never markup.
+// Draws the graph of the report. graph_layout.py has laid out every box with its inner boxes closed; opening a box moves its
+// neighbours apart here, and only visible items are painted. Data is inserted into the page as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
@@ -41,7 +41,7 @@
   for (const mark of document.querySelectorAll("mark"))
     mark.addEventListener("click", () => pick(Number(mark.dataset.answers.split(" ")[0]), true));
 
-  // One picture: what is open, and where everything is.
+  // One backward pass: open boxes and coordinates.
 
   class Scene {
     constructor(picture) {
@@ -58,7 +58,7 @@
       this.boxStates = this.worstStates();
     }
 
-    // As much open as can be read at once in an area of this size.
+    // Open as many boxes as are readable in an area of this size.
     openWhatFits(w, h) {
       for (const most of [70, 40, 25, 12, 1]) {
         this.open = new Set([0]);
@@ -70,7 +70,7 @@
 
     at(spot, field) { return this.p.spots[spot][field]; }
 
-    // The most alarming state inside each box shows on the closed box.
+    // A closed box has the most severe state of its items.
     worstStates() {
       const order = ["nan", "cut", "zero", "flows", "frozen", "nothing", "unknown"].map((s) => data.states.findIndex((x) => x[0] === s));
       const rank = new Map(order.map((s, i) => [s, i]));
@@ -87,7 +87,7 @@
     openSome(most) {
       let shown = this.children[0].length;
       const queue = this.children[0].filter((n) => this.at(n, 1) >= 0);
-      const alone = queue.length === 1;  // the model: to see it closed tells nothing
+      const alone = queue.length === 1;  // the whole model: closed it would show nothing
       while (queue.length) {
         const spot = queue.shift(), box = this.at(spot, 1);
         if (!(alone && this.at(spot, 2) === 0) && shown + this.children[box].length > most) continue;
@@ -101,13 +101,13 @@
 
     settle() {
       const sizes = new Map(), places = new Map();
-      const deepest = [...this.open].sort((a, b) => b - a);  // a box has a higher number than the box it is in
+      const deepest = [...this.open].sort((a, b) => b - a);  // a box has a higher number than its parent
       for (const box of deepest) {
         let y = 0, i = 0, left = Infinity, right = -Infinity, bottom = 0;
         const children = this.children[box];
         while (i < children.length) {
           const layer = this.at(children[i], 3);
-          // An open box grows to both sides of its spine, the way that goes on, and pushes its neighbours away.
+          // An open box grows to both sides of its central path and pushes its neighbours away.
           const grown = (spot) => {
             const size = sizes.get(this.at(spot, 1)), half = this.at(spot, 6) / 2;
             return size ? [Math.max(0, size.spine - half), Math.max(0, size.w - size.spine - half)] : [0, 0];
@@ -135,7 +135,7 @@
         if (box) sizes.set(box, { w: Math.max(right - left + 2 * PAD, 90), h: bottom + HEAD + PAD, spine });
         else this.size = { w: right - left, h: bottom };
       }
-      // Absolute places of what is in sight; a spot in a closed box is represented by the box.
+      // Absolute coordinates of visible items; an item in a closed box is represented by the box.
       this.shown = [];
       this.place = new Array(this.p.spots.length).fill(null);
       const stack = [[0, 0, 0]];
@@ -165,7 +165,7 @@
       this.edges = [...merged.values()];
     }
 
-    // Whether an edge goes past something: there is a layer between its ends, where they stand in one box.
+    // True if an edge skips a layer between its ends in their common box.
     passes(a, b) {
       const above = new Map();
       for (let spot = a; ; spot = this.spotOfBox.get(this.at(spot, 2))) {
@@ -200,7 +200,7 @@
       return [box[1] ? `${box[0]} ${box[1]}` : box[0], `${box[5]} items`];
     }
 
-    // Lines that tell all about a spot, each [class, text].
+    // The lines of an item's tooltip, each [class, text].
     about(spot) {
       const item = this.at(spot, 0), [first, second] = this.texts(spot);
       const lines = [["name", first]];
@@ -267,7 +267,7 @@
     fit() {
       const { w, h } = this.size(), all = this.scene.size;
       const whole = Math.min((w - 40) / Math.max(all.w, 1), (h - 40) / Math.max(all.h, 1), 1.25);
-      const k = whole >= 0.5 ? whole : Math.max(whole, Math.min(0.8, (w - 40) / Math.max(all.w, 1)));  // else the top of it
+      const k = whole >= 0.5 ? whole : Math.max(whole, Math.min(0.8, (w - 40) / Math.max(all.w, 1)));  // otherwise show its top
       this.view = { k, x: (w - all.w * k) / 2, y: k === whole ? (h - all.h * k) / 2 : 20 };
       this.paint();
     }
@@ -294,7 +294,7 @@
       }
       const k = Math.max(Math.min((w - 60) / (right - left), (h - 60) / (bottom - top), 1.2), 0.5);
       this.view = { k, x: w / 2 - (left + right) / 2 * k, y: h / 2 - (top + bottom) / 2 * k };
-      if ((bottom - top) * k > h - 20) this.view.y = h - 40 - bottom * k;  // the far end: the tensor itself
+      if ((bottom - top) * k > h - 20) this.view.y = h - 40 - bottom * k;  // show the lower end, the tensor of the answer
     }
 
     paint() {
@@ -348,7 +348,7 @@
     }
 
     drawEdges(to, sight, lit, dim) {
-      // Edges of one look are one path: ten thousand of them take a few strokes.
+      // Edges with the same style are one path, so that ten thousand edges take a few strokes.
       const looks = new Map(), scene = this.scene, far = this.view.k < 0.2;
       for (const edge of scene.edges) {
         const a = scene.place[edge.a], b = scene.place[edge.b];
@@ -644,7 +644,7 @@
     }
   }
 
-  // As much of a text as there is room for. Of a leaf's name the end tells most.
+  // Cut a text to the available width; a leaf's name at its start, because its end is the most specific.
   function clip(to, text, width, keepEnd) {
     const whole = to.measureText(text).width;
     if (whole <= width) return text;

@@ -1,6 +1,6 @@
-"""`whygrad run --html FILE`: one page with the answers, the source and a drawing of the graph, that needs no network.
+"""`whygrad run --html FILE`: one self-contained page with the answers, the source and a drawing of the graph.
 
-The text is written here, escaped; the drawing is done by report.js from the data that is embedded as JSON.
+Text is written here, escaped; report.js draws the graph from data that is embedded as JSON.
 """
 
 from __future__ import annotations
@@ -17,18 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from whygrad.backends import formula
-from whygrad.why import layout as layouts
+from whygrad.why import graph_layout
 from whygrad.why.answers import Answer
-from whygrad.why.picture import Item, Picture, Stats
-from whygrad.why.places import Place
-from whygrad.why.source_view import Mark, lines_of, rendered
-from whygrad.why.svg import STYLES, clipped, place
-from whygrad.why.svg import lines_of as texts_on
-from whygrad.why.terminal import headline
-from whygrad.why.trace import Trace
+from whygrad.why.graph_snapshot import GraphSnapshot, Item, Stats
+from whygrad.why.html_watch import DrawnBackward
+from whygrad.why.locations import SourceLocation, locate
+from whygrad.why.source_html import Mark, lines_of, rendered
+from whygrad.why.svg import STYLES, clipped, item_texts
 
 STATES = list(STYLES)
-MOST_LEAVES = 500
+MAX_LEAVES = 500
 
 
 def write(path: str, answers: Sequence[Answer], watch: Any = None, script: str | None = None, ended: str = "") -> None:
@@ -41,38 +39,38 @@ def write(path: str, answers: Sequence[Answer], watch: Any = None, script: str |
 
 def page(answers: Sequence[Answer], watch: Any = None, script: str | None = None, ended: str = "") -> str:
     """The whole page."""
-    traces: list[Trace] = watch.pictures(answers) if watch is not None else []
+    backwards: list[DrawnBackward] = watch.drawn_backwards(answers) if watch is not None else []
     data = {"states": [[name, style[3]] for name, style in STYLES.items()],
-            "pictures": [_picture_data(trace, watch) for trace in traces],
-            "answers": _where_answers_are_drawn(answers, watch, traces)}
+            "pictures": [_graph_data(backward, watch) for backward in backwards],
+            "answers": _where_answers_are_drawn(answers, watch, backwards)}
     parts = Path(__file__).parent
     style, code = (parts / "report.css").read_text("utf-8"), (parts / "report.js").read_text("utf-8")
     name = os.path.basename(script) if script else "program"
     return "\n".join([
         "<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
-        # Nothing is fetched, and no script runs but ours.
+        # Nothing is fetched, and no script runs but the one below.
         ("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
          f"style-src 'unsafe-inline'; script-src '{_digest(code)}'\">"),
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>whygrad: {html.escape(name)}</title>", f"<style>{style}</style>", "</head>", "<body>",
         _header(name, answers, ended), "<main>", _answers(answers, script), '<div id="right">',
-        _sources(answers, script), _graph(traces, watch), "</div>", "</main>",
-        f'<script type="application/json" id="data">{embedded(data)}</script>', f"<script>{code}</script>", "</body>", "</html>",
-        ""])
+        _sources(answers, script), _graph(backwards, watch), "</div>", "</main>",
+        f'<script type="application/json" id="data">{embedded_json(data)}</script>', f"<script>{code}</script>", "</body>",
+        "</html>", ""])
 
 
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def embedded(data: Any) -> str:
+def embedded_json(data: Any) -> str:
     """JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _prose(text: str) -> str:
-    """Escaped, with `code` in its own type."""
+    """Escaped text with `code` in code elements."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
@@ -84,15 +82,15 @@ def _header(name: str, answers: Sequence[Answer], ended: str) -> str:
             f'<span class="verdict{" quiet" if not count else ""}">{verdict}</span></header>')
 
 
-def _short(place: Place) -> str:
-    inside = f" in {place.function}" if place.function not in ("<module>", "") else ""
-    return f"{os.path.basename(place.file)}:{place.line}{inside}"
+def _short_location(location: SourceLocation) -> str:
+    inside = f" in {location.function}" if location.function not in ("<module>", "") else ""
+    return f"{os.path.basename(location.file)}:{location.line}{inside}"
 
 
 def _files(answers: Sequence[Answer], script: str | None) -> list[str]:
     found = [] if script is None else [script]
     for answer in answers:
-        found += [answer.place.file, *(cause.file for cause in answer.explanation.causes)]
+        found += [answer.location.file, *(cause.file for cause in answer.explanation.causes)]
     return list(dict.fromkeys(found))
 
 
@@ -106,24 +104,26 @@ def _answers(answers: Sequence[Answer], script: str | None) -> str:
 
 
 def _answer(number: int, answer: Answer, files: list[str]) -> str:
-    told = answer.explanation
-    question = answer.place.expression or answer.place.source_line.strip()
+    explanation = answer.explanation
+    question = answer.location.expression or answer.location.source_line.strip()
     parts = [f'<li class="answer" id="answer-{number + 1}">',
              (f'<button type="button" class="pick" data-answer="{number}" aria-pressed="false">'
              f'<span class="ordinal">{number + 1}</span><code>{html.escape(clipped(question, 120))}</code>'
-             f'<span class="where">{html.escape(_short(answer.place))}</span></button>'),
-             f'<p class="symptom">{_prose(headline(told))} <span class="category">{html.escape(told.category)}</span></p>',
-             f"<p>{_prose(told.text)}</p>"]
-    if told.causes:
+             f'<span class="where">{html.escape(_short_location(answer.location))}</span></button>'),
+             (f'<p class="symptom">{_prose(explanation.headline)} '
+              f'<span class="category">{html.escape(explanation.category)}</span></p>'),
+             f"<p>{_prose(explanation.text)}</p>"]
+    if explanation.causes:
         parts.append('<ul class="causes">' + "".join(
-            f'<li><a href="#f{files.index(cause.file)}-{cause.line}">{html.escape(_short(cause))}</a> '
+            f'<li><a href="#f{files.index(cause.file)}-{cause.line}">{html.escape(_short_location(cause))}</a> '
             f"<code>{html.escape(clipped(cause.expression or cause.source_line.strip(), 160))}</code></li>"
-            for cause in told.causes) + "</ul>")
-    if told.path:
-        parts.append(f'<p class="path">{html.escape(" → ".join(told.path[:12]))}{" → …" if len(told.path) > 12 else ""}</p>')
-    if told.fix:
-        parts.append(f'<p class="fix"><b>Fix</b> {_prose(told.fix)}</p>')
-    edit = told.edit
+            for cause in explanation.causes) + "</ul>")
+    if explanation.path:
+        more = " → …" if len(explanation.path) > 12 else ""
+        parts.append(f'<p class="path">{html.escape(" → ".join(explanation.path[:12]))}{more}</p>')
+    if explanation.fix:
+        parts.append(f'<p class="fix"><b>Fix</b> {_prose(explanation.fix)}</p>')
+    edit = explanation.edit
     if edit is not None:
         shown = "\n".join(f"<span>{what}</span>\n{html.escape(new)}" for what, new in edit.changes())
         parts.append(f'<pre class="edit">{shown}</pre>')
@@ -133,9 +133,9 @@ def _answer(number: int, answer: Answer, files: list[str]) -> str:
 def _sources(answers: Sequence[Answer], script: str | None) -> str:
     parts = []
     for index, file in enumerate(_files(answers, script)):
-        marks = [Mark(place, number, role) for number, answer in enumerate(answers)
-                 for role, places in (("read", [answer.place]), ("cause", answer.explanation.causes))
-                 for place in places if place.file == file]
+        marks = [Mark(location, number, role) for number, answer in enumerate(answers)
+                 for role, locations in (("read", [answer.location]), ("cause", answer.explanation.causes))
+                 for location in locations if location.file == file]
         lines = lines_of(file)
         body = rendered(lines, marks, f"f{index}") if lines else '<p class="empty">The source is not to be had.</p>'
         parts.append(f'<h2 title="{html.escape(file, quote=True)}">{html.escape(os.path.basename(file))}</h2>'
@@ -143,12 +143,13 @@ def _sources(answers: Sequence[Answer], script: str | None) -> str:
     return f'<section id="source" aria-label="Source" tabindex="0">{"".join(parts)}</section>'
 
 
-def _graph(traces: list[Trace], watch: Any) -> str:
-    if not traces:
+def _graph(backwards: list[DrawnBackward], watch: Any) -> str:
+    if not backwards:
         return ('<section id="graph" aria-label="Graph"><p class="empty">No backward walked a graph, so there is nothing to '
                 "draw.</p></section>")
-    options = "".join(f'<option value="{i}">{html.escape(_title(trace, watch))}</option>' for i, trace in enumerate(traces))
-    tables = "".join(_leaf_table(i, trace) for i, trace in enumerate(traces))
+    titles = [html.escape(_title(backward, watch)) for backward in backwards]
+    options = "".join(f'<option value="{i}">{title}</option>' for i, title in enumerate(titles))
+    tables = "".join(_leaf_table(i, backward) for i, backward in enumerate(backwards))
     return f"""<section id="graph" aria-label="Graph">
 <div class="tools"><h2>Gradient flow</h2>
 <select id="which" aria-label="Which backward">{options}</select>
@@ -170,26 +171,26 @@ to item, Enter opens or closes a box, + and - zoom, 0 shows everything, Escape c
 </section>"""
 
 
-def _title(trace: Trace, watch: Any) -> str:
-    where = trace.place
-    total = watch.counted(trace) if watch is not None else 1
-    which = f", pass {trace.number} of {total}" if total > 1 else ""
+def _title(backward: DrawnBackward, watch: Any) -> str:
+    where = backward.location
+    total = watch.counted(backward) if watch is not None else 1
+    which = f", pass {backward.number} of {total}" if total > 1 else ""
     return "backward" if where is None else f"line {where.line}: {clipped(where.expression, 40) or 'backward'}{which}"
 
 
-def _leaf_table(index: int, trace: Trace) -> str:
-    leaves = [item for item in trace.picture.items if item.kind == "leaf"]
+def _leaf_table(index: int, backward: DrawnBackward) -> str:
+    leaves = [item for item in backward.snapshot.items if item.kind == "leaf"]
     rows = "".join(
         f'<tr><td>{html.escape(item.label or "a leaf")}</td><td>{html.escape(str(tuple(item.shape or ())))}</td>'
         f'<td class="{item.state}">{STYLES[item.state][3]}</td>'
-        f'<td>{"" if item.stats is None else format(item.stats.norm, ".4g")}</td></tr>' for item in leaves[:MOST_LEAVES])
-    more = f"<caption>the first {MOST_LEAVES} of {len(leaves)} leaves</caption>" if len(leaves) > MOST_LEAVES else ""
+        f'<td>{"" if item.stats is None else format(item.stats.norm, ".4g")}</td></tr>' for item in leaves[:MAX_LEAVES])
+    more = f"<caption>the first {MAX_LEAVES} of {len(leaves)} leaves</caption>" if len(leaves) > MAX_LEAVES else ""
     return (f'<table data-picture="{index}">{more}<thead><tr><th scope="col">leaf</th><th scope="col">shape</th>'
             f'<th scope="col">gradient</th><th scope="col">norm</th></tr></thead><tbody>{rows}</tbody></table>')
 
 
-class Shared:
-    """A list in which each value stands once."""
+class InternedValues:
+    """A list without duplicates; values are referred to by number."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -204,32 +205,32 @@ class Shared:
         return found
 
 
-def _picture_data(trace: Trace, watch: Any) -> dict[str, Any]:
-    picture = trace.picture
-    texts = [texts_on(item) for item in picture.items]
-    placed = layouts.arrange(picture, trace.calls, [layouts.text_width(clipped(a), b) for a, b in texts])
-    places, formulas = Shared(), Shared()
+def _graph_data(backward: DrawnBackward, watch: Any) -> dict[str, Any]:
+    snapshot = backward.snapshot
+    texts = [item_texts(item) for item in snapshot.items]
+    layout = graph_layout.arrange(snapshot, backward.calls, [graph_layout.text_width(clipped(a), b) for a, b in texts])
+    locations, formulas = InternedValues(), InternedValues()
     written: dict[tuple[str, str], list[str]] = {}
-    items = [[item.kind, item.label or "a leaf", second, STATES.index(item.state), _place_number(places, item),
+    items = [[item.kind, item.label or "a leaf", second, STATES.index(item.state), _location_number(locations, item),
               formulas.number(_formula(item, written)), None if item.shape is None else list(item.shape), _stats(item.stats),
               item.detail]
-             for item, (_, second) in zip(picture.items, texts, strict=True)]
-    # Spots of a leaf that is drawn several times share its item.
-    spots = [[s.item, s.box, s.parent, s.layer, round(s.x, 1), round(s.y, 1), round(s.width, 1)] for s in placed.spots]
-    edges = [[a, b, STATES.index(picture.links[n].state), _number(picture.links[n].norm), picture.links[n].argument]
-             for a, b, n in placed.edges]
-    boxes = [[b.label, b.kind, b.parent, round(b.width, 1), round(b.height, 1), b.count] for b in placed.boxes]
+             for item, (_, second) in zip(snapshot.items, texts, strict=True)]
+    # A leaf that is drawn several times has several entries with the same item.
+    placed = [[p.item, p.box, p.parent, p.layer, round(p.x, 1), round(p.y, 1), round(p.width, 1)] for p in layout.items]
+    edges = [[a, b, STATES.index(snapshot.links[n].state), _number(snapshot.links[n].norm), snapshot.links[n].argument]
+             for a, b, n in layout.edges]
+    boxes = [[b.label, b.kind, b.parent, round(b.width, 1), round(b.height, 1), b.count] for b in layout.boxes]
     note = ""
-    if picture.left_out:
-        note = (f"This graph is large: the {sum(i.kind == 'op' for i in picture.items):,} operations nearest to the loss are "
-                f"drawn, and {picture.left_out:,} branches that lead on from them are left out.")
-    return {"title": _title(trace, watch), "note": note, "height": layouts.HEIGHT, "items": items, "spots": spots,
-            "edges": edges, "boxes": boxes, "places": places.values, "formulas": formulas.values}
+    if snapshot.left_out:
+        note = (f"This graph is large: the {sum(i.kind == 'op' for i in snapshot.items):,} operations nearest to the loss are "
+                f"drawn, and {snapshot.left_out:,} branches that lead on from them are left out.")
+    return {"title": _title(backward, watch), "note": note, "height": graph_layout.HEIGHT, "items": items, "spots": placed,
+            "edges": edges, "boxes": boxes, "places": locations.values, "formulas": formulas.values}
 
 
-def _place_number(places: Shared, item: Item) -> int:
-    where = place(item.site)
-    return places.number(None if where is None else [os.path.basename(where.file), where.line, clipped(where.expression, 300)])
+def _location_number(locations: InternedValues, item: Item) -> int:
+    where = locate(item.site)
+    return locations.number(None if where is None else [os.path.basename(where.file), where.line, clipped(where.expression, 300)])
 
 
 def _formula(item: Item, cache: dict[tuple[str, str], list[str]]) -> list[str]:
@@ -256,29 +257,29 @@ def _number(x: float | None) -> Any:
     return str(x)
 
 
-def _where_answers_are_drawn(answers: Sequence[Answer], watch: Any, traces: list[Trace]) -> list[Any]:
-    """For each answer (number of its picture, items of its path), or None."""
+def _where_answers_are_drawn(answers: Sequence[Answer], watch: Any, backwards: list[DrawnBackward]) -> list[Any]:
+    """For each answer [number of its backward, items of its path], or None."""
     if watch is None:
         return [None] * len(answers)
     found: list[Any] = []
     for answer in answers:
-        trace, about = watch.picture_for(answer)
-        found.append([traces.index(trace), path_of(trace.picture, answer, about)] if trace in traces else None)
+        backward, about = watch.snapshot_for(answer)
+        found.append([backwards.index(backward), path_of(backward.snapshot, answer, about)] if backward in backwards else None)
     return found
 
 
-def path_of(picture: Picture, answer: Answer, about: int | None) -> list[int]:
-    """The items to light for an answer: from the tensor (or the cause) up to the loss."""
+def path_of(snapshot: GraphSnapshot, answer: Answer, about: int | None) -> list[int]:
+    """The items to highlight for an answer: from the tensor or the cause up to the loss."""
     causes = {(cause.file, cause.line, cause.column) for cause in answer.explanation.causes}
     start = []
-    for number, item in enumerate(picture.items):
-        where = place(item.site) if item.site is not None else None
+    for number, item in enumerate(snapshot.items):
+        where = locate(item.site) if item.site is not None else None
         if where is not None and (where.file, where.line, where.column) in causes:
             start.append(number)
     if about is not None:
         start.append(about)
     above: dict[int, list[int]] = {}
-    for link in picture.links:
+    for link in snapshot.links:
         above.setdefault(link.target, []).append(link.source)
     lit, pending = set(start), list(start)
     while pending:

@@ -1,4 +1,4 @@
-"""One run under the watch: starts it, and tells what it found when the program has ended."""
+"""One run under the watch: starts the watch, and prints and writes the answers at the end of the run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from whygrad.why.watch import Watch
 class Session:
     def __init__(self, *, json_file: str | None = None, html_file: str | None = None, only: str | None = None, live: bool = False,
                  quiet: bool = False) -> None:
-        # Absolute: the program may go to another folder.
+        # Absolute paths: the program may change the working directory.
         self.json_file = None if json_file is None else os.path.abspath(json_file)
         self.html_file = None if html_file is None else os.path.abspath(html_file)
         self.only = only
@@ -33,41 +33,41 @@ class Session:
         os._exit = self._finish_and_exit
 
     def _make_watch(self) -> Watch:
-        tell = self._tell if self.live else None
+        on_answer = self._print_live if self.live else None
         if self.html_file is None:
-            return Watch(tell)
-        from whygrad.why.trace import TracingWatch
+            return Watch(on_answer)
+        from whygrad.why.html_watch import HtmlWatch
 
-        return TracingWatch(tell)
+        return HtmlWatch(on_answer)
 
     def wanted(self, answer: Answer) -> bool:
         if self.only is None:
             return True
         return any(fnmatch.fnmatch(text, self.only) or self.only in text
-                   for text in (answer.explanation.category, answer.place.expression))
+                   for text in (answer.explanation.category, answer.location.expression))
 
-    def _tell(self, answer: Answer) -> None:
+    def _print_live(self, answer: Answer) -> None:
         if self.wanted(answer):
-            terminal.tell_one(answer)
+            terminal.print_answer(answer)
 
     def _finish_and_exit(self, status: int) -> NoReturn:
-        """`os._exit` leaves without a word; the answers are told all the same."""
+        """`os._exit` skips exit handlers; report the answers before it."""
         self.finish()
         self._exit(status)
 
     def wait_for_threads(self) -> None:
-        """A program has ended when its threads have."""
+        """The run ends when all non-daemon threads have ended."""
         for thread in threading.enumerate():
             if not thread.daemon and thread is not threading.current_thread():
                 thread.join()
 
     def finish(self) -> int:
-        """Print and write the answers; give how many tell of something wrong. Once only, and not in a forked child."""
+        """Print and write the answers, and return how many report a problem. Runs once, and not in a forked child."""
         if self._finished or os.getpid() != self._process:
             return 0
         self._finished = True
         os._exit = self._exit
-        ending = sys.exc_info()[1]
+        error = sys.exc_info()[1]
         answers = [answer for answer in self.watch.stop() if self.wanted(answer)]
         if self.json_file is not None:
             _write("--json", self.json_file, lambda path: _write_json(path, answers))
@@ -75,13 +75,14 @@ class Session:
             from whygrad.why import report
 
             script = getattr(sys.modules.get("__main__"), "__file__", None)
-            _write("--html", self.html_file, lambda path: report.write(path, answers, self.watch, script, _ended(ending)))
+            ended = _exit_description(error)
+            _write("--html", self.html_file, lambda path: report.write(path, answers, self.watch, script, ended))
         if not self.quiet:
-            terminal.tell_failures(self.watch.failures)
+            terminal.print_failures(self.watch.failures)
         if answers and not self.quiet and not self.live:
-            with suppress(*terminal.UNUSABLE):
+            with suppress(*terminal.STREAM_ERRORS):
                 sys.stdout.flush()
-            terminal.tell_all(answers)
+            terminal.print_answers(answers)
         return len([answer for answer in answers if not answer.explanation.harmless])
 
 
@@ -92,14 +93,14 @@ def _write_json(path: str, answers: list[Answer]) -> None:
 
 
 def _write(option: str, path: str, write: Callable[[str], None]) -> None:
-    """The program's own result stands, whatever happens to our files."""
+    """Write a file; a failure must not change the program's exit code."""
     try:
         write(path)
     except OSError as error:
         print(f"whygrad: {option}: can't write {path}: {error.strerror or error}", file=sys.stderr)
 
 
-def _ended(error: BaseException | None) -> str:
+def _exit_description(error: BaseException | None) -> str:
     if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
         return ""
     if isinstance(error, SystemExit):
@@ -108,7 +109,7 @@ def _ended(error: BaseException | None) -> str:
 
 
 def unwritable(path: str) -> str:
-    """Why a file cannot be written, or "" if nothing speaks against it."""
+    """Why a file cannot be written; "" if it can."""
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
         return f"there is no folder {folder}"

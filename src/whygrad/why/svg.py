@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import html
 import math
 import os
@@ -12,13 +11,26 @@ from whygrad.base.frames import user_frame
 from whygrad.core import engine
 from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor, source
-from whygrad.why import layout as layouts
-from whygrad.why import record
-from whygrad.why.picture import CUT, FLOWS, FROZEN, NAN, NOTHING, UNKNOWN, ZERO, Item, Picture, measure, name_leaves, take
-from whygrad.why.places import place as resolve
-from whygrad.why.variables import names_in
+from whygrad.why import graph_layout, record
+from whygrad.why.gradient_flow import leaves_from
+from whygrad.why.graph_snapshot import (
+    CUT,
+    FLOWS,
+    FROZEN,
+    NAN,
+    NOTHING,
+    UNKNOWN,
+    ZERO,
+    GraphSnapshot,
+    Item,
+    measure,
+    name_leaves,
+    take_snapshot,
+)
+from whygrad.why.locations import locate
+from whygrad.why.variable_names import tensor_names
 
-# state -> (colour in light, colour in dark, dashes, what it means)
+# state -> (light color, dark color, dashes, label)
 STYLES = {
     FLOWS: ("#1f6fb2", "#6cb2f0", "", "gradient flows"),
     ZERO: ("#b7791f", "#e2b04a", "2 4", "exactly zero"),
@@ -30,16 +42,13 @@ STYLES = {
 }
 MARGIN = 24.0
 
-# Many items come from one line.
-place = functools.lru_cache(maxsize=4096)(resolve)
-
 
 class Drawing:
-    """A picture of a graph. Shows itself in a notebook; `svg` is its text, `save()` writes it to a file."""
+    """A drawing of a graph, displayed by notebooks; `svg` is its text, `save()` writes it to a file."""
 
     def __init__(self, svg: str, ops: int) -> None:
         self.svg = svg
-        # How many operations are drawn.
+        # Number of operations drawn.
         self.ops = ops
 
     def __repr__(self) -> str:
@@ -56,91 +65,71 @@ class Drawing:
 
 
 def graph(loss: Tensor, *, flow: bool = False, limit: int = 2000) -> Drawing:
-    """Draw the graph behind `loss`: the loss on top, what it was computed from below it, the leaves at the bottom.
+    """Draw the graph behind `loss`: the loss on top, the leaves at the bottom; at most `limit` operations.
 
-    `flow=True` walks the graph once, as `autograd.grad` would, and draws each edge as thick as the gradient that passes
-    is large: no `.grad` is written and the graph is kept, but hooks are called. Without it, leaves are coloured by the
-    gradient they have now. At most `limit` operations are drawn.
+    `flow=True` computes the gradients once, as `autograd.grad` does, and draws each edge as thick as its gradient is large:
+    no `.grad` is written and the graph is kept, but hooks are called. Without it, leaves are colored by their present
+    gradient.
     """
     if not isinstance(loss, Tensor):
         raise TypeError(f"graph() takes a Tensor, not {type(loss).__name__}")
     root = source(loss)
     if root is None:
         raise ValueError("there is no graph behind this tensor: it does not require grad (explain() says why)")
-    picture = take(root, limit)
-    name_leaves(picture, names_in(user_frame()))
+    snapshot = take_snapshot(root, limit)
+    name_leaves(snapshot, tensor_names(user_frame()))
     if flow:
-        _walk(loss, root, picture)
+        _record_flow(loss, root, snapshot)
     else:
-        _colour_leaves(root, picture)
-    picture.settle(walked=flow)
-    picture.forget()
-    return Drawing(draw(picture), sum(item.kind == "op" for item in picture.items))
+        _set_leaf_states(root, snapshot)
+    snapshot.settle_states(walked=flow)
+    snapshot.forget()
+    return Drawing(draw(snapshot), sum(item.kind == "op" for item in snapshot.items))
 
 
-class _Onlooker:
-    """Stands where the watch of `whygrad run` stands, for one walk."""
+class _GradientRecorder:
+    """Takes the place of the watch for one backward, to record its gradients."""
 
-    def __init__(self, picture: Picture) -> None:
-        self.picture = picture
-
-    def begin(self, *_: Any) -> None:
-        pass
+    def __init__(self, snapshot: GraphSnapshot) -> None:
+        self.snapshot = snapshot
 
     def ran(self, backward: Any, node: Node, g: Any, edges: Any, grads: Any) -> None:
-        self.picture.saw(node, g, grads)
+        self.snapshot.record_gradients(node, g, grads)
 
     def __getattr__(self, name: str) -> Any:
         return lambda *_, **__: None
 
 
-def _walk(loss: Tensor, root: Any, picture: Picture) -> None:
-    leaves: dict[Any, Any] = {}
-    seen: set[Any] = set()
-    pending = [root]
-    while pending:
-        target = pending.pop()
-        if target is not None and target not in seen:
-            seen.add(target)
-            pending.extend(getattr(target, "edges", ()))
-            if isinstance(target, Tensor):
-                leaves[target] = None
-    before, record.watching = record.watching, _Onlooker(picture)
+def _record_flow(loss: Tensor, root: Any, snapshot: GraphSnapshot) -> None:
+    leaves: dict[Any, Any] = dict.fromkeys(leaves_from([root]))
+    before, record.watching = record.watching, _GradientRecorder(snapshot)
     latest = engine._last
     try:
         engine.run([(root, loss._array * 0 + 1)], keep=True, create_graph=False, captures=leaves)
     finally:
         record.watching = before
-        engine._last = latest  # for explanations this walk did not take place
+        engine._last = latest  # explanations must not refer to this backward
     for leaf, g in leaves.items():
-        number = picture.numbers.get(id(leaf))
+        number = snapshot.numbers.get(id(leaf))
         if number is not None:
-            item = picture.items[number]
+            item = snapshot.items[number]
             item.stats = measure(g)
             item.state = NOTHING if item.stats is None else item.stats.state
 
 
-def _colour_leaves(root: Any, picture: Picture) -> None:
-    pending, seen = [root], {id(root)}
-    while pending:
-        target = pending.pop()
-        if isinstance(target, Tensor):
-            number = picture.numbers.get(id(target))
-            if number is not None and target._grad is not None:
-                stats = picture.items[number].stats = measure(target._grad)
-                picture.items[number].state = UNKNOWN if stats is None else stats.state
-            continue
-        for edge in target.edges:
-            if edge is not None and id(edge) not in seen:
-                seen.add(id(edge))
-                pending.append(edge)
+def _set_leaf_states(root: Any, snapshot: GraphSnapshot) -> None:
+    for leaf in leaves_from([root]):
+        number = snapshot.numbers.get(id(leaf))
+        if number is not None and leaf._grad is not None:
+            stats = snapshot.items[number].stats = measure(leaf._grad)
+            snapshot.items[number].state = UNKNOWN if stats is None else stats.state
 
 
-def lines_of(item: Item) -> tuple[str, str]:
-    """What is written on an item: its name, and beneath it where it comes from."""
+def item_texts(item: Item) -> tuple[str, str]:
+    """The two lines of text in an item: its name and its origin."""
     if item.kind == "leaf":
         return item.label or "a leaf", f"leaf {tuple(item.shape or ())}"
-    where = place(item.site)
+    where = locate(item.site)
     if item.kind == "cut":
         return item.label, f"line {where.line}" if where is not None else ""
     return item.label, clipped(where.expression) if where is not None else ""
@@ -151,8 +140,8 @@ def clipped(text: str, length: int = 24) -> str:
 
 
 def describe(item: Item) -> list[str]:
-    """All that is known of an item, in lines."""
-    where = place(item.site)
+    """The lines of an item's tooltip."""
+    where = locate(item.site)
     lines = [item.label or "a leaf"]
     if where is not None:
         lines.append(f"{os.path.basename(where.file)}:{where.line}  {where.expression}")
@@ -168,27 +157,27 @@ def describe(item: Item) -> list[str]:
 
 
 def thickness(norm: float | None, low: float, high: float) -> float:
-    """From 1 to 8, by the logarithm of the magnitude."""
+    """The width of an edge, from 1.2 to 8, by the logarithm of the norm."""
     if norm is None or not 0 < norm < math.inf:
         return 1.2
     return 1.2 + 6.8 * (math.log10(norm) - low) / max(high - low, 1.0)
 
 
-def draw(picture: Picture) -> str:
-    """The SVG text of a picture without boxes."""
-    texts = [lines_of(item) for item in picture.items]
-    placed = layouts.arrange(picture, widths=[layouts.text_width(*two) for two in texts])
-    norms = [math.log10(link.norm) for link in picture.links if link.norm and link.norm < math.inf]
+def draw(snapshot: GraphSnapshot) -> str:
+    """The SVG text of a snapshot, without boxes for modules."""
+    texts = [item_texts(item) for item in snapshot.items]
+    layout = graph_layout.arrange(snapshot, widths=[graph_layout.text_width(*two) for two in texts])
+    norms = [math.log10(link.norm) for link in snapshot.links if link.norm and link.norm < math.inf]
     low, high = (min(norms), max(norms)) if norms else (0.0, 0.0)
-    width, height = placed.boxes[0].width + 2 * MARGIN, placed.boxes[0].height + 2 * MARGIN + 34
-    parts = [_edge(picture, placed, *edge, low, high) for edge in placed.edges]
-    parts += [_spot(picture.items[spot.item], texts[spot.item], spot) for spot in placed.spots]
-    parts.append(_legend(picture, height))
-    if picture.left_out:
-        parts.append(f'<text class="note" x="{MARGIN}" y="16">the graph goes on: {picture.left_out} further branches are not '
+    width, height = layout.boxes[0].width + 2 * MARGIN, layout.boxes[0].height + 2 * MARGIN + 34
+    parts = [_edge(snapshot, layout, *edge, low, high) for edge in layout.edges]
+    parts += [_item(snapshot.items[placed.item], texts[placed.item], placed) for placed in layout.items]
+    parts.append(_legend(snapshot, height))
+    if snapshot.left_out:
+        parts.append(f'<text class="note" x="{MARGIN}" y="16">the graph goes on: {snapshot.left_out} further branches are not '
                      "drawn</text>")
-    width = max(width, 120 + 130 * len({item.state for item in picture.items}))
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="graph of {len(picture.items)} items" '
+    width = max(width, 120 + 130 * len({item.state for item in snapshot.items}))
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="graph of {len(snapshot.items)} items" '
             f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}">{_style()}'
             f'<rect class="page" width="100%" height="100%" rx="8"/>{"".join(parts)}</svg>\n')
 
@@ -209,11 +198,11 @@ def _style() -> str:
             "</style>")
 
 
-def _edge(picture: Picture, placed: layouts.Layout, a: int, b: int, number: int, low: float, high: float) -> str:
-    link, upper, lower = picture.links[number], placed.spots[a], placed.spots[b]
+def _edge(snapshot: GraphSnapshot, layout: graph_layout.GraphLayout, a: int, b: int, number: int, low: float, high: float) -> str:
+    link, upper, lower = snapshot.links[number], layout.items[a], layout.items[b]
     x1, y1 = upper.x + upper.width / 2 + MARGIN, upper.y + upper.height + MARGIN
     x2, y2 = lower.x + lower.width / 2 + MARGIN, lower.y + MARGIN
-    # An edge past other items bows out to the left.
+    # An edge that skips layers bends to the left of the items between.
     bow = -(upper.width / 2 + 26) if lower.layer - upper.layer > 1 and abs(x1 - x2) < 60 else 0.0
     middle = (y1 + y2) / 2
     dashes = STYLES[link.state][2]
@@ -222,20 +211,21 @@ def _edge(picture: Picture, placed: layouts.Layout, a: int, b: int, number: int,
             + (f' stroke-dasharray="{dashes}"' if dashes else "") + "/>")
 
 
-def _spot(item: Item, texts: tuple[str, str], spot: layouts.Spot) -> str:
-    x, y, middle = spot.x + MARGIN, spot.y + MARGIN, spot.x + spot.width / 2 + MARGIN
+def _item(item: Item, texts: tuple[str, str], placed: graph_layout.PlacedItem) -> str:
+    x, y, middle = placed.x + MARGIN, placed.y + MARGIN, placed.x + placed.width / 2 + MARGIN
     title = html.escape("\n".join(describe(item)))
-    radius = spot.height / 2 if item.kind == "leaf" else 5
-    name = clipped(texts[0]) if item.kind != "leaf" else clipped(texts[0][::-1])[::-1]  # the end of a name tells most
+    radius = placed.height / 2 if item.kind == "leaf" else 5
+    # The end of a parameter's path is the most specific, so a long name is cut at its start.
+    name = clipped(texts[0]) if item.kind != "leaf" else clipped(texts[0][::-1])[::-1]
     first, second = html.escape(name), html.escape(texts[1])
     return (f'<g class="item {item.kind} {item.state}"><title>{title}</title><rect x="{x:.1f}" y="{y:.1f}" '
-            f'width="{spot.width:.1f}" height="{spot.height:.1f}" rx="{radius:.0f}"/>'
+            f'width="{placed.width:.1f}" height="{placed.height:.1f}" rx="{radius:.0f}"/>'
             f'<text x="{middle:.1f}" y="{y + (17 if second else 23):.1f}">{first}</text>'
             f'<text class="sub" x="{middle:.1f}" y="{y + 30:.1f}">{second}</text></g>')
 
 
-def _legend(picture: Picture, height: float) -> str:
-    shown = {item.state for item in picture.items} | {link.state for link in picture.links}
+def _legend(snapshot: GraphSnapshot, height: float) -> str:
+    shown = {item.state for item in snapshot.items} | {link.state for link in snapshot.links}
     parts = []
     for number, state in enumerate(state for state in STYLES if state in shown):
         x, y = MARGIN + 140 * number, height - 18

@@ -1,8 +1,7 @@
-"""A program run under the watch in a process of its own, with some files replaced by others in memory.
+"""A trial run: a program under the watch in its own process, with the text of some files replaced.
 
-`trial.run` starts the process and waits; `python -m whygrad.why.trial` is the process. The program sees its own paths:
-`__file__`, `sys.path[0]`, its neighbours and the working folder are what they are without us; only the text that
-Python reads when it loads a replaced file is another.
+`trial.run` starts the process and waits; `python -m whygrad.why.trial` is the process. `__file__`, `sys.path[0]` and the
+working directory are as in a normal run; only the text that the import system reads from a replaced file differs.
 """
 
 from __future__ import annotations
@@ -24,33 +23,33 @@ from typing import Any
 
 @dataclass
 class Outcome:
-    """How a program ended, and what was puzzling about it."""
+    """How a program ended, and its answers."""
 
     answers: list[dict[str, Any]] = field(default_factory=list)
-    # The answer to a question, if one was asked.
+    # The answer to the question of `whygrad ask`.
     asked: dict[str, Any] | None = None
     code: int = 0
-    # "RuntimeError: ..." if it ended with an exception, and the line of the program that raised it.
+    # "RuntimeError: ..." if it ended with an exception, and the line of the script that raised it.
     error: str = ""
     error_line: int = 0
     timed_out: bool = False
-    # False if the program ended in a way that left no report (os._exit, a crash of the interpreter).
+    # False if the process ended without a report (os._exit, a crash of the interpreter).
     reported: bool = True
     seconds: float = 0.0
 
 
 def run(script: str, arguments: list[str], *, files: dict[str, bytes] | None = None, timeout: float | None = None,
         question: str | None = None) -> Outcome:
-    """Run a script with `files` (path -> text) in the place of what is on disk. Its output is not shown."""
+    """Run a script with `files` (path -> text) instead of those on disk. Its output is discarded."""
     with tempfile.TemporaryDirectory(prefix="whygrad-") as folder:
         kept = {path: str(Path(folder, str(n))) for n, path in enumerate(files or {})}
         for path, copy in kept.items():
             Path(copy).write_bytes((files or {})[path])
-        order, report = Path(folder, "order.json"), Path(folder, "report.json")
-        order.write_text(json.dumps({"files": kept, "report": str(report), "question": question}))
+        request, report = Path(folder, "order.json"), Path(folder, "report.json")
+        request.write_text(json.dumps({"files": kept, "report": str(report), "question": question}))
         begun = time.monotonic()
         process = subprocess.Popen([sys.executable, *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]
-                                    "-m", "whygrad.why.trial", str(order), script, *arguments],
+                                    "-m", "whygrad.why.trial", str(request), script, *arguments],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                    env=_environment(), start_new_session=True)
         outcome = Outcome()
@@ -62,21 +61,21 @@ def run(script: str, arguments: list[str], *, files: dict[str, bytes] | None = N
             _end(process)
         outcome.seconds = time.monotonic() - begun
         try:
-            told = json.loads(report.read_text())
+            result = json.loads(report.read_text())
         except (OSError, ValueError):
             outcome.reported = False
             return outcome
-        for name, value in told.items():
+        for name, value in result.items():
             setattr(outcome, name, value)
         return outcome
 
 
-# How a program is given that is in no file: to `run` they mean something.
+# Arguments of `whygrad run` that stand for a program without a file.
 NO_FILE = ("-", "-c", "-m")
 
 
 def own_options(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What stands before the script (or the question), and the rest; the value of --timeout may be an argument of its own."""
+    """Split the arguments into own options and the rest, which starts with the script (or the question)."""
     at = 0
     while at < len(arguments) and arguments[at].startswith("-") and arguments[at] not in NO_FILE:
         at += 2 if arguments[at] == "--timeout" else 1
@@ -84,14 +83,14 @@ def own_options(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, with this package to be found: it may have been found by the working folder or by a path set at run time."""
+    """The environment with this package in PYTHONPATH: it may have been found through a path set at run time."""
     here = str(Path(__file__).parents[2])
     paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
     return {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, *([] if here in paths else [here])])}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process, and what it has started in its own session, if it has not ended by itself."""
+    """Kill the process and its children, if it is still running."""
     if process.poll() is None:
         with contextlib.suppress(OSError, AttributeError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -99,42 +98,42 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-# The process.
+# The functions below run in the new process.
 
 
 def main() -> None:
-    order, script, arguments = json.loads(Path(sys.argv[1]).read_text()), sys.argv[2], sys.argv[3:]
-    replace_files({path: Path(copy).read_bytes() for path, copy in order["files"].items()})
+    request, script, arguments = json.loads(Path(sys.argv[1]).read_text()), sys.argv[2], sys.argv[3:]
+    replace_files({path: Path(copy).read_bytes() for path, copy in request["files"].items()})
     from whygrad import alias, cli
-    from whygrad.why.listener import Listener
+    from whygrad.why.question_watch import QuestionWatch
     from whygrad.why.watch import Watch
 
     alias.install()
-    listener = Listener(order["question"], os.path.abspath(script)) if order["question"] is not None else None
-    watch = listener or Watch()
-    told: dict[str, Any] = {}
+    asking = QuestionWatch(request["question"], os.path.abspath(script)) if request["question"] is not None else None
+    watch = asking or Watch()
+    result: dict[str, Any] = {}
     watch.start()
     try:
         cli.execute(cli.Program("script", script, arguments))
     except SystemExit as ended:
         if not isinstance(ended.code, (int, type(None))):
-            told["error"] = str(ended.code)
+            result["error"] = str(ended.code)
         raise
     except BaseException as error:
-        told["error"] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(": ")
-        told["error_line"] = _line_of(error, script)
+        result["error"] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(": ")
+        result["error_line"] = _line_of(error, script)
         raise
     finally:
         answers = watch.stop()
-        told["answers"] = [{**a.to_dict(), "headline": a.explanation.headline, "harmless": a.explanation.harmless,
-                            "edits": [e.to_dict() for e in a.explanation.edits()]} for a in answers]
-        if listener is not None:
-            told["asked"] = listener.answer(told.get("error", ""), told.get("error_line", 0))
-        Path(order["report"]).write_text(json.dumps(told))
+        result["answers"] = [{**a.to_dict(), "headline": a.explanation.headline, "harmless": a.explanation.harmless,
+                              "edits": [e.to_dict() for e in a.explanation.edits()]} for a in answers]
+        if asking is not None:
+            result["asked"] = asking.answer(result.get("error", ""), result.get("error_line", 0))
+        Path(request["report"]).write_text(json.dumps(result))
 
 
 def _line_of(error: BaseException, script: str) -> int:
-    """The line of the program that was executed when the error came."""
+    """The line of the script that was being executed when the error was raised."""
     traceback = error.__traceback__
     line = getattr(error, "lineno", 0) if isinstance(error, SyntaxError) else 0
     while traceback is not None:
@@ -145,7 +144,7 @@ def _line_of(error: BaseException, script: str) -> int:
 
 
 def replace_files(files: dict[str, bytes]) -> None:
-    """From now on Python loads these texts where it would read these files; tracebacks show them too."""
+    """Make the import system, and tracebacks, use these texts instead of the files on disk."""
     from importlib.machinery import SourceFileLoader
 
     texts = {os.path.realpath(path): text for path, text in files.items()}

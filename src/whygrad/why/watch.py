@@ -1,7 +1,7 @@
-"""The watch of `whygrad run`: sees what the program does and collects an answer for each surprising outcome.
+"""The watch of `whygrad run`: observes a program and collects an answer for each surprising outcome.
 
-It listens through doors.py (what the program reads and calls), through the errors that autograd raises, and through the
-engine's walk. Nothing of it is there unless a program is run under it.
+It is notified by instrumentation.py (reads and calls of the program), by errors that autograd raises, and by the engine during
+backward. Nothing is installed unless a program runs under it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from whygrad.core import engine
 from whygrad.core.modes import modes
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
-from whygrad.why import ending, record
+from whygrad.why import end_of_run, record
 from whygrad.why.answers import Answer, Explanation
-from whygrad.why.doors import Undo, open_doors
+from whygrad.why.event_log import EventLog, guarded
 from whygrad.why.explain import verdicts_on
-from whygrad.why.flow import state
-from whygrad.why.memory import Memory, guarded
-from whygrad.why.places import place, places
+from whygrad.why.gradient_flow import gradient_state
+from whygrad.why.instrumentation import Undo, instrument
+from whygrad.why.locations import locate, locate_all
+from whygrad.why.optimizer_usage import OptimizerUsage, optimizer_parameters, usage_of
+from whygrad.why.program_text import is_dereferenced
+from whygrad.why.property_reads import needs_no_answer, not_tracked, still_tracked
 from whygrad.why.question import Question
-from whygrad.why.reads import needs_no_answer, not_tracked, still_tracked
-from whygrad.why.rules import Doubtful, Verdict, settle
+from whygrad.why.rules import Verdict, explanation_of, first_confirmed
 from whygrad.why.rules.cut_off import before_backward
 from whygrad.why.rules.optimizing import (
     EarlyClip,
@@ -34,89 +36,87 @@ from whygrad.why.rules.optimizing import (
     never_stepped,
     useless_closure,
     useless_step,
-    was_reached,
 )
-from whygrad.why.source import is_taken_for_granted
-from whygrad.why.usage import Usage, held_by, usage_of
+from whygrad.why.run_facts import was_reached
 
-# So often a line is looked at once it has an answer; so many causes an answer names.
-MOST_ON_A_LINE, MOST_CAUSES = 20, 4
-# After so many reads at which nothing was wrong, a line is trusted as long as its gradients are finite and not zero.
-FINE = 50
+# MAX_LOOKS: evaluations of a line after its first answer. MAX_CAUSES: causes listed in one answer.
+MAX_LOOKS, MAX_CAUSES = 20, 4
+# Reads without a problem after which a line is no longer evaluated while its gradients are finite and not zero.
+TRUSTED_AFTER = 50
 
 
-class Watch(Memory):
+class Watch(EventLog):
     """`on_answer` is called with each answer when it is found."""
 
     def __init__(self, on_answer: Callable[[Answer], None] | None = None) -> None:
         super().__init__()
         self.answers: list[Answer] = []
         self._on_answer = on_answer
-        # The number of the last backward that raised, and the answer.
+        # The explanation of the last backward that raised, by its number.
         self.failed: dict[int, Explanation] = {}
         self._undo: list[Undo] = []
         self._moment = itertools.count().__next__
         self._by_line: dict[Any, Answer] = {}
-        self._asked: dict[Any, int] = {}
-        self._fine: dict[Any, int] = {}
-        self._doubtful: list[tuple[Any, int, list[Verdict]]] = []
-        # What is to be said of optimizers, each line once.
-        self._of_optimizers: dict[Any, tuple[Any, Explanation, int]] = {}
+        self._looks: dict[Any, int] = {}
+        self._fine_reads: dict[Any, int] = {}
+        self._provisional: list[tuple[Any, int, list[Verdict]]] = []
+        # Problems of optimizers, one for each location and category.
+        self._optimizer_problems: dict[Any, tuple[Any, Explanation, int]] = {}
         self._clips: dict[Any, EarlyClip] = {}
-        # Gradients of a scaled loss that nobody has scaled back: the number of backward passes before it, and where.
+        # A loss was multiplied by a GradScaler and its gradients are not unscaled: (number of backward passes before, site).
         self.scaled: tuple[int, Any] | None = None
 
     @property
     def live(self) -> bool:
-        """Answers are told as they are found: then nothing waits for what may come."""
+        """True if answers are reported at once; provisional ones are then not deferred."""
         return self._on_answer is not None
 
     def start(self) -> None:
         record.watching = self
-        record.reach = 1_000_000
-        self._undo = open_doors(self)
+        record.search_limit = 1_000_000
+        self._undo = instrument(self)
 
     def stop(self) -> list[Answer]:
-        """Stop watching, and give the answers in the order in which the program ran into them."""
+        """Stop watching, and return the answers in the order of the program's events."""
         for undo in reversed(self._undo):
             undo()
         self._conclude()
         record.watching = None
-        record.reach = record.NEAR
+        record.search_limit = record.DEFAULT_SEARCH_LIMIT
         self.answers.sort(key=lambda answer: answer.moment)
         return self.answers
 
     @guarded
     def _conclude(self) -> None:
-        for where, moment, found in self._doubtful:
-            explanation = settle(found)
+        for where, moment, found in self._provisional:
+            explanation = first_confirmed(found)
             if explanation is not None and explanation.category != "ok":
-                self._tell(where, explanation, moment)
+                self._add_answer(where, explanation, moment)
         for optimizer in self.optimizers():
             self.leaving(optimizer)
-        for where, explanation, moment in self._of_optimizers.values():
-            if not self._is_told(explanation):
-                self._tell(where, explanation, moment)
+        for where, explanation, moment in self._optimizer_problems.values():
+            if not self._is_reported(explanation):
+                self._add_answer(where, explanation, moment)
         for clip in self._clips.values():
-            told = clip.told()
-            if told is not None:
-                self._tell(clip.where, told, clip.moment)
-        for where, explanation in ending.what_nobody_read(self):
-            if not self._is_told(explanation):
-                self._tell(where, explanation, self._moment())
+            explanation = clip.explanation()
+            if explanation is not None:
+                self._add_answer(clip.where, explanation, clip.moment)
+        for where, explanation in end_of_run.unread_problems(self):
+            if not self._is_reported(explanation):
+                self._add_answer(where, explanation, self._moment())
 
-    def _is_told(self, explanation: Explanation) -> bool:
-        """The same cause was the answer to another question."""
+    def _is_reported(self, explanation: Explanation) -> bool:
+        """True if the same cause is in an answer already."""
         first = explanation.causes[0].line if explanation.causes else None
         return any(known.explanation.category == explanation.category
                    and first in [cause.line for cause in known.explanation.causes] for known in self.answers)
 
-    # The program's side.
+    # Events from the program.
 
     @guarded
     def read(self, t: Tensor, what: str, value: Any, frame: FrameType) -> None:
-        """The program looked at a property of a tensor."""
-        if not _is_users(frame) or self._asked.get((frame.f_code, frame.f_lasti), 0) >= MOST_ON_A_LINE:
+        """The program read the property `what` of a tensor."""
+        if not _is_user_code(frame) or self._looks.get((frame.f_code, frame.f_lasti), 0) >= MAX_LOOKS:
             return
         question = Question(t, frame=frame)
         if what == "grad":
@@ -127,22 +127,22 @@ class Watch(Memory):
             self._answer(question, still_tracked(question))
 
     def _read_grad(self, question: Question, value: Any) -> None:
-        if value is None and not self.latest_first():
-            # Nothing has happened yet; who takes it for granted gets an AttributeError.
-            if is_taken_for_granted(question.read) and question.t.requires_grad:
-                self._tell(question.read, before_backward(question), self._moment())
+        if value is None and not self.traces_latest_first():
+            # No backward has run yet: an attribute of None raises AttributeError.
+            if is_dereferenced(question.read) and question.t.requires_grad:
+                self._add_answer(question.read, before_backward(question), self._moment())
             return
         frame, ledger = question.frame, question.ledger
         assert frame is not None
         site = frame.f_code, frame.f_lasti
-        if self._fine.get(site, 0) > FINE and value is not None and ledger is not None and ledger.total == 1 and (
-                state(value._array) == "fine"):
-            return  # a line in a loop, where all has been well for long and still is
+        if self._fine_reads.get(site, 0) > TRUSTED_AFTER and value is not None and ledger is not None and ledger.total == 1 and (
+                gradient_state(value._array) == "fine"):
+            return
         found = verdicts_on(question)
         if ledger is not None and value is not None:
-            ledger.look()
+            ledger.note_read()
         if not found:
-            self._fine[site] = self._fine.get(site, 0) + 1
+            self._fine_reads[site] = self._fine_reads.get(site, 0) + 1
         elif not needs_no_answer(question, found[0]):
             self._answer(question, found)
 
@@ -150,54 +150,54 @@ class Watch(Memory):
     def before_step(self, optimizer: Any) -> None:
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
-            self._useless(usage, useless_step(self, optimizer))
+            self._set_useless(usage, useless_step(self, optimizer))
             usage.begun = next_sequence_number(), engine.count_backwards()
 
-    def _useless(self, usage: Usage, told: Explanation | None) -> None:
-        if told is not None:
-            usage.useless = _here(), told, self._moment()
+    def _set_useless(self, usage: OptimizerUsage, explanation: Explanation | None) -> None:
+        if explanation is not None:
+            usage.useless = _program_location(), explanation, self._moment()
 
     @guarded
     def after_step(self, optimizer: Any) -> None:
         usage = usage_of(optimizer)
         if not usage.useful and usage.useless is None:
-            self._useless(usage, useless_closure(optimizer))
+            self._set_useless(usage, useless_closure(optimizer))
         super().after_step(optimizer)
         if self.live and not any(answer.explanation.category == "grad-accumulated" for answer in self.answers):
-            for where, told in ending.never_cleared(self):
-                self._tell(where, told, self._moment())
+            for where, explanation in end_of_run.never_cleared(self):
+                self._add_answer(where, explanation, self._moment())
 
     @guarded
     def leaving(self, optimizer: Any) -> None:
-        """An optimizer goes, or the program has ended: has it ever changed anything?"""
+        """An optimizer is deleted, or the run has ended: report if it never had an effect."""
         usage = usage_of(optimizer)
         if usage.useful:
             return
         if usage.useless is not None:
-            where, told, moment = usage.useless
-            if told.category == "grad-cleared" or not was_reached(held_by(optimizer)):
-                self._of_optimizers.setdefault((where, told.category), (where, told, moment))
+            where, explanation, moment = usage.useless
+            if explanation.category == "grad-cleared" or not any(map(was_reached, optimizer_parameters(optimizer))):
+                self._optimizer_problems.setdefault((where, explanation.category), (where, explanation, moment))
         elif usage.nodes is None:
             missing = never_stepped(self, optimizer)
             if missing is not None:
                 where = missing.causes[0] if missing.causes else None
-                self._of_optimizers.setdefault((where, missing.category), (where, missing, self._moment()))
+                self._optimizer_problems.setdefault((where, missing.category), (where, missing, self._moment()))
 
     @guarded
     def clipping(self, parameters: Any, *args: Any) -> None:
-        told = clip_misplaced(parameters)
-        if told is not None:
-            self._tell(_here(), told, self._moment())
+        explanation = clip_misplaced(parameters)
+        if explanation is not None:
+            self._add_answer(_program_location(), explanation, self._moment())
         elif self.scaled is not None and engine.count_backwards() > self.scaled[0]:
-            self._tell(_here(), clip_while_scaled(self.scaled[1]), self._moment())
+            self._add_answer(_program_location(), clip_while_scaled(self.scaled[1]), self._moment())
         site = record.site()
         if site not in self._clips:
-            self._clips[site] = EarlyClip(_here(), self._moment())
-        self._clips[site].again(parameters)
+            self._clips[site] = EarlyClip(_program_location(), self._moment())
+        self._clips[site].note_clip(parameters)
 
     @guarded
     def scaling(self, scaler: Any, *args: Any) -> None:
-        """A GradScaler multiplies a loss."""
+        """A GradScaler multiplies a loss by its scale."""
         if scaler.is_enabled():
             self.scaled = engine.count_backwards(), record.site()
 
@@ -211,13 +211,13 @@ class Watch(Memory):
         first = str(error).splitlines()[0] if str(error) else ""
         headline = f"{type(error).__name__}: {first if len(first) <= 200 else first[:199] + '…'}"
         text, _, fix = text.partition(" Fix: ")
-        told = Explanation(headline, category, text, fix, places(*sites), symptom="error")
+        explanation = Explanation(headline, category, text, fix, locate_all(*sites), symptom="error")
         if modes.running is not None:
-            self.failed = {modes.running.number: told}
-        self._tell(_here(), told, self._moment())
+            self.failed = {modes.running.number: explanation}
+        self._add_answer(_program_location(), explanation, self._moment())
 
     def _answer(self, question: Question, found: list[Verdict]) -> None:
-        """Tell it now if it is certain, else when the program has ended."""
+        """Report the first verdict now if it is certain, otherwise at the end of the run."""
         if not found or question.read is None or question.frame is None:
             return
         where, moment = question.read, self._moment()
@@ -225,44 +225,39 @@ class Watch(Memory):
         if isinstance(first, Explanation):
             if first.category not in ("ok", "no-backward", "grad-assigned"):
                 site = question.frame.f_code, question.frame.f_lasti
-                self._asked[site] = self._asked.get(site, 0) + 1
-                self._tell(where, first, moment)
-        elif isinstance(first, Doubtful):
-            key = (where.file, where.line, tuple([_category(v) for v in found]))
-            if self._asked.setdefault(key, 0) < MOST_ON_A_LINE:
-                self._asked[key] += 1
-                self._doubtful.append((where, moment, found))
-                last = engine.last_backward()
+                self._looks[site] = self._looks.get(site, 0) + 1
+                self._add_answer(where, first, moment)
+        else:
+            key = (where.file, where.line, tuple([explanation_of(verdict).category for verdict in found]))
+            if self._looks.setdefault(key, 0) < MAX_LOOKS:
+                self._looks[key] += 1
+                self._provisional.append((where, moment, found))
+                last = engine.Backward.latest
                 for verdict in found:
-                    told = verdict if isinstance(verdict, Explanation) else verdict.explanation
-                    told.backward = None if last is None else place(last.site)
+                    explanation_of(verdict).backward = None if last is None else locate(last.site)
 
-    def _tell(self, where: Any, told: Explanation, moment: int) -> bool:
+    def _add_answer(self, where: Any, explanation: Explanation, moment: int) -> bool:
         if where is None:
             return False
-        line = (where.file, where.line, told.category)
+        line = (where.file, where.line, explanation.category)
         known = self._by_line.get(line)
         if known is not None:
-            # The same again, perhaps of another tensor with a cause of its own.
+            # The line has this answer already; another tensor may add a cause.
             lines = {cause.line for cause in known.explanation.causes}
-            if len(known.explanation.causes) < MOST_CAUSES:
-                known.explanation.causes += [cause for cause in told.causes if cause.line not in lines]
+            if len(known.explanation.causes) < MAX_CAUSES:
+                known.explanation.causes += [cause for cause in explanation.causes if cause.line not in lines]
             return False
-        answer = self._by_line[line] = Answer(where, told, moment)
+        answer = self._by_line[line] = Answer(where, explanation, moment)
         self.answers.append(answer)
         if self._on_answer is not None:
             self._on_answer(answer)
         return True
 
 
-def _category(verdict: Verdict) -> str:
-    return verdict.category if isinstance(verdict, Explanation) else verdict.explanation.category
-
-
-def _here() -> Any:
+def _program_location() -> Any:
     frame = program_frame(2)
-    return place((frame.f_code, frame.f_lasti))
+    return locate((frame.f_code, frame.f_lasti))
 
 
-def _is_users(frame: FrameType) -> bool:
+def _is_user_code(frame: FrameType) -> bool:
     return "site-packages" not in frame.f_code.co_filename and not frame.f_code.co_filename.startswith("<frozen")

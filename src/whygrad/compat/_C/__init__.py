@@ -13,11 +13,33 @@ from whygrad.compat._C import _autograd, _functions
 from whygrad.core.modes import modes
 from whygrad.core.node import NodeInterface
 from whygrad.core.tensor import Tensor
+from whygrad.functional.overriding import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    state,
+)
+from whygrad.functional.overriding import disabled_torch_function_impl as _disabled_torch_function_impl
 
-__all__ = ["_WeakTensorRef", "_autograd", "_current_autograd_node", "_current_graph_task_execution_order",
-           "_current_graph_task_id", "_functions", "_get_should_execute_nodes", "_increment_version",
-           "_is_multithreading_enabled", "_set_grad_enabled", "_will_engine_execute_node", "has_lapack", "has_mkl",
-           "is_grad_enabled", "is_inference_mode_enabled"]
+__all__ = [
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "_WeakTensorRef",
+    "_autograd",
+    "_current_autograd_node",
+    "_current_graph_task_execution_order",
+    "_current_graph_task_id",
+    "_disabled_torch_function_impl",
+    "_functions",
+    "_get_should_execute_nodes",
+    "_increment_version",
+    "_is_multithreading_enabled",
+    "_set_grad_enabled",
+    "_will_engine_execute_node",
+    "has_lapack",
+    "has_mkl",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+]
 
 has_lapack = True
 has_mkl = False
@@ -108,6 +130,26 @@ def _log_api_usage_once(event: str) -> None:
 
 def _are_functorch_transforms_active() -> bool:
     return bool(modes.transforming)
+
+
+def _is_torch_function_enabled() -> bool:
+    return not (state.subclasses_off or state.all_off)
+
+
+def _is_torch_function_all_disabled() -> bool:
+    return state.all_off
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    return bool(state.modes) and not state.all_off
+
+
+def _len_torch_function_stack() -> int:
+    return len(state.modes)
+
+
+def _get_function_stack_at(level: int) -> Any:
+    return state.modes[level]
 
 
 def DispatchKeySet(*keys: Any) -> frozenset[Any]:

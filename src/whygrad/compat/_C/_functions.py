@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad.autograd.accumulate_grad import AccumulateGrad
 from whygrad.autograd.function import Error
-from whygrad.core.node import AccumulateGrad, Node, next_sequence_number, port_of
+from whygrad.core.node import Node, next_sequence_number, port_of
 from whygrad.core.tensor import Tensor, source, wrap
 from whygrad.why import record as why
 

@@ -11,11 +11,12 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
 from whygrad.functional.arguments import read_tensor
 from whygrad.functional.dims import normalize_dim
-from whygrad.functional.run import made_under_transforms, run, with_out, write
+from whygrad.functional.run import made_under_transforms, nn_function, run, with_out, write
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
 
 
+@nn_function()
 def glu(input: Any, dim: int = -1) -> Any:
     """The first half along `dim`, gated by the sigmoid of the second."""
     if not input.ndim:
@@ -26,6 +27,7 @@ def glu(input: Any, dim: int = -1) -> Any:
     return apply(TABLE["glu"], input, axis=axis)
 
 
+@nn_function(autocast="lower")
 def prelu(input: Any, weight: Any) -> Any:
     """Leaky ReLU whose slope is `weight`: one number, or one for each channel."""
     read_tensor("prelu", input)
@@ -50,6 +52,7 @@ def prelu(input: Any, weight: Any) -> Any:
     return run("prelu", input, weight)
 
 
+@nn_function()
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Any:
     """Leaky ReLU whose slope is drawn for each negative element in training, and the mean of the bounds otherwise."""
     if lower > upper:
@@ -71,6 +74,7 @@ def _random_slopes(input: Any, lower: float, upper: float) -> Any:
     return wrap(slopes)
 
 
+@nn_function()
 def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
     """`rrelu` in place."""
     if generator is not None:
@@ -78,11 +82,13 @@ def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: boo
     return rrelu(input, lower, upper, training, inplace=True)
 
 
+@nn_function()
 def hardshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
     """x outside [-lambd, lambd], 0 inside."""
     return with_out("hardshrink", apply(TABLE["hardshrink"], input, bound=lambd), out, input)
 
 
+@nn_function()
 def softshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
     """x moved towards 0 by `lambd`, at most to 0."""
     largest = dtypes.finfo(input.dtype).max

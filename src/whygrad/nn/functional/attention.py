@@ -14,6 +14,7 @@ from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.arguments import read_tensor
+from whygrad.functional.run import nn_function
 from whygrad.nn import functional as F
 from whygrad.nn.functional.regularization import dropout
 from whygrad.ops.table import TABLE
@@ -29,6 +30,7 @@ class Kernels(NamedTuple):
 kernels = Kernels(True, True)
 
 
+@nn_function(autocast="lower")
 def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
                                  is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False) -> Any:
     """softmax(query @ key.T * scale + mask) @ value over the last two dims.
@@ -206,6 +208,7 @@ def _project_separately(tensors: tuple[Any, ...], weights: tuple[Any, ...], bias
     return tuple([F.linear(x, w, b) for x, w, b in zip(tensors, weights, parts, strict=True)])
 
 
+@nn_function()
 def multi_head_attention_forward(
         query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any, in_proj_bias: Any,
         bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float, out_proj_weight: Any, out_proj_bias: Any,

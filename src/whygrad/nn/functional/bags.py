@@ -11,11 +11,12 @@ from whygrad.base import dtypes
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import wrap
-from whygrad.functional.run import made_under_transforms
+from whygrad.functional.run import made_under_transforms, nn_function
 from whygrad.nn.functional.regularization import renormalize
 from whygrad.ops.table import TABLE
 
 
+@nn_function()
 @made_under_transforms("looped")
 def embedding_bag(input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2,
                   scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,

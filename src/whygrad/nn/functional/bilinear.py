@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.core.record import apply
+from whygrad.functional.run import nn_function
 from whygrad.ops.table import TABLE
 
 
+@nn_function()
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """x1 @ weight[o] @ x2 for each output o, plus bias."""
     if input1.ndim != input2.ndim:

@@ -13,6 +13,7 @@ from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_sizes, invalid_combination, is_integer, wrong_type
 from whygrad.functional.rearrange import constant_pad
+from whygrad.functional.run import nn_function
 from whygrad.ops.conv import Window
 from whygrad.ops.table import TABLE
 
@@ -220,7 +221,7 @@ def _convolution(dims: int) -> Callable[..., Any]:
 
     convolution.__name__ = convolution.__qualname__ = name
     convolution.__doc__ = f"Slide `weight` over the last {dims} dims of `input`; sum products over window and channels."
-    return convolution
+    return nn_function(autocast="lower")(convolution)
 
 
 AXES = ("depth", "height", "width")
@@ -278,13 +279,14 @@ def _transposed(dims: int) -> Callable[..., Any]:
 
     convolution.__name__ = convolution.__qualname__ = name
     convolution.__doc__ = f"What `conv{dims}d` does to gradients: each pixel of `input` spreads `weight` over the result."
-    return convolution
+    return nn_function(autocast="lower")(convolution)
 
 
 conv1d, conv2d, conv3d = (_convolution(dims) for dims in (1, 2, 3))
 conv_transpose1d, conv_transpose2d, conv_transpose3d = (_transposed(dims) for dims in (1, 2, 3))
 
 
+@nn_function(autocast="lower")
 def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
     """A 1d convolution of (time, batch, channel) data."""
     if input.ndim != 3:

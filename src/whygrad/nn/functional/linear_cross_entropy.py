@@ -10,6 +10,7 @@ from typing import Any
 from whygrad.base import dtypes
 from whygrad.base.errors import user_stacklevel
 from whygrad.functional.linalg import linear
+from whygrad.functional.run import nn_function
 from whygrad.nn import functional as F
 from whygrad.nn.functional.losses import cross_entropy
 
@@ -41,6 +42,7 @@ class LinearCrossEntropyOptions:
                              f"got {self.acc_dtype!r}. Pass acc_dtype=None to let the op pick automatically.")
 
 
+@nn_function()
 def linear_cross_entropy(input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,
                          reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0,
                          options: LinearCrossEntropyOptions | None = None) -> Any:

@@ -18,6 +18,7 @@ from whygrad.core.tensor import Size, Tensor
 from whygrad.functional.distance import pairwise_distance
 from whygrad.functional.inplace import check_castable
 from whygrad.functional.promotion import cast, promote
+from whygrad.functional.run import nn_function
 from whygrad.functional.softmax import log_softmax
 from whygrad.nn import functional as F
 from whygrad.nn.functional.reduction import legacy_reduction, reduce_loss, reduction_of
@@ -70,6 +71,7 @@ def check_constant(function: str, argument: str, given: Any) -> None:
                            "This input cannot have requires_grad True.")
 
 
+@nn_function(autocast="float32")
 def mse_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
              reduction: str = "mean", weight: Any = None) -> Any:
     """The squared difference."""
@@ -82,6 +84,7 @@ def mse_loss(input: Any, target: Any, size_average: bool | None = None, reduce: 
     return _mse_loss(a, b, reduction=reduction)
 
 
+@nn_function(autocast="float32")
 def l1_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
             reduction: str = "mean", weight: Any = None) -> Any:
     """The absolute difference."""
@@ -104,6 +107,7 @@ def _check_weight(weight: Any, input: Any) -> None:
         raise ValueError("Weights and input must have the same size.")
 
 
+@nn_function(autocast="float32")
 def smooth_l1_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
                    reduction: str = "mean", beta: float = 1.0) -> Any:
     """Squared below `beta`, absolute above."""
@@ -117,6 +121,7 @@ def smooth_l1_loss(input: Any, target: Any, size_average: bool | None = None, re
     return apply(TABLE["smooth_l1_loss"], a, b, reduction=reduction, beta=beta)
 
 
+@nn_function(autocast="float32")
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
     """Squared below `delta`, linear above."""
     a, b = matched(input, target)
@@ -133,6 +138,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     return reduce_loss(apply(TABLE["huber_loss"], a, b, reduction="none", delta=delta) * weight, reduction)
 
 
+@nn_function(autocast="float32")
 def nll_loss(input: Any, target: Any, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
              reduce: bool | None = None, reduction: str = "mean") -> Any:
     """The negated input at each target class, for inputs (C), (N, C) or (N, C, d1, ...)."""
@@ -185,6 +191,7 @@ def _check_nll(input: Any, target: Any, weight: Any) -> None:
             raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
 
 
+@nn_function(autocast="float32")
 def cross_entropy(input: Any, target: Any, weight: Any = None, size_average: bool | None = None,
                   ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
                   label_smoothing: float = 0.0) -> Any:
@@ -259,6 +266,7 @@ def outside(xp: Any, x: Any) -> Any:
     return xp.sum(xp.where((x >= 0) & (x <= 1), 0.0, 1.0))
 
 
+@nn_function(autocast="float32")
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean") -> Any:
     """The loss of probabilities against targets between 0 and 1."""
@@ -278,6 +286,7 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_avera
     return apply(TABLE["binary_cross_entropy"], input, target, weight, reduction=reduction)
 
 
+@nn_function(autocast="float32")
 def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, size_average: bool | None = None,
                                      reduce: bool | None = None, reduction: str = "mean",
                                      pos_weight: Any = None) -> Any:
@@ -297,6 +306,7 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
     return loss if loss._array.dtype is dtype else cast(loss, dtype)
 
 
+@nn_function(autocast="float32")
 def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
            reduction: str = "mean", log_target: bool = False) -> Any:
     """The Kullback-Leibler divergence of log-probabilities `input` from `target`."""
@@ -319,6 +329,7 @@ def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bo
     return loss / input.shape[0] if batch_mean and input.ndim else loss
 
 
+@nn_function(autocast="float32")
 def poisson_nll_loss(input: Any, target: Any, log_input: bool = True, full: bool = False,
                      size_average: bool | None = None, eps: float = 1e-8,
                      reduce: bool | None = None, reduction: str = "mean") -> Any:
@@ -331,6 +342,7 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool = True, full: bool
     return reduce_loss(loss, reduction)
 
 
+@nn_function()
 def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean") -> Any:
     """The loss of a mean and variance against observations."""
@@ -360,6 +372,7 @@ def _constant_like(x: Any, value: float) -> Any:
     return torch.full_like(x.detach(), value)
 
 
+@nn_function(autocast="float32")
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean") -> Any:
     """The distance itself where target is 1, what it lacks of `margin` where it is -1."""
@@ -369,6 +382,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, size_aver
     return reduce_loss(where(target != 1, lacking, zeros) + where(target != -1, input, zeros), reduction)
 
 
+@nn_function(autocast="float32")
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0, size_average: bool | None = None,
                         reduce: bool | None = None, reduction: str = "mean") -> Any:
     """max(0, -target * (input1 - input2) + margin)."""
@@ -379,6 +393,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
     return reduce_loss(add_number(-target * (input1 - input2), margin).clamp_min(0), reduction)
 
 
+@nn_function(autocast="float32")
 def soft_margin_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
                      reduction: str = "mean") -> Any:
     """log(1 + exp(-target * input))."""
@@ -387,6 +402,7 @@ def soft_margin_loss(input: Any, target: Any, size_average: bool | None = None, 
     return apply(TABLE["soft_margin_loss"], *promote("soft_margin_loss", input, target), reduction=reduction)
 
 
+@nn_function()
 def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, size_average: bool | None = None,
                                 reduce: bool | None = None, reduction: str = "mean") -> Any:
     """The binary cross entropy of logits, averaged over the classes."""
@@ -407,6 +423,7 @@ def _check_scores(input: Any) -> None:
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
 
 
+@nn_function(autocast="float32")
 def multi_margin_loss(input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None,
                       size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Any:
     """The hinge loss of each wrong class within `margin` of the right one."""
@@ -429,6 +446,7 @@ def multi_margin_loss(input: Any, target: Any, p: int = 1, margin: float = 1.0, 
     return apply(TABLE["multi_margin_loss"], input, target, weight, p=p, margin=margin, reduction=reduction)
 
 
+@nn_function(autocast="float32")
 def multilabel_margin_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
                            reduction: str = "mean") -> Any:
     """How far unwanted classes come within 1 of wanted ones; labels end at the first -1."""
@@ -439,6 +457,7 @@ def multilabel_margin_loss(input: Any, target: Any, size_average: bool | None = 
     return apply(TABLE["multilabel_margin_loss"], input, target, reduction=reduction)
 
 
+@nn_function(autocast="float32")
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0, size_average: bool | None = None,
                           reduce: bool | None = None, reduction: str = "mean") -> Any:
     """1 - cosine where target is 1, what the cosine exceeds `margin` by where it is -1."""
@@ -458,6 +477,7 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float =
     return reduce_loss(positive + negative, reduction)
 
 
+@nn_function(autocast="float32")
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
                         swap: bool = False, size_average: bool | None = None, reduce: bool | None = None,
                         reduction: str = "mean") -> Any:
@@ -476,6 +496,7 @@ def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float
     return reduce_loss((add_number(near, margin) - far).clamp_min(0), reduction)
 
 
+@nn_function()
 def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None,
                                       margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Any:
     """`triplet_margin_loss` with a custom distance function."""

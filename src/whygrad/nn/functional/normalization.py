@@ -10,15 +10,17 @@ import numpy as np
 
 from whygrad.backends import raw
 from whygrad.base import dtypes
+from whygrad.base.door import Policy
 from whygrad.core.record import apply
 from whygrad.core.tensor import Size
 from whygrad.functional.dims import normalize_dim
 from whygrad.functional.promotion import cast
-from whygrad.functional.run import with_out
+from whygrad.functional.run import nn_function, with_out
 from whygrad.nn import functional as F
 from whygrad.ops.table import TABLE
 
 
+@nn_function()
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
     """`input` over its p-norm along `dim`."""
     length = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
@@ -42,10 +44,15 @@ def _trailing_axes(input: Any, normalized_shape: Sequence[int], weight: Any, bia
     return tuple(range(len(found) - len(shape), len(found)))
 
 
+def check_floating(input: Any, kernel: str) -> None:
+    if input._array.dtype.kind not in "fV":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
+
+
 HALVES = (dtypes.float16, dtypes.bfloat16)
 
 
-def _is_mixed(input: Any, *parameters: Any) -> bool:
+def is_mixed(input: Any, *parameters: Any) -> bool:
     """Whether a normalisation of half precision has parameters in float32, as torch allows; other mixtures raise."""
     for parameter in parameters:
         if parameter is not None:
@@ -62,21 +69,22 @@ def _is_mixed(input: Any, *parameters: Any) -> bool:
 
 
 def _normalized(row: str, input: Any, weight: Any, bias: Any, **statics: Any) -> Any:
-    if _is_mixed(input, weight, bias):
+    if is_mixed(input, weight, bias):
         wide = apply(TABLE[row], cast(input, dtypes.float32.numpy), weight, bias, **statics)
         return cast(wide, input._array.dtype)
     return apply(TABLE[row], input, weight, bias, **statics)
 
 
+@nn_function()
 def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None,
                eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over the last dims, then `* weight + bias`."""
     axis = _trailing_axes(input, normalized_shape, weight, bias)
-    if input._array.dtype.kind not in "fV":
-        raise NotImplementedError(f"\"LayerNormKernelImpl\" not implemented for '{input.dtype.scalar_name}'")
+    check_floating(input, "LayerNormKernelImpl")
     return _normalized("layer_norm", input, weight, bias, axis=axis, eps=eps)
 
 
+@nn_function()
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     """`input` over its root mean square over the last dims, then `* weight`."""
     axis = _trailing_axes(input, normalized_shape, weight, None)
@@ -95,6 +103,7 @@ def _check_batch(size: Sequence[int]) -> None:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
+@nn_function()
 def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
                training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 for each channel, by the statistics of the batch (in training) or the running ones."""
@@ -103,20 +112,19 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
     if eps < 0.0 or (training and eps == 0.0):
         kind = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {kind}, but got {eps}")
-    channels = input._array.shape[1] if input._array.ndim > 1 else 0
-    per_channel = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    for name, given in per_channel.items():
-        if given is not None and given._array.size != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
+    if not input._array.size:  # as torch does it: nothing is checked or tracked, but there is a graph
+        scaled = input.clone() if weight is None else input.clone() * weight.select(0, 0)
+        return scaled if bias is None else scaled + bias.select(0, 0)
+    return batch_normalized(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def batch_normalized(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: float,
+                     eps: float) -> Any:
+    _check_channels(input, running_mean, running_var, weight, bias, training)
     normalize_dim(1, input._array.ndim)
-    _is_mixed(input, weight, bias, running_mean, running_var)
-    if not input._array.size:  # as in torch, running statistics stay unchanged, but a graph is recorded
-        scaled = input.clone() if weight is None else input.clone() * weight[0]
-        return scaled if bias is None else scaled + bias[0]
+    check_floating(input, "batch_norm")
+    is_mixed(input, weight, bias, running_mean, running_var)
     if not training:
-        for given, name in ((running_mean, "running_mean"), (running_var, "running_var")):
-            if given is None:
-                raise RuntimeError(f"{name} must be defined in evaluation mode")
         return apply(TABLE["batch_norm"], input, weight, bias, running_mean.detach(), running_var.detach(), eps=eps)
     known = None
     if running_mean is not None or running_var is not None:
@@ -127,6 +135,16 @@ def batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any = No
     return apply(TABLE["batch_norm"], input, weight, bias, None, None, eps=eps, known=known)
 
 
+def _check_channels(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool) -> None:
+    channels = input._array.shape[1] if input._array.ndim > 1 else 0
+    for name, given in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():
+        if given is None:
+            if not training and name.startswith("running"):
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+        elif given._array.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {given._array.size}")
+
+
 def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: float) -> tuple[np.ndarray, np.ndarray]:
     """Update the running statistics in place (with the unbiased variance), without a version bump, as in torch.
 
@@ -134,7 +152,7 @@ def _track(batch: np.ndarray, running_mean: Any, running_var: Any, momentum: flo
     """
     count = batch.size // batch.shape[1]
     mean, square = raw.channel_moments(batch)
-    for running, found in ((running_mean, mean), (running_var, square * (count / (count - 1)))):
+    for running, found in ((running_mean, mean), (running_var, square * (count / (count - 1) if count > 1 else math.nan))):
         if running is not None:
             running._array *= 1 - momentum
             running._array += momentum * found.reshape(-1)
@@ -158,6 +176,7 @@ def _track_batched(input: Any, running_mean: Any, running_var: Any, momentum: fl
         running_var.mul_(1 - momentum).add_(detached.var(dims) * momentum)
 
 
+@nn_function()
 def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
                   use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Any:
     """`batch_norm` of each sample separately."""
@@ -180,22 +199,29 @@ def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
     return result.view(shape)
 
 
+def check_groups(shape: Sequence[int], channels: int, groups: int, weight: Any, bias: Any) -> None:
+    if channels % groups:
+        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
+                           f"{list(shape)} and num_groups={groups}")
+    for given, name in ((weight, "weight"), (bias, "bias")):
+        if given is not None and given._array.shape != (channels,):
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but "
+                               f"got {name} of shape {list(given._array.shape)} and input of shape {list(shape)}")
+
+
+@nn_function()
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over each group of channels of each sample, then `* weight + bias` for each channel."""
     shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
     _check_batch([shape[0] * shape[1] // num_groups, num_groups, *shape[2:]])
-    if shape[1] % num_groups:
-        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
-                           f"{list(shape)} and num_groups={num_groups}")
-    for given, name in ((weight, "weight"), (bias, "bias")):
-        if given is not None and given._array.shape != (shape[1],):
-            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but "
-                               f"got {name} of shape {list(given._array.shape)} and input of shape {list(shape)}")
+    check_groups(shape, shape[1], num_groups, weight, bias)
+    check_floating(input, "GroupNormKernelImpl")
     return _normalized("group_norm", input, weight, bias, groups=num_groups, eps=eps)
 
 
+@nn_function(autocast=Policy("float32", lambda given: given["input"].ndim > 3))
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """`input` over a power of the mean square of its neighbouring channels."""
     if input.ndim < 3:

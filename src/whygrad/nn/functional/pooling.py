@@ -12,12 +12,13 @@ import numpy as np
 import whygrad as torch
 from whygrad.backends.memory_order import with_channels_as_in
 from whygrad.base import dtypes
+from whygrad.base.door import Policy
 from whygrad.core.modes import modes
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_sizes, is_integer, read_tensor, wrong_type
 from whygrad.functional.fresh import in_usual_order
-from whygrad.functional.run import with_out
+from whygrad.functional.run import nn_function, with_out
 from whygrad.nn import functional as F
 from whygrad.ops.pool import Adaptive, Kind, Sliding
 from whygrad.ops.table import TABLE
@@ -28,11 +29,11 @@ AXES = ("T", "H", "W")
 LONG_AXES = {"T": "time", "H": "height", "W": "width"}
 
 
-def _named(function: Any, name: str, doc: str) -> Callable[..., Any]:
-    """A function made by a factory, with its public name and docstring."""
+def _named(function: Any, name: str, doc: str, autocast: Any = None) -> Callable[..., Any]:
+    """A function made by a factory, registered under its public name."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return function  # type: ignore[no-any-return]
+    return nn_function(autocast=autocast)(function)
 
 
 def _read(function: str, argument: str, position: int, value: Any) -> Sizes:
@@ -155,12 +156,14 @@ def _max_pool(dims: int) -> Callable[..., Any]:
         _refuse(name, input, "iufV")
         return _maxima(input, axes, f"MaxPool{dims}DWithIndices", dims, return_indices)
 
-    return _named(pool, name, f"The maximum of each window over the last {dims} dims.")
+    in_float32 = Policy("float32", lambda given: not given.get("return_indices")) if dims == 3 else None
+    return _named(pool, name, f"The maximum of each window over the last {dims} dims.", in_float32)
 
 
 max_pool2d, max_pool3d = (_max_pool(dims) for dims in (2, 3))
 
 
+@nn_function()
 def max_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The maximum of each window along the last dim."""
@@ -221,7 +224,7 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
         result = apply(TABLE["avg_pool"], input, axes=axes, count_pad=count_include_pad, divisor=divisor_override, kind=kind)
         return with_out(name, in_usual_order(result) if dims == 3 else result, out, input)
 
-    return _named(pool, name, f"The mean of each window over the last {dims} dims.")
+    return _named(pool, name, f"The mean of each window over the last {dims} dims.", "float32" if dims == 3 else None)
 
 
 avg_pool2d, avg_pool3d = (_avg_pool(dims) for dims in (2, 3))
@@ -233,6 +236,7 @@ def _check_dims_1d(function: str, input: Tensor) -> None:
                            f"#1 'self' (while checking arguments for {function})")
 
 
+@nn_function()
 def avg_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                count_include_pad: bool = True) -> Any:
     """The mean of each window along the last dim."""
@@ -287,6 +291,7 @@ def _adaptive_mean(function: str, input: Tensor, size: Sizes, dims: int) -> Any:
     return in_usual_order(result) if dims == 3 else result
 
 
+@nn_function()
 def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     """The means of `output_size` windows that cover the last dim evenly."""
     read_tensor("adaptive_avg_pool1d", input)
@@ -302,11 +307,13 @@ def _adaptive_1d(function: str, input: Tensor, output_size: Any) -> int:
     return sizes[0]
 
 
+@nn_function()
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
     """The means of windows that cover the last two dims evenly."""
     return _adaptive_mean("adaptive_avg_pool2d", read_tensor("adaptive_avg_pool2d", input), _target(output_size, input, 2), 2)
 
 
+@nn_function(autocast="float32")
 def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
     """The means of windows that cover the last three dims evenly."""
     return _adaptive_mean("adaptive_avg_pool3d", read_tensor("adaptive_avg_pool3d", input), _target(output_size, input, 3), 3)
@@ -336,7 +343,8 @@ def _adaptive_max_pool(dims: int) -> tuple[Callable[..., Any], Callable[..., Any
             return with_indices(input, output_size)
         return getattr(F, with_indices.__name__)(input, output_size)[0]
 
-    return (_named(pool, name, f"The maxima of windows that cover the last {dims} dims evenly."),
+    in_float32 = "float32" if dims == 3 else None
+    return (_named(pool, name, f"The maxima of windows that cover the last {dims} dims evenly.", in_float32),
             _named(with_indices, f"{name}_with_indices", f"`{name}`, and the indices of the maxima in the flattened image."))
 
 
@@ -416,7 +424,8 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
         # torch unpools 1d inputs as images of width 1.
         return _unpool(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1), 2).squeeze(-1)
 
-    return _named(unpool, f"max_unpool{dims}d", f"Maxima put back where `max_pool{dims}d` found them, zeros elsewhere.")
+    return _named(unpool, f"max_unpool{dims}d", f"Maxima put back where `max_pool{dims}d` found them, zeros elsewhere.",
+                  "float32" if dims > 1 else None)
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = (_max_unpool(dims) for dims in (1, 2, 3))
@@ -450,7 +459,8 @@ def _fractional(dims: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         given = (input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
         return with_indices(*given) if return_indices else getattr(F, with_indices.__name__)(*given)[0]
 
-    return (_named(pool, name, f"The maximum of each of `output_size` windows over the last {dims} dims, at random positions."),
+    return (_named(pool, name, f"The maximum of each of `output_size` windows over the last {dims} dims, at random positions.",
+                   "float32"),
             _named(with_indices, f"{name}_with_indices", f"`{name}`, and the indices of the maxima in the flattened image."))
 
 

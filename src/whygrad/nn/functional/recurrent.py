@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 import whygrad as torch
+from whygrad.backends import tensor
+from whygrad.base import door
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.functional.linalg import linear
+from whygrad.functional.run import private, public
 from whygrad.nn.functional.regularization import dropout as drop
-from whygrad.ops.recurrent import gru_update, lstm_update
+from whygrad.ops import cells
 from whygrad.ops.table import TABLE
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
@@ -92,6 +95,7 @@ def _check_layer(cell: str, input: Any, params: Sequence[Any], each: int, has_bi
                                f"{input._array.shape[-1]} numbers")
 
 
+@private(autocast="recurrent layer")
 def run_layer(row: Any, cell: str, input: Any, initial: Any, params: Sequence[Any], sizes: tuple[int, ...] | None,
               reverse: bool, has_biases: bool) -> tuple[Any, Any]:
     """One layer in one direction: its output, and its last state."""
@@ -124,7 +128,7 @@ def _define_stack(cell: str, doc: str) -> Callable[..., tuple[Any, ...]]:
     stack.__doc__ = (f"{doc}\n\n`(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, "
                      "or for a packed sequence `(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, "
                      "bidirectional)`.")
-    return stack
+    return door.function(f"torch.{cell}", stack)
 
 
 rnn_tanh = _define_stack("rnn_tanh", "Layers of h' = tanh(linear(x) + linear(h)).")
@@ -150,18 +154,21 @@ def _sum_of_products(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh:
     return torch.add(linear(hx, w_hh, b_hh), linear(input, w_ih, b_ih))
 
 
+@public(method=False)
 def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """tanh(linear(x) + linear(h))."""
     _check_cell(input, (hx,), w_ih, w_hh)
     return _sum_of_products(input, hx, w_ih, w_hh, b_ih, b_hh).tanh()
 
 
+@public(method=False)
 def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """relu(linear(x) + linear(h))."""
     _check_cell(input, (hx,), w_ih, w_hh)
     return _sum_of_products(input, hx, w_ih, w_hh, b_ih, b_hh).relu()
 
 
+@public(method=False)
 def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """One step of a gated recurrent unit."""
     _check_cell(input, (hx,), w_ih, w_hh)
@@ -172,10 +179,11 @@ def gru_step(x_products: Any, h_products: Any, hx: Any) -> Any:
     """The next h, from the products of input and h with the weights."""
     x_reset, x_update, x_new = torch.unsafe_chunk(x_products, 3, 1)
     h_reset, h_update, h_new = torch.unsafe_chunk(h_products, 3, 1)
-    h, _ = gru_update(torch, (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid(), x_new, h_new, hx)
+    (h,), _ = cells.gru(tensor, [h_reset + x_reset, h_update + x_update, h_new], x_new, [hx])
     return h
 
 
+@public(method=False)
 def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> tuple[Any, Any]:
     """One step of a long short-term memory: (h, c)."""
     if len(hx) != 2:
@@ -187,6 +195,5 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
 
 def lstm_step(products: Any, c: Any) -> tuple[Any, Any]:
     """The next h and c, from the sum of all products with the weights."""
-    input, forget, new, output = products.unsafe_chunk(4, 1)
-    h, c, _ = lstm_update(torch, input.sigmoid(), forget.sigmoid(), new.tanh(), output.sigmoid(), c)
+    (h, c), _ = cells.lstm(tensor, products.unsafe_chunk(4, 1), None, [None, c])
     return h, c

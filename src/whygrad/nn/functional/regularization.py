@@ -17,7 +17,7 @@ from whygrad.core.write import bump
 from whygrad.functional.fresh import fresh
 from whygrad.functional.inplace import write
 from whygrad.functional.random import in_memory_order
-from whygrad.functional.run import made_under_transforms, run
+from whygrad.functional.run import made_under_transforms, nn_function, run
 from whygrad.ops.table import TABLE
 from whygrad.random import default_generator
 
@@ -77,21 +77,25 @@ def _alpha_drop(input: Any, p: float, training: bool, inplace: bool, by_channel:
     return run("add", run("mul", input, noise), shift)
 
 
+@nn_function()
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Zero elements with probability `p`, and scale the others by 1 / (1 - p)."""
     return _drop(input, p, training, inplace)
 
 
+@nn_function()
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Dropout that preserves the mean and variance of SELU activations."""
     return _alpha_drop(input, p, training, inplace)
 
 
+@nn_function()
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Alpha dropout of whole channels."""
     return _alpha_drop(input, p, training, inplace, by_channel=True)
 
 
+@nn_function()
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Dropout of whole channels of (N, C, L) or (C, L)."""
     _check_probability(p)
@@ -102,6 +106,7 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _drop_in_batch(input, p, training, inplace, batched=input.ndim == 3)
 
 
+@nn_function()
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Dropout of whole channels of (N, C, H, W)."""
     _check_probability(p)
@@ -117,6 +122,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _drop(input, p, training, inplace, by_channel=True)
 
 
+@nn_function()
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
     _check_probability(p)
@@ -141,6 +147,7 @@ def _drop_in_batch(input: Any, p: float, training: bool, inplace: bool, batched:
     return result.squeeze_(0) if inplace else result.squeeze(0)
 
 
+@nn_function()
 def embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None,
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
     """The rows of `weight` at the indices `input`."""
@@ -178,6 +185,7 @@ def renormalize(weight: Any, index: np.ndarray, max_norm: float, norm_type: floa
     bump(weight)
 
 
+@nn_function()
 def one_hot(input: Any, num_classes: int = -1) -> Any:
     """For each index a vector with a 1 at that position."""
     array = input._array

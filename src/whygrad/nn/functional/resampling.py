@@ -12,6 +12,7 @@ from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import invalid_combination, is_integer, read_int, read_tensor
+from whygrad.functional.run import nn_function
 from whygrad.nn import functional as F
 from whygrad.ops.conv import Window
 from whygrad.ops.resample import Interpolated, Sampling
@@ -55,6 +56,7 @@ def _sizes(input: Tensor, size: Any, scale_factor: Any) -> tuple[Any, Any]:
     return None, scale_factor
 
 
+@nn_function()
 def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
                 antialias: bool = False) -> Any:
@@ -133,6 +135,7 @@ def _deprecated(name: str) -> None:
                   stacklevel=user_stacklevel())
 
 
+@nn_function()
 def upsample(input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
              align_corners: bool | None = None) -> Any:
     """The old name of `interpolate`."""
@@ -140,12 +143,14 @@ def upsample(input: Any, size: Any = None, scale_factor: Any = None, mode: str =
     return F.interpolate(input, size, scale_factor, mode, align_corners)
 
 
+@nn_function()
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode="nearest"."""
     _deprecated("upsample_nearest")
     return F.interpolate(input, size, scale_factor, mode="nearest")
 
 
+@nn_function()
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode="bilinear" and align_corners=True."""
     _deprecated("upsample_bilinear")
@@ -161,6 +166,7 @@ def _default_corners(align_corners: bool | None) -> bool:
     return align_corners
 
 
+@nn_function(autocast="float32")
 def grid_sample(input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Any:
     """The image sampled at the points of a grid, with coordinates from -1 to 1."""
@@ -205,6 +211,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
         raise NotImplementedError(f"\"grid_sampler_{dims}d_cpu_kernel_impl\" not implemented for '{input.dtype.scalar_name}'")
 
 
+@nn_function()
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
     """The grid for `grid_sample` that transforms an image by the affine matrices `theta`."""
     align_corners = _default_corners(align_corners)
@@ -240,6 +247,7 @@ def _check_image(function: str, argument: str, input: Any, factor: Any) -> int:
     return factor
 
 
+@nn_function()
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     """Channels rearranged into pixels: an image `upscale_factor` times as high and wide."""
     factor = _check_image("pixel_shuffle", "upscale_factor", input, upscale_factor)
@@ -250,6 +258,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     return apply(TABLE["pixel_shuffle"], input, factor=factor)
 
 
+@nn_function()
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     """Pixels rearranged into channels: the inverse of `pixel_shuffle`."""
     factor = _check_image("pixel_unshuffle", "downscale_factor", input, downscale_factor)
@@ -260,6 +269,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     return apply(TABLE["pixel_unshuffle"], input, factor=factor)
 
 
+@nn_function()
 def channel_shuffle(input: Any, groups: int) -> Any:
     """The channels in another order: the first of each group, then the second of each, and so on."""
     read_tensor("channel_shuffle", input)
@@ -302,6 +312,7 @@ def _blocks(size: Sequence[int], kernel: Sizes, window: Window) -> Sizes:
                   zip(size, kernel, window.stride, window.padding, window.dilation, strict=True)])
 
 
+@nn_function()
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """The windows of an image as columns."""
     read_tensor("im2col", input)
@@ -329,6 +340,7 @@ def _refuse_integers(kernel: str, input: Tensor) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
 
 
+@nn_function()
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Columns added up as windows of an image: the transpose of `unfold`."""
     read_tensor("col2im", input)

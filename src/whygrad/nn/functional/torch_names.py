@@ -5,37 +5,49 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from whygrad.base import door
 from whygrad.nn import functional as F
+
+
+def torch_function(f: Callable[..., Any]) -> Any:
+    """Behind the door; what stands here is not loaded with the torch namespace."""
+    return door.function(f"torch.{f.__name__}", f)
+
 
 REDUCTIONS = ("none", "mean", "sum")
 INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
 
 
+@torch_function
 def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5,
                cudnn_enable: bool = True) -> Any:
     """`nn.functional.layer_norm`."""
     return F.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
+@torch_function
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
                cudnn_enabled: bool = True) -> Any:
     """`nn.functional.group_norm`."""
     return F.group_norm(input, num_groups, weight, bias, eps)
 
 
+@torch_function
 def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
                eps: float, cudnn_enabled: bool) -> Any:
     """`nn.functional.batch_norm`, with the weight first."""
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
+@torch_function
 def instance_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool,
                   momentum: float, eps: float, cudnn_enabled: bool) -> Any:
     """`nn.functional.instance_norm`, with the weight first."""
     return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
+@torch_function
 def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
               sparse: bool = False) -> Any:
     """`nn.functional.embedding`, with the weight first."""
@@ -43,11 +55,13 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_fr
                        sparse=sparse)
 
 
+@torch_function
 def adaptive_max_pool1d(input: Any, output_size: Any) -> Any:
     """`nn.functional.adaptive_max_pool1d_with_indices`."""
     return F.adaptive_max_pool1d_with_indices(input, output_size)
 
 
+@torch_function
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
     """`nn.functional.rrelu`."""
     if generator is not None:
@@ -65,7 +79,7 @@ def _dropout(name: str, function: Callable[..., Any]) -> None:
     for made, public_name in ((dropout, name), (dropout_, f"{name}_")):
         made.__name__ = made.__qualname__ = public_name
         made.__doc__ = f"`nn.functional.{function.__name__}`."
-        globals()[public_name] = made
+        globals()[public_name] = torch_function(made)
 
 
 _dropout("dropout", F.dropout)
@@ -80,7 +94,7 @@ def _grid_sampler(name: str) -> None:
 
     sampler.__name__ = sampler.__qualname__ = name
     sampler.__doc__ = "`nn.functional.grid_sample`, with its modes as numbers."
-    globals()[name] = sampler
+    globals()[name] = torch_function(sampler)
 
 
 for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
@@ -89,6 +103,7 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
 
 # Losses: the reduction is a number.
 
+@torch_function
 def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None,
                                      reduction: int = 1) -> Any:
     """`nn.functional.binary_cross_entropy_with_logits`."""
@@ -96,31 +111,37 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
                                               pos_weight=pos_weight)
 
 
+@torch_function
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0, reduction: int = 1) -> Any:
     """`nn.functional.cosine_embedding_loss`."""
     return F.cosine_embedding_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
 
 
+@torch_function
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1, reduction: int = 1) -> Any:
     """`nn.functional.hinge_embedding_loss`."""
     return F.hinge_embedding_loss(input, target, margin, reduction=REDUCTIONS[reduction])
 
 
+@torch_function
 def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
     """`nn.functional.kl_div`."""
     return F.kl_div(input, target, reduction=REDUCTIONS[reduction], log_target=log_target)
 
 
+@torch_function
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0, reduction: int = 1) -> Any:
     """`nn.functional.margin_ranking_loss`."""
     return F.margin_ranking_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
 
 
+@torch_function
 def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
     """`nn.functional.poisson_nll_loss`."""
     return F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=REDUCTIONS[reduction])
 
 
+@torch_function
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
                         swap: bool = False, reduction: int = 1) -> Any:
     """`nn.functional.triplet_margin_loss`."""

@@ -17,6 +17,7 @@ from whygrad.base import acceleration
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.core.write import bump
+from whygrad.functional.run import public
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -74,6 +75,7 @@ def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any,
         bump(grad)
 
 
+@public(space="torch.nn.utils")
 @no_grad()
 def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                     foreach: bool | None = None) -> Tensor:
@@ -95,6 +97,7 @@ def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0,
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
+@public(space="torch.nn.utils")
 @no_grad()
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Clip every element of every gradient to [-clip_value, clip_value]."""

@@ -1,8 +1,7 @@
-"""Mechanical changes of the source that mend what an answer explains.
+"""Edits of the source that may fix what an answer explains.
 
-An answer names places; the syntax tree says what stands there; a *mender* (one for each category) says how it is changed.
-A mender gives its changes in the order of their likelihood: the first is the `edit` of the answer, and `whygrad fix` tries
-them until one has the effect.
+A fixer (one for each category) gets the AST nodes at the answer's locations and yields changes, the likeliest first. The
+first is the `edit` of the answer; `whygrad fix` tries them in turn.
 """
 
 from __future__ import annotations
@@ -10,56 +9,56 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from whygrad.why.answers import Edit, Explanation
-from whygrad.why.edits import cuts, leaves, passes, values, writes
-from whygrad.why.edits.case import Case
+from whygrad.why.edits import backward_calls, cuts, inplace_writes, leaves, optimizer_parameters, values
 from whygrad.why.edits.changes import Changes
+from whygrad.why.edits.fix_context import FixContext
 
-MENDERS: dict[str, Callable[[Case], Iterator[Changes]]] = {
-    "non-leaf-no-retain": leaves.retain,
-    "never-required-grad": leaves.ask,
+FIXERS: dict[str, Callable[[FixContext], Iterator[Changes]]] = {
+    "non-leaf-no-retain": leaves.retain_grad,
+    "never-required-grad": leaves.require_grad,
     "frozen": leaves.unfreeze,
     "stale-grad-after-freeze": leaves.clear_when_freezing,
-    "leaf-replaced": leaves.keep_the_leaf,
-    "detach": cuts.undetach,
+    "leaf-replaced": leaves.keep_leaf,
+    "detach": cuts.drop_detach,
     "value-copied-out": cuts.stay_in_tensors,
-    "grad-mode-off": cuts.record_again,
-    "non-differentiable-op": cuts.surrogate,
-    "parameter-rewrapped": cuts.unwrap,
-    "loss-requires-grad-patch": cuts.without_the_patch,
-    "grad-accumulated": passes.clear_before,
-    "grad-cleared": passes.clear_earlier,
-    "graph-freed": passes.separate_passes,
-    "non-scalar-backward": passes.reduce,
-    "gradient-shape-mismatch": passes.fitting_gradient,
-    "no-create-graph": passes.record_the_backward,
-    "unused-in-loss": passes.allow_unused,
-    "leaf-inplace": writes.without_recording,
-    "inplace-saved-tensor": writes.out_of_place,
-    "silent-data-edit": writes.update_after_backward,
-    "view-inplace": writes.view_on_a_clone,
-    "not-in-optimizer": values.hold,
-    "broadcast-loss": values.same_shape,
-    "nan-derivative": values.safe_input,
-    "zero-local-derivative": values.with_a_slope,
-    "zero-factor": values.with_a_slope,
+    "grad-mode-off": cuts.enable_recording,
+    "non-differentiable-op": cuts.use_surrogate,
+    "parameter-rewrapped": cuts.unwrap_parameter,
+    "loss-requires-grad-patch": cuts.remove_requires_grad_patch,
+    "grad-accumulated": backward_calls.clear_before_backward,
+    "grad-cleared": backward_calls.move_clearing_before_backward,
+    "graph-freed": backward_calls.separate_passes,
+    "non-scalar-backward": backward_calls.reduce_loss,
+    "gradient-shape-mismatch": backward_calls.match_gradient_shape,
+    "no-create-graph": backward_calls.pass_create_graph,
+    "unused-in-loss": backward_calls.allow_unused,
+    "leaf-inplace": inplace_writes.wrap_in_no_grad,
+    "inplace-saved-tensor": inplace_writes.write_out_of_place,
+    "silent-data-edit": inplace_writes.update_after_backward,
+    "view-inplace": inplace_writes.clone_view,
+    "not-in-optimizer": optimizer_parameters.give_to_optimizer,
+    "broadcast-loss": values.match_shapes,
+    "nan-derivative": values.guard_input,
+    "zero-local-derivative": values.replace_flat_op,
+    "zero-factor": values.replace_flat_op,
     "custom-backward": values.complete_backward,
-    "hook-modified": values.without_the_hook,
+    "hook-modified": values.remove_hook,
     "missing-detach": values.detach_target,
-    "step-missing": passes.step,
-    "no-backward": passes.differentiate,
-    "returned-not-stored": passes.store,
-    "clip-misplaced": passes.clip_before_step,
+    "step-missing": backward_calls.step,
+    "no-backward": backward_calls.add_backward,
+    "returned-not-stored": backward_calls.store_returned_grads,
+    "clip-misplaced": backward_calls.clip_before_step,
     "non-leaf-requires-grad": leaves.detach_instead,
     "deepcopy-nonleaf": leaves.store_detached,
-    "checkpoint-no-grad-input": values.not_reentrant,
+    "checkpoint-no-grad-input": values.use_non_reentrant_checkpoint,
 }
 
 
-def edits_for(told: Explanation) -> list[Edit]:
-    """The edits that may mend what is explained, the likeliest first; none if it cannot be done mechanically."""
-    mender = MENDERS.get(told.category)
+def edits_for(explanation: Explanation) -> list[Edit]:
+    """The edits that may fix what is explained, the likeliest first; empty if there is no mechanical change."""
+    fixer = FIXERS.get(explanation.category)
     found: list[Edit] = []
-    for changes in mender(Case(told)) if mender is not None else ():
+    for changes in fixer(FixContext(explanation)) if fixer is not None else ():
         edit = changes.edit()
         if edit is not None and edit not in found:
             found.append(edit)

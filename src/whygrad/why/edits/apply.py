@@ -1,4 +1,4 @@
-"""Applying edits to the bytes of a file: its encoding and its line endings stay as they are."""
+"""Applies edits to the bytes of files; encoding and line endings are preserved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whygrad.why.answers import Edit
 
 
 def apply(files: dict[str, bytes], edit: Edit) -> dict[str, bytes]:
-    """The files with the edit made. UnicodeError or SyntaxError if the new text cannot be written in a file's encoding."""
+    """The files with the edit applied. Raises UnicodeError or SyntaxError if a file's encoding cannot represent the text."""
     changed: dict[str, dict[int, str]] = {}
     for one in (edit, *edit.also):
         changed.setdefault(one.file, {})[one.line] = one.new
@@ -19,10 +19,10 @@ def apply(files: dict[str, bytes], edit: Edit) -> dict[str, bytes]:
 
 
 def with_lines(data: bytes, new: dict[int, str]) -> bytes:
-    """The text with some lines replaced; a line whose new text is empty goes."""
+    """The text with some lines replaced; a line whose new text is empty is deleted."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     text = data.decode(encoding)
-    # Python's own idea of a line: form feeds and the like do not end one.
+    # Python's line ends: str.splitlines would also split at form feeds.
     pieces = re.split(r"(\r\n|\n|\r)", text)
     lines, endings = pieces[::2], pieces[1::2]
     usual = max(endings, key=endings.count) if endings else "\n"
@@ -38,7 +38,7 @@ def with_lines(data: bytes, new: dict[int, str]) -> bytes:
 
 
 def moved(edit: Edit, file: str, line: int) -> range:
-    """Which lines a line of the old text may have become."""
+    """The lines of the new text that a line of the old text may have become."""
     shift, grown = 0, 0
     for one in (edit, *edit.also):
         if one.file != file:

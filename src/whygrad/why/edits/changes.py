@@ -1,4 +1,4 @@
-"""Changing a program by its syntax tree, and saying the change line by line."""
+"""Changes of a program at AST nodes, collected into an Edit of whole lines."""
 
 from __future__ import annotations
 
@@ -6,66 +6,68 @@ import ast
 from typing import NamedTuple
 
 from whygrad.why.answers import Edit
-from whygrad.why.edits.source import Position, Source, end, start
+from whygrad.why.edits.source_tree import Position, SourceTree, end, start
 
 
-class Span(NamedTuple):
+class Splice(NamedTuple):
+    """Replace the text between two positions."""
+
     first: Position
     last: Position
     text: str
 
 
 class Changes:
-    """Changes of one file that belong together: they mend one thing."""
+    """Changes of one file that make up one fix."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceTree) -> None:
         self.source = source
-        self._spans: list[Span] = []
+        self._splices: list[Splice] = []
         self._above: dict[int, list[str]] = {}
         self._below: dict[int, list[str]] = {}
         self._gone: set[int] = set()
-        # The line that is named first when the change is told.
+        # Changed lines in the order of the calls; the first one becomes the line of the Edit.
         self._lines: list[int] = []
 
-    # Inside a line.
+    # Changes inside a line.
 
     def replace(self, node: ast.AST, text: str) -> Changes:
-        return self.span(start(node), end(node), text)
+        return self.splice(start(node), end(node), text)
 
-    def span(self, first: Position, last: Position, text: str) -> Changes:
-        if not any(span == Span(first, last, text) for span in self._spans):
-            self._spans.append(Span(first, last, text))
+    def splice(self, first: Position, last: Position, text: str) -> Changes:
+        if not any(span == Splice(first, last, text) for span in self._splices):
+            self._splices.append(Splice(first, last, text))
             self._lines += range(first.line, last.line + 1)
         return self
 
     def suffix(self, node: ast.AST, text: str) -> Changes:
-        """Write behind a node, which is put in parentheses if need be."""
+        """Append text to a node, in parentheses if needed."""
         atom = self.source.atom(node) if isinstance(node, ast.expr) else self.source.text(node)
         if atom == self.source.text(node):
-            return self.span(end(node), end(node), text)
-        return self.span(start(node), start(node), "(").span(end(node), end(node), ")" + text)
+            return self.splice(end(node), end(node), text)
+        return self.splice(start(node), start(node), "(").splice(end(node), end(node), ")" + text)
 
     def drop_suffix(self, attribute: ast.Attribute, upto: ast.AST) -> Changes:
-        """Remove `.name(...)`: from the dot of an attribute to the end of `upto`."""
+        """Remove `.name(...)`: the text from the dot of an attribute to the end of `upto`."""
         line, column = end(attribute)
         column -= len(attribute.attr.encode())
         raw = self.source.raw
         while not raw[line - 1][:column].rstrip().endswith(b"."):
             line -= 1
             column = len(raw[line - 1])
-        return self.span(Position(line, len(raw[line - 1][:column].rstrip()) - 1), end(upto), "")
+        return self.splice(Position(line, len(raw[line - 1][:column].rstrip()) - 1), end(upto), "")
 
     def argument(self, call: ast.Call, text: str) -> Changes:
-        """Add an argument at the end of a call."""
+        """Append an argument to a call."""
         closing = Position(end(call).line, end(call).column - 1)
         given = [end(argument) for argument in (*call.args, *call.keywords)]
         if not given:
-            return self.span(closing, closing, text)
+            return self.splice(closing, closing, text)
         last = max(given)
-        if last.line != closing.line:  # the parenthesis is closed on a line of its own
-            return self.span(last, last, f", {text}")
-        has_comma = self.source.between(last, closing).strip().endswith(",")
-        return self.span(closing, closing, f" {text}" if has_comma else f", {text}")
+        if last.line != closing.line:  # the closing parenthesis is on its own line
+            return self.splice(last, last, f", {text}")
+        has_comma = self.source.text_between(last, closing).strip().endswith(",")
+        return self.splice(closing, closing, f" {text}" if has_comma else f", {text}")
 
     def set_keyword(self, call: ast.Call, name: str, value: str) -> Changes:
         found = next((k for k in call.keywords if k.arg == name), None)
@@ -79,28 +81,28 @@ class Changes:
         before = [end(o) for o in others if end(o) <= start(found)]
         after = [start(o) for o in others if start(o) >= end(found)]
         if before:
-            return self.span(max(before), end(found), "")
-        return self.span(start(found), min(after) if after else end(found), "")
+            return self.splice(max(before), end(found), "")
+        return self.splice(start(found), min(after) if after else end(found), "")
 
-    # Whole statements.
+    # Changes of whole statements.
 
     def before(self, statement: ast.stmt, text: str) -> Changes:
         if not self._stands_alone(statement):
-            return self.span(start(statement), start(statement), f"{text}; ")
+            return self.splice(start(statement), start(statement), f"{text}; ")
         self._above.setdefault(start(statement).line, []).append(self._indented(statement, text))
         self._lines.append(start(statement).line)
         return self
 
     def after(self, statement: ast.stmt, text: str) -> Changes:
-        rest = self.source.behind(end(statement)).strip()
+        rest = self.source.text_after(end(statement)).strip()
         if rest.startswith(";") or self._in_one_line_suite(statement):
-            return self.span(end(statement), end(statement), f"; {text}")
+            return self.splice(end(statement), end(statement), f"; {text}")
         self._below.setdefault(end(statement).line, []).append(self._indented(statement, text))
         self._lines.append(end(statement).line)
         return self
 
     def delete(self, statement: ast.stmt) -> Changes:
-        rest = self.source.behind(end(statement)).strip()
+        rest = self.source.text_after(end(statement)).strip()
         alone = self._stands_alone(statement) and (not rest or rest.startswith("#"))
         if not alone or len(self.source.block(statement)) == 1:
             return self.replace(statement, "pass")
@@ -123,65 +125,63 @@ class Changes:
         return self.delete(statement)
 
     def wrap(self, statement: ast.stmt, header: str, lines: list[str] | None = None) -> Changes:
-        """Put a statement (or `lines` in its stead) into a block of its own."""
+        """Put a statement, or `lines` instead of it, into a new block."""
         source = self.source
         on_its_lines = [s for s in source.block(statement) if start(s).line <= end(statement).line and
                         end(s).line >= start(statement).line]
         one_line = self._in_one_line_suite(statement)
-        indent = source.indentation(statement) + (source.unit if one_line else "")
-        inner = f"\n{indent}{source.unit}"
-        # Where several statements share the line, each gets its own.
+        indent = source.indentation(statement) + (source.indent_unit if one_line else "")
+        inner = f"\n{indent}{source.indent_unit}"
+        # Statements that share the line get their own lines.
         for before, sibling in zip([None, *on_its_lines], on_its_lines, strict=False):
             if before is not None or one_line:
-                left = Position(start(sibling).line, len(source.before(start(sibling)).rstrip().encode()))
-                self.span(end(before) if before is not None else left, start(sibling), f"\n{indent}")
+                left = Position(start(sibling).line, len(source.text_before(start(sibling)).rstrip().encode()))
+                self.splice(end(before) if before is not None else left, start(sibling), f"\n{indent}")
         if lines is None:
-            # Lines that continue the statement may stay where they are.
-            return self.span(start(statement), start(statement), header + inner)
+            # Continuation lines keep their indentation.
+            return self.splice(start(statement), start(statement), header + inner)
         return self.replace(statement, inner.join([header, *lines]))
 
     def into_block_above(self, statement: ast.stmt, lines: list[str] | None = None) -> Changes:
         """Move a statement into the block that ends above it."""
-        unit, indent = self.source.unit, self.source.indentation(statement)
+        unit, indent = self.source.indent_unit, self.source.indentation(statement)
         if lines is None:
-            return self.span(start(statement), start(statement), unit)
+            return self.splice(start(statement), start(statement), unit)
         return self.replace(statement, f"\n{indent}{unit}".join([unit + lines[0], *lines[1:]]))
 
     def _stands_alone(self, statement: ast.stmt) -> bool:
-        return not self.source.before(start(statement)).strip()
+        return not self.source.text_before(start(statement)).strip()
 
     def _in_one_line_suite(self, statement: ast.stmt) -> bool:
-        """True for the body of `if x: body`."""
+        """True for the body of a one-line `if x: body`."""
         parent = self.source.parents.get(statement)
         first = self.source.block(statement)[0]
         return isinstance(parent, ast.stmt) and not isinstance(parent, ast.Module) and bool(
-            self.source.before(start(first)).strip()) and start(first).line == start(statement).line
+            self.source.text_before(start(first)).strip()) and start(first).line == start(statement).line
 
     def _indented(self, statement: ast.stmt, text: str) -> str:
         indent = self.source.indentation(statement)
         return "\n".join(indent + line for line in text.split("\n"))
 
-    # The result.
-
     def lines(self) -> dict[int, str]:
-        """What each changed line becomes; "" for a line that goes."""
+        """The new text of each changed line; "" for a deleted line."""
         new: dict[int, list[bytes]] = {}
-        for first, last, text in sorted(self._spans, reverse=True):
+        for first, last, text in sorted(self._splices, reverse=True):
             head = new.get(first.line, [self.source.raw[first.line - 1]])
             tail = new.get(last.line, [self.source.raw[last.line - 1]])
             joined = head[0][:first.column] + text.encode() + tail[0][last.column:]
             for line in range(first.line + 1, last.line + 1):
                 new[line] = [b""]
             new[first.line] = [joined]
-        told: dict[int, str] = {}
+        changed: dict[int, str] = {}
         for line in sorted(set(self._lines)):
             own = new[line][0].decode() if line in new else self.source.lines[line - 1]
             kept = [] if line in self._gone or (not own.strip() and self.source.lines[line - 1].strip()) else [own]
-            told[line] = "\n".join([*self._above.get(line, []), *kept, *self._below.get(line, [])])
-        return {line: text for line, text in told.items() if text != self.source.lines[line - 1]}
+            changed[line] = "\n".join([*self._above.get(line, []), *kept, *self._below.get(line, [])])
+        return {line: text for line, text in changed.items() if text != self.source.lines[line - 1]}
 
     def edit(self) -> Edit | None:
-        """The change as an edit; None if there is none, or if it would not be Python any more."""
+        """The changes as an Edit; None if nothing changes or the result does not parse."""
         changed = self.lines()
         if not changed:
             return None

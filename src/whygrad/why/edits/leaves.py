@@ -1,13 +1,11 @@
-"""Gradients that are asked of the wrong tensor: intermediate results, leaves that were never asked, frozen ones."""
+"""Fixers for gradients of the wrong tensor: non-leaves, leaves that do not require grad, frozen ones."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from whygrad.why.edits.case import Case, Spot, torch
-from whygrad.why.edits.changes import Changes
-from whygrad.why.edits.names import (
+from whygrad.why.edits.bindings import (
     FACTORIES,
     Binding,
     assigned,
@@ -19,139 +17,143 @@ from whygrad.why.edits.names import (
     statements_in,
     uses,
 )
-from whygrad.why.edits.source import Function, Source, called, end, keyword, names_in, receiver, root, same, start
+from whygrad.why.edits.changes import Changes
+from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
+from whygrad.why.edits.source_tree import Function, SourceTree, end, keyword, names_in, receiver, root_name, same_text, start
+from whygrad.why.program_text import called_name
 
 
-def retain(case: Case) -> Iterator[Changes]:
-    """Call retain_grad() where the tensor gets its name, or before backward."""
-    made = case.cause
-    if made is not None and _is_after_backward(case, made):
-        yield from _retain_as_it_was_stored(case, made)
+def retain_grad(context: FixContext) -> Iterator[Changes]:
+    """Call retain_grad() after the assignment of the tensor, or before backward."""
+    made = context.cause
+    if made is not None and _is_after_backward(context, made):
+        yield from _retain_as_it_was_stored(context, made)
     elif made is not None:
-        targets, wanted = assigned(made.statement), case.tensor
+        targets, wanted = assigned(made.statement), context.tensor
         whole = len(targets) == 1 and getattr(made.statement, "value", None) is made.node
         for target in targets:
-            if whole or (wanted is not None and (same(target, wanted) or _same_attribute(target, wanted))):
+            if whole or (wanted is not None and (same_text(target, wanted) or _same_attribute(target, wanted))):
                 yield Changes(made.source).after(made.statement, f"{ast.unparse(target)}.retain_grad()")
-    yield from _retain_before_backward(case)
-    yield from _retain_where_stored(case)
+    yield from _retain_before_backward(context)
+    yield from _retain_where_stored(context)
 
 
-def _is_after_backward(case: Case, made: Spot) -> bool:
-    back, source = case.backward, made.source
+def _is_after_backward(context: FixContext, made: AstSpan) -> bool:
+    back, source = context.backward, made.source
     if back is None or back.source is not source or source.loop(made.node) is not None:
         return False
     return source.sibling(back.statement, made.statement) is not None and start(back.statement) < start(made.statement)
 
 
-def _retain_as_it_was_stored(case: Case, made: Spot) -> Iterator[Changes]:
-    """`z = acts["conv"]` comes after the backward: `acts["conv"].retain_grad()` before it."""
-    back, value = case.backward, getattr(made.statement, "value", None)
+def _retain_as_it_was_stored(context: FixContext, made: AstSpan) -> Iterator[Changes]:
+    """For `z = acts["conv"]` after the backward: `acts["conv"].retain_grad()` before it."""
+    back, value = context.backward, getattr(made.statement, "value", None)
     if back is not None and isinstance(value, (ast.Subscript, ast.Attribute, ast.Name)):
         yield Changes(made.source).before(back.statement, f"{made.source.text(value)}.retain_grad()")
 
 
-def _retain_where_stored(case: Case) -> Iterator[Changes]:
-    """`acts["tanh"] = out`, in a hook perhaps, or `acts.append(out)`."""
-    wanted, read = case.tensor, case.read
-    for node in read.source.walk() if read is not None and wanted is not None else ():
-        assert read is not None
-        assert wanted is not None
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and any(same(t, wanted) for t in node.targets):
+def _retain_where_stored(context: FixContext) -> Iterator[Changes]:
+    """Call retain_grad() before `acts["tanh"] = out` or `acts.append(out)`, for example in a hook."""
+    wanted, read = context.tensor, context.read
+    if read is None or wanted is None:
+        return
+    for node in read.source.walk():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and any(same_text(t, wanted) for t in node.targets):
             yield Changes(read.source).before(node, f"{node.value.id}.retain_grad()")
-        if isinstance(node, ast.Expr) and called(node.value) == "append" and isinstance(node.value, ast.Call):
+        if isinstance(node, ast.Expr) and called_name(node.value) == "append" and isinstance(node.value, ast.Call):
             stored, holder = node.value.args[0], receiver(node.value)
-            if isinstance(stored, ast.Name) and holder is not None and root(holder) == root(wanted):
+            if isinstance(stored, ast.Name) and holder is not None and root_name(holder) == root_name(wanted):
                 yield Changes(read.source).before(node, f"{stored.id}.retain_grad()")
 
 
 def _same_attribute(a: ast.expr, b: ast.expr) -> bool:
-    """`self.hidden` in a class is `net.hidden` outside."""
+    """True for `self.hidden` in a class and `net.hidden` outside."""
     return isinstance(a, ast.Attribute) and isinstance(b, ast.Attribute) and a.attr == b.attr
 
 
-def _retain_before_backward(case: Case) -> Iterator[Changes]:
-    back, read = case.backward, case.read
-    if back is None or read is None or case.tensor is None or back.source is not read.source:
+def _retain_before_backward(context: FixContext) -> Iterator[Changes]:
+    back, read = context.backward, context.read
+    if back is None or read is None or context.tensor is None or back.source is not read.source:
         return
-    text = ast.unparse(case.tensor)
+    text = ast.unparse(context.tensor)
     source = read.source
-    if case.visible_at(back):
+    if context.visible_at(back):
         yield Changes(source).before(back.statement, f"{text}.retain_grad()")
         return
-    # The read goes over several tensors: so does the call.
-    for outer in source.above(read.node):
+    # The read is in a loop over tensors: call retain_grad() in the same loop.
+    for outer in source.ancestors(read.node):
         for loop in getattr(outer, "generators", [outer]):
-            if isinstance(loop, (ast.For, ast.comprehension)) and uses(loop.target, ast.Name(root(case.tensor) or "")):
+            if isinstance(loop, (ast.For, ast.comprehension)) and uses(loop.target, ast.Name(root_name(context.tensor) or "")):
                 header = f"for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}:"
-                yield Changes(source).before(back.statement, f"{header}\n{source.unit}{text}.retain_grad()")
+                yield Changes(source).before(back.statement, f"{header}\n{source.indent_unit}{text}.retain_grad()")
 
 
-def ask(case: Case) -> Iterator[Changes]:
-    """Let a leaf require grad: where the name that was read is bound, else where the leaf is made."""
-    if "is a buffer" in case.told.text:
-        if isinstance(case.tensor, ast.Attribute):
-            yield from _attribute_asked(case, case.tensor.attr)
+def require_grad(context: FixContext) -> Iterator[Changes]:
+    """Make a leaf require grad: at the binding of the name that was read, else where the leaf is created."""
+    if "is a buffer" in context.explanation.text:
+        if isinstance(context.tensor, ast.Attribute):
+            yield from _require_attribute(context, context.tensor.attr)
         return
-    if case.read is not None and case.tensor is not None:
-        source = case.read.source
-        bound = binding_before(source, case.tensor, case.read.node)
+    if context.read is not None and context.tensor is not None:
+        source = context.read.source
+        bound = binding_before(source, context.tensor, context.read.node)
         if bound is not None:
-            yield from _asked_at(source, case.tensor, bound)
+            yield from _require_at_binding(source, context.tensor, bound)
             return
-    if case.tensor is not None and isinstance(case.tensor, ast.Attribute):
-        yield from _attribute_asked(case, case.tensor.attr)
-    if "floating point" in case.headline:
-        yield from _as_floats(case)
+    if context.tensor is not None and isinstance(context.tensor, ast.Attribute):
+        yield from _require_attribute(context, context.tensor.attr)
+    if "floating point" in context.explanation.headline:
+        yield from _as_floats(context)
         return
-    wanted = [c for c in case.causes if isinstance(c.statement, (ast.Assign, ast.AnnAssign))]
-    if case.tensor is None:  # an error: nothing at all required grad
+    wanted = [c for c in context.causes if isinstance(c.statement, (ast.Assign, ast.AnnAssign))]
+    if context.tensor is None:  # an error: no tensor required grad
         wanted = [c for c in wanted if _is_trained(c)] or (wanted if len(wanted) == 1 else [])
     for made in wanted:
         targets = assigned(made.statement)
         if len(targets) == 1 and isinstance(made.statement, (ast.Assign, ast.AnnAssign)):
-            yield from _asked_at(made.source, targets[0], Binding(made.statement, made.statement.value))
-    if case.tensor is None and not wanted:
-        yield from _trained_leaves(case)
+            yield from _require_at_binding(made.source, targets[0], Binding(made.statement, made.statement.value))
+    if context.tensor is None and not wanted:
+        yield from _trained_leaves(context)
 
 
-def _as_floats(case: Case) -> Iterator[Changes]:
-    """Integers cannot require grad."""
-    for node in ast.walk(case.read.node) if case.read is not None else ():
-        assert case.read is not None
-        changes = Changes(case.read.source)
+def _as_floats(context: FixContext) -> Iterator[Changes]:
+    """Create a float tensor: integer tensors cannot require grad."""
+    if context.read is None:
+        return
+    for node in ast.walk(context.read.node):
+        changes = Changes(context.read.source)
         if isinstance(node, ast.Call) and keyword(node, "requires_grad") is not None:
             yield changes.set_keyword(node, "dtype", f"{torch(changes)}.float32")
-        elif called(node) == "requires_grad_" and isinstance(node, ast.Call):
+        elif called_name(node) == "requires_grad_" and isinstance(node, ast.Call):
             x = receiver(node)
             assert x is not None
             changes.suffix(x, ".float()")
-            if case.read.statement is changes.source.parents.get(node) and isinstance(case.read.statement, ast.Expr):
-                changes.span(start(node), start(node), f"{changes.source.text(x)} = ")
+            if context.read.statement is changes.source.parents.get(node) and isinstance(context.read.statement, ast.Expr):
+                changes.splice(start(node), start(node), f"{changes.source.text(x)} = ")
             yield changes
 
 
-def _is_trained(made: Spot) -> bool:
-    """True if the program later reads the gradient of what is made here, or gives it to an optimizer."""
+def _is_trained(made: AstSpan) -> bool:
+    """True if the program reads the gradient of the tensor created here, or gives it to an optimizer."""
     return any(_is_trained_name(made.source, target) for target in assigned(made.statement))
 
 
-def _is_trained_name(source: Source, target: ast.expr) -> bool:
+def _is_trained_name(source: SourceTree, target: ast.expr) -> bool:
     for node in source.walk():
-        if isinstance(node, ast.Attribute) and node.attr == "grad" and same(node.value, target):
+        if isinstance(node, ast.Attribute) and node.attr == "grad" and same_text(node.value, target):
             return True
-        if isinstance(node, ast.List) and any(same(e, target) for e in node.elts) and "optim" in source.text(
+        if isinstance(node, ast.List) and any(same_text(e, target) for e in node.elts) and "optim" in source.text(
                 source.statement(node) or node).lower():
             return True
     return False
 
 
-def _trained_leaves(case: Case) -> Iterator[Changes]:
-    """Where nothing says which leaf was meant: those whose gradient the program reads later."""
-    source = case.read.source if case.read is not None else None
+def _trained_leaves(context: FixContext) -> Iterator[Changes]:
+    """Make all leaves require grad whose gradient the program reads."""
+    source = context.read.source if context.read is not None else None
     if source is None:
         return
-    made = [s for s in statements_in(source, source.tree) if isinstance(s, ast.Assign) and called(s.value) in FACTORIES and
+    made = [s for s in statements_in(source, source.tree) if isinstance(s, ast.Assign) and called_name(s.value) in FACTORIES and
             len(s.targets) == 1 and _is_trained_name(source, s.targets[0])]
     if made:
         changes = Changes(source)
@@ -161,14 +163,14 @@ def _trained_leaves(case: Case) -> Iterator[Changes]:
         yield changes
 
 
-def _asked_at(source: Source, target: ast.expr, bound: Binding) -> Iterator[Changes]:
+def _require_at_binding(source: SourceTree, target: ast.expr, bound: Binding) -> Iterator[Changes]:
     name = ast.unparse(target)
     statement = bound.statement
     if isinstance(statement, (ast.For, ast.AsyncFor)):
         yield Changes(source).before(statement.body[0], f"{name}.requires_grad_()")
     elif isinstance(statement, Function):
         if statement.args.args and statement.args.args[0].arg == "ctx":
-            return  # a custom Function is given its tensors as they are
+            return  # arguments of a custom Function's forward
         has_docstring = ast.get_docstring(statement) is not None and len(statement.body) > 1
         yield Changes(source).before(statement.body[1 if has_docstring else 0], f"{name}.requires_grad_()")
     elif bound.value is not None:
@@ -184,17 +186,18 @@ def _asked_at(source: Source, target: ast.expr, bound: Binding) -> Iterator[Chan
         yield Changes(source).after(statement, f"{name}.requires_grad_()")
 
 
-def _attribute_asked(case: Case, attribute: str) -> Iterator[Changes]:
-    """`model.gain`, which some class sets as `self.gain`."""
-    files = [s.source for s in (case.read, *case.causes) if s is not None]
+def _require_attribute(context: FixContext, attribute: str) -> Iterator[Changes]:
+    """Make `model.gain` require grad where a class assigns `self.gain`."""
+    files = [s.source for s in (context.read, *context.causes) if s is not None]
     for source in dict.fromkeys(files):
         for definition in classes(source).values():
             for node in ast.walk(definition):
                 if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{attribute}":
-                    yield from _asked_at(source, node.targets[0], Binding(node, node.value))
+                    yield from _require_at_binding(source, node.targets[0], Binding(node, node.value))
                     return
-                if isinstance(node, ast.Expr) and called(node.value) == "register_buffer" and isinstance(node.value, ast.Call):
-                    given = node.value.args
+                call = node.value if isinstance(node, ast.Expr) else None
+                if isinstance(call, ast.Call) and called_name(call) == "register_buffer":
+                    given = call.args
                     if len(given) > 1 and isinstance(given[0], ast.Constant) and given[0].value == attribute:
                         changes = Changes(source)
                         nn = torch(changes, "torch.nn")
@@ -202,8 +205,8 @@ def _attribute_asked(case: Case, attribute: str) -> Iterator[Changes]:
                         return
 
 
-def _in_module_class(source: Source, node: ast.AST) -> bool:
-    definition = next((a for a in source.above(node) if isinstance(a, ast.ClassDef)), None)
+def _in_module_class(source: SourceTree, node: ast.AST) -> bool:
+    definition = next((a for a in source.ancestors(node) if isinstance(a, ast.ClassDef)), None)
     return definition is not None and any("Module" in ast.unparse(base) for base in definition.bases)
 
 
@@ -211,12 +214,12 @@ def _as_parameter(changes: Changes, value: ast.expr) -> Changes:
     if isinstance(value, ast.Call):
         changes.drop_keyword(value, "requires_grad")
     nn = torch(changes, "torch.nn")
-    return changes.span(start(value), start(value), f"{nn}.Parameter(").span(end(value), end(value), ")")
+    return changes.splice(start(value), start(value), f"{nn}.Parameter(").splice(end(value), end(value), ")")
 
 
 def _require(changes: Changes, value: ast.expr) -> None:
-    """Make an expression give a leaf that requires grad."""
-    if isinstance(value, ast.Call) and (called(value) in FACTORIES or called(value) == "Parameter"):
+    """Change an expression so that it returns a leaf that requires grad."""
+    if isinstance(value, ast.Call) and (called_name(value) in FACTORIES or called_name(value) == "Parameter"):
         if _holds_integers(value) and keyword(value, "dtype") is None:
             changes.argument(value, f"dtype={torch(changes)}.float32")
         changes.set_keyword(value, "requires_grad", "True")
@@ -225,62 +228,62 @@ def _require(changes: Changes, value: ast.expr) -> None:
 
 
 def _holds_integers(call: ast.Call) -> bool:
-    """`torch.tensor([1, 2])`, `torch.arange(3)`, `torch.full((2,), 1)`."""
-    if called(call) not in ("tensor", "arange", "full"):
+    """True for `torch.tensor([1, 2])`, `torch.arange(3)`, `torch.full((2,), 1)`."""
+    if called_name(call) not in ("tensor", "arange", "full"):
         return False
-    values = call.args[1:] if called(call) == "full" else call.args
+    values = call.args[1:] if called_name(call) == "full" else call.args
     numbers = [n.value for v in values for n in ast.walk(v) if isinstance(n, ast.Constant)]
     plain = not any(isinstance(n, (ast.Name, ast.Call)) for v in values for n in ast.walk(v))
     return plain and bool(numbers) and all(isinstance(n, int) for n in numbers)
 
 
-def unfreeze(case: Case) -> Iterator[Changes]:
-    """Take back requires_grad=False for the tensor that was read."""
-    frozen = case.cause
+def unfreeze(context: FixContext) -> Iterator[Changes]:
+    """Undo requires_grad=False for the tensor that was read."""
+    frozen = context.cause
     if frozen is None:
         return
     source = frozen.source
-    # `module.requires_grad = True` was meant to do it, and only sets an attribute.
+    # `module.requires_grad = True` only sets an attribute.
     for node in source.walk():
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute) and (
                 node.targets[0].attr == "requires_grad") and isinstance(node.value, ast.Constant) and node.value.value is True:
             holder = node.targets[0].value
             if start(node) > start(frozen.statement) and is_module(source, holder, node) is not False:
                 yield Changes(source).replace(node, f"{source.text(holder)}.requires_grad_(True)")
-    thing = _frozen_thing(frozen)
-    if thing is not None and case.tensor is not None and same(thing, case.tensor):
+    thing = _frozen_object(frozen)
+    if thing is not None and context.tensor is not None and same_text(thing, context.tensor):
         yield _set_to(frozen, "True")
-    if case.tensor is not None and case.read is not None and case.read.source is source and not _is_loop_name(case):
+    if context.tensor is not None and context.read is not None and context.read.source is source and not _is_loop_name(context):
         outermost = frozen.statement
-        for outer in source.above(frozen.statement):
+        for outer in source.ancestors(frozen.statement):
             if isinstance(outer, (ast.For, ast.While)):
                 outermost = outer
-        if source.scope(outermost) is source.scope(case.read.node):
-            yield Changes(source).after(outermost, f"{ast.unparse(case.tensor)}.requires_grad_(True)")
+        if source.scope(outermost) is source.scope(context.read.node):
+            yield Changes(source).after(outermost, f"{ast.unparse(context.tensor)}.requires_grad_(True)")
     yield _set_to(frozen, "True")
 
 
-def _is_loop_name(case: Case) -> bool:
-    assert case.read is not None
-    assert case.tensor is not None
-    bound = binding_before(case.read.source, ast.Name(root(case.tensor) or ""), case.read.node)
+def _is_loop_name(context: FixContext) -> bool:
+    assert context.read is not None
+    assert context.tensor is not None
+    bound = binding_before(context.read.source, ast.Name(root_name(context.tensor) or ""), context.read.node)
     return bound is not None and isinstance(bound.statement, (ast.For, ast.comprehension))
 
 
-def _frozen_thing(frozen: Spot) -> ast.expr | None:
+def _frozen_object(frozen: AstSpan) -> ast.expr | None:
     """`x` of `x.requires_grad_(False)` and of `x.requires_grad = False`."""
     statement = frozen.statement
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
         return statement.targets[0].value
-    return next((receiver(n) for n in ast.walk(statement) if called(n) == "requires_grad_"), None)
+    return next((receiver(n) for n in ast.walk(statement) if called_name(n) == "requires_grad_"), None)
 
 
-def _set_to(frozen: Spot, value: str) -> Changes:
+def _set_to(frozen: AstSpan, value: str) -> Changes:
     changes = Changes(frozen.source)
     if isinstance(frozen.statement, ast.Assign) and isinstance(frozen.statement.value, ast.Constant):
         return changes.replace(frozen.statement.value, value)
     for node in ast.walk(frozen.statement):
-        if isinstance(node, ast.Call) and called(node) == "requires_grad_" and (node.args or node.keywords):
+        if isinstance(node, ast.Call) and called_name(node) == "requires_grad_" and (node.args or node.keywords):
             given = node.args[0] if node.args else node.keywords[0].value
             return changes.replace(given, value)
         if isinstance(node, ast.Call) and keyword(node, "requires_grad") is not None:
@@ -288,10 +291,10 @@ def _set_to(frozen: Spot, value: str) -> Changes:
     return changes
 
 
-def detach_instead(case: Case) -> Iterator[Changes]:
-    """The flag of a result cannot be changed: `z.requires_grad = False` means `z = z.detach()`."""
-    flagged = case.read
-    thing = _frozen_thing(flagged) if flagged is not None else None
+def detach_instead(context: FixContext) -> Iterator[Changes]:
+    """`z.requires_grad = False` on a non-leaf -> `z = z.detach()`."""
+    flagged = context.read
+    thing = _frozen_object(flagged) if flagged is not None else None
     if flagged is None or thing is None:
         return
     off = any(isinstance(n, ast.Constant) and n.value is False for n in ast.walk(flagged.statement))
@@ -300,20 +303,21 @@ def detach_instead(case: Case) -> Iterator[Changes]:
     yield changes.replace(flagged.statement, f"{text} = {text}.detach()") if off else changes.delete(flagged.statement)
 
 
-def store_detached(case: Case) -> Iterator[Changes]:
-    """A module stores a result with its history on itself: `self.last = out` -> `self.last = out.detach()`."""
-    made = case.cause
-    for node in ast.walk(made.source.scope(made.node)) if made is not None else ():
-        assert made is not None
+def store_detached(context: FixContext) -> Iterator[Changes]:
+    """A module stores a tensor with history: `self.last = out` -> `self.last = out.detach()`."""
+    made = context.cause
+    if made is None:
+        return
+    for node in ast.walk(made.source.scope(made.node)):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute) and (
-                any(same(node.value, target) for target in assigned(made.statement))):
+                any(same_text(node.value, target) for target in assigned(made.statement))):
             yield Changes(made.source).suffix(node.value, ".detach()")
 
 
-def clear_when_freezing(case: Case) -> Iterator[Changes]:
-    """Remove the gradient that a freeze leaves behind."""
-    for frozen in case.causes:
-        holder = _frozen_thing(frozen)
+def clear_when_freezing(context: FixContext) -> Iterator[Changes]:
+    """Clear the gradient when the tensor is frozen."""
+    for frozen in context.causes:
+        holder = _frozen_object(frozen)
         if holder is None:
             continue
         name = ast.unparse(holder)
@@ -324,14 +328,14 @@ def clear_when_freezing(case: Case) -> Iterator[Changes]:
         return
 
 
-def keep_the_leaf(case: Case) -> Iterator[Changes]:
-    """The name came to mean a result: update the leaf in place, or make it in its final form."""
-    made = case.cause
+def keep_leaf(context: FixContext) -> Iterator[Changes]:
+    """The name was rebound to a non-leaf: update the leaf in place, or create it in its final form."""
+    made = context.cause
     if made is None:
         return
     source, statement = made.source, made.statement
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
-        yield from _leaf_for_optimizer(case)
+        yield from _leaf_for_optimizer(context)
         return
     target = assigned(statement)[0]
     if makes_leaf(statement.value):
@@ -340,29 +344,29 @@ def keep_the_leaf(case: Case) -> Iterator[Changes]:
         if backward_above(source, statement) is not None:
             yield _updated_in_place(source, statement)
         yield Changes(source).after(statement, f"{ast.unparse(target)}.retain_grad()")
-    yield from retain(case)
+    yield from retain_grad(context)
 
 
-def _require_at_the_end(source: Source, value: ast.expr) -> Iterator[Changes]:
+def _require_at_the_end(source: SourceTree, value: ast.expr) -> Iterator[Changes]:
     """`torch.randn(3, requires_grad=True) * 0.01` -> `(torch.randn(3) * 0.01).requires_grad_()`."""
     changes = Changes(source)
     for node in ast.walk(value):
-        if isinstance(node, ast.Call) and called(node) == "Parameter" and node.args:
+        if isinstance(node, ast.Call) and called_name(node) == "Parameter" and node.args:
             inner = node.args[0]
             name = source.text(node.func)
-            changes.span(start(node), start(inner), "").span(end(inner), end(node), "")
-            yield changes.span(start(value), start(value), f"{name}(").span(end(value), end(value), ")")
+            changes.splice(start(node), start(inner), "").splice(end(inner), end(node), "")
+            yield changes.splice(start(value), start(value), f"{name}(").splice(end(value), end(value), ")")
             return
         if isinstance(node, ast.Call) and keyword(node, "requires_grad") is not None:
             yield changes.drop_keyword(node, "requires_grad").suffix(value, ".requires_grad_()")
             return
-        if isinstance(node, ast.Call) and called(node) == "requires_grad_" and isinstance(node.func, ast.Attribute):
+        if isinstance(node, ast.Call) and called_name(node) == "requires_grad_" and isinstance(node.func, ast.Attribute):
             yield changes.drop_suffix(node.func, node).suffix(value, ".requires_grad_()")
             return
 
 
-def _updated_in_place(source: Source, statement: ast.Assign | ast.AnnAssign) -> Changes:
-    """`w = w - lr * g` -> in place, without recording; and so for its neighbours of the same kind."""
+def _updated_in_place(source: SourceTree, statement: ast.Assign | ast.AnnAssign) -> Changes:
+    """`w = w - lr * g` -> `w -= lr * g` under no_grad; the same for adjacent updates of other leaves."""
     changes = Changes(source)
     block = source.block(statement)
     updates = [s for s in block if s is statement or _updates_leaf(source, s)]
@@ -371,11 +375,11 @@ def _updated_in_place(source: Source, statement: ast.Assign | ast.AnnAssign) -> 
         assert update.value is not None
         target = assigned(update)[0]
         lines = [_in_place(source, update.value, target)]
-        if not any(isinstance(n, ast.Attribute) and n.attr == "grad" and same(n.value, target) and _is_clearing(source, n)
+        if not any(isinstance(n, ast.Attribute) and n.attr == "grad" and same_text(n.value, target) and _is_clearing(source, n)
                    for n in source.walk()):
             lines.append(f"{ast.unparse(target)}.grad = None")
         above = block[block.index(update) - 1] if block.index(update) else None
-        if any(isinstance(a, ast.With) and called(a.items[0].context_expr) == "no_grad" for a in source.above(update)):
+        if any(isinstance(a, ast.With) and called_name(a.items[0].context_expr) == "no_grad" for a in source.ancestors(update)):
             changes.replace(update, f"\n{source.indentation(update)}".join(lines))
         elif above in updates and end(above).line + 1 == start(update).line:
             changes.into_block_above(update, lines)
@@ -384,36 +388,36 @@ def _updated_in_place(source: Source, statement: ast.Assign | ast.AnnAssign) -> 
     return changes
 
 
-def _updates_leaf(source: Source, statement: ast.stmt) -> bool:
-    """`b = b - lr * g`, for a leaf `b`."""
+def _updates_leaf(source: SourceTree, statement: ast.stmt) -> bool:
+    """True for `b = b - lr * g` with a leaf `b`."""
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or len(assigned(statement)) != 1:
         return False
     value, target = statement.value, assigned(statement)[0]
-    updates = isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Sub, ast.Add)) and same(value.left, target)
+    updates = isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Sub, ast.Add)) and same_text(value.left, target)
     return updates and is_leaf_name(source, target)
 
 
-def _is_clearing(source: Source, grad: ast.Attribute) -> bool:
+def _is_clearing(source: SourceTree, grad: ast.Attribute) -> bool:
     parent = source.parents.get(grad)
     return isinstance(grad.ctx, ast.Store) or (isinstance(parent, ast.Attribute) and parent.attr in ("zero_", "data", "fill_"))
 
 
-def is_leaf_name(source: Source, target: ast.expr) -> bool:
-    """True if the text shows that a name is made as a leaf that requires grad."""
-    return any(isinstance(n, ast.Assign) and any(same(t, target) for t in assigned(n)) and makes_leaf(n.value)
+def is_leaf_name(source: SourceTree, target: ast.expr) -> bool:
+    """True if the text assigns a leaf that requires grad to a name."""
+    return any(isinstance(n, ast.Assign) and any(same_text(t, target) for t in assigned(n)) and makes_leaf(n.value)
                for n in source.walk())
 
 
-def _in_place(source: Source, value: ast.expr, target: ast.expr) -> str:
+def _in_place(source: SourceTree, value: ast.expr, target: ast.expr) -> str:
     name = ast.unparse(target)
-    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Sub, ast.Add)) and same(value.left, target):
+    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Sub, ast.Add)) and same_text(value.left, target):
         return f"{name} {'-' if isinstance(value.op, ast.Sub) else '+'}= {source.text(value.right)}"
     return f"{name}.copy_({ast.unparse(value)})"
 
 
-def _leaf_for_optimizer(case: Case) -> Iterator[Changes]:
-    """An optimizer was given a result: find the name in its list, and how it was made."""
-    read = case.read
+def _leaf_for_optimizer(context: FixContext) -> Iterator[Changes]:
+    """An optimizer was given a non-leaf: create the tensors in its list so that requires_grad comes last."""
+    read = context.read
     if read is None:
         return
     for call in ast.walk(read.node):

@@ -1,4 +1,4 @@
-"""Gradients that are there and wrong: broadcast losses, NaN, dead units; parameters nobody updates; custom backwards."""
+"""Fixers for gradients with wrong values: broadcast losses, nan, flat ops, custom backwards, hooks, attached targets."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import ast
 import re
 from collections.abc import Iterator
 
-from whygrad.why.edits.case import Case, Spot, torch
+from whygrad.why.edits.bindings import assigned, binding_before, classes, is_function
 from whygrad.why.edits.changes import Changes
-from whygrad.why.edits.names import Binding, assigned, binding_before, classes, is_function, is_module, is_optimizer
-from whygrad.why.edits.source import Source, called, end, keyword, names_in, receiver, root, same, start
+from whygrad.why.edits.fix_context import AstSpan, FixContext, torch
+from whygrad.why.edits.source_tree import SourceTree, end, keyword, receiver, root_name, same_text, start
+from whygrad.why.program_text import called_name
 
 EPSILON = "1e-8"
-# What has an infinite slope somewhere, and how its input is kept away from there.
+# Functions with an infinite derivative somewhere, and the suffix that keeps their input away from it.
 INSIDE = ".clamp(-1 + 1e-6, 1 - 1e-6)"
 SAFE_INPUT = {"sqrt": f" + {EPSILON}", "log": f" + {EPSILON}", "rsqrt": f" + {EPSILON}", "reciprocal": f" + {EPSILON}",
               "pow": f" + {EPSILON}", "log2": f" + {EPSILON}", "log10": f" + {EPSILON}",
@@ -21,9 +22,9 @@ STRAIGHT_THROUGH = {"round", "floor", "ceil", "sign", "trunc"}
 SIMPLE = (ast.Name, ast.Attribute, ast.Subscript)
 
 
-def same_shape(case: Case) -> Iterator[Changes]:
-    """Give prediction and target one shape."""
-    for cause in case.causes:
+def match_shapes(context: FixContext) -> Iterator[Changes]:
+    """Give prediction and target the same shape."""
+    for cause in context.causes:
         pair = _operands(cause)
         if pair is None:
             continue
@@ -37,7 +38,7 @@ def same_shape(case: Case) -> Iterator[Changes]:
         yield Changes(source).suffix(right, ".squeeze(-1)")
 
 
-def _operands(cause: Spot) -> tuple[ast.expr, ast.expr] | None:
+def _operands(cause: AstSpan) -> tuple[ast.expr, ast.expr] | None:
     for node in ast.walk(cause.node):
         if isinstance(node, ast.BinOp):
             return node.left, node.right
@@ -47,20 +48,20 @@ def _operands(cause: Spot) -> tuple[ast.expr, ast.expr] | None:
             found = [keyword(node, "input"), keyword(node, "target")]
             return found[0].value, found[1].value  # type: ignore[union-attr]
         inner = receiver(node)
-        if isinstance(node, ast.Call) and inner is not None and len(node.args) == 1 and called(node) in ("sub", "subtract"):
+        if isinstance(node, ast.Call) and inner is not None and len(node.args) == 1 and called_name(node) in ("sub", "subtract"):
             return inner, node.args[0]
     return None
 
 
-def safe_input(case: Case) -> Iterator[Changes]:
-    """Keep the input of sqrt, log, a division ... away from where the derivative is infinite."""
-    for cause in case.causes:
+def guard_input(context: FixContext) -> Iterator[Changes]:
+    """Keep the input of sqrt, log, a division ... away from where its derivative is infinite."""
+    for cause in context.causes:
         source = cause.source
         for node in ast.walk(cause.node):
-            value = _delicate_input(source, node)
+            value = _singular_input(source, node)
             if value is None:
                 continue
-            yield from _log_in_one(source, node, value)
+            yield from _fuse_log(source, node, value)
             guard = _where_around(source, node)
             if guard is not None:
                 condition, selected = guard
@@ -70,38 +71,38 @@ def safe_input(case: Case) -> Iterator[Changes]:
                 one = f"{name}.ones_like({x})"
                 branches = f"{x}, {one}" if selected else f"{one}, {x}"
                 yield changes.replace(value, f"{name}.where({source.text(condition)}, {branches})")
-            how = SAFE_INPUT.get(called(node), f" + {EPSILON}")
+            how = SAFE_INPUT.get(called_name(node), f" + {EPSILON}")
             changes = Changes(source)
             if how.startswith("."):
                 yield changes.suffix(value, how)
             elif (isinstance(node, ast.Call) and value in node.args) or _has_parentheses(source, value):
-                yield changes.span(end(value), end(value), how)
+                yield changes.splice(end(value), end(value), how)
             else:
                 yield changes.replace(value, f"({source.atom(value)}{how})")
             yield Changes(source).suffix(value, f".clamp(min={EPSILON})")
             return
 
 
-# What gives the logarithm of these without passing through a value that may be 0.
+# Functions that compute the logarithm of these in one step, without a value that may be 0.
 LOG_OF = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
 CHOOSING = {"gather", "squeeze", "flatten", "view", "reshape", "index_select", "unsqueeze", "select"}
 
 
-def _log_in_one(source: Source, node: ast.AST, value: ast.expr) -> Iterator[Changes]:
-    """`log(softmax(x)[chosen])` -> `log_softmax(x)[chosen]`; so for the sigmoid, and for one minus it."""
-    if called(node) != "log":
+def _fuse_log(source: SourceTree, node: ast.AST, value: ast.expr) -> Iterator[Changes]:
+    """`log(softmax(x)[chosen])` -> `log_softmax(x)[chosen]`; also for sigmoid(x) and 1 - sigmoid(x)."""
+    if called_name(node) != "log":
         return
     changes = Changes(source)
     functional = torch(changes, "torch.nn.functional")
     turned = _complement(value)
     inner = value if turned is None else turned
-    while (isinstance(inner, ast.Subscript) or called(inner) in CHOOSING) and turned is None:
+    while (isinstance(inner, ast.Subscript) or called_name(inner) in CHOOSING) and turned is None:
         inner = inner.value if isinstance(inner, ast.Subscript) else receiver(inner) or inner.args[0]  # type: ignore[attr-defined]
     made: ast.expr | None = inner
     if isinstance(inner, ast.Name):
         bound = binding_before(source, inner, node)
         made = bound.value if bound is not None else None
-    if not isinstance(made, ast.Call) or called(made) not in LOG_OF or (turned is not None and called(made) != "sigmoid"):
+    if not isinstance(made, ast.Call) or called_name(made) not in (LOG_OF if turned is None else ("sigmoid",)):
         return
     of_function = is_function(source, made)
     x, *more = made.args if of_function else [receiver(made), *made.args]
@@ -109,8 +110,8 @@ def _log_in_one(source: Source, node: ast.AST, value: ast.expr) -> Iterator[Chan
         return
     sign = f"-{source.atom(x)}" if turned is not None else source.text(x)
     given = ", ".join([sign, *[source.text(a) for a in (*more, *made.keywords)]])
-    before, behind = source.between(start(value), start(inner)), source.between(end(inner), end(value))
-    text = f"{functional}.{LOG_OF[called(made)]}({given})"
+    before, behind = source.text_between(start(value), start(inner)), source.text_between(end(inner), end(value))
+    text = f"{functional}.{LOG_OF[called_name(made)]}({given})"
     yield changes.replace(node, text if turned is not None else f"{before}{text}{behind}")
 
 
@@ -120,13 +121,13 @@ def _complement(value: ast.expr) -> ast.expr | None:
     return value.right if isinstance(value, ast.BinOp) and one and value.left.value == 1 else None  # type: ignore[attr-defined]
 
 
-def _has_parentheses(source: Source, node: ast.expr) -> bool:
-    """True if a node stands in its own pair: `(x * y) ** 0.5`."""
-    return source.before(start(node)).rstrip().endswith("(") and source.behind(end(node)).lstrip().startswith(")")
+def _has_parentheses(source: SourceTree, node: ast.expr) -> bool:
+    """True if a node is directly in parentheses: `(x * y) ** 0.5`."""
+    return source.text_before(start(node)).rstrip().endswith("(") and source.text_after(end(node)).lstrip().startswith(")")
 
 
-def _delicate_input(source: Source, node: ast.AST) -> ast.expr | None:
-    if isinstance(node, ast.Call) and called(node) in SAFE_INPUT:
+def _singular_input(source: SourceTree, node: ast.AST) -> ast.expr | None:
+    if isinstance(node, ast.Call) and called_name(node) in SAFE_INPUT:
         if is_function(source, node):
             return node.args[0] if node.args else None
         return receiver(node)
@@ -137,68 +138,68 @@ def _delicate_input(source: Source, node: ast.AST) -> ast.expr | None:
     return None
 
 
-def _where_around(source: Source, node: ast.AST) -> tuple[ast.expr, bool] | None:
-    """The condition of the torch.where that selects a node's value, and whether it is the first branch."""
+def _where_around(source: SourceTree, node: ast.AST) -> tuple[ast.expr, bool] | None:
+    """The condition of the torch.where that selects a node's value, and True if it is the first branch."""
     inside = node
-    for outer in source.above(node):
-        if isinstance(outer, ast.Call) and called(outer) == "where" and len(outer.args) == 3 and inside is not outer.args[0]:
+    for outer in source.ancestors(node):
+        if isinstance(outer, ast.Call) and called_name(outer) == "where" and len(outer.args) == 3 and inside is not outer.args[0]:
             return outer.args[0], inside is outer.args[1]
         if isinstance(outer, ast.stmt):
             break
         inside = outer
     targets = assigned(source.statement(node))
     for call in ast.walk(source.scope(node)):
-        if isinstance(call, ast.Call) and called(call) == "where" and len(call.args) == 3 and targets:
+        if isinstance(call, ast.Call) and called_name(call) == "where" and len(call.args) == 3 and targets:
             for position in (1, 2):
-                if any(same(call.args[position], t) for t in targets):
+                if any(same_text(call.args[position], t) for t in targets):
                     return call.args[0], position == 1
     return None
 
 
-def with_a_slope(case: Case) -> Iterator[Changes]:
-    """A dead relu gets a slope; rounding passes the gradient straight through; sampling is done from outside."""
-    if "hinge is satisfied" in case.told.text:
-        return  # it is flat there on purpose
-    if "dropout" in case.told.text:
-        yield from _drop_less(case)
+def replace_flat_op(context: FixContext) -> Iterator[Changes]:
+    """Replace an op with derivative zero: leaky_relu, straight-through rounding, reparameterized sampling."""
+    if "hinge is satisfied" in context.explanation.text:
+        return  # a satisfied hinge is flat on purpose
+    if "dropout" in context.explanation.text:
+        yield from _drop_less(context)
         return
-    for cause in case.causes:
+    for cause in context.causes:
         source = cause.source
         for node in ast.walk(cause.node):
-            if called(node) == "softmax" and isinstance(node, ast.Call) and "single element" in case.told.text:
+            if called_name(node) == "softmax" and isinstance(node, ast.Call) and "single element" in context.explanation.text:
                 changes = Changes(source)
                 x = receiver(node) if not is_function(source, node) else node.args[0] if node.args else None
                 if x is not None:
                     yield changes.replace(node, f"{torch(changes)}.sigmoid({source.text(x)})")
                 return
-            if called(node) == "relu" and isinstance(node, ast.Call):
+            if called_name(node) == "relu" and isinstance(node, ast.Call):
                 changes = Changes(source)
                 functional = torch(changes, "torch.nn.functional")
                 x = node.args[0] if node.args else receiver(node)
                 if x is not None:
                     yield changes.replace(node, f"{functional}.leaky_relu({source.text(x)})")
                 return
-            if isinstance(node, ast.Call) and called(node) == "normal" and len(node.args) == 2:
+            if isinstance(node, ast.Call) and called_name(node) == "normal" and len(node.args) == 2:
                 mean, deviation = (source.atom(argument) for argument in node.args)
                 changes = Changes(source)
                 yield changes.replace(node, f"({mean} + {deviation} * {torch(changes)}.randn_like({deviation}))")
                 return
-            if isinstance(node, ast.Call) and called(node) in STRAIGHT_THROUGH:
+            if isinstance(node, ast.Call) and called_name(node) in STRAIGHT_THROUGH:
                 x = node.args[0] if node.args else receiver(node)
                 if x is not None and not any(isinstance(n, ast.Call) for n in ast.walk(x)):
                     whole, once = source.text(x), source.atom(x)
                     yield Changes(source).replace(node, f"({whole} + ({source.text(node)} - {once}).detach())")
                 return
-        layers = [n for n in source.walk() if isinstance(n, ast.Call) and called(n) == "ReLU"]
-        if "relu" in case.told.text.lower() and len(layers) == 1 and isinstance(layers[0].func, ast.Attribute):
+        layers = [n for n in source.walk() if isinstance(n, ast.Call) and called_name(n) == "ReLU"]
+        if "relu" in context.explanation.text.lower() and len(layers) == 1 and isinstance(layers[0].func, ast.Attribute):
             yield Changes(source).replace(layers[0].func, f"{source.text(layers[0].func.value)}.LeakyReLU")
 
 
-def _drop_less(case: Case) -> Iterator[Changes]:
+def _drop_less(context: FixContext) -> Iterator[Changes]:
     """`Dropout(1.0)` -> `Dropout(0.5)`"""
-    for source in dict.fromkeys(cause.source for cause in case.causes):
+    for source in dict.fromkeys(cause.source for cause in context.causes):
         for node in source.walk():
-            if isinstance(node, ast.Call) and "dropout" in called(node).lower():
+            if isinstance(node, ast.Call) and "dropout" in called_name(node).lower():
                 given = keyword(node, "p")
                 values = [given.value] if given is not None else node.args
                 for p in values:
@@ -206,202 +207,49 @@ def _drop_less(case: Case) -> Iterator[Changes]:
                         yield Changes(source).replace(p, "0.5")
 
 
-def hold(case: Case) -> Iterator[Changes]:
-    """Let the optimizer see a parameter: register it, or hand it over."""
-    made = next((c for c in case.causes if any(is_optimizer(n) for n in ast.walk(c.statement))), None)
-    files = [s.source for s in (case.read, *case.causes) if s is not None]
+def complete_backward(context: FixContext) -> Iterator[Changes]:
+    """Complete a custom backward that returns nothing, or the wrong number of gradients; call apply()."""
+    files = [s.source for s in (*context.causes, context.read) if s is not None]
     for source in dict.fromkeys(files):
-        yield from _registered(case, source)
-    if made is None:
-        return
-    source = made.source
-    call = next(n for n in ast.walk(made.statement) if is_optimizer(n))
-    assert isinstance(call, ast.Call)
-    later = _made_later(case, made)
-    if later is not None and isinstance(later.value, (ast.List, ast.ListComp)) and call.args:
-        yield from _made_after(source, assigned(later)[0], Binding(later, later.value), made.statement, call)
-        return
-    holder = _holder(case, source) or (None if later is None else _assigned_by(later))
-    if holder is None or not call.args:
-        yield from _made_last(source, made.statement)
-        return
-    node, text, is_tensor = holder
-    bound = binding_before(source, ast.Name(root(node) or ""), case.read.node) if case.read is not None else None
-    replaced = _replaced_after(source, node, made.statement)
-    name = next((ast.unparse(t) for t in assigned(made.statement)), None)
-    if replaced is not None and name is not None:
-        held = f"[{text}]" if is_tensor else f"{text}.parameters()"
-        yield Changes(source).after(replaced, f'{name}.add_param_group({{"params": {held}}})')
-        return
-    if bound is not None and start(bound.statement) > start(made.statement):
-        yield from _made_after(source, node, bound, made.statement, call)
-        return
-    yield Changes(source).replace(call.args[0], _with_more(source, call.args[0], text if is_tensor else f"*{text}.parameters()"))
-
-
-def _made_last(source: Source, made: ast.stmt) -> Iterator[Changes]:
-    """Something was replaced in between: make the optimizer where it is needed first."""
-    names = {root(t) for t in assigned(made)}
-    later = [s for s in source.block(made) if start(s) > start(made)]
-    used = next((s for s in later if names & names_in(s)), None)
-    if used is not None and used is not later[0]:
-        yield Changes(source).move(made, before=used)
-
-
-def _made_after(source: Source, node: ast.expr, bound: Binding, made: ast.stmt, call: ast.Call) -> Iterator[Changes]:
-    """What is trained (copies of a model, say) is made after the optimizer: make the optimizer then, and for all of it."""
-    several = isinstance(bound.value, (ast.List, ast.ListComp))
-    name = root(node)
-    held = f"[p for model in {name} for p in model.parameters()]" if several else f"{ast.unparse(node)}.parameters()"
-    if isinstance(bound.statement, ast.stmt) and bound.statement in source.block(made):
-        first = source.between(start(made), start(call.args[0]))
-        rest = source.between(end(call.args[0]), end(made))
-        yield Changes(source).after(bound.statement, f"{first}{held}{rest}").delete(made)
-
-
-def _made_later(case: Case, made: Spot) -> ast.Assign | None:
-    """Nothing was read; the layer that was made after the optimizer is among the causes."""
-    for cause in case.causes if case.tensor is None else ():
-        statement = cause.statement
-        if cause.source is made.source and start(statement) > start(made.statement) and len(assigned(statement)) == 1:
-            return statement if isinstance(statement, ast.Assign) else None
-    return None
-
-
-def _assigned_by(statement: ast.Assign) -> tuple[ast.expr, str, bool]:
-    """What to hand over for what a statement makes: see _holder."""
-    target = assigned(statement)[0]
-    return target, ast.unparse(target), called(statement.value) == "Parameter"
-
-
-def _with_more(source: Source, given: ast.expr, more: str) -> str:
-    if isinstance(given, ast.List):
-        return source.text(given)[:-1].rstrip().rstrip(",") + f", {more}]"
-    return f"[*{source.atom(given)}, {more}]"
-
-
-def _holder(case: Case, source: Source) -> tuple[ast.expr, str, bool] | None:
-    """What to hand over for the tensor that was read: its text, and whether it is a tensor (else a module)."""
-    tensor = case.tensor
-    if tensor is None or case.read is None or case.read.source is not source:
-        return None
-    inner: ast.expr = tensor
-    if isinstance(inner, ast.Name):
-        bound = binding_before(source, inner, case.read.node)
-        if bound is None:
-            return None
-        if isinstance(bound.statement, (ast.For, ast.comprehension)):
-            module = receiver(bound.statement.iter)
-            return None if module is None else (module, ast.unparse(module), False)
-        if isinstance(bound.value, ast.Attribute):
-            inner = bound.value
-        else:
-            return inner, inner.id, True
-    if isinstance(inner, ast.Attribute):
-        module = inner.value
-        if is_module(source, module, case.read.node) is not False:
-            return module, ast.unparse(module), False
-    return inner, ast.unparse(inner), True
-
-
-def _replaced_after(source: Source, node: ast.expr, made: ast.stmt) -> ast.stmt | None:
-    """A layer that was put in its place after the optimizer was made."""
-    for statement in source.block(made):
-        if start(statement) > start(made) and any(same(t, node) for t in assigned(statement)):
-            return statement
-    return None
-
-
-def _registered(case: Case, source: Source) -> Iterator[Changes]:
-    """`self.blocks = [nn.Linear(...)]` -> nn.ModuleList; a plain tensor -> nn.Parameter."""
-    mentioned = {n.attr for spot in (case.read,) if spot is not None for n in ast.walk(spot.statement)
-                 if isinstance(n, ast.Attribute)}
-    mentioned |= {n.attr for spot in (case.read,) if spot is not None for outer in spot.source.above(spot.node)
-                  for n in ast.walk(getattr(outer, "iter", outer) if isinstance(outer, ast.For) else ast.Pass())
-                  if isinstance(n, ast.Attribute)}
-    found: list[tuple[str, Changes]] = []
-    for definition in classes(source).values():
-        for node in ast.walk(definition):
-            target = node.targets[0] if isinstance(node, ast.Assign) else None
-            if not isinstance(target, ast.Attribute) or not isinstance(node, ast.Assign) or root(target) != "self":
-                continue
-            container = _container(definition, target, node.value)
-            if container is None:
-                continue
-            changes = Changes(source)
-            nn = torch(changes, "torch.nn")
-            if container == "Parameter" and isinstance(node.value, ast.Call):
-                changes.drop_keyword(node.value, "requires_grad")
-            if isinstance(node.value, ast.List) and not node.value.elts:
-                changes.replace(node.value, f"{nn}.{container}()")
-            else:
-                changes.span(start(node.value), start(node.value), f"{nn}.{container}(")
-                changes.span(end(node.value), end(node.value), ")")
-            found.append((target.attr, changes))
-    fitting = [c for name, c in found if name in mentioned] or [c for _, c in found if len(found) == 1]
-    yield from fitting
-
-
-def _container(definition: ast.ClassDef, target: ast.Attribute, value: ast.expr) -> str | None:
-    if isinstance(value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp)):
-        appended = [n for n in ast.walk(definition) if isinstance(n, ast.Call) and called(n) == "append" and
-                    receiver(n) is not None and same(receiver(n) or n, target)]
-        inside = [n for part in (value, *appended) for n in ast.walk(part) if isinstance(n, ast.Call) and n not in appended]
-        if any(called(n) in ("Parameter",) for n in inside):
-            kind = "Parameter"
-        elif any(called(n)[:1].isupper() for n in inside):
-            kind = "Module"
-        else:
-            return None
-        return kind + ("Dict" if isinstance(value, (ast.Dict, ast.DictComp)) else "List")
-    if isinstance(value, ast.Call) and keyword(value, "requires_grad") is not None and called(value) != "Parameter":
-        return "Parameter"
-    return None
-
-
-def complete_backward(case: Case) -> Iterator[Changes]:
-    """A custom backward that forgets to return, or returns too few gradients."""
-    files = [s.source for s in (*case.causes, case.read) if s is not None]
-    for source in dict.fromkeys(files):
-        yield from _applied(case, source)
-        for definition in _functions_meant(case, source):
+        yield from _applied(context, source)
+        for definition in _named_functions(context, source):
             methods = {m.name: m for m in definition.body if isinstance(m, ast.FunctionDef)}
             forward, backward = methods.get("forward"), methods.get("backward")
             if forward is not None and backward is not None:
-                yield from _complete(case, source, forward, backward)
+                yield from _complete(context, source, forward, backward)
 
 
-def _applied(case: Case, source: Source) -> Iterator[Changes]:
+def _applied(context: FixContext, source: SourceTree) -> Iterator[Changes]:
     """`F.forward(None, x)` -> `F.apply(x)`"""
-    names = {d.name for d in _functions_meant(case, source)}
+    names = {d.name for d in _named_functions(context, source)}
     for call in source.walk():
-        if isinstance(call, ast.Call) and called(call) == "forward" and (root(call.func) in names) and call.args:
+        if isinstance(call, ast.Call) and called_name(call) == "forward" and (root_name(call.func) in names) and call.args:
             rest = ", ".join(source.text(a) for a in (*call.args[1:], *call.keywords))
-            yield Changes(source).replace(call, f"{root(call.func)}.apply({rest})")
+            yield Changes(source).replace(call, f"{root_name(call.func)}.apply({rest})")
 
 
-def _functions_meant(case: Case, source: Source) -> list[ast.ClassDef]:
-    text = case.headline + case.told.text
+def _named_functions(context: FixContext, source: SourceTree) -> list[ast.ClassDef]:
+    text = context.explanation.headline + context.explanation.text
     found = [d for d in classes(source).values() if any("Function" in ast.unparse(b) for b in d.bases)]
     return [d for d in found if re.search(rf"\b{d.name}(Backward|\b)", text)] or (found if len(found) == 1 else [])
 
 
-def _complete(case: Case, source: Source, forward: ast.FunctionDef, backward: ast.FunctionDef) -> Iterator[Changes]:
+def _complete(context: FixContext, source: SourceTree, forward: ast.FunctionDef, backward: ast.FunctionDef) -> Iterator[Changes]:
     returns = [n for n in ast.walk(backward) if isinstance(n, ast.Return) and source.scope(n) is backward]
     last = backward.body[-1]
     changes = Changes(source)
     if not returns:
         others = ", None" * (len(forward.args.args) - 2)
         if isinstance(last, ast.Expr):
-            yield changes.span(start(last), start(last), "return ").span(end(last), end(last), others)
+            yield changes.splice(start(last), start(last), "return ").splice(end(last), end(last), others)
         elif isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
             yield changes.after(last, f"return {last.targets[0].id}{others}")
         return
-    wanted = re.search(r"expected (\d+), got (\d+)", case.headline)
+    wanted = re.search(r"expected (\d+), got (\d+)", context.explanation.headline)
     if wanted is None:
         for found in returns:
             pair = found.value.elts if isinstance(found.value, ast.Tuple) else []
-            if len(pair) == 2 and not any(isinstance(e, ast.Constant) for e in pair):  # the two may be exchanged
+            if len(pair) == 2 and not any(isinstance(e, ast.Constant) for e in pair):  # the two may be swapped
                 yield changes.replace(pair[0], source.text(pair[1])).replace(pair[1], source.text(pair[0]))
         return
     expected, got = int(wanted[1]), int(wanted[2])
@@ -411,16 +259,16 @@ def _complete(case: Case, source: Source, forward: ast.FunctionDef, backward: as
             continue
         if expected > got:
             behind = end(value.elts[-1] if isinstance(value, ast.Tuple) else value)
-            changes.span(behind, behind, ", None" * (expected - got))
+            changes.splice(behind, behind, ", None" * (expected - got))
         elif isinstance(value, ast.Tuple) and len(value.elts) > expected:
-            changes.span(end(value.elts[expected - 1]), end(value.elts[-1]), "")
+            changes.splice(end(value.elts[expected - 1]), end(value.elts[-1]), "")
     yield changes
 
 
-def without_the_hook(case: Case) -> Iterator[Changes]:
-    """A hook was left registered."""
-    hook = case.cause
-    if hook is None or _does_more(hook):
+def remove_hook(context: FixContext) -> Iterator[Changes]:
+    """Remove a hook, or call its handle's remove() before the backward."""
+    hook = context.cause
+    if hook is None or _has_other_effects(hook):
         return
     if isinstance(hook.statement, ast.FunctionDef):
         for decorator in hook.statement.decorator_list:
@@ -428,34 +276,36 @@ def without_the_hook(case: Case) -> Iterator[Changes]:
                 yield Changes(hook.source).delete_line(decorator.lineno)
     elif isinstance(hook.statement, ast.Expr):
         yield Changes(hook.source).delete(hook.statement)
-    elif isinstance(hook.statement, ast.Assign) and case.backward is not None and case.backward.source is hook.source:
-        back = case.backward
+    elif isinstance(hook.statement, ast.Assign) and context.backward is not None and context.backward.source is hook.source:
+        back = context.backward
         yield Changes(hook.source).before(back.statement, f"{ast.unparse(hook.statement.targets[0])}.remove()")
 
 
-# What a hook calls that has more to do than to change a gradient.
+# Functions called by hooks that do more than change a gradient.
 DELIBERATE = {"print", "append", "log", "info", "write", "record", "save", "clamp", "clamp_", "clip", "clip_", "norm",
               "nan_to_num"}
 
 
-def _does_more(hook: Spot) -> bool:
-    """A hook that also prints, stores or clips is there on purpose: to take it away is for the author to decide."""
-    given = [a for n in ast.walk(hook.statement) if isinstance(n, ast.Call) and "hook" in called(n) for a in n.args]
+def _has_other_effects(hook: AstSpan) -> bool:
+    """True for a hook that also prints, stores or clips: the author has to decide whether to remove it."""
+    given = [a for n in ast.walk(hook.statement) if isinstance(n, ast.Call) and "hook" in called_name(n) for a in n.args]
     names = {n.id if isinstance(n, ast.Name) else n.attr for a in given for n in ast.walk(a)
              if isinstance(n, (ast.Name, ast.Attribute))}
     bodies = [*given, *[n for n in hook.source.walk() if isinstance(n, ast.FunctionDef) and n.name in names]]
-    return any(called(n) in DELIBERATE for body in bodies for n in ast.walk(body))
+    return any(called_name(n) in DELIBERATE for body in bodies for n in ast.walk(body))
 
 
-def detach_target(case: Case) -> Iterator[Changes]:
-    """Something that was to be constant is attached."""
-    for cause in case.causes:
+def detach_target(context: FixContext) -> Iterator[Changes]:
+    """Detach a value that should be constant."""
+    for cause in context.causes:
         statement = cause.statement
-        if isinstance(cause.node, ast.BinOp) and case.told.symptom == "zero":  # compared with itself: the second is the old one
+        if isinstance(cause.node, ast.BinOp) and context.explanation.symptom == "zero":
+            # The value is compared with itself: the second operand is the old one.
             yield Changes(cause.source).suffix(cause.node.right, ".detach()")
         elif isinstance(statement, ast.AugAssign):
             yield Changes(cause.source).suffix(statement.value, ".detach()")
-        elif isinstance(statement, ast.Expr) and called(statement.value) == "append" and isinstance(statement.value, ast.Call):
+        elif isinstance(statement, ast.Expr) and called_name(statement.value) == "append":
+            assert isinstance(statement.value, ast.Call)
             yield Changes(cause.source).suffix(statement.value.args[0], ".detach()")
         elif isinstance(cause.node, ast.expr):
             yield Changes(cause.source).suffix(cause.node, ".detach()")
@@ -463,9 +313,9 @@ def detach_target(case: Case) -> Iterator[Changes]:
             yield Changes(cause.source).suffix(statement.value, ".detach()")
 
 
-def not_reentrant(case: Case) -> Iterator[Changes]:
-    """checkpoint(..., use_reentrant=False)"""
-    for cause in (*case.causes, *([case.read] if case.read else [])):
+def use_non_reentrant_checkpoint(context: FixContext) -> Iterator[Changes]:
+    """Pass use_reentrant=False to checkpoint()."""
+    for cause in (*context.causes, *([context.read] if context.read else [])):
         for node in ast.walk(cause.statement):
-            if isinstance(node, ast.Call) and called(node) == "checkpoint":
+            if isinstance(node, ast.Call) and called_name(node) == "checkpoint":
                 yield Changes(cause.source).set_keyword(node, "use_reentrant", "False")

@@ -1,7 +1,6 @@
-"""The rules: each looks at one question and answers it, or leaves it to the next.
+"""Rules: functions from a Question to an Explanation (certain), a Provisional one (later events decide) or None.
 
-A rule is a function from a Question to an Explanation (it is certain), a Doubtful one (what happens later decides) or
-None. The lists below say in which order they are asked: the more specific before the more general.
+explain.py lists the rules for each kind of tensor, the more specific before the more general.
 """
 
 from __future__ import annotations
@@ -14,19 +13,23 @@ from whygrad.why.question import Question
 
 
 @dataclass
-class Doubtful:
-    """An answer that holds only if `confirmed()` says so when the program has ended."""
+class Provisional:
+    """An explanation that holds only if `confirmed()` is true at the end of the run."""
 
     explanation: Explanation
     confirmed: Callable[[], bool]
 
 
-Verdict = Explanation | Doubtful
+Verdict = Explanation | Provisional
 Rule = Callable[[Question], Verdict | None]
 
 
+def explanation_of(verdict: Verdict) -> Explanation:
+    return verdict if isinstance(verdict, Explanation) else verdict.explanation
+
+
 def verdicts(rules: Iterable[Rule], question: Question) -> list[Verdict]:
-    """The doubtful answers in order, and the first certain one."""
+    """The provisional verdicts up to and including the first certain one."""
     found: list[Verdict] = []
     for rule in rules:
         verdict = rule(question)
@@ -37,8 +40,8 @@ def verdicts(rules: Iterable[Rule], question: Question) -> list[Verdict]:
     return found
 
 
-def settle(found: Iterable[Verdict]) -> Explanation | None:
-    """The first answer that holds, as far as is known now."""
+def first_confirmed(found: Iterable[Verdict]) -> Explanation | None:
+    """The first verdict that is certain or confirmed by now."""
     for verdict in found:
         if isinstance(verdict, Explanation):
             return verdict

@@ -1,24 +1,24 @@
-"""A gradient that is there but is not what the loss asks for: added up, edited, changed by a hook, or of another loss."""
+"""Rules for a gradient with a wrong value: accumulated, computed from overwritten values, changed by a hook, wrong loss."""
 
 from __future__ import annotations
 
 import ast
 import re
+from math import prod
 from typing import Any
 
 from whygrad.core.node import Node, row_node
-from whygrad.core.tensor import Tensor
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.flow import COMPARING, numbers_of, row_name
-from whygrad.why.places import place, places
+from whygrad.why.gradient_flow import COMPARING, gradient_state, gradient_values, row_name
+from whygrad.why.locations import locate, locate_all
+from whygrad.why.program_text import argument_text, called_name, is_difference, statement_of, targets_of, text_of
 from whygrad.why.question import Question
-from whygrad.why.rules import Doubtful
-from whygrad.why.source import argument, called, is_difference, statement_at, targets_of, text_of
+from whygrad.why.rules import Provisional
 
 
-def accumulated(q: Question) -> Explanation | Doubtful | None:
-    """Several backward passes have added to it, and the program used what was there before."""
+def accumulated(q: Question) -> Explanation | Provisional | None:
+    """Several backward passes added to it, and the program used the sum in between."""
     ledger = q.ledger
     if ledger is None or len(ledger.deposits) < 2:
         return None
@@ -29,138 +29,116 @@ def accumulated(q: Question) -> Explanation | Doubtful | None:
         "accumulates into .grad (it adds to what is there), it does not replace it.",
         "clear it before each backward: optimizer.zero_grad(), or .grad = None; zero_grad() of a model or an optimizer clears "
         "only "
-        "the parameters it holds.", places(latest), symptom="wrong-value")
+        "the parameters it holds.", locate_all(latest), symptom="wrong-value")
     if ledger.stepped_between():
         return explanation
     if (ledger.read_between() and not is_difference(q.read)) or ledger.repeated():
-        times, t = ledger.cleared_times, q.t
+        times, t = ledger.times_cleared, q.t
 
         def never_cleared() -> bool:
-            """Adding up on purpose ends with a step and a clear."""
-            return ledger.cleared_times == times and not ledger.deposits[-1].applied and t._grad is not None and bool(
-                numbers_of(t._grad).any())
+            """Accumulation on purpose ends with a step and a clear."""
+            return ledger.times_cleared == times and not ledger.deposits[-1].applied and t._grad is not None and bool(
+                gradient_values(t._grad).any())
 
-        return Doubtful(explanation, never_cleared)
+        return Provisional(explanation, never_cleared)
     return None
 
 
 def edited_data(q: Question) -> Explanation | None:
-    """A saved value was overwritten through .data, which no version counter sees."""
-    trace = q.trace
-    if trace is None or not trace.edits:
-        return None
-    on_the_way = trace.leading_to(q.t)
-    edit = next((edit for edit in trace.edits if edit.node in on_the_way), None)
-    if edit is None:
+    """A saved value was overwritten through .data, which bypasses the version counter."""
+    writes = [] if q.trace is None else q.trace.data_writes
+    write = next((write for write in writes if write.node in q.on_path), None)
+    if write is None:
         return None
     return Explanation(
         "this gradient was computed from values that were changed since the forward", "silent-data-edit",
-        f"{type(edit.node).__name__}, recorded {at(edit.node.site)}, needs a value in backward that was overwritten "
-        f"{at(edit.site)} through {edit.how}, between the forward and the backward. A write through .data (or into a NumPy array "
-        "on the same memory) bypasses the version counter, so there is no error, and the gradient is silently wrong.",
+        f"{type(write.node).__name__}, recorded {at(write.node.site)}, needs a value in backward that was overwritten "
+        f"{at(write.site)} through .data, between the forward and the backward. A write through .data (or into a NumPy "
+        "array on the same memory) bypasses the version counter, so there is no error, and the gradient is silently wrong.",
         "change values after backward() (with torch.no_grad(): an in-place change is then noticed if it comes too early), or "
-        "compute the forward again after the change.", places(edit.site, edit.node.site), symptom="wrong-value")
+        "compute the forward again after the change.", locate_all(write.site, write.node.site), symptom="wrong-value")
 
 
 MASKING = "nothing is wrong if these elements are to stay as they are; if not, "
 
 
-def hook_modified(q: Question) -> Explanation | Doubtful | None:
-    """A hook that stays, in a program that trains with what it gives, does what it is there for."""
+def hook_modified(q: Question) -> Explanation | Provisional | None:
+    """A hook changed the gradient. A permanent hook whose result an optimizer applies is there on purpose."""
     trace = q.trace
-    if trace is None or not trace.hooks:
+    change = None if trace is None else next((change for change in trace.hooks if change.target in q.on_path), None)
+    if trace is None or change is None:
         return None
-    on_the_way = trace.leading_to(q.t)
-    change = next((change for change in trace.hooks if change.target in on_the_way), None)
-    if change is None:
-        return None
-    told = Explanation(
+    effect = change.effect
+    explanation = Explanation(
         "a hook has changed this gradient", "hook-modified",
-        f"The hook {change.name}, registered {at(change.site)}, {change.how} on the way: what is in .grad is not what backward "
+        f"The hook {effect.name}, registered {at(change.site)}, {effect.how} on the way: what is in .grad is not what backward "
         "computed.",
-        f"{MASKING if change.masks else ''}keep the handle that registering gives and call handle.remove() when the hook has "
-        "done its work; a hook that only looks returns None.", places(change.site),
-        symptom="zero" if _is_zero(q.t) else "wrong-value", harmless=change.masks)
+        f"{MASKING if effect.masks else ''}keep the handle that registering gives and call handle.remove() when the hook has "
+        "done its work; a hook that only looks returns None.", locate_all(change.site),
+        symptom="zero" if gradient_state(q.t._grad) == "zero" else "wrong-value", harmless=effect.masks)
     ledger, number = q.ledger, trace.backward.number
     once = len([other for other in trace.hooks if other.target is change.target and other.site == change.site]) == 1
-    if ledger is None or change.wipes or not once or not _is_to_stay(change.site) or _is_computed_otherwise(q):
-        return told
-    return Doubtful(told, lambda: number not in ledger.applied)
+    if ledger is None or effect.wipes or not once or not _is_to_stay(change.site) or _is_computed_otherwise(q):
+        return explanation
+    return Provisional(explanation, lambda: number not in ledger.applied_backwards)
 
 
 def _is_to_stay(site: Any) -> bool:
-    """The handle of a hook is not kept, so nobody can remove it; or it is kept, and removed somewhere."""
-    here = place(site)
-    statement = None if here is None else statement_at(here.file, here.line, here.column)
+    """True if the handle of a hook is not kept, so that it cannot be removed; or if the text removes it somewhere."""
+    here = locate(site)
+    statement = statement_of(here)
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        return "hook" in called(statement.value)
+        return "hook" in called_name(statement.value)
     names = targets_of(statement)
     return here is not None and any(f"{name}.remove()" in text_of(here.file) for name in names)
 
 
 def _is_computed_otherwise(q: Question) -> bool:
-    """The program also asks autograd.grad for it, as if to compare."""
-    return any(not trace.stores and q.t in (trace.only or ()) for trace in q.watch.latest_first())
-
-
-def _is_zero(t: Tensor) -> bool:
-    return t._grad is not None and not numbers_of(t._grad).any()
+    """True if the program also computes the gradient with autograd.grad, as if to compare."""
+    return any(not trace.stores and q.t in (trace.only or ()) for trace in q.watch.traces_latest_first())
 
 
 def broadcast_loss(q: Question) -> Explanation | None:
-    trace = q.trace
-    if trace is None or not trace.broadcasts:
-        return None
-    on_the_way = trace.leading_to(q.t)
-    for found in trace.broadcasts:
-        if found.node in on_the_way:
-            return broadcast_words(found)
-    return None
+    broadcasts = [] if q.trace is None else q.trace.broadcasts
+    return next((broadcast_explanation(found) for found in broadcasts if found.node in q.on_path), None)
 
 
-def broadcast_words(found: Any) -> Explanation:
+def broadcast_explanation(found: Any) -> Explanation:
     a, b = list(found.first), list(found.second)
     length = max(len(a), len(b))
     sizes = zip([1] * (length - len(a)) + a, [1] * (length - len(b)) + b, strict=True)
     result = [max(m, n) for m, n in sizes]
-    where = place(found.node.site)
+    where = locate(found.node.site)
     expression = "" if where is None else f"In line {where.line}, {where.quoted()}, "
     return Explanation(
         "this gradient comes from a loss of broadcast shapes", "broadcast-loss",
         f"{expression}the shapes {a} and {b} were broadcast against each other to {result}: every prediction is compared (or "
         "multiplied) with every target, not with its own.",
-        "give prediction and target the same shape: pred.squeeze(1), or target.unsqueeze(1).", places(found.node.site),
+        "give prediction and target the same shape: pred.squeeze(1), or target.unsqueeze(1).", locate_all(found.node.site),
         symptom="wrong-value")
 
 
 def is_suspicious(node: Node, shapes: Any) -> bool:
-    """Operands of a loss, (N, 1) against (N,): as many elements, but neither has the shape of the result."""
+    """True for operands of a loss such as (N, 1) and (N,): equally many elements, but neither has the result's shape."""
     name = row_name(node)
     if not isinstance(shapes, tuple) or len(shapes) != 2:
         return False
     a, b = shapes
     if name in COMPARING - {"sub"}:
-        return a != b and _count(a) > 1 and _count(b) > 1
-    if name not in ("sub", "mul", "add") or not (_count(a) == _count(b) > 1):
+        return a != b and prod(a) > 1 and prod(b) > 1
+    if name not in ("sub", "mul", "add") or not (prod(a) == prod(b) > 1):
         return False
     if len(a) == len(b) or a[-len(b):] == b or b[-len(a):] == a:
         return False
     if sorted(n for n in a if n > 1) != sorted(n for n in b if n > 1):
         return False
-    # A prediction, computed, against given numbers: two parameters may well be meant to make a table.
+    # A computed prediction against a constant target; the outer sum of two parameters may be intended.
     ends = [row_node(edge)[0] if edge is not None else None for edge in node.edges]
     return any(isinstance(end, Node) for end in ends) and any(end is None for end in ends)
 
 
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for n in shape:
-        count *= n
-    return count
-
-
 def penalty_without_graph(q: Question) -> Explanation | None:
-    """A term of the loss was made from a gradient that has no history: it has no effect."""
+    """A term of the loss was computed from a gradient without history: it has no effect."""
     trace = q.trace
     for step in trace.terms if trace is not None and trace.stores else ():
         for causes in step.node.cuts or ():
@@ -172,32 +150,29 @@ def penalty_without_graph(q: Question) -> Explanation | None:
                         "without create_graph=True: that backward was not recorded, the term is a constant, and nothing of it is "
                         "in this "
                         "gradient.", "pass create_graph=True to that call, so that the penalty can be differentiated.",
-                        places(cause.site, step.node.site), symptom="wrong-value")
+                        locate_all(cause.site, step.node.site), symptom="wrong-value")
     return None
 
 
-# What programs call a value that is to be held constant.
+# Names of values that are to be constant.
 CONSTANT = re.compile(r"target|teacher|label|expected|truth|goal|bootstrap|\bref", re.IGNORECASE)
 
 
 def attached_target(q: Question) -> Explanation | None:
-    """The target of a loss was computed from the very parameters that are trained, and is not detached."""
-    trace = q.trace
-    on_the_way: set[Any] | None = None
-    for step in trace.comparisons if trace is not None else ():
-        here = place(step.node.site)
-        target = "" if here is None else argument(here, 1)
+    """The target of a loss was computed from the trained parameters and is not detached."""
+    for step in q.trace.comparisons if q.trace is not None else ():
+        here = locate(step.node.site)
+        target = "" if here is None else argument_text(here, 1)
         if not CONSTANT.search(target) or not _is_name(target) or not isinstance(row_node(step.edges[1])[0], Node):
             continue
-        on_the_way = trace.leading_to(q.t) if on_the_way is None and trace is not None else on_the_way
-        if on_the_way is not None and step.edges[1] in on_the_way and step.edges[0] in on_the_way:
+        if set(step.edges) <= q.on_path:
             made = row_node(step.edges[1])[0].site
             return Explanation(
                 "a gradient also flows through the target of the loss", "missing-detach",
                 f"`{target}`, the target of the loss {at(step.node.site)}, was computed {at(made)} with history: it is not a "
                 "constant, so backward also changes the parameters to move the target towards the prediction.",
                 f"compute the target without history: {target}.detach(), or inside with torch.no_grad().",
-                places(made, step.node.site), symptom="unwanted")
+                locate_all(made, step.node.site), symptom="unwanted")
     return None
 
 

@@ -1,4 +1,4 @@
-"""Custom Functions whose backward is wrong: found by comparing it with finite differences of the forward."""
+"""Rules for custom Functions: backward is compared with finite differences of forward; forward called without apply()."""
 
 from __future__ import annotations
 
@@ -15,57 +15,51 @@ from whygrad.core.tensor import Tensor, wrap
 from whygrad.why import record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.facts import Sample
-from whygrad.why.flow import state
-from whygrad.why.places import Place, place_of_line, places
+from whygrad.why.gradient_flow import gradient_state
+from whygrad.why.locations import SourceLocation, locate_all, location_of_line
+from whygrad.why.program_text import syntax_tree
 from whygrad.why.question import Question
 from whygrad.why.record import Site
-from whygrad.why.rules import Doubtful
-from whygrad.why.source import tree
+from whygrad.why.rules import Provisional
+from whygrad.why.run_facts import FunctionSample
 
 
-def wrong_custom_backward(q: Question) -> Doubtful | None:
-    """The gradient came through a custom Function; its backward is checked when the program has ended."""
-    trace = q.trace
-    if trace is None or not q.watch.samples:
-        return None
-    on_the_way = trace.leading_to(q.t)
-    for samples in q.watch.samples.values():
-        for sample in samples:
-            node = sample.node()
-            if node is not None and node in on_the_way and sample.grads is not None:
-                return _doubt(node, sample)
+def wrong_custom_backward(q: Question) -> Provisional | None:
+    """The gradient passed a custom Function, whose backward is checked at the end of the run."""
+    for sample in [] if q.trace is None else [sample for samples in q.watch.samples.values() for sample in samples]:
+        node = sample.node()
+        if node is not None and node in q.on_path and sample.grads is not None:
+            return _provisional_mismatch(node, sample)
     return None
 
 
-def bypassed(q: Question) -> Explanation | None:
-    """The gradient came through ops that stand in the forward of a custom Function: it was called without apply()."""
-    trace = q.trace
-    if trace is None or not _forwards():
+def called_without_apply(q: Question) -> Explanation | None:
+    """The gradient passed ops recorded in the forward of a custom Function: it was called without apply()."""
+    if not _custom_forwards():
         return None
-    on_the_way = trace.leading_to(q.t)
-    symptom = "zero" if state(q.t._grad) == "zero" else "wrong-value"
-    answers = (called_directly(step.node.site, symptom) for step in trace.steps if step.node in on_the_way)
+    symptom = "zero" if gradient_state(q.t._grad) == "zero" else "wrong-value"
+    answers = (called_directly(step.node.site, symptom) for step in q.steps if step.node in q.on_path)
     return next((answer for answer in answers if answer is not None), None)
 
 
 def called_directly(site: Site | None, symptom: str) -> Explanation | None:
-    """The answer if an op was recorded in the forward of a custom Function: inside of apply() nothing is recorded."""
-    function = None if site is None else _forwards().get(site[0])
+    """The explanation for an op recorded in the forward of a custom Function: apply() records no inner ops."""
+    function = None if site is None else _custom_forwards().get(site[0])
     if site is None or function is None or (record.watching is not None and function in record.watching.samples):
         return None
     name, file = function.__name__, site[0].co_filename
-    lines = [n.lineno for n in ast.walk(tree(file) or ast.Module([], [])) if isinstance(n, ast.Call)
+    lines = [n.lineno for n in ast.walk(syntax_tree(file) or ast.Module([], [])) if isinstance(n, ast.Call)
              and ast.unparse(n.func).endswith(f"{name}.forward")]
     return Explanation(
         f"the backward of {name} was never called", "custom-backward",
         f"{name}.forward was called directly, instead of {name}.apply: so its ops are recorded one by one (here {at(site)}), and "
         f"{name}.backward does not take part at all. Only apply() puts a custom Function into the graph.",
-        f"call {name}.apply(...), without ctx.", [place_of_line(file, line) for line in lines] + places(site), symptom=symptom)
+        f"call {name}.apply(...), without ctx.", [location_of_line(file, line) for line in lines] + locate_all(site),
+        symptom=symptom)
 
 
-def _forwards() -> dict[Any, type[Function]]:
-    """The code of each custom Function's forward."""
+def _custom_forwards() -> dict[Any, type[Function]]:
+    """Custom Functions by the code object of their forward."""
     pending, found = list(Function.__subclasses__()), {}
     while pending:
         function = pending.pop()
@@ -76,7 +70,7 @@ def _forwards() -> dict[Any, type[Function]]:
     return found
 
 
-def _doubt(node: Any, sample: Sample) -> Doubtful:
+def _provisional_mismatch(node: Any, sample: FunctionSample) -> Provisional:
     function = node.ctx._forward_cls
     name = function.__name__
     explanation = Explanation(
@@ -85,45 +79,45 @@ def _doubt(node: Any, sample: Sample) -> Doubtful:
         f"{name}.forward: finite differences of the forward give another value. backward has to return the incoming gradient "
         "(grad_output) times the local derivative, for each argument.",
         f"correct the formula in {name}.backward; check it with torch.autograd.gradcheck on float64 inputs.",
-        places(sample.site) + return_places(node), symptom="wrong-value")
-    return Doubtful(explanation, lambda: is_wrong(function, sample))
+        locate_all(sample.site) + return_places(node), symptom="wrong-value")
+    return Provisional(explanation, lambda: is_wrong(function, sample))
 
 
-def return_places(node: Any) -> list[Place]:
-    """Where a custom backward returns; if nowhere, where it ends."""
+def return_places(node: Any) -> list[SourceLocation]:
+    """The return statements of a custom backward; its last line if there is none."""
     function = getattr(node.ctx._forward_cls, "backward", None) if hasattr(node, "ctx") else None
     code = getattr(function, "__code__", None)
-    module = None if code is None else tree(code.co_filename)
+    module = None if code is None else syntax_tree(code.co_filename)
     if code is None or module is None:
         return []
     for n in ast.walk(module):
         first = min([n.lineno, *[d.lineno for d in n.decorator_list]]) if isinstance(n, ast.FunctionDef) else 0
         if isinstance(n, ast.FunctionDef) and first == code.co_firstlineno:
             lines = [r.lineno for r in ast.walk(n) if isinstance(r, ast.Return)] or [n.body[-1].lineno]
-            return [place_of_line(code.co_filename, line, code.co_name) for line in lines]
+            return [location_of_line(code.co_filename, line, code.co_name) for line in lines]
     return []
 
 
-def is_wrong(function: Any, sample: Sample) -> bool:
+def is_wrong(function: Any, sample: FunctionSample) -> bool:
     """True if the backward of a custom Function contradicts finite differences of its forward.
 
-    Deliberate departures are none: an identity with another gradient (gradient reversal, clipping), a step function with
-    a made-up one (straight-through estimators, surrogate gradients).
+    Deliberate deviations are accepted: an identity with another gradient (gradient reversal, clipping), a step function
+    with a surrogate gradient (straight-through estimators).
     """
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             return _contradicts(function, sample)
-    except Exception:  # the program's own code, run once more: whatever it does, there is no verdict then
+    except Exception:  # the program's own code, run once more, may raise anything
         return False
 
 
-def _contradicts(function: Any, sample: Sample) -> bool:
+def _contradicts(function: Any, sample: FunctionSample) -> bool:
     moving = [i for i, a in enumerate(sample.args) if isinstance(a, Tensor) and a._array.dtype.kind == "f"
               and i < len(sample.grads) and isinstance(sample.grads[i], np.ndarray)]
     return any(_contradicts_at(function, sample, i) for i in moving)
 
 
-def _forward(function: Any, sample: Sample, i: int, shift: Any) -> np.ndarray | None:
+def _forward(function: Any, sample: FunctionSample, i: int, shift: Any) -> np.ndarray | None:
     args = list(sample.args)
     for k, a in enumerate(args):
         if isinstance(a, Tensor):
@@ -136,43 +130,43 @@ def _forward(function: Any, sample: Sample, i: int, shift: Any) -> np.ndarray | 
     return result._array.astype(np.float64) if isinstance(result, Tensor) else None
 
 
-def _contradicts_at(function: Any, sample: Sample, i: int) -> bool:
+def _contradicts_at(function: Any, sample: FunctionSample, i: int) -> bool:
     x = sample.args[i]._array.astype(np.float64)
     given = np.asarray(sample.grads[i], np.float64)
     incoming = np.asarray(sample.incoming, np.float64)
-    still, again = _forward(function, sample, i, 0.0), _forward(function, sample, i, 0.0)
-    if still is None or still.shape != incoming.shape or not np.array_equal(still, again):  # type: ignore[arg-type]
+    unshifted, again = _forward(function, sample, i, 0.0), _forward(function, sample, i, 0.0)
+    if unshifted is None or unshifted.shape != incoming.shape or not np.array_equal(unshifted, again):  # type: ignore[arg-type]
         return False
-    if still.shape == x.shape and np.allclose(still, x):
-        return False  # an identity: it is there for its gradient
+    if unshifted.shape == x.shape and np.allclose(unshifted, x):
+        return False  # an identity exists for its gradient
     if given.shape != x.shape:
         return False
-    if still.shape == x.shape and _is_elementwise(function, sample, i, x, still):
-        slope = _slope(function, sample, i, np.ones_like(x), x)
-        # Where the forward is flat, a made-up gradient may be meant.
+    if unshifted.shape == x.shape and _is_elementwise(function, sample, i, x, unshifted):
+        slope = _derivative_along(function, sample, i, np.ones_like(x), x)
+        # Where the forward is flat, a surrogate gradient may be intended.
         telling = np.zeros(x.shape, bool) if slope is None else slope != 0
         expected = incoming * (0 if slope is None else slope)
-        return not np.allclose(given[telling], expected[telling], rtol=0.02, atol=1e-3 * _size(expected))
+        return not np.allclose(given[telling], expected[telling], rtol=0.02, atol=1e-3 * _max_abs(expected))
     direction = np.random.default_rng(0).standard_normal(x.shape)
-    slope = _slope(function, sample, i, direction, x)
+    slope = _derivative_along(function, sample, i, direction, x)
     if slope is None or not slope.any():
         return False
     wanted, found = float((incoming * slope).sum()), float((given * direction).sum())
     return abs(wanted - found) > 0.02 * max(abs(wanted), abs(found)) + 1e-4
 
 
-def _is_elementwise(function: Any, sample: Sample, i: int, x: np.ndarray, still: np.ndarray) -> bool:
+def _is_elementwise(function: Any, sample: FunctionSample, i: int, x: np.ndarray, unshifted: np.ndarray) -> bool:
     half = (np.arange(x.size) % 2 == 0).reshape(x.shape)
     moved = _forward(function, sample, i, half * 1e-3)
-    return moved is not None and np.array_equal(moved[~half], still[~half])
+    return moved is not None and np.array_equal(moved[~half], unshifted[~half])
 
 
-def _size(x: np.ndarray) -> float:
+def _max_abs(x: np.ndarray) -> float:
     return float(np.abs(x).max()) if x.size else 0.0
 
 
-def _slope(function: Any, sample: Sample, i: int, direction: np.ndarray, x: np.ndarray) -> np.ndarray | None:
-    """The derivative along a direction; None if two step sizes disagree (a kink, a jump)."""
+def _derivative_along(function: Any, sample: FunctionSample, i: int, direction: np.ndarray, x: np.ndarray) -> np.ndarray | None:
+    """The directional derivative; None if two step sizes disagree (a kink or a jump)."""
     slopes = []
     for step in (1e-5, 1e-4):
         width = step * (1 + np.abs(x).max())
@@ -180,7 +174,7 @@ def _slope(function: Any, sample: Sample, i: int, direction: np.ndarray, x: np.n
         if above is None or below is None or above.shape != below.shape:
             return None
         slopes.append((above - below) / (2 * width))
-    tolerance = 1e-3 * _size(slopes[0]) + 1e-15
+    tolerance = 1e-3 * _max_abs(slopes[0]) + 1e-15
     if not np.isfinite(slopes[0]).all() or not np.allclose(slopes[0], slopes[1], rtol=1e-2, atol=tolerance):
         return None
     return slopes[0]

@@ -1,4 +1,4 @@
-"""A leaf that requires grad and has none: cleared again, cut off from the loss, or not part of it."""
+"""Rules for a leaf that requires grad and has none: cleared, cut off from the loss, or not used by it."""
 
 from __future__ import annotations
 
@@ -11,63 +11,62 @@ from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor
 from whygrad.why import record
 from whygrad.why.answers import Explanation
-from whygrad.why.causes import at, told
-from whygrad.why.dataflow import reaches
-from whygrad.why.flow import leaves_from
-from whygrad.why.places import place, places
+from whygrad.why.causes import CauseText, at, describe_cause
+from whygrad.why.dataflow import flows_into
+from whygrad.why.gradient_flow import leaves_from
+from whygrad.why.locations import locate, locate_all
+from whygrad.why.program_text import dotted_names, parse_expression
 from whygrad.why.question import Question
 from whygrad.why.record import Cause, Causes
-from whygrad.why.rules import Doubtful, Verdict
+from whygrad.why.rules import Provisional, Verdict
 from whygrad.why.rules.custom import called_directly, return_places
-from whygrad.why.rules.untracked import copied, copies_of, copy_feeding
-from whygrad.why.source import expression, names_in
+from whygrad.why.rules.untracked import copied_out_explanation, copies_of, copy_flowing_into
+from whygrad.why.run_facts import ledger_of
 
 HEADLINE = "this leaf requires grad, but its .grad is None"
 
 
 def cleared(q: Question) -> Explanation | None:
-    """The gradient was there, and was cleared since the last backward."""
-    log = _clearing(q)
-    last = _last_storing(q)
+    """The gradient was cleared after the last backward."""
+    log = _last_clear(q)
+    last = _last_storing_backward(q)
     if log is None or (last is not None and last.number > log[2]):
         return None
     return _cleared(q, log)
 
 
 def cleared_earlier(q: Question) -> Verdict | None:
-    """The same, and a backward of another loss, which does not use this leaf, ran in between."""
-    log, last = _clearing(q), _last_storing(q)
+    """The gradient was cleared, and then a backward of a loss ran that does not use this leaf."""
+    log, last = _last_clear(q), _last_storing_backward(q)
     if log is None or (last is not None and last.site == q.t.meta.reached_by.site):
         return None
-    return for_good(q, _cleared(q, log))
+    return unless_reached_later(q, _cleared(q, log))
 
 
-def _clearing(q: Question) -> Any:
+def _last_clear(q: Question) -> Any:
     log = q.t.meta.grad_log[-1] if q.t.meta.grad_log else None
     return log if q.t.meta.reached_by is not None and log is not None and log[0] == "cleared" else None
 
 
 def _cleared(q: Question, log: Any) -> Explanation:
-    here = place(log[1])
+    here = locate(log[1])
     by_zero_grad = here is None or "zero_grad" in here.source_line
     how = "zero_grad() sets .grad to None (set_to_none=True is its default)" if by_zero_grad else "there .grad was set to None"
     order = ": zero_grad(), forward, backward(), step(), in this order" if by_zero_grad else ""
     return Explanation(
         HEADLINE, "grad-cleared",
         f"backward {at(q.t.meta.reached_by.site)} did fill it, then it was cleared {at(log[1])}: {how}.",
-        f"read or apply the gradient (optimizer.step()) before it is cleared{order}.", places(log[1]))
+        f"read or apply the gradient (optimizer.step()) before it is cleared{order}.", locate_all(log[1]))
 
 
-def _last_storing(q: Question) -> Any:
-    """The latest backward that writes `.grad`; autograd.grad does not."""
-    if q.watch is None:
-        return engine.last_backward()
-    return next((trace.backward for trace in q.watch.latest_first() if trace.stores), None)
+def _last_storing_backward(q: Question) -> Any:
+    trace = q.storing_trace()
+    return engine.Backward.latest if q.watch is None else None if trace is None else trace.backward
 
 
 def raised(q: Question) -> Explanation | None:
-    """The backward that should have filled it ended with an error."""
-    last = next((trace for trace in q.watch.latest_first() if trace.stores), None) if q.watch is not None else None
+    """The backward that should have reached it raised."""
+    last = q.storing_trace()
     failed = None if last is None else q.watch.failed.get(last.backward.number)
     if last is None or failed is None or q.t not in leaves_from([last.root]):
         return None
@@ -76,8 +75,8 @@ def raised(q: Question) -> Explanation | None:
 
 
 def no_backward(q: Question) -> Explanation | None:
-    """Nothing was differentiated, or only by functions that give gradients back and know nothing of this leaf."""
-    stored = q.watch is None or q.loss is not None or any(trace.stores for trace in q.watch.latest_first())
+    """No backward() ran, or only autograd.grad() of graphs without this leaf."""
+    stored = q.watch is None or q.loss is not None or q.storing_trace() is not None
     if q.roots() and (stored or any(q.t in leaves_from([root]) for root, _ in q.roots())):
         return None
     return Explanation(HEADLINE, "no-backward", "No backward() has reached it: none ran, or its graph is gone.",
@@ -85,18 +84,18 @@ def no_backward(q: Question) -> Explanation | None:
 
 
 def before_backward(q: Question) -> Explanation:
-    """The program uses a gradient that nothing has computed yet: `w.grad.zero_()` at the top of the first turn."""
+    """The program uses a gradient before the first backward: `w.grad.zero_()` at the top of the first iteration."""
     return Explanation(
         "AttributeError: .grad is still None here", "no-backward",
-        f"No backward() has run yet, so {q.that} has no gradient: .grad is None until the first backward() fills it, and None "
+        f"No backward() has run yet, so {q.label} has no gradient: .grad is None until the first backward() fills it, and None "
         "has no attributes.",
         "call loss.backward() first; to clear at the top of a loop, ask before (if w.grad is not None: w.grad.zero_()), write "
         "w.grad = None, or use optimizer.zero_grad(), which asks itself.", [] if q.read is None else [q.read], symptom="error")
 
 
 def not_stored(q: Question) -> Explanation | None:
-    """autograd.grad gives gradients back; backward(inputs=...) writes only those asked for."""
-    latest = next(iter(q.watch.latest_first()), None) if q.watch is not None and q.loss is None else None
+    """autograd.grad() returns gradients; backward(inputs=...) writes only those of its inputs."""
+    latest = next(iter(q.watch.traces_latest_first()), None) if q.watch is not None and q.loss is None else None
     if latest is None or (latest.stores and not latest.only) or q.t not in leaves_from([latest.root]):
         return None
     asked = latest.backward.site
@@ -104,19 +103,19 @@ def not_stored(q: Question) -> Explanation | None:
         return Explanation(
             HEADLINE, "returned-not-stored",
             f"The gradients were computed {at(asked)}, and torch.autograd.grad() returns them: it never writes .grad.",
-            "use the tensors that autograd.grad() returns, or call loss.backward() if you want .grad.", places(asked))
+            "use the tensors that autograd.grad() returns, or call loss.backward() if you want .grad.", locate_all(asked))
     return Explanation(
         HEADLINE, "returned-not-stored", f"backward was called {at(asked)} with inputs=..., and writes .grad of these tensors "
                                          "only.",
-        f"add {q.name or 'it'} to inputs=, or leave inputs= out.", places(asked))
+        f"add {q.name or 'it'} to inputs=, or leave inputs= out.", locate_all(asked))
 
 
 def returned_none(q: Question) -> Explanation | None:
-    """The walk did come to this leaf, but a custom backward had nothing for it."""
-    latest = next(iter(q.watch.latest_first()), None) if q.watch is not None else None
+    """A custom backward returned None for the argument that leads to this leaf."""
+    latest = next(iter(q.watch.traces_latest_first()), None) if q.watch is not None else None
     for step in latest.steps if latest is not None else ():
-        silent = [edge for edge, left in zip(step.edges, step.left, strict=False) if left == "none" and edge is not None]
-        if not silent or step.came == "none" or not (q.t in silent or q.t in leaves_from(silent)):
+        silent = [edge for edge, left in zip(step.edges, step.outgoing, strict=False) if left == "none" and edge is not None]
+        if not silent or step.incoming == "none" or not (q.t in silent or q.t in leaves_from(silent)):
             continue
         name = type(step.node).__name__.removesuffix("Backward")
         return Explanation(
@@ -124,17 +123,17 @@ def returned_none(q: Question) -> Explanation | None:
             f"{name}, applied {at(step.node.site)}, leads to it, but its backward returned None for this argument (a function "
             "without a return statement returns None), so nothing goes further back.",
             f"return one gradient for each argument of {name}.forward; check it with torch.autograd.gradcheck.",
-            places(step.node.site) + return_places(step.node))
+            locate_all(step.node.site) + return_places(step.node))
     return None
 
 
 def switched_on_late(q: Question) -> Explanation | None:
-    """requires_grad was switched on, but after the forward had used the tensor."""
+    """requires_grad was switched on after the forward had used the tensor."""
     switched = q.t.meta.switched_at
     if switched is None or not switched[0]:
         return None
     for root, _ in q.roots():
-        for node in _nearest_first(root):
+        for node in _breadth_first(root):
             for causes in node.cuts or ():
                 old = next((cause for cause in causes if cause in q.t._cause), None)
                 if old is None:
@@ -146,76 +145,71 @@ def switched_on_late(q: Question) -> Explanation | None:
                     f"requires_grad was switched on {at(switched[1])}, after the forward {at(node.site)} had used it while it "
                     f"did not require grad: the forward recorded nothing for it.{before}",
                     "call requires_grad_() before the forward, and compute the loss again.",
-                    places(switched[1], old.site if old.kind == "frozen" else None, node.site))
+                    locate_all(switched[1], old.site if old.kind == "frozen" else None, node.site))
     return None
 
 
 def patched_loss(q: Question) -> Explanation | None:
-    """The loss had no history and was made to require grad by hand."""
+    """The loss has no history, and the program set requires_grad on it."""
     return next((patched(root) for root, _ in q.roots()[:1] if isinstance(root, Tensor) and root is not q.t), None)
 
 
 def patched(root: Tensor) -> Explanation | None:
-    """The answer for a loss that is a leaf because requires_grad was switched on by hand."""
+    """The explanation for a loss that is a leaf because the program set requires_grad on it."""
     if root._meta is None or root._meta.switched_at is None:
         return None
-    real = [cause for cause in root._cause if cause.kind not in ("created", "frozen") and told(cause) is not None]
+    real = [cause for cause in root._cause if cause.kind not in ("created", "frozen") and describe_cause(cause) is not None]
     if real:
-        return _patched(root, _reason(real[0]), [cause.site for cause in real], "the loss")
+        return _patched(root, describe_cause(real[0]), [cause.site for cause in real], "the loss")
     for cause in root._cause:
-        copy = copy_feeding(record.watching, place(cause.site))
+        copy = copy_flowing_into(record.watching, locate(cause.site))
         if copy is not None:
-            answer = copied(copy, "", "", [])
-            return _patched(root, (answer.text, answer.fix), [copy.site, cause.site], "the loss")
+            return _patched(root, copied_out_explanation(copy, "", "", []), [copy.site, cause.site], "the loss")
     return None
 
 
 def patched_value(q: Question) -> Explanation | None:
-    """A value without history on the way to the loss was made to require grad by hand."""
+    """The program set requires_grad on a value without history between the leaf and the loss."""
     for root, _ in q.roots():
-        for node in _nearest_first(root):
+        for node in _breadth_first(root):
             for edge in node.edges:
                 if not isinstance(edge, Tensor) or edge._meta is None or edge._meta.switched_at is None or edge is q.t:
                     continue
                 real = [cause for cause in edge._cause if cause.kind not in ("created", "detach", "frozen")
-                        and told(cause) is not None and _is_behind(cause, q.t)]
+                        and describe_cause(cause) is not None and _is_behind(cause, q.t)]
                 if real:
-                    return _patched(edge, _reason(real[0]), [cause.site for cause in real], "a value on the way to the loss")
+                    sites = [cause.site for cause in real]
+                    return _patched(edge, describe_cause(real[0]), sites, "a value on the way to the loss")
     return None
 
 
-def _reason(cause: Cause) -> tuple[str, str]:
-    reason = told(cause)
-    assert reason is not None
-    return reason.text, reason.fix
-
-
-def _patched(leaf: Tensor, reason: tuple[str, str], sites: list[Any], what: str) -> Explanation:
+def _patched(leaf: Tensor, cut: CauseText | Explanation | None, sites: list[Any], what: str) -> Explanation:
     switched = leaf.meta.switched_at
     assert switched is not None
-    text, fix = reason
+    assert cut is not None
     return Explanation(
         "backward() ran, but this parameter received no gradient", "loss-requires-grad-patch",
         f"{what.capitalize()} had no history, and requires_grad was switched on by hand {at(switched[1])}. That silences the "
         f"error, but makes {what} a leaf of its own, and does not connect it to the parameters: `loss.requires_grad = True` is "
-        f"popular advice, and wrong. The real cut is elsewhere: {text}",
-        f"remove that line, and mend the cut: {fix}", places(switched[1], *sites))
+        f"popular advice, and wrong. The real cut is elsewhere: {cut.text}",
+        f"remove that line, and mend the cut: {cut.fix}", locate_all(switched[1], *sites))
 
 
-def for_good(q: Question, answer: Explanation) -> Verdict:
-    """A gradient that is None now may come with a later backward: a generator's, after the discriminator's turn."""
+def unless_reached_later(q: Question, answer: Explanation) -> Verdict:
+    """Provisional: a later backward may still reach the leaf (a generator's, after the discriminator's)."""
     if q.watch is None or q.watch.live:
         return answer
-    t, before = q.t, 0 if q.ledger is None else q.ledger.reached
+    t, before = q.t, 0 if q.ledger is None else q.ledger.deposit_count
 
     def never_came() -> bool:
-        return t._meta is None or t._meta.watched is None or t._meta.watched.reached == before
+        ledger = ledger_of(t)
+        return ledger is None or ledger.deposit_count == before
 
-    return Doubtful(answer, never_came)
+    return Provisional(answer, never_came)
 
 
 def cut(q: Question) -> Verdict | None:
-    """The way from the leaf to the loss is cut: by detach, no_grad, an op without derivative ..."""
+    """The path from the leaf to the loss is cut: by detach, no_grad, an op without derivative ..."""
     for root, _ in q.roots():
         found = _cut_leading_to(root, q.t)
         if found is None:
@@ -224,28 +218,29 @@ def cut(q: Question) -> Verdict | None:
         direct = called_directly(cause.site, "none") if cause.kind in ("non-differentiable-op", "detach") else None
         if direct is not None:
             return direct
-        answer = told(cause, "A value was")
+        answer = describe_cause(cause, "A value was")
         assert answer is not None
-        text, fix = f"The way from {q.that} to the loss is cut. {answer.text}", answer.fix
+        text, fix = f"The way from {q.label} to the loss is cut. {answer.text}", answer.fix
         if isinstance(root, Tensor):
             text += " backward() starts at this copy: requires_grad=True makes it a leaf of its own, and connects it to nothing."
             fix = f"call backward() on the loss as it was computed, and leave out that line; {fix}"
-        return for_good(q, Explanation(HEADLINE, answer.category, text, fix, places(cause.site, cause.origin), path))
+        causes = locate_all(cause.site, cause.origin)
+        return unless_reached_later(q, Explanation(HEADLINE, answer.category, text, fix, causes, path))
     return None
 
 
 def copied_out(q: Question) -> Explanation | None:
-    """Its value went into the loss as a plain number: the engine cannot see it, but the text tells."""
+    """Its value was used in the loss as a plain number, which only the program's text shows."""
     for _, backward in q.roots()[:1]:
-        called = None if backward is None else place(backward.site)
-        node = None if called is None else expression(called.expression)
+        called = None if backward is None else locate(backward.site)
+        node = None if called is None else parse_expression(called.expression)
         if called is None or node is None:
             continue
-        used = names_in(node) - {"torch", "torch.autograd", "torch.autograd.grad"}
+        used = dotted_names(node) - {"torch", "torch.autograd", "torch.autograd.grad"}
         for copy in copies_of(q.t, q.watch):
-            taken = place(copy.site)
-            if taken is not None and taken.file == called.file and reaches(taken.file, taken.line, used):
-                return copied(copy, HEADLINE, "none", [])
+            taken = locate(copy.site)
+            if taken is not None and taken.file == called.file and flows_into(taken.file, taken.line, used):
+                return copied_out_explanation(copy, HEADLINE, "none", [])
     return None
 
 
@@ -255,12 +250,12 @@ def unused(q: Question) -> Verdict | None:
         return None
     root, backward = roots[0]
     where = f" {at(backward.site)}" if backward is not None else ""
-    return for_good(q, Explanation(
+    return unless_reached_later(q, Explanation(
         HEADLINE, "unused-in-loss",
-        f"No operation leads from {q.that} to the loss that was differentiated{where}: the loss does not depend on it (it is "
+        f"No operation leads from {q.label} to the loss that was differentiated{where}: the loss does not depend on it (it is "
         "unused, not part of this graph), so backward never reaches it.",
         "use it in the computation of the loss, or leave it out.",
-        places(root.site if isinstance(root, Node) else None, None if backward is None else backward.site)))
+        locate_all(root.site if isinstance(root, Node) else None, None if backward is None else backward.site)))
 
 
 def _is_behind(cause: Cause, t: Tensor) -> bool:
@@ -268,33 +263,34 @@ def _is_behind(cause: Cause, t: Tensor) -> bool:
 
 
 def _cut_leading_to(root: Any, t: Tensor) -> tuple[Cause, list[str]] | None:
-    """The cut nearest to `root` that has `t` on its other side, and the ops between the cut and the root."""
-    came_from: dict[Any, Any] = {}
+    """The cut nearest to `root` that has `t` behind it, and the ops between the cut and the root."""
+    predecessors: dict[Any, Any] = {}
     seen: set[Any] = set()
 
     def leading(causes: Causes) -> Cause | None:
-        return next((cause for cause in causes if cause.kind != "frozen" and told(cause) is not None
+        return next((cause for cause in causes if cause.kind != "frozen" and describe_cause(cause) is not None
                      and any(_leads_to(reference(), t, seen) for reference in cause.behind)), None)
 
-    if isinstance(root, Tensor):  # a loss that was made anew: torch.tensor(loss, requires_grad=True)
+    if isinstance(root, Tensor):  # torch.tensor(loss, requires_grad=True)
         cause = leading(root._cause)
         return None if cause is None else (cause, [])
-    for node in _nearest_first(root, came_from):
-        # A leaf that was made from values copied out of the graph is a cut as well.
-        leaves = [(*edge._cause, *_poured_into(edge)) for edge in node.edges if isinstance(edge, Tensor) and edge is not t]
+    for node in _breadth_first(root, predecessors):
+        # A leaf made from values copied out of the graph is a cut as well.
+        leaves = [(*edge._cause, *_data_replacement_causes(edge)) for edge in node.edges
+                  if isinstance(edge, Tensor) and edge is not t]
         for causes in (*(node.cuts or ()), *leaves):
             cause = leading(causes)
             if cause is not None:
-                return cause, _path_to_root(node, came_from)
+                return cause, _path_to_root(node, predecessors)
     return None
 
 
-def _poured_into(leaf: Tensor) -> Causes:
-    return () if record.watching is None else record.watching.poured_into(leaf)
+def _data_replacement_causes(leaf: Tensor) -> Causes:
+    return () if record.watching is None else record.watching.data_replacement_causes(leaf)
 
 
 def _leads_to(target: Any, t: Tensor, seen: set[Any]) -> bool:
-    """True if `target` is `t`, or a node (still alive) from which it can be reached. `seen` did not lead to it before."""
+    """True if `target` is `t` or a live node that leads to it. `seen` are nodes known not to."""
     pending = [target]
     while pending:
         target = pending.pop()
@@ -306,27 +302,27 @@ def _leads_to(target: Any, t: Tensor, seen: set[Any]) -> bool:
     return False
 
 
-def _path_to_root(node: Node, came_from: dict[Any, Any]) -> list[str]:
-    """The names of the nodes from here to the root."""
+def _path_to_root(node: Node, predecessors: dict[Any, Any]) -> list[str]:
+    """The names of the nodes from `node` to the root."""
     path: list[str] = []
     step: Node | None = node
     while step is not None:
         if step.visible:
             path.append(type(step).__name__)
-        step = came_from[step]
+        step = predecessors[step]
     return path
 
 
-def _nearest_first(root: Any, came_from: dict[Any, Any] | None = None) -> Iterator[Node]:
-    """Walk back from the root, noting for each node where it was come from."""
-    came_from = {} if came_from is None else came_from
+def _breadth_first(root: Any, predecessors: dict[Any, Any] | None = None) -> Iterator[Node]:
+    """The nodes behind the root, breadth first; `came_from` gets the predecessor of each."""
+    predecessors = {} if predecessors is None else predecessors
     if isinstance(root, Node):
-        came_from[root] = None
-    queue = deque(came_from)
+        predecessors[root] = None
+    queue = deque(predecessors)
     while queue:
         node = queue.popleft()
         yield node
         for edge in node.edges:
-            if isinstance(edge, Node) and edge not in came_from:
-                came_from[edge] = node
+            if isinstance(edge, Node) and edge not in predecessors:
+                predecessors[edge] = node
                 queue.append(edge)

@@ -1,4 +1,4 @@
-"""`.grad` of a tensor that was computed: only leaves keep theirs. Often the program believes to hold the leaf."""
+"""Rules for `.grad` of a non-leaf tensor: only leaves keep it, and often the name once meant the leaf."""
 
 from __future__ import annotations
 
@@ -10,52 +10,62 @@ from whygrad.core.node import row_node
 from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.flow import leaves_from, row_name, rows_with
-from whygrad.why.names import parameters_in, variables
-from whygrad.why.places import Place, place, place_of_line, places
+from whygrad.why.gradient_flow import leaves_from, row_name, rows_with
+from whygrad.why.locations import SourceLocation, locate, locate_all, location_of_line
+from whygrad.why.module_owners import parameters_in, visible_variables
+from whygrad.why.program_text import (
+    called_name,
+    dotted_names,
+    last_assignment,
+    rebound_names,
+    statement_of,
+    subject_of,
+    targets_of,
+    value_of,
+)
 from whygrad.why.question import Question
-from whygrad.why.source import called, last_assignment, names_in, statement_at, subject_of, targets_of, value_of
 
 
 def leaf_replaced(q: Question) -> Explanation | None:
-    """`w = w - lr * w.grad`: the name once meant a leaf, and now means the result of an operation on it."""
+    """`w = w - lr * w.grad`: the name was rebound from the leaf to the result of an operation on it."""
     node = row_node(grad_fn(q.t))[0]
-    made = place(node.site)
+    made = locate(node.site)
     subject = subject_of(q.read)
     if made is None or not subject or q.t.retains_grad:
         return None
-    statement = statement_at(made.file, made.line, made.column)
+    statement = statement_of(made)
     if statement is None or not _comes_from_a_leaf(node, statement):
         return None
-    found = replaced(made, subject)
+    found = rebound_explanation(made, subject)
     value = value_of(statement)
     if found is None and _is_whole(value, made) and _leaf_made_in(value) is not None:
-        # It is read by another name: `for t in (w1, w2): t.grad`.
-        found = next((answer for name in sorted(targets_of(statement)) if (answer := replaced(made, name)) is not None), None)
+        # It is read under another name: `for t in (w1, w2): t.grad`.
+        answers = (rebound_explanation(made, name) for name in sorted(targets_of(statement)))
+        found = next((answer for answer in answers if answer is not None), None)
     if found is None:
         # `params = [p - lr * p.grad for p in params]`
-        again = targets_of(statement) & names_in(value)
-        found = replaced(made, sorted(again)[0]) if again and _is_collection(value) else None
+        names = rebound_names(statement)
+        found = rebound_explanation(made, names[0]) if names and _is_collection(value) else None
     return found
 
 
-def _is_whole(value: ast.expr | None, made: Place) -> bool:
-    """The operation at a place is all that the statement computes."""
+def _is_whole(value: ast.expr | None, made: SourceLocation) -> bool:
+    """True if the operation at a location is the whole value of the statement."""
     return value is not None and (value.lineno, value.col_offset, value.end_lineno, value.end_col_offset) == (
         made.line, made.column, made.end_line, made.end_column)
 
 
 def _is_collection(value: ast.expr | None) -> bool:
     return isinstance(value, (ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Dict, ast.List, ast.Tuple)) or (
-        isinstance(value, ast.Call) and called(value) in ("list", "tuple", "dict", "OrderedDict"))
+        isinstance(value, ast.Call) and called_name(value) in ("list", "tuple", "dict", "OrderedDict"))
 
 
-# Ops of layers: what they are applied to comes first, the layer's own parameters after it.
+# Rows of layers: the first argument is the input, the others are the layer's parameters.
 _LAYERS = rows_with("layer")
 
 
 def _comes_from_a_leaf(node: Any, statement: ast.stmt) -> bool:
-    """What the statement computes is computed from a leaf, and not only from a layer's parameters."""
+    """True if the statement's value is computed from a leaf other than a layer's parameters."""
     pending, seen = [node], set()
     while pending:
         current = row_node(pending.pop())[0]
@@ -64,25 +74,25 @@ def _comes_from_a_leaf(node: Any, statement: ast.stmt) -> bool:
         if current is None or current in seen:
             continue
         seen.add(current)
-        here = place(current.site)
+        here = locate(current.site)
         if here is not None and statement.lineno <= here.line <= (statement.end_lineno or statement.lineno):
             pending += current.edges[:1] if row_name(current) in _LAYERS else current.edges
     return False
 
 
-def replaced(made: Place, subject: str, headline: str = "", symptom: str = "none") -> Explanation | None:
-    """The answer if the statement at `made` gives the name `subject` to the result of an operation on what it meant."""
-    statement = statement_at(made.file, made.line, made.column)
+def rebound_explanation(made: SourceLocation, subject: str, headline: str = "", symptom: str = "none") -> Explanation | None:
+    """The explanation if the statement at `made` rebinds the name `subject` to the result of an operation on its old value."""
+    statement = statement_of(made)
     value = value_of(statement)
-    if statement is None or value is None or not _same(subject, targets_of(statement)):
+    if statement is None or value is None or not _names_subject(subject, targets_of(statement)):
         return None
     headline = headline or f"`{subject}.grad` is None: `{subject}` is not the leaf"
     fix = (f"keep the leaf and update it in place without recording: with torch.no_grad(): {subject} -= ... (and reset "
            f"{subject}.grad = None); or create it in its final form and then call requires_grad_().")
-    if isinstance(statement, ast.AugAssign) or _same(subject, names_in(value)):
-        text = (f"The name `{subject}` no longer refers to the original leaf: line {made.line}, `{_shown(statement)}`, assigned "
-                "it a new tensor, the result of an operation on the old one. Only leaves keep .grad; the leaf is another object "
-                "now, and this one is not a leaf.")
+    if isinstance(statement, ast.AugAssign) or _names_subject(subject, dotted_names(value)):
+        text = (f"The name `{subject}` no longer refers to the original leaf: line {made.line}, `{_first_line(statement)}`, "
+                "assigned it a new tensor, the result of an operation on the old one. Only leaves keep .grad; the leaf is "
+                "another object now, and this one is not a leaf.")
         if "grad" in ast.unparse(value):
             text += (f" `{subject} = {subject} - lr * {subject}.grad` is often advised against the error about in-place changes "
                      "of a leaf, but it replaces the leaf instead of updating it.")
@@ -99,34 +109,34 @@ def replaced(made: Place, subject: str, headline: str = "", symptom: str = "none
         "shape) and then call .requires_grad_() on it.", [made], symptom=symptom)
 
 
-def _same(subject: str, names: set[str]) -> bool:
-    """`m.w` of the outside may be `self.w` where it is assigned."""
+def _names_subject(subject: str, names: set[str]) -> bool:
+    """True if `subject` is among `names`; `m.w` may be assigned as `self.w`."""
     own = f"self.{subject.rpartition('.')[2]}" if "." in subject else subject
     return subject in names or own in names
 
 
 def _leaf_made_in(value: ast.expr | None) -> ast.Call | None:
-    """The call inside of an expression that makes a leaf."""
+    """The call inside an expression that creates a leaf."""
     inside = ast.walk(value) if value is not None else ()
     return next((n for n in inside if isinstance(n, ast.Call) and n is not value and _makes_leaf(n)), None)
 
 
 def _makes_leaf(call: ast.Call) -> bool:
-    if called(call) in ("Parameter", "requires_grad_"):
+    if called_name(call) in ("Parameter", "requires_grad_"):
         return True
     return any(k.arg == "requires_grad" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
                for k in call.keywords)
 
 
-def _shown(statement: ast.stmt) -> str:
+def _first_line(statement: ast.stmt) -> str:
     return ast.unparse(statement).partition("\n")[0]
 
 
 def without_retain_grad(q: Question) -> Explanation | None:
     """Only leaves keep `.grad`."""
     node = row_node(grad_fn(q.t))[0]
-    causes = own_assignment(q, places(node.site)) + places(node.site)
-    text = (f"{q.it} is not a leaf but an intermediate (non-leaf) tensor: it was computed {at(node.site)} "
+    causes = own_assignment(q, locate_all(node.site)) + locate_all(node.site)
+    text = (f"{q.label_start} is not a leaf but an intermediate (non-leaf) tensor: it was computed {at(node.site)} "
             f"({type(node).__name__}). backward() does pass a gradient through it, but only leaf tensors keep theirs in .grad, "
             "so that memory for intermediate results can be freed. Whether its inputs require grad has nothing to do with it.")
     if q.t.retains_grad:
@@ -145,34 +155,34 @@ def without_retain_grad(q: Question) -> Explanation | None:
 
 
 def _parameter_behind(q: Question) -> str:
-    """`net[0].weight_orig` of a pruned (`..._g` of a normalised) `net[0].weight`."""
+    """The parameter from which a module computes this tensor: `weight_orig` for a pruned `weight`; empty if none."""
     name = q.name.rpartition(".")[2]
     if not name.isidentifier() or "." not in q.name:
         return ""
     alike = re.compile(rf"\.{name}_\w+$|parametrizations\.{name}\.\w+$")
-    found = [(path, p) for path, p in parameters_in(variables(q.frame)) if alike.search(path)]
+    found = [(path, p) for path, p in parameters_in(visible_variables(q.frame)) if alike.search(path)]
     leaves = leaves_from([grad_fn(q.t)]) if found else set()
     return next((path for path, p in found if p in leaves), "")
 
 
-def own_assignment(q: Question, known: list[Place]) -> list[Place]:
-    """Where the name that was read got its value, if that is another line than the tensor's origin."""
+def own_assignment(q: Question, known: list[SourceLocation]) -> list[SourceLocation]:
+    """The assignment of the name that was read, if it is on another line than the tensor's origin."""
     subject = subject_of(q.read)
     if q.read is None or not subject.isidentifier() or not known:
         return []
     statement = last_assignment(q.read.file, subject, q.read.line)
     if statement is None or known[0].file != q.read.file or statement.lineno <= known[0].line <= (statement.end_lineno or 0):
         return []
-    return [place_of_line(q.read.file, statement.lineno)]
+    return [location_of_line(q.read.file, statement.lineno)]
 
 
-def _retain_grad_line(q: Question) -> Place | None:
-    """Where the text calls `<subject>.retain_grad()`."""
+def _retain_grad_line(q: Question) -> SourceLocation | None:
+    """The last line above the read that calls `<subject>.retain_grad()`."""
     subject = subject_of(q.read)
     if q.read is None or not subject:
         return None
     for line in range(q.read.line, 0, -1):
-        here = place_of_line(q.read.file, line)
+        here = location_of_line(q.read.file, line)
         if here.expression.startswith(f"{subject}.retain_grad("):
             return here
     return None

@@ -1,4 +1,4 @@
-"""Steps of optimizers that have no effect, and clipping that comes too early or too late."""
+"""Rules for optimizers: steps without effect, and gradient clipping that comes too early or too late."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from whygrad.core.tensor import Tensor
 from whygrad.why import record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
-from whygrad.why.facts import Tensors
-from whygrad.why.places import place, place_of_line, places
+from whygrad.why.locations import expression_at, locate_all, location_of_line
+from whygrad.why.optimizer_usage import computed_from, optimizer_parameters, usage_of
+from whygrad.why.program_text import uncalled_method
 from whygrad.why.question import Question
-from whygrad.why.rules import settle
-from whygrad.why.rules.unwanted import not_held_words
+from whygrad.why.rules import first_confirmed
+from whygrad.why.rules.unwanted import not_in_optimizer_explanation
 from whygrad.why.rules.vanished import zero
-from whygrad.why.source import uncalled
-from whygrad.why.usage import computed_from, held_by, usage_of
+from whygrad.why.run_facts import WeakTensorSet, ledger_of, was_reached
 
 HEADLINE = "this step changes nothing: all gradients are None"
 
 
 def useless_step(watch: Any, optimizer: Any) -> Explanation | None:
-    """A step that has nothing to apply."""
-    held = held_by(optimizer)
+    """A step whose parameters all have no gradient."""
+    held = optimizer_parameters(optimizer)
     if not held or any(p._grad is not None for p in held):
         return None
-    last = engine.last_backward()
-    told = _without_backward(optimizer, held)
-    if told is None and last is not None:
-        told = _cleared(held, last) or _others_reached(watch, optimizer, held, last) or _cut_off(held)
-    if told is not None:
-        told.headline, told.symptom = HEADLINE, "no-update"
-    return told
+    last = engine.Backward.latest
+    explanation = _without_backward(optimizer, held)
+    if explanation is None and last is not None:
+        explanation = _cleared(held, last) or _reached_unheld(watch, optimizer, held, last) or _cut_off(held)
+    if explanation is not None:
+        explanation.headline, explanation.symptom = HEADLINE, "no-update"
+    return explanation
 
 
 def useless_closure(optimizer: Any) -> Explanation | None:
-    """The closure of a step computed a loss, and did not differentiate it."""
-    held = held_by(optimizer)
-    if not held or was_reached(held) or any(p._grad is not None for p in held):
+    """The closure of a step computed a loss but did not call backward()."""
+    held = optimizer_parameters(optimizer)
+    if not held or any(map(was_reached, held)) or any(p._grad is not None for p in held):
         return None
     nodes, backwards = usage_of(optimizer).begun
     if next_sequence_number() <= nodes + 1 or engine.count_backwards() > backwards:
@@ -48,14 +48,10 @@ def useless_closure(optimizer: Any) -> Explanation | None:
                         "call loss.backward() in the closure, before it returns the loss.")
 
 
-def was_reached(held: list[Any]) -> bool:
-    return any(p._meta is not None and p._meta.reached_by is not None for p in held)
-
-
 def _without_backward(optimizer: Any, held: list[Any]) -> Explanation | None:
-    """Something was computed since the last step, but never differentiated. (To show schedules, steps alone are taken.)"""
+    """A loss was computed since the last step but not differentiated. (Scripts that plot schedules only step.)"""
     usage = usage_of(optimizer)
-    if usage.nodes is None or was_reached(held):
+    if usage.nodes is None or any(map(was_reached, held)):
         return None
     others = engine.count_backwards() > usage.backwards
     if not (computed_from(held, usage.nodes) if others else next_sequence_number() > usage.nodes + 1):
@@ -66,35 +62,35 @@ def _without_backward(optimizer: Any, held: list[Any]) -> Explanation | None:
 
 
 def _no_backward(reason: str, fix: str) -> Explanation:
-    told = Explanation(HEADLINE, "no-backward", f"{reason}, so there are no gradients to apply.", fix, places(record.site()),
-                       symptom="no-update")
-    return with_uncalled(told, "backward")
+    return mention_uncalled_method(Explanation(
+        HEADLINE, "no-backward", f"{reason}, so there are no gradients to apply.", fix, locate_all(record.site()),
+        symptom="no-update"), "backward")
 
 
-def with_uncalled(told: Explanation, method: str) -> Explanation:
-    """Say so if the text names the method that is missed without calling it."""
-    here = told.causes[0] if told.causes else None
-    named = None if here is None else uncalled(here.file, method)
+def mention_uncalled_method(explanation: Explanation, method: str) -> Explanation:
+    """Extend the explanation if the program names the missing method without calling it."""
+    here = explanation.causes[0] if explanation.causes else None
+    named = None if here is None else uncalled_method(here.file, method)
     if here is not None and named is not None:
-        told.text += f" Line {named.lineno} names {method} and does not call it: the parentheses are missing."
-        told.fix = f"write {method}() there."
-        told.causes.append(place_of_line(here.file, named.lineno))
-    return told
+        explanation.text += f" Line {named.lineno} names {method} and does not call it: the parentheses are missing."
+        explanation.fix = f"write {method}() there."
+        explanation.causes.append(location_of_line(here.file, named.lineno))
+    return explanation
 
 
 def never_stepped(watch: Any, optimizer: Any) -> Explanation | None:
-    """backward again and again, and never a step. (Who reads every gradient may have other plans for them.)"""
-    for p in held_by(optimizer):
-        ledger = None if p._meta is None else p._meta.watched
-        if (ledger is None or not ledger.again or not ledger.cleared_times or ledger.read >= ledger.reached
+    """backward() in a loop without step(). A program that reads every gradient may apply them itself."""
+    for p in optimizer_parameters(optimizer):
+        ledger = ledger_of(p)
+        if (ledger is None or not ledger.in_loop or not ledger.times_cleared or ledger.read_count >= ledger.deposit_count
                 or not watch.is_unchanged(p)):
             continue
         backward, made = p._meta.reached_by.site, vars(optimizer)["_site"]
-        return with_uncalled(Explanation(
+        return mention_uncalled_method(Explanation(
             "the parameters never change", "step-missing",
             f"backward() computes gradients {at(backward)} again and again, but step() of the optimizer made {at(made)}, which "
             "holds these parameters, is never called: nothing applies them.",
-            "call optimizer.step() after loss.backward().", places(backward, made), symptom="no-update"), "step")
+            "call optimizer.step() after loss.backward().", locate_all(backward, made), symptom="no-update"), "step")
     return None
 
 
@@ -107,70 +103,72 @@ def _cleared(held: list[Any], last: Any) -> Explanation | None:
     return Explanation(
         HEADLINE, "grad-cleared",
         f"backward {at(last.site)} did fill the gradients, then they were cleared {at(site)} (zero_grad() sets .grad to None), "
-        "before "
-        "step() could apply them.", "call zero_grad() before backward() (or after step()), not between the two.", places(site))
+        "before step() could apply them.",
+        "call zero_grad() before backward() (or after step()), not between the two.", locate_all(site))
 
 
-def _others_reached(watch: Any, optimizer: Any, held: list[Any], last: Any) -> Explanation | None:
-    """Backward reached parameters, but of another model."""
+def _reached_unheld(watch: Any, optimizer: Any, held: list[Any], last: Any) -> Explanation | None:
+    """Backward reached only parameters that are in no optimizer."""
     from whygrad.functional.parameter import Parameter
 
     trace = watch.trace_of(last)
     reached = [] if trace is None else [p for p in trace.leaves if isinstance(p, Parameter) and not watch.holders(p)
                                         and not _is_computed(p)]
-    if not reached or was_reached(held):
+    if not reached or any(map(was_reached, held)):
         return None
-    told = not_held_words(None, [vars(optimizer)["_site"]], "the parameters that the last backward reached")
-    told.causes += places(*[cause.site for cause in reached[0]._cause if _is_loaded(cause) or cause.detail == "a deepcopy"])
-    return told
+    explanation = not_in_optimizer_explanation(None, [vars(optimizer)["_site"]], "the parameters that the last backward reached")
+    explanation.causes += locate_all(*[cause.site for cause in reached[0]._cause
+                                       if _is_loaded(cause) or cause.detail == "a deepcopy"])
+    return explanation
 
 
 def _is_computed(p: Any) -> bool:
-    """nn.Parameter(theta - lr * grad), p.data = theta - lr * grad: what counts is a value that was cut off from a model."""
+    """True for a parameter made of a computed value: nn.Parameter(theta - lr * grad), p.data = theta - lr * grad."""
     wrapped = [cause for cause in p._cause if cause.kind == "parameter-rewrapped" and cause.detail != "a deepcopy"]
-    return bool(record.watching.poured_into(p)) or any(not _is_loaded(cause) for cause in wrapped)
+    return bool(record.watching.data_replacement_causes(p)) or any(not _is_loaded(cause) for cause in wrapped)
 
 
 def _is_loaded(cause: Any) -> bool:
-    """load_state_dict(..., assign=True) puts other parameters in the place of a module's own."""
-    here = place(cause.site)
-    return here is not None and ".load_state_dict(" in here.expression
+    """True for load_state_dict(..., assign=True), which replaces a module's parameters."""
+    return ".load_state_dict(" in expression_at(cause.site)
 
 
 def _cut_off(held: list[Any]) -> Explanation | None:
-    """No parameter of this optimizer was ever reached: whatever cuts them off from the loss."""
-    if any(not isinstance(p, Tensor) or (p._meta is not None and p._meta.reached_by is not None) for p in held):
+    """No parameter of this optimizer was ever reached: the cause that cuts the first one off."""
+    if any(not isinstance(p, Tensor) or was_reached(p) for p in held):
         return None
     return why_never_reached(next((p for p in held if p.requires_grad), held[0]))
 
 
 def why_zero(p: Any) -> Explanation | None:
-    """What makes the gradient of a parameter zero, if that is wrong."""
-    told = settle([verdict for verdict in [zero(Question(p))] if verdict is not None])
-    return told if told is not None and told.category != "ok" and not told.harmless else None
+    """Why the gradient of a parameter is zero; None if nothing is wrong."""
+    explanation = first_confirmed([verdict for verdict in [zero(Question(p))] if verdict is not None])
+    return explanation if explanation is not None and explanation.category != "ok" and not explanation.harmless else None
 
 
 def why_never_reached(p: Any) -> Explanation | None:
-    """What keeps a parameter from the loss, if it is more than that the loss does not use it."""
+    """Why no backward reached a parameter; None if the loss just does not use it."""
     from whygrad.why.explain import verdicts_on
 
-    told = settle(verdicts_on(Question(p)))
-    return told if told is not None and told.category not in ("ok", "no-backward", "unused-in-loss") else None
+    explanation = first_confirmed(verdicts_on(Question(p)))
+    if explanation is None or explanation.category in ("ok", "no-backward", "unused-in-loss"):
+        return None
+    return explanation
 
 
 def clip_misplaced(parameters: Any) -> Explanation | None:
-    """Gradients are clipped when they have been applied already."""
+    """Gradients are clipped after a step has applied them."""
     listed = [parameters] if isinstance(parameters, Tensor) else parameters
     here = record.site()
-    ledgers = [p._meta.watched for p in listed if isinstance(p, Tensor) and p._grad is not None and p._meta is not None
-               and p._meta.watched is not None]
+    ledgers = [ledger for p in listed if isinstance(p, Tensor) and p._grad is not None
+               and (ledger := ledger_of(p)) is not None]
     applied = [ledger for ledger in ledgers if ledger.deposits and ledger.deposits[-1].applied]
     if not ledgers or len(applied) < len(ledgers):
         return None
     return Explanation(
         "this clipping has no effect", "clip-misplaced",
         f"The gradients are clipped {at(here)}, but optimizer.step() has applied them already: the step used them unclipped.",
-        "clip between loss.backward() and optimizer.step().", places(here), symptom="wrong-value")
+        "clip between loss.backward() and optimizer.step().", locate_all(here), symptom="wrong-value")
 
 
 def clip_while_scaled(scaled_at: Any) -> Explanation:
@@ -179,33 +177,34 @@ def clip_while_scaled(scaled_at: Any) -> Explanation:
         "this clipping has the wrong size", "clip-misplaced",
         f"The gradients that are clipped {at(here)} are those of a loss that a GradScaler has multiplied {at(scaled_at)}: they "
         "are thousands of times too large, are cut down to the limit all the same, and are divided by the scale afterwards.",
-        "call scaler.unscale_(optimizer) between backward() and the clipping.", places(here, scaled_at), symptom="wrong-value")
+        "call scaler.unscale_(optimizer) between backward() and the clipping.", locate_all(here, scaled_at),
+        symptom="wrong-value")
 
 
 class EarlyClip:
-    """A line that clips gradients, and whenever it did so there were none."""
+    """A line that clips gradients, and whether there were none each time."""
 
     def __init__(self, where: Any, moment: int) -> None:
         self.where = where
         self.moment = moment
-        self.clipped = Tensors()
+        self.clipped = WeakTensorSet()
         self.site = record.site()
-        self.in_vain = True
+        self.always_empty = True
 
-    def again(self, parameters: Any) -> None:
+    def note_clip(self, parameters: Any) -> None:
         listed = [p for p in ([parameters] if isinstance(parameters, Tensor) else parameters) if isinstance(p, Tensor)]
-        self.in_vain = self.in_vain and all(p._grad is None for p in listed)
-        for p in listed if self.in_vain else ():
+        self.always_empty = self.always_empty and all(p._grad is None for p in listed)
+        for p in listed if self.always_empty else ():
             self.clipped.add(p)
 
-    def told(self) -> Explanation | None:
-        """The gradients came afterwards, and a step applied them as they were."""
-        applied = [p for p in self.clipped if p._meta is not None and p._meta.watched is not None and p._meta.watched.applied]
-        if not self.in_vain or not applied:
+    def explanation(self) -> Explanation | None:
+        """The explanation if the gradients were computed later and applied unclipped."""
+        applied = [p for p in self.clipped if (ledger := ledger_of(p)) is not None and ledger.applied_backwards]
+        if not self.always_empty or not applied:
             return None
         backward = applied[0].meta.reached_by.site
         return Explanation(
             "this clipping has no effect", "clip-misplaced",
             f"Whenever the gradients are clipped {at(self.site)}, there are none yet (.grad is None): backward() comes later, "
             f"{at(backward)}, and the step applies what it brings unclipped.",
-            "clip between loss.backward() and optimizer.step().", places(self.site, backward), symptom="wrong-value")
+            "clip between loss.backward() and optimizer.step().", locate_all(self.site, backward), symptom="wrong-value")

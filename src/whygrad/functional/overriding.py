@@ -1,0 +1,280 @@
+"""`__torch_function__`: classes and modes that take over calls of torch's functions, methods and properties.
+
+A handler at the function door. It stands there from the moment when somebody could take over: an instance of a subclass of Tensor
+was made, an argument of a foreign class was met, or while a mode is entered.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Iterable
+from types import CodeType
+from typing import Any
+
+from whygrad.base import door
+from whygrad.base.door import Instead, Next, Spec
+from whygrad.base.errors import user_stacklevel
+from whygrad.base.frames import internal_modules, is_internal
+from whygrad.core.tensor import Tensor
+
+
+class State(threading.local):
+    """Of one thread."""
+
+    def __init__(self) -> None:
+        # The modes entered, innermost last. One that is being asked is not among them.
+        self.modes: list[Any] = []
+        # Whether subclasses, or subclasses and modes, are not asked.
+        self.subclasses_off = self.all_off = False
+        # The next call goes to the implementation (see `redispatch_function`).
+        self.skips_one = False
+
+
+state = State()
+
+
+class _Disabled:
+    """The `__torch_function__` of a class that never takes over, such as Parameter."""
+
+    def __call__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+    def __repr__(self) -> str:
+        return "<built-in method _disabled_torch_function_impl>"
+
+
+disabled_torch_function_impl = _Disabled()
+_kinds: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+
+
+def takes_over(kind: type) -> bool:
+    """Whether instances of a class are asked. Our own kinds of tensors are not, nor PyTorch's: they are data here."""
+    found = _kinds.get(kind)
+    if found is None:
+        method = getattr(kind, "__torch_function__", None)
+        of_pytorch = any((base.__module__, base.__name__) == ("torch", "Tensor") for base in kind.__mro__)
+        found = _kinds[kind] = (method is not None and method is not disabled_torch_function_impl and not of_pytorch
+                                and not internal_modules[kind.__module__])
+    return found
+
+
+def overloaded(values: Iterable[Any], plain: bool = False) -> list[Any]:
+    """One argument of each class that takes over, in torch's order: from left to right, but subclasses first.
+
+    Where torch asks in Python (`plain`), tensors themselves are among them.
+    """
+    found: list[Any] = []
+    for x in values:
+        kind = type(x)
+        if (not plain if kind is Tensor else not takes_over(kind)) or any(type(known) is kind for known in found):
+            continue
+        place = next((i for i, known in enumerate(found) if issubclass(kind, type(known))), len(found))
+        found.insert(place, x)
+    return found
+
+
+def _each(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterable[Any]:
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        if type(value) in (list, tuple):
+            yield from value
+        else:
+            yield value
+
+
+def take_over(function: Any, name: str, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Ask the innermost mode, then the arguments."""
+    types = tuple(map(type, found))
+    modes, asked = state.modes, []
+    if modes and not state.all_off:
+        mode = modes.pop()
+        try:
+            result = mode.__torch_function__(function, types, args, kwargs)
+        finally:
+            modes.append(mode)
+        if result is not NotImplemented:
+            return result
+        asked.append(f"mode object {mode}")
+    for x in found:
+        method = x.__torch_function__
+        if getattr(method, "__self__", None) is x:
+            warnings.warn("Defining your `__torch_function__ as a plain method is deprecated and will be an error in future, "
+                          "please define it as a classmethod.", DeprecationWarning, stacklevel=user_stacklevel())
+        result = method(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        asked.append(f"tensor subclass {type(x)}")
+    if name.count(".") > 1:
+        raise TypeError(f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}")
+    shown = name if name.startswith("torch.") else f"torch.{name}"
+    raise TypeError(f"Multiple dispatch failed for '{shown}'; all __torch_function__ handlers returned NotImplemented:\n\n"
+                    + "".join([f"  - {who}\n" for who in asked])
+                    + "\nFor more information, try re-running with TORCH_LOGS=not_implemented")
+
+
+# What torch calls whatever the arguments are.
+IGNORED = frozenset({
+    "torch.is_tensor", "torch.is_storage", "torch.typename", "torch.get_default_dtype", "torch.set_default_dtype",
+    "torch.can_cast", "torch.promote_types", "Tensor.as_subclass", "Tensor.__dir__", "Tensor.__iter__", "Tensor.why"})
+# Those whose arguments are data: only modes are asked.
+OF_DATA = frozenset({"torch.tensor"})
+
+
+class Overrides:
+    place = "overrides"
+
+    def wants(self, spec: Spec) -> bool:
+        return spec.name.startswith(("torch.", "Tensor.")) and spec.name not in IGNORED and (
+            not spec.name.startswith("torch.nn.utils."))
+
+    def handle(self, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:
+        if state.skips_one:
+            state.skips_one = False
+            with DisableTorchFunction():
+                return next(args, kwargs)
+        if state.all_off:
+            return next(args, kwargs)
+        found = [] if state.subclasses_off or spec.name in OF_DATA else overloaded(_each(args, kwargs))
+        if not found and not state.modes:
+            return next(args, kwargs)
+        return take_over(spec.function, spec.name, found, args, kwargs)
+
+
+overrides = Overrides()
+_counting = threading.Lock()
+_entered = 0
+_for_good = False
+
+
+def _count(more: int) -> None:
+    """So many modes are entered, in all threads."""
+    global _entered
+    with _counting:
+        _entered += more
+        if not _for_good and _entered == max(more, 0):
+            (door.add if _entered else door.remove)(overrides)
+
+
+def push_mode(mode: Any) -> None:
+    state.modes.append(mode)
+    _count(1)
+
+
+def pop_mode() -> Any:
+    _count(-1)
+    return state.modes.pop()
+
+
+def expect(kind: type) -> None:
+    """An instance of this class is being made: if it takes over, stand at the door from now on."""
+    global _for_good
+    if not _for_good and takes_over(kind):
+        with _counting:
+            _for_good = True
+            door.add(overrides)
+
+
+# Past what a subclass says of them.
+_SLOTS = [vars(Tensor)[name] for name in Tensor.__slots__ if not name.startswith("__")]
+
+
+def as_instance(kind: type, made: Tensor) -> Any:
+    """A tensor that was just made, and that nobody knows yet, as one of a subclass."""
+    expect(kind)
+    result: Any = object.__new__(kind)
+    for slot in _SLOTS:
+        slot.__set__(result, slot.__get__(made))
+    return result
+
+
+def ask_foreign(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instead | None:
+    """After a refusal: has one of the arguments a class that takes over, and did the user call this function?"""
+    if overrides in spec.handlers or not overrides.wants(spec):
+        return None
+    found = overloaded(_each(args, kwargs))
+    if not found or not _is_called_by_user():
+        return None
+    expect(type(found[0]))
+    return Instead(take_over(spec.function, spec.name, found, args, kwargs))
+
+
+def _is_called_by_user() -> bool:
+    """Whether there is one public function between here and the user's frame."""
+    frame: Any = sys._getframe(2)
+    entries = 0
+    while frame is not None and is_internal(frame):
+        entries += frame.f_code in _entry_codes()
+        frame = frame.f_back
+    return entries == 1
+
+
+def _entry_codes() -> set[CodeType]:
+    return {spec.function.__code__ for spec in door.SPECS.values() if hasattr(spec.function, "__code__")} | {
+        vars(Tensor)[name].__code__ for name in vars(Tensor) if name.startswith("__") and hasattr(vars(Tensor)[name], "__code__")}
+
+
+door.ask_foreign = ask_foreign
+
+
+class DisableTorchFunctionSubclass:
+    """A block in which subclasses do not take over; modes do."""
+
+    def __enter__(self) -> None:
+        self._before = state.subclasses_off
+        state.subclasses_off = True
+
+    def __exit__(self, *error: object) -> None:
+        state.subclasses_off = self._before
+
+
+class DisableTorchFunction:
+    """A block in which neither subclasses nor modes take over."""
+
+    def __enter__(self) -> None:
+        self._before = state.all_off
+        state.all_off = True
+
+    def __exit__(self, *error: object) -> None:
+        state.all_off = self._before
+
+
+# Their results are kept somewhere, and reading them twice gives the same object.
+NOT_CONVERTED = ("Tensor.grad.__get__", "Tensor._base.__get__")
+
+
+def __torch_function__(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What a subclass of Tensor does unless it says otherwise: call the function, and make the results instances of it."""
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+        return result if func in [door.SPECS[name].function for name in NOT_CONVERTED] else _converted(result, cls)
+
+
+def _converted(result: Any, cls: type) -> Any:
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor) and not isinstance(result, cls):
+        return result.as_subclass(cls)  # type: ignore[attr-defined]
+    if isinstance(result, (tuple, list)):
+        made = [_converted(x, cls) for x in result]
+        return type(result)(*made) if hasattr(result, "_fields") else type(result)(made)
+    return result
+
+
+def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
+    """An instance of a subclass, on the memory of a tensor."""
+    return data.detach().as_subclass(cls).requires_grad_(require_grad)
+
+
+def refuse_dispatch(kind: type) -> None:
+    """A class that defines `__torch_dispatch__`, which nobody here would ask, has no instances, rather than silent ones."""
+
+    def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"{kind.__name__}.__torch_dispatch__ is not available in whygrad: there is no dispatcher below "
+                                  "the functions. Define __torch_function__, or use torch.autograd.Function or hooks")
+
+    kind.__new__ = staticmethod(__new__)  # type: ignore[method-assign, assignment]

@@ -1,0 +1,97 @@
+"""Recurrent cells: what one step computes of each element, and how gradients go back. One definition for every vocabulary,
+for the kernels (kernels/recurrent_code.py) and for torch's `lstm_cell` and `gru_cell`.
+
+`sums` has a part for each gate: the product with the hidden weight, with the bias and the input's part. The last gate of a
+GRU is the exception: there the sum is without the input's part, which is `pre`. A `state` is [h], or [h, c] in an LSTM.
+"""
+
+from typing import Any, NamedTuple
+
+
+class Back(NamedTuple):
+    sums: list[Any]  # gradients of the sums
+    pre: Any  # gradient of `pre`, where it is not that of the last sum
+    h: Any  # what goes back to h beside the product with the hidden weight
+    c: Any
+
+
+class Cell(NamedTuple):
+    gates: int
+    states: int
+    activations: int
+    # forward(xp, sums, pre, state) gives the next state, and the activations, which the way back needs
+    forward: Any
+    # slopes(xp, activations, state before): derivatives that do not depend on the gradient
+    slopes: Any
+    # back(xp, gradients of the state, slopes)
+    back: Any
+    has_pre: bool = False  # see `pre` above
+
+
+# h' = tanh(sum), or relu(sum)
+
+def rnn_tanh(xp, sums, pre, state):
+    h = xp.tanh(sums[0])
+    return [h], [h]
+
+
+def rnn_relu(xp, sums, pre, state):
+    h = xp.relu(sums[0])
+    return [h], [h]
+
+
+def rnn_tanh_back(xp, g, slopes):
+    return Back([g[0] * slopes[0]], None, None, None)
+
+
+def rnn_relu_back(xp, g, slopes):
+    return Back([xp.threshold_backward(g[0], slopes[0], threshold=0)], None, None, None)
+
+
+# reset and update gates; new = tanh(pre + sum * reset); h' = (h - new) * update + new
+
+def gru(xp, sums, pre, state):
+    reset, update = xp.sigmoid(sums[0]), xp.sigmoid(sums[1])
+    new = xp.tanh(pre + sums[2] * reset)
+    return [(state[0] - new) * update + new], [reset, update, new, sums[2]]
+
+
+def gru_slopes(xp, activations, state):
+    reset, update, new, sum_new = activations
+    to_new = (1 - update) * (1 - new * new)
+    return [to_new * sum_new * reset * (1 - reset), (state[0] - new) * update * (1 - update), to_new * reset, to_new, update]
+
+
+def gru_back(xp, g, slopes):
+    to_reset, to_update, to_sum, to_pre, update = slopes
+    return Back([g[0] * to_reset, g[0] * to_update, g[0] * to_sum], g[0] * to_pre, g[0] * update, None)
+
+
+# input, forget and output gates; c' = forget * c + input * new; h' = output * tanh(c')
+
+def lstm(xp, sums, pre, state):
+    input, forget, new, output = xp.sigmoid(sums[0]), xp.sigmoid(sums[1]), xp.tanh(sums[2]), xp.sigmoid(sums[3])
+    c = forget * state[1] + input * new
+    bounded = xp.tanh(c)
+    return [output * bounded, c], [input, forget, new, output, bounded]
+
+
+def lstm_slopes(xp, activations, state):
+    input, forget, new, output, bounded = activations
+    return [new * input * (1 - input), state[1] * forget * (1 - forget), input * (1 - new * new), bounded * output * (1 - output),
+            output * (1 - bounded * bounded), forget]
+
+
+def lstm_back(xp, g, slopes):
+    to_input, to_forget, to_new, to_output, to_c, forget = slopes
+    g_h, g_c = g
+    g_c = g_c + g_h * to_c
+    return Back([g_c * to_input, g_c * to_forget, g_c * to_new, g_h * to_output], None, None, g_c * forget)
+
+
+CELLS = {
+    "rnn_tanh": Cell(1, 1, 1, rnn_tanh, lambda xp, activations, state: [1 - activations[0] * activations[0]], rnn_tanh_back),
+    "rnn_relu": Cell(1, 1, 1, rnn_relu, lambda xp, activations, state: activations, rnn_relu_back),
+    "gru": Cell(3, 1, 4, gru, gru_slopes, gru_back, has_pre=True),
+    "lstm": Cell(4, 2, 5, lstm, lstm_slopes, lstm_back),
+}

@@ -1,0 +1,185 @@
+"""A file's text with its AST: the node at a location, the text of a node, enclosing blocks and scopes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from whygrad.why.locations import SourceLocation, source_lines
+
+Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+Loop = (ast.For, ast.AsyncFor, ast.While)
+
+
+class Position(NamedTuple):
+    """A line (from 1) and a column in UTF-8 bytes, as in ast nodes."""
+
+    line: int
+    column: int
+
+
+class SourceTree:
+    def __init__(self, file: str, lines: list[str]) -> None:
+        self.file = file
+        self.lines = lines
+        self.raw = [line.encode() for line in lines]
+        self.tree = ast.parse("\n".join(lines) + "\n")
+        self.parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    def walk(self, under: ast.AST | None = None) -> Iterator[ast.AST]:
+        return ast.walk(self.tree if under is None else under)
+
+    def node_at(self, location: SourceLocation) -> ast.AST | None:
+        """The node with exactly this range; else the innermost statement on its line."""
+        where = (location.line, location.column, location.end_line, location.end_column)
+        found = [node for node in self.walk() if isinstance(node, (ast.expr, ast.stmt)) and
+                 (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset) == where]
+        return found[-1] if found else self.statement_on(location.line)
+
+    def statement_on(self, line: int) -> ast.stmt | None:
+        """The innermost statement that covers a line."""
+        covering = [node for node in self.walk() if isinstance(node, ast.stmt) and node.lineno <= line <= end(node).line]
+        return max(covering, key=lambda node: (node.lineno, -end(node).line), default=None)
+
+    def statement(self, node: ast.AST) -> ast.stmt | None:
+        """The statement a node belongs to."""
+        found: ast.AST | None = node
+        while found is not None and not isinstance(found, ast.stmt):
+            found = self.parents.get(found)
+        return found
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The enclosing nodes, innermost first."""
+        found = self.parents.get(node)
+        while found is not None:
+            yield found
+            found = self.parents.get(found)
+
+    def scope(self, node: ast.AST) -> ast.AST:
+        """The function that contains a node, or the module."""
+        return next((a for a in self.ancestors(node) if isinstance(a, (*Function, ast.Lambda))), self.tree)
+
+    def loop(self, node: ast.AST) -> ast.For | ast.AsyncFor | ast.While | None:
+        """The innermost loop of the same function around a node."""
+        for outer in self.ancestors(node):
+            if isinstance(outer, Function):
+                return None
+            if isinstance(outer, Loop):
+                return outer
+        return None
+
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The list of statements that contains this one."""
+        parent = self.parents.get(statement)
+        for _, value in ast.iter_fields(parent) if parent is not None else ():
+            if isinstance(value, list) and statement in value:
+                return value
+        return [statement]
+
+    def sibling(self, node: ast.AST, of: ast.stmt) -> ast.stmt | None:
+        """The statement in the block of `of` that contains a node (or is it)."""
+        block = self.block(of)
+        return next((s for s in (node, *self.ancestors(node)) if isinstance(s, ast.stmt) and s in block), None)
+
+    def text(self, node: ast.AST) -> str:
+        return self.text_between(start(node), end(node))
+
+    def text_between(self, first: Position, last: Position) -> str:
+        lines = self.raw[first.line - 1:last.line]
+        if len(lines) == 1:
+            return lines[0][first.column:last.column].decode()
+        return b"\n".join([lines[0][first.column:], *lines[1:-1], lines[-1][:last.column]]).decode()
+
+    def text_before(self, position: Position) -> str:
+        """The text before a position in its line."""
+        return self.raw[position.line - 1][:position.column].decode()
+
+    def text_after(self, position: Position) -> str:
+        return self.raw[position.line - 1][position.column:].decode()
+
+    def indentation(self, statement: ast.stmt) -> str:
+        line = self.lines[start(statement).line - 1]
+        return line[:len(line) - len(line.lstrip())]
+
+    @property
+    def indent_unit(self) -> str:
+        """One level of indentation in this file."""
+        for statement in self.walk():
+            outer = self.parents.get(statement)
+            if isinstance(statement, ast.stmt) and isinstance(outer, ast.stmt) and statement.lineno > outer.lineno:
+                inner, own = self.indentation(statement), self.indentation(outer)
+                if inner.startswith(own) and inner != own:
+                    return inner[len(own):]
+        return "    "
+
+    def atom(self, node: ast.expr) -> str:
+        """A node's text, in parentheses if an appended suffix would bind to a part of it."""
+        text = self.text(node)
+        simple = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Dict, ast.ListComp, ast.JoinedStr)
+        return text if isinstance(node, simple) or is_parenthesized(text) else f"({text})"
+
+
+def start(node: ast.AST) -> Position:
+    decorators = getattr(node, "decorator_list", None)
+    if decorators:
+        first = decorators[0]
+        return Position(first.lineno, node.col_offset)  # type: ignore[attr-defined]
+    return Position(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+
+
+def end(node: ast.AST) -> Position:
+    return Position(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+
+def is_parenthesized(text: str) -> bool:
+    """True if the first and the last character are a pair of parentheses."""
+    if not text.startswith("(") or not text.endswith(")"):
+        return False
+    depth = 0
+    for i, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if depth == 0:
+            return i == len(text) - 1
+    return False
+
+
+def same_text(a: ast.AST, b: ast.AST) -> bool:
+    """True if two expressions have the same text, whether loaded or stored."""
+    return ast.unparse(a) == ast.unparse(b)
+
+
+def receiver(node: ast.AST | None) -> ast.expr | None:
+    """`x` of `x.backward()`."""
+    return node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+
+
+def root_name(node: ast.expr) -> str | None:
+    """The name at the beginning of `model.blocks[0].weight`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def names_in(node: ast.AST | None) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} if node is not None else set()
+
+
+def keyword(call: ast.Call, name: str) -> ast.keyword | None:
+    return next((k for k in call.keywords if k.arg == name), None)
+
+
+@lru_cache(maxsize=16)
+def _parsed(file: str, text: tuple[str, ...]) -> SourceTree | None:
+    try:
+        return SourceTree(file, list(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def source_of(file: str) -> SourceTree | None:
+    """The source tree of a file as the program was started from; None if it cannot be read or parsed."""
+    lines = source_lines(file)
+    return _parsed(file, tuple(line.rstrip("\r\n") for line in lines)) if lines else None

@@ -1,0 +1,314 @@
+"""The log of a watched run: backward passes, optimizer steps, copied values, `.data` writes; and queries for the rules."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from whygrad.base.frames import is_of_package
+from whygrad.core import engine
+from whygrad.core.node import Node, next_sequence_number
+from whygrad.core.tensor import Tensor, known_source, wrap
+from whygrad.why import record
+from whygrad.why.gradient_flow import (
+    COMPARING,
+    BackwardStep,
+    gradient_state,
+    gradient_values,
+    has_zero_operand,
+    row_name,
+    stopped_share,
+)
+from whygrad.why.hook_effects import describe_effect, registration_key, user_hook
+from whygrad.why.nonfinite_origin import forward_origin
+from whygrad.why.optimizer_usage import optimizer_parameters, usage_of
+from whygrad.why.record import Site
+from whygrad.why.rules.altered import is_suspicious
+from whygrad.why.run_facts import (
+    BackwardTrace,
+    Broadcast,
+    DataWrite,
+    Deposit,
+    FunctionSample,
+    GradLedger,
+    HookChange,
+    ValueCopy,
+    WeakTensorSet,
+    drop_oldest,
+    ledger_of,
+    merge_references,
+)
+from whygrad.why.zero_origin import zero_reasons
+
+# Backward passes whose traces are kept.
+MAX_TRACES = 6
+# Optimizer steps logged; entries kept of each other kind; copies followed for one line, which may be in a loop.
+MAX_STEPS, MAX_KEPT, MAX_COPIES_PER_LINE = 5000, 512, 50
+# Applications checked for each custom Function, and the largest number of elements of an argument.
+MAX_SAMPLES, MAX_SAMPLE_SIZE = 3, 20_000
+
+
+def guarded(method: Callable[..., None]) -> Callable[..., None]:
+    """Catch exceptions of a method: an error in the watch must not change what the program does."""
+
+    @functools.wraps(method)
+    def wrapper(self: EventLog, *args: Any) -> None:
+        try:
+            method(self, *args)
+        except Exception as error:
+            if len(self.failures) < 20:
+                self.failures.append(f"{method.__name__.strip('_')}: {type(error).__name__}: {error}")
+
+    return wrapper
+
+
+class LoggedStep(NamedTuple):
+    """A step of an optimizer, and the number of backward passes before it."""
+
+    backwards: int
+    optimizer: weakref.ref[Any]
+    site: Site
+
+
+class EventLog:
+    """Every collection is bounded, so that memory does not grow with the length of the run."""
+
+    def __init__(self) -> None:
+        # Exceptions of the watch itself, reported at the end of the run.
+        self.failures: list[str] = []
+        self._traces: dict[int, BackwardTrace] = {}
+        # Leaves that a backward has reached; roots of backward passes with their sites, to recognize sums of past losses.
+        self.reached = WeakTensorSet()
+        self.roots: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self.step_log: list[LoggedStep] = []
+        self.samples: dict[Any, list[FunctionSample]] = {}
+        self._copies: dict[Any, ValueCopy] = {}
+        self._copies_at: dict[Any, int] = {}
+        # Writes through `.data` by id of the version counter: (counter, sequence number, site).
+        self._data_writes: dict[int, tuple[Any, int, Site]] = {}
+        self._data_replacements: dict[int, tuple[weakref.ref[Tensor], record.Causes]] = {}
+        self._hook_sites: dict[Any, Any] = {}
+        self._module_flags: list[tuple[weakref.ref[Any], Any, bool]] = []
+        self.broadcasts: dict[Any, Broadcast] = {}
+        self._shapes_in_losses: dict[Any, Any] = {}
+        self.loaded: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    # Events from the engine.
+
+    @guarded
+    def begin(self, backward: Any, captures: Any, deposits: bool) -> None:
+        stores = captures is None or deposits
+        trace = self._traces[backward.number] = BackwardTrace(backward, stores, captures)
+        for number in sorted(self._traces)[:-MAX_TRACES]:
+            del self._traces[number]
+        if stores and isinstance(trace.root, Node):
+            self.roots[trace.root] = backward.site
+
+    @guarded
+    def ran(self, backward: Any, node: Any, g: Any, edges: tuple[Any, ...], grads: tuple[Any, ...]) -> None:
+        trace = self._traces.get(backward.number)
+        if trace is None:
+            return
+        incoming, outgoing = gradient_state(g), tuple([gradient_state(x) for x in grads])
+        may_become_zero = incoming == "fine" and ("zero" in outgoing or row_name(node) == "softmax")
+        trace.steps.append(BackwardStep(node, edges, incoming, outgoing, stopped_share(node, g, grads), getattr(g, "shape", None),
+                                        incoming == "zero" and has_zero_operand(node),
+                                        zero_reasons(node, g, edges, outgoing) if may_become_zero else ()))
+        if incoming == "fine" and "bad" in outgoing and trace.origin is None and node.visible:
+            trace.origin = forward_origin(node)
+        shapes = self._shapes_in_losses.get(node.site) if self._shapes_in_losses and row_name(node) in COMPARING else None
+        if shapes is None and node.shapes is not None and is_suspicious(node, node.shapes):
+            shapes = node.shapes
+        if shapes is not None and trace.stores:
+            found = Broadcast(node, *shapes)
+            trace.broadcasts.append(found)
+            self.broadcasts.setdefault(node.site, found)
+        if self._data_writes and type(node.saved) is tuple:
+            self._find_data_writes(trace, node)
+
+    def _find_data_writes(self, trace: BackwardTrace, node: Any) -> None:
+        for counter in node.saved[1::3]:
+            written = self._data_writes.get(id(counter))
+            if written is not None and written[0] is counter and written[1] > node.seq:
+                trace.data_writes.append(DataWrite(node, written[2]))
+
+    @guarded
+    def depositing(self, leaf: Tensor, backward: Any, g: Any) -> None:
+        """A gradient is about to be added to a leaf."""
+        meta = leaf.meta
+        if meta.watched is None:
+            meta.watched = GradLedger()
+            meta.watched_version = leaf._counter[0]
+            meta.watched.first_state = gradient_state(g)
+            meta.watched.written_at = leaf._counter[1] if len(leaf._counter) > 1 else None
+        if leaf._grad is None or not gradient_values(leaf._grad).any():
+            meta.watched.clear()
+        meta.watched.add(Deposit(backward, leaf._counter[0], gradient_state(g)), g, leaf._grad)
+        self.reached.add(leaf)
+        trace = self._traces.get(backward.number)
+        if trace is not None:
+            trace.leaves.add(leaf)
+
+    @guarded
+    def loss_broadcast(self, first: tuple[int, ...], second: tuple[int, ...]) -> None:
+        """A loss function got a prediction and a target of different shapes."""
+        if first and second:
+            self._shapes_in_losses[record.site()] = first, second
+
+    @guarded
+    def hook_registered(self, hook: Any) -> None:
+        if hook is user_hook(hook):
+            self._hook_sites[registration_key(hook)] = record.site()
+
+    @guarded
+    def hook_ran(self, target: Any, hook: Any, before: Any, after: Any) -> None:
+        """A hook was called with the gradient `before` and returned `after`."""
+        trace = self._traces.get(getattr(engine.current(), "number", -1))
+        effect = describe_effect(hook, before, after)
+        if trace is not None and effect is not None:
+            trace.hooks.append(HookChange(target, self._hook_sites.get(registration_key(hook)), effect))
+
+    @guarded
+    def applied_function(self, node: Any, args: tuple[Any, ...]) -> None:
+        """A custom Function is applied: keep samples to check its derivative."""
+        function = node.ctx._forward_cls
+        if is_package_function(function):
+            return
+        samples = self.samples.setdefault(function, [])
+        small = all(a._array.size <= MAX_SAMPLE_SIZE for a in args if isinstance(a, Tensor))
+        if node.recorded and len(samples) < MAX_SAMPLES and small:
+            samples.append(FunctionSample(node, tuple([wrap(a._array.copy()) if isinstance(a, Tensor) else a for a in args])))
+
+    @guarded
+    def function_ran(self, node: Any, incoming: Any, results: Any) -> None:
+        for sample in self.samples.get(node.ctx._forward_cls, ()):
+            if sample.node() is node and sample.grads is None and len(incoming) == 1 and isinstance(incoming[0], Tensor):
+                sample.incoming = incoming[0]._array.copy()
+                sample.grads = [r._array.copy() if isinstance(r, Tensor) else r for r in results]
+
+    # Events from the program.
+
+    @guarded
+    def after_step(self, optimizer: Any) -> None:
+        if len(self.step_log) < MAX_STEPS:
+            self.step_log.append(LoggedStep(engine.count_backwards(), weakref.ref(optimizer), record.site()))
+        held = optimizer_parameters(optimizer)
+        usage_of(optimizer).stepped(any(p._grad is not None for p in held), engine.count_backwards())
+        for p in held:
+            ledger = ledger_of(p)
+            if ledger is not None:
+                ledger.note_step(p._grad is not None)
+
+    @guarded
+    def loading(self, module: Any, *args: Any) -> None:
+        self.loaded.add(module)
+
+    @guarded
+    def copied(self, copy: ValueCopy) -> None:
+        if copy.behind:
+            known = self._copies.get(copy.site)
+            if known is not None:
+                copy.behind = merge_references(known.behind, copy.behind)
+            self._copies[copy.site] = copy
+            drop_oldest(self._copies, MAX_KEPT)
+
+    def wants_copies_of(self, site: Any) -> bool:
+        """False once a line has been followed often enough: in a loop it copies the same values."""
+        count = self._copies_at[site] = self._copies_at.get(site, 0) + 1
+        return count <= MAX_COPIES_PER_LINE
+
+    @guarded
+    def data_written(self, counter: Any) -> None:
+        self._data_writes[id(counter)] = (counter, next_sequence_number(), record.site())
+        drop_oldest(self._data_writes, MAX_KEPT)
+
+    @guarded
+    def data_replaced(self, t: Tensor, value: Any) -> None:
+        """`t.data = value` drops the value's history: remember its source, or the causes that cut it off."""
+        source = known_source(value)
+        causes = value._cause if source is None else (record.Cause("detach", record.site(), ".data", (source,)),)
+        if any(cause.behind for cause in causes):
+            self._data_replacements[id(t)] = weakref.ref(t), causes
+        drop_oldest(self._data_replacements, MAX_KEPT)
+
+    @guarded
+    def module_flagged(self, module: Any, value: Any) -> None:
+        self._module_flags.append((weakref.ref(module), record.site(), bool(value)))
+        del self._module_flags[:-MAX_KEPT]
+
+    # Queries.
+
+    def data_replacement_causes(self, t: Tensor) -> record.Causes:
+        """The causes that cut off the value last assigned by `t.data = ...`."""
+        found = self._data_replacements.get(id(t))
+        return found[1] if found is not None and found[0]() is t else ()
+
+    def trace_of(self, backward: Any) -> BackwardTrace | None:
+        return self._traces.get(backward.number)
+
+    def traces_latest_first(self) -> Iterable[BackwardTrace]:
+        return [self._traces[number] for number in sorted(self._traces, reverse=True)]
+
+    def copies(self) -> list[ValueCopy]:
+        return sorted(self._copies.values(), key=lambda copy: copy.moment)
+
+    def module_flag_set(self, t: Tensor) -> tuple[Any, bool] | None:
+        """The site and value of the last `module.requires_grad = ...` on a module that has this parameter."""
+        for reference, site, value in reversed(self._module_flags):
+            module = reference()
+            if module is not None and any(p is t for p in module.parameters()):
+                return site, value
+        return None
+
+    def optimizers(self) -> list[Any]:
+        from whygrad.optim.optimizer import OPTIMIZERS
+
+        return list(OPTIMIZERS)
+
+    def is_unchanged(self, p: Tensor) -> bool:
+        """True if the leaf was not written since the first backward reached it."""
+        written = self._data_writes.get(id(p._counter))
+        return p._counter[0] <= p.meta.watched_version and (written is None or written[0] is not p._counter)
+
+    def holders(self, t: Tensor) -> list[Any]:
+        """The optimizers that hold a tensor; [True] if one has stepped, which may be deleted by now."""
+        ledger = ledger_of(t)
+        if ledger is not None and ledger.held:
+            return [True]
+        return [o for o in self.optimizers() if any(p is t for p in optimizer_parameters(o))]
+
+    def held_together_with(self, t: Tensor) -> set[Any]:
+        """The parameters of all optimizers that hold this tensor."""
+        return {p for o in self.optimizers() if any(p is t for p in optimizer_parameters(o)) for p in optimizer_parameters(o)}
+
+    def count_optimizers(self) -> int:
+        return len(self.optimizers())
+
+    def optimizer_sites(self, trace: BackwardTrace | None) -> list[Any]:
+        """The sites where (two) optimizers were created, first those that hold a leaf reached by this backward."""
+        leaves = set() if trace is None else set(trace.leaves)
+        made = sorted(self.optimizers(), key=lambda o: not leaves.intersection(optimizer_parameters(o)))
+        return [vars(o)["_site"] for o in made[:2]]
+
+    def holds_plain_tensors(self) -> bool:
+        from whygrad.functional.parameter import Parameter
+
+        return any(not isinstance(p, Parameter) for o in self.optimizers() for p in optimizer_parameters(o))
+
+    def steps_since(self, number: int) -> list[LoggedStep]:
+        """The optimizer steps after a backward."""
+        return [step for step in self.step_log if step.backwards >= number]
+
+    def parameters_stepped_after(self, number: int) -> list[set[Any]]:
+        """The parameters of each optimizer that stepped next after a backward."""
+        later = self.steps_since(number)
+        first = min([step.backwards for step in later], default=0)
+        alive = [step.optimizer() for step in later if step.backwards == first]
+        return [set(optimizer_parameters(o)) for o in alive if o is not None]
+
+
+def is_package_function(function: Any) -> bool:
+    """True for a Function of this package (sparse products, module hooks), whose derivative is not the program's concern."""
+    return is_of_package(getattr(function, "forward", None))

@@ -1,0 +1,162 @@
+"""How the gradient changed from node to node in one backward pass: states, steps, and where it became zero or not finite."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whygrad.base.refusing import RefusingArray
+from whygrad.core.node import Node
+from whygrad.core.tensor import Tensor
+from whygrad.ops import TABLE
+
+
+def rows_with(curve: str) -> set[str]:
+    """Names of the rows with this trait: the names that users know, and the rows' own."""
+    return {name for row in TABLE.values() if curve in row.traits.curve for name in (row.name, row.traits.called)}
+
+
+SATURATED, BOUNDED, RECTIFIED, SELECTING = map(rows_with, ("saturating", "bounded", "rectified", "selecting"))
+STEPWISE = rows_with("stepwise") | {"bernoulli", "poisson", "binomial"}
+
+# Rows that compare a prediction with a target.
+COMPARING = rows_with("comparing") | {"l1_loss"}
+
+PRODUCTS, ARITHMETIC, TOTALS = map(rows_with, ("product", "arithmetic", "total"))
+VIEWS = {row.traits.called for row in TABLE.values() if row.view} | {"reshape"}
+
+# Rows whose derivative can be exactly zero at some values.
+FLAT = SATURATED | STEPWISE | BOUNDED | RECTIFIED | SELECTING
+
+
+def gradient_state(g: Any) -> str:
+    """The state of a gradient: "none", "zero", "bad" (nan or infinite) or "fine"."""
+    # One pass decides the usual case; squares of tiny and huge numbers underflow and overflow, so these are checked again.
+    if type(g) is np.ndarray and g.dtype.char in "fd" and 0 < np.vdot(g, g) < np.inf:
+        return "fine"
+    if g is None:
+        return "none"
+    if isinstance(g, (list, dict)):
+        states = {gradient_state(x) for x in (g.values() if isinstance(g, dict) else g)}
+        return next((s for s in ("bad", "fine", "zero") if s in states), "none")
+    array = gradient_values(g)
+    if array.dtype.kind not in "fc":
+        return "fine"
+    if not np.isfinite(array).all():
+        return "bad"
+    return "fine" if array.any() or not array.size else "zero"
+
+
+def gradient_values(g: Any) -> np.ndarray:
+    """The elements of a gradient; the stored values of a sparse one."""
+    array = g if isinstance(g, RefusingArray) else getattr(g, "_array", g)
+    return np.asarray(vars(array).get("values", ()) if isinstance(array, RefusingArray) else array)
+
+
+class BackwardStep(NamedTuple):
+    """One node of one backward pass: the states of its incoming and its outgoing gradients."""
+
+    node: Node
+    edges: tuple[Any, ...]
+    incoming: str
+    outgoing: tuple[str, ...]
+    # For rows in FLAT: share of the gradient's elements that became zero here.
+    stopped_share: float
+    # The shape of the incoming gradient.
+    shape: tuple[int, ...] | None
+    # For an incoming gradient of zeros: whether this node would have made it zero as well.
+    zero_operand: bool
+    # For a gradient that became zero here: the reason for each argument (see zero_origin.py).
+    zero_reasons: tuple[str, ...] = ()
+
+
+def stopped_share(node: Node, g: Any, grads: tuple[Any, ...]) -> float:
+    """Share of elements whose incoming gradient is not zero and whose outgoing gradient is."""
+    if row_name(node) not in FLAT or not isinstance(g, np.ndarray):
+        return 0.0
+    out = next((x for x in grads if isinstance(x, np.ndarray)), None)
+    if out is None or not out.size or out.dtype.kind not in "fc":
+        return 0.0
+    incoming = g != 0 if g.shape == out.shape else np.ones(out.shape, bool)
+    return float(((out == 0) & incoming).mean())
+
+
+class Transition(NamedTuple):
+    """Where a gradient changed its state: the node, and the argument that received the changed gradient."""
+
+    node: Node
+    position: int
+
+
+def find_transition(steps: list[BackwardStep], leaf: Any, into: str) -> Transition | None:
+    """The transition nearest to the root at which the gradient that reached `leaf` became zero (or "bad")."""
+    # The leaf, and the nodes that passed a gradient in that state on to it.
+    behind = {leaf}
+    found = None
+    for step in reversed(steps):
+        for position, (edge, outgoing) in enumerate(zip(step.edges, step.outgoing, strict=False)):
+            if outgoing != into or edge is None or edge not in behind:
+                continue
+            if step.incoming == into:
+                behind.add(step.node)
+            elif step.node.visible:
+                found = Transition(step.node, position)
+    return found
+
+
+def is_pass_through(node: Node) -> bool:
+    """True for a node that only passes the gradient on: a cast, or a view of its one argument."""
+    layout = getattr(type(node), "layout", None)
+    return not node.visible or (layout is not None and layout.row.view and len(node.edges) == 1)
+
+
+def has_zero_operand(node: Node) -> bool:
+    """True if a factor that the node saved is all zeros."""
+    return row_name(node) in PRODUCTS and any(
+        isinstance(x, np.ndarray) and x.size and not x.any() for x in saved_values(node).values())
+
+
+def leaves_from(nodes: Iterable[Any]) -> set[Any]:
+    """The leaves reachable from these nodes."""
+    pending, seen, leaves = list(nodes), set(), set()
+    while pending:
+        target = pending.pop()
+        if isinstance(target, Tensor):
+            leaves.add(target)
+        elif target is not None and target not in seen:
+            seen.add(target)
+            pending.extend(target.edges)
+    return leaves
+
+
+def row_name(node: Node) -> str:
+    """The op's name as a user knows it."""
+    return str(_name_of_class(type(node)))  # type: ignore[arg-type]
+
+
+@functools.cache
+def _name_of_class(kind: Any) -> str:
+    layout = getattr(kind, "layout", None)
+    if layout is None:
+        return kind.__name__.partition("Backward")[0]
+    if layout.row.name.startswith("sampled"):
+        return kind.__name__.partition("Backward")[0].lower()
+    return str(layout.row.traits.called)
+
+
+def op_phrase(node: Node) -> str:
+    """The op's name in a sentence; a row that computes the derivative of another says so."""
+    name = row_name(node)
+    base = name.removesuffix("_backward")
+    return name if base == name else f"the derivative of {base}"
+
+
+def saved_values(node: Node) -> dict[str, Any]:
+    """The values a row's node saved, by name; empty if they are freed or packed by saved_tensors_hooks."""
+    layout = getattr(type(node), "layout", None)
+    if layout is None or type(node.saved) is not tuple or not node.saved:
+        return {}
+    return dict(zip(layout.saved, node.saved[::3], strict=False))

@@ -1,0 +1,122 @@
+"""Where a nan or an infinity comes from: searched in the graph while backward still has the saved values."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whygrad.core.node import Node, row_node
+from whygrad.core.tensor import Tensor
+from whygrad.why.gradient_flow import row_name, saved_values
+from whygrad.why.record import Site
+
+# Nodes visited by one search.
+MAX_NODES = 2000
+
+
+class NonfiniteOrigin(NamedTuple):
+    """The op whose result is not finite although its arguments are; or (`name` empty) a tensor that held such a value."""
+
+    site: Site | None
+    name: str
+    result: str
+    # The remarkable argument, in words: "0", "a negative number", ...
+    argument: str
+
+
+def is_nonfinite(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind in "fc" and not np.isfinite(x).all()
+
+
+def nan_or_inf(x: Any) -> str:
+    """The kind of a nonfinite array: "nan" or "inf"."""
+    return "nan" if np.isnan(x).any() else "inf"
+
+
+def forward_origin(node: Node) -> NonfiniteOrigin | None:
+    """The origin of a nonfinite value among those that `node` saved in the forward, if there is one."""
+    for name, value in saved_values(node).items():
+        if is_nonfinite(value):
+            row = type(node).layout.row
+            if name in row.inputs:
+                i = row.inputs.index(name)
+                found = _origin_of_value(node.edges[i], value, [MAX_NODES])
+                return found or NonfiniteOrigin(_made_at(node, i), "", nan_or_inf(value), "")
+            return _origin_in_node(node, value, [MAX_NODES])
+    return None
+
+
+def _made_at(node: Node, position: int) -> Site | None:
+    causes = node.cuts[position] if node.cuts is not None and position < len(node.cuts) else ()
+    return causes[0].site if causes else node.site
+
+
+def _origin_of_value(edge: Any, value: Any, budget: list[int]) -> NonfiniteOrigin | None:
+    """The origin of a value that came from `edge`."""
+    target = row_node(edge)[0]
+    if isinstance(target, Tensor):
+        written = target._counter[1] if len(target._counter) > 1 else None
+        return NonfiniteOrigin(written or (target._cause[0].site if target._cause else None), "", nan_or_inf(value), "")
+    return _origin_in_node(target, value, budget) if isinstance(target, Node) else None
+
+
+def _origin_in_node(node: Node, value: Any, budget: list[int]) -> NonfiniteOrigin | None:
+    budget[0] -= 1
+    if budget[0] <= 0:
+        return None
+    layout = getattr(type(node), "layout", None)
+    saved = saved_values(node)
+    inputs = {} if layout is None else {name: x for name, x in saved.items() if name in layout.row.inputs}
+    for name, x in inputs.items():
+        if is_nonfinite(x):
+            i = layout.row.inputs.index(name)  # type: ignore[union-attr]
+            return _origin_of_value(node.edges[i], x, budget) or NonfiniteOrigin(_made_at(node, i), "", nan_or_inf(x), "")
+    # Arguments that the node did not save are looked up in the nodes that computed them.
+    for edge in node.edges:
+        target = row_node(edge)[0]
+        if isinstance(target, Tensor) and is_nonfinite(target._array):
+            return _origin_of_value(target, target._array, budget)
+        if isinstance(target, Node) and not inputs:
+            out = recompute_output(target)
+            found = _origin_in_node(target, out, budget) if out is None or is_nonfinite(out) else None
+            if found is not None:
+                return found
+    if value is None or not is_nonfinite(value):
+        return None
+    return NonfiniteOrigin(node.site, row_name(node), nan_or_inf(value), describe_arguments(inputs))
+
+
+def recompute_output(node: Node) -> Any:
+    """A node's result: saved, or computed again from the saved arguments; None if neither is possible."""
+    layout = getattr(type(node), "layout", None)
+    saved = saved_values(node)
+    if layout is None or layout.row.variadic or not layout.one_output:
+        return None
+    if isinstance(saved.get("out"), np.ndarray):
+        return saved["out"]
+    row = layout.row
+    if not all(saved.get(name) is not None for name in row.inputs):
+        return None
+    statics = {name: x for name, x in zip(layout.static, getattr(node, "static", ()), strict=False) if name in row.statics}
+    if set(row.statics) - set(statics) - set(row.static_defaults):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            return layout.forward(*[saved[name] for name in row.inputs], **{**row.static_defaults, **statics})
+    except Exception:  # a row whose forward cannot be called like this
+        return None
+
+
+def describe_arguments(inputs: dict[str, Any]) -> str:
+    """What is remarkable about the last argument, in words."""
+    arrays = [x for x in inputs.values() if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.size]
+    if not arrays:
+        return ""
+    x = arrays[-1]
+    if (x == 0).any():
+        return "0"
+    if x.dtype.kind == "f" and (x < 0).any() and np.abs(x).max() < 50:
+        return "a negative number"
+    largest = float(np.abs(x).max())
+    return f"{largest:.4g}"

@@ -1,0 +1,255 @@
+"""Queries about the program's text: the statement at a location, its targets, earlier assignments, how a read is used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from whygrad.why.locations import SourceLocation, source_lines
+
+# file -> (its lines, the joined text): joining the lines for every query is slow.
+_texts: dict[str, tuple[list[str], str]] = {}
+
+
+def text_of(file: str) -> str:
+    lines = source_lines(file)
+    known = _texts.get(file)
+    if known is None or known[0] is not lines:
+        known = _texts[file] = lines, "".join(lines)
+    return known[1]
+
+
+def syntax_tree(file: str) -> ast.Module | None:
+    """The syntax tree of a source file; None if there is no text, or none that parses."""
+    return _parsed(text_of(file))
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def parse_expression(text: str) -> ast.expr | None:
+    module = _parsed(text)
+    if module is None or len(module.body) != 1 or not isinstance(module.body[0], ast.Expr):
+        return None
+    return module.body[0].value
+
+
+def statement_at(file: str, line: int, column: int | None = None) -> ast.stmt | None:
+    """The innermost statement that covers a line; with a column, the one of several on that line."""
+    return _statement_at(text_of(file), line, column)
+
+
+@lru_cache(maxsize=1024)
+def _statement_at(text: str, line: int, column: int | None) -> ast.stmt | None:
+    module = _parsed(text)
+    found: ast.stmt | None = None
+    body: list[ast.stmt] = [] if module is None else module.body
+    while body:
+        covering = [s for s in body if _first_line(s) <= line <= (s.end_lineno or s.lineno)]
+        if not covering:
+            return found
+        begun = [s for s in covering if _first_line(s) < line or column is None or s.col_offset <= column]
+        if not begun:
+            return found  # `if test: body` on one line, and the column is in the test
+        found = covering[0] if column is None else begun[-1]
+        body = list(_child_statements(found))
+    return found
+
+
+def statement_of(location: SourceLocation | None) -> ast.stmt | None:
+    """The innermost statement that contains a location."""
+    return None if location is None else statement_at(location.file, location.line, location.column)
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *[d.lineno for d in decorators]])
+
+
+def _child_statements(statement: ast.stmt) -> Iterator[ast.stmt]:
+    for name in ("body", "orelse", "finalbody"):
+        yield from getattr(statement, name, [])
+    for handler in getattr(statement, "handlers", []):
+        yield from handler.body
+    for case in getattr(statement, "cases", []):
+        yield from case.body
+
+
+def statements(file: str) -> list[ast.stmt]:
+    """All statements of a file, breadth first."""
+    module = syntax_tree(file)
+    return [] if module is None else [n for n in ast.walk(module) if isinstance(n, ast.stmt)]
+
+
+def subject_of(read: SourceLocation | None) -> str:
+    """The object of an attribute read: `model[0].weight` of `model[0].weight.grad`; empty for any other expression."""
+    node = None if read is None else parse_expression(read.expression)
+    return ast.unparse(node.value) if isinstance(node, ast.Attribute) else ""
+
+
+def targets_of(statement: ast.stmt | None) -> set[str]:
+    """The targets of a statement, as text: `w`, `self.w`."""
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
+        targets = [statement.target]
+    elif isinstance(statement, (ast.With, ast.AsyncWith)):
+        targets = [item.optional_vars for item in statement.items if item.optional_vars is not None]
+    else:
+        return set()
+    found = set()
+    for target in targets:
+        for node in ast.walk(target):
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+                found.add(ast.unparse(node))
+            elif isinstance(node, ast.Subscript):
+                found |= {ast.unparse(node), ast.unparse(node.value)}
+    return found
+
+
+def value_of(statement: ast.stmt | None) -> ast.expr | None:
+    return statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) else None
+
+
+def dotted_names(node: ast.AST | None) -> set[str]:
+    """Names, attributes and subscripts that occur in an expression, as text."""
+    found = set()
+    for n in ast.walk(node) if node is not None else ():
+        if isinstance(n, ast.Name):
+            found.add(n.id)
+        elif isinstance(n, (ast.Attribute, ast.Subscript)):
+            found.add(ast.unparse(n))
+    return found
+
+
+def rebound_names(statement: ast.stmt | None) -> list[str]:
+    """The targets that a statement computes from their own old value: `w` of `w = w - ...`."""
+    return sorted(targets_of(statement) & dotted_names(value_of(statement)))
+
+
+def called_name(node: ast.AST | None) -> str:
+    """The last name of a call's function: `sqrt` of `torch.sqrt(x)` and of `x.sqrt()`; empty if the node is no call."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+
+
+def last_assignment(file: str, name: str, before: int) -> ast.stmt | None:
+    """The last assignment of a name before a line; by position, control flow is ignored."""
+    found = [s for s in statements(file) if s.lineno < before and not isinstance(s, (ast.For, ast.With))
+             and name in targets_of(s)]
+    return max(found, key=lambda s: s.lineno, default=None)
+
+
+def inside_no_grad(file: str, line: int) -> bool:
+    """True if a line is in a `with` block or decorated function that switches gradients off."""
+    for statement in statements(file):
+        if not statement.lineno <= line <= (statement.end_lineno or statement.lineno):
+            continue
+        switches: list[ast.expr] = []
+        if isinstance(statement, (ast.With, ast.AsyncWith)):
+            switches = [item.context_expr for item in statement.items]
+        elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            switches = statement.decorator_list
+        if any(word in ast.unparse(s) for s in switches for word in ("no_grad", "inference_mode", "set_grad_enabled")):
+            return True
+    return False
+
+
+def _compares_with_none(node: ast.AST, read: SourceLocation, operator: type[ast.cmpop]) -> bool:
+    return (isinstance(node, ast.Compare) and isinstance(node.ops[0], operator) and node.left.lineno == read.line
+            and isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None
+            and ast.unparse(node.left) == _unparsed(read.expression))
+
+
+def _unparsed(text: str) -> str:
+    node = parse_expression(text)
+    return "" if node is None else ast.unparse(node)
+
+
+def is_guard(read: SourceLocation | None) -> bool:
+    """True if a read only tests whether there is a gradient, and the program handles its absence.
+
+    `if p.grad is not None: ...`, the same in a comprehension or a conditional expression, `if p.grad is None: continue`.
+    """
+    statement = statement_of(read)
+    if statement is None or read is None:
+        return False
+    tests: list[ast.expr] = []
+    for node in ast.walk(statement):
+        if isinstance(node, (ast.If, ast.IfExp, ast.While)):
+            tests.append(node.test)
+        elif isinstance(node, ast.comprehension):
+            tests += node.ifs
+    if any(_compares_with_none(n, read, ast.IsNot) for test in tests for n in ast.walk(test)):
+        return True
+    if isinstance(statement, ast.If) and any(_compares_with_none(n, read, ast.Is) for n in ast.walk(statement.test)):
+        return all(isinstance(s, (ast.Continue, ast.Pass, ast.Return)) or _assigns_grad(s) for s in statement.body)
+    return False
+
+
+def _assigns_grad(statement: ast.stmt) -> bool:
+    return any(name.endswith(".grad") for name in targets_of(statement))
+
+
+def uncalled_method(file: str, method: str) -> ast.stmt | None:
+    """A statement such as `loss.backward` that names a method without calling it."""
+    return next((s for s in statements(file) if isinstance(s, ast.Expr) and isinstance(s.value, ast.Attribute)
+                 and s.value.attr == method), None)
+
+
+def is_dereferenced(read: SourceLocation | None) -> bool:
+    """True if an attribute of the value is used, which None does not have: `w.grad.zero_()`."""
+    statement = statement_of(read)
+    return read is not None and statement is not None and any(
+        isinstance(n, ast.Attribute) and isinstance(n.value, ast.Attribute) and n.value.lineno == read.line
+        and n.value.col_offset == read.column and ast.unparse(n.value) == _unparsed(read.expression) for n in ast.walk(statement))
+
+
+def expects_none(read: SourceLocation | None) -> bool:
+    """True if the read is compared by `is None`: the program may expect it."""
+    statement = statement_of(read)
+    return read is not None and statement is not None and any(
+        _compares_with_none(n, read, ast.Is) for n in ast.walk(statement))
+
+
+def switches_requires_grad_on(file: str) -> bool:
+    """True if the file sets requires_grad somewhere: `p.requires_grad = True`, `head.requires_grad_()`."""
+    for node in ast.walk(syntax_tree(file) or ast.Module([], [])):
+        switch = node.value if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Attribute) and t.attr == "requires_grad" for t in node.targets) else None
+        if isinstance(node, ast.Call) and called_name(node) == "requires_grad_":
+            switch = node.args[0] if node.args else ast.Constant(True)
+        if switch is not None and not (isinstance(switch, ast.Constant) and not switch.value):
+            return True
+    return False
+
+
+def is_asserted(read: SourceLocation | None) -> bool:
+    return read is not None and isinstance(statement_of(read), ast.Assert)
+
+
+def is_difference(read: SourceLocation | None) -> bool:
+    """True if something is subtracted from the value that was read: `w.grad - before`."""
+    statement = statement_of(read)
+    for node in ast.walk(statement) if statement is not None else ():
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            texts = {ast.unparse(n) for n in ast.walk(node.left) if isinstance(n, ast.Attribute)}
+            if read is not None and _unparsed(read.expression) in texts:
+                return True
+    return False
+
+
+def argument_text(here: SourceLocation, position: int) -> str:
+    """The text of one positional argument of the call at a location, or of one operand."""
+    node = parse_expression(here.expression)
+    if isinstance(node, ast.Call) and position < len(node.args):
+        return ast.unparse(node.args[position])
+    if isinstance(node, ast.BinOp):
+        return ast.unparse(node.left if position == 0 else node.right)
+    return ""
