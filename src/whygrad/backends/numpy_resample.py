@@ -19,7 +19,7 @@ from whygrad.ops.resample import Interpolated, Sampling
 
 Shape = tuple[int, ...]
 
-# Numbers that are read for sampled images at a time, so that they stay in the cache.
+# CHUNK: elements gathered at a time in grid sampling, so that they stay in the cache.
 CHUNK = 1 << 16
 
 
@@ -251,7 +251,7 @@ def taps_at(pixel: np.ndarray, size: int, weight: Any) -> AxisTaps:
 
 
 def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling) -> Iterator[tuple[Any, Any, Any]]:
-    """For each of the pixels next to the points: indices in the flattened image, whether they lie in it, and weights, each of
+    """For each of the pixels next to the points: (indices in the flattened image, whether they lie in it, weights), each of
     shape (images, points)."""
     dims, points = len(image), grid.shape[:-1]
     axes = [axis_taps(grid[..., dims - 1 - i], image[i], order[i], sampling) for i in range(dims)]
@@ -271,7 +271,7 @@ def grid_sampler(x: Any, grid: Any, *, order: Shape, sampling: Sampling) -> Any:
     # With the channels last, one index reads all of them.
     pixels = np.ascontiguousarray(x.reshape(count, channels, size).swapaxes(1, 2)).reshape(count * size, channels)
     first = (np.arange(count) * size)[:, None]
-    # What lies outside counts nothing, even if the pixel read in its stead is not finite.
+    # Pixels outside the image contribute 0, even if the pixel read instead of them is not finite.
     spoilt = not np.isfinite(pixels).all()
     out = np.empty((count, channels, points), x.dtype)
     step = max(1, CHUNK // max(1, channels * points))

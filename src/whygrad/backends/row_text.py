@@ -53,7 +53,7 @@ def _tuple(parts: Iterable[str]) -> str:
 
 
 def recorder_source(plan: RowPlan, *, turns: bool = False) -> str:
-    """Text of the function that runs the row and records it. `turns`: the class of its result is turned over."""
+    """Source of the function that runs the row and records it. `turns`: the conj or neg bit of its result is flipped."""
     row, names = plan.row, _Names(plan)
     if row.outputs == "list":
         return _list_source(plan, names)
@@ -61,7 +61,7 @@ def recorder_source(plan: RowPlan, *, turns: bool = False) -> str:
     given = "inputs" if row.variadic else _tuple(names.inputs)
     call = f"forward({'*arrays' if row.variadic else ', '.join(names.arrays)}{names.keywords})"
     outs = ", ".join(names.outs) + ("" if plan.one_output else ",")
-    # In a mode such as no_grad the forward runs as usual, unless there is a handler for the row (see door.py).
+    # In a mode such as no_grad the forward runs as usual, unless the row has a handler (see door.py).
     whole = plan.one_output and not row.variadic
     handled = " and (modes.levels or special.listeners)" if whole else ""
     lines = [f"def run({', '.join([*inputs, *names.signature])}):",
@@ -116,7 +116,7 @@ def recorder_source(plan: RowPlan, *, turns: bool = False) -> str:
 
 
 def _list_source(plan: RowPlan, names: _Names) -> str:
-    """A list of views of one tensor; any other list is recorded in the general way."""
+    """Source for a row that returns a list of views of one tensor; other lists are recorded by `record`."""
     row = plan.row
     if not row.view or row.variadic or len(row.inputs) > 1 or plan.saved:
         return "def run(*inputs, **statics): return record(SPEC, inputs, {**row.static_defaults, **statics})\n"
@@ -166,7 +166,7 @@ def _view_lines(names: _Names) -> list[str]:
 
 
 def _memory_order_lines(plan: RowPlan, names: _Names, i: int) -> list[str]:
-    """Inputs in the usual order give a result in the usual order, in NumPy as in torch; for others torch's rule is needed."""
+    """Contiguous inputs give a contiguous result, in NumPy as in torch; others need torch's rule (memory_order.py)."""
     memory, out = plan.row.memory, names.outs[i]
     if memory == "columns" and i in plan.row.matrices:
         return [f"    if {out}.ndim > 1: {out} = in_columns({out})"]
@@ -237,7 +237,7 @@ def _frame_lines() -> list[str]:
 
 
 def _saved_expression(plan: RowPlan, names: _Names) -> str:
-    """What the rules of tracked arguments name, and nothing else: each value with its version counter and version."""
+    """Only the values that the rules of tracked arguments name, each with its version counter and version."""
     row = plan.row
     parts = []
     conditions = set()
@@ -271,7 +271,7 @@ def _saved_expression(plan: RowPlan, names: _Names) -> str:
 
 
 def node_source(plan: RowPlan) -> str:
-    """Text of the function that records a write into the tensor `t0`, whose array is `out0`: `make_node`, unrolled."""
+    """Source of the function that records a write into the tensor `t0`, whose array is `out0`: `make_node`, unrolled."""
     names = _Names(plan)
     lines = ["def node_of(inputs, arrays, statics, t0, out0):",
              f"    {', '.join(names.inputs)}, = inputs",
@@ -285,8 +285,9 @@ def node_source(plan: RowPlan) -> str:
 
 
 def unwatched_source(plan: RowPlan, *, has_kernel: bool) -> str:
-    """Text of the short way of a write into the first argument, for when nobody watches its memory: there is nothing to record,
-    to promote or to broadcast. False if it is not so. `_recorded` says whether operations are _recorded.
+    """Source of the fast path of a write into the first argument: nothing to record, to promote or to broadcast, and no views.
+
+    The function returns False if the fast path does not apply. Its argument `_recorded` tells whether operations are recorded.
     """
     names = _Names(plan)
     others = names.tensors[1:]
@@ -331,7 +332,7 @@ def unwatched_source(plan: RowPlan, *, has_kernel: bool) -> str:
 
 
 def gradient_source(plan: RowPlan, reader: str) -> str:
-    """Text of the gradient function: "raw" on bare arrays; "graph" on Tensors, with saved values lifted back into the graph.
+    """Source of the gradient function: "raw" on arrays; "graph" on Tensors, with saved values lifted back into the graph.
 
     `v0` is the first saved value, `v0_c` its version counter and `v0_v` its version; `k0` is the first static.
     """
@@ -373,7 +374,7 @@ def gradient_source(plan: RowPlan, reader: str) -> str:
 
 
 def _check_lines(plan: RowPlan, rule: Rule) -> list[str]:
-    """Raise if a saved value that this rule uses was changed in place since; take the new one if it was swapped."""
+    """Raise if a saved value of this rule was changed in place since it was saved; use the new value if it was swapped."""
     lines = []
     for k, name in enumerate(plan.saved):
         if name not in rule.names or name in plan.numbers:
@@ -400,11 +401,11 @@ def _lift_lines(plan: RowPlan, rule: Rule) -> list[str]:
 
 
 def sum_to_shapes(shapes: tuple[Any, ...], grads: tuple[Any, ...], vocabulary: Any) -> tuple[Any, ...]:
-    """Undo broadcasting: bring each gradient back to the shape of its argument."""
+    """Undo broadcasting: sum each gradient to the shape of its argument."""
     return tuple([g if g is None or g.shape == shape else vocabulary.sum_to(g, shape=shape)
                   for g, shape in zip(grads, shapes, strict=True)])
 
 
 def fill_missing(shapes: list[Any], grads: list[Any], zeros: Callable[..., Any], never: tuple[int, ...]) -> list[Any]:
-    """Zeros for the outputs that received no gradient, except for those that `never` do."""
+    """The gradients of the outputs, with zeros for missing ones, except for the outputs in `never`, which never have one."""
     return [zeros(*shapes[i]) if g is None and i not in never else g for i, g in enumerate(grads)]

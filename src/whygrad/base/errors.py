@@ -97,12 +97,12 @@ def explained(error: Exception, category: str, note: str, *sites: Any) -> Any:
 
 
 def noted(error: Exception, note: str, *about: Any) -> Any:
-    """Attach the explanation that `why.error_notes` has under this name."""
+    """Attach the note that the function `note` of `why.error_notes` composes."""
     from whygrad.why import error_notes
 
     try:
         category, text, sites = getattr(error_notes, note)(*about)
-    except Exception:  # whatever goes wrong in explaining, the error itself must come through
+    except Exception:  # a failure in the explanation must not replace the error itself
         return error
     return explained(error, category, text, *sites)
 

@@ -18,7 +18,7 @@ class RefusingArray:
     instead = ""
 
     def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Whoever asks for the numbers expects a dense tensor. The door names the function that the user called."""
+        """Raise: the caller expects a dense tensor. The door adds the name of the function that the user called."""
         raise not_implemented(f" does not work on {self.kind} tensors in whygrad: {self.instead}")
 
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Any:

@@ -336,16 +336,16 @@ def trilinear(xp, x, y, z, *, spec):
     return xp.trilinear(x, y, z, spec=spec)
 
 
-# Normalisations. Each is `standardized(x) * weight + bias`; they differ in the axes that belong together.
+# Normalisations. Each is `standardized(x) * weight + bias`; they differ in the axes that are normalised together.
 def standardized(xp, x, *, axis, eps):
-    """(x with mean 0 and variance 1 over `axis`, one over its deviation)."""
+    """(x normalised to mean 0 and variance 1 over `axis`, 1 / standard deviation)."""
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     scale = xp.rsqrt(xp.mean(centred * centred, axis=axis, keepdims=True) + eps)
     return centred * scale, scale
 
 
 def standardized_backward(xp, g, x, *, axis, eps):
-    """Back through `standardized`: what only shifts or stretches all of x does not count."""
+    """The rule of `standardized`: removes the parts of the gradient that only shift or scale x."""
     y, scale = xp.fused(standardized, x, axis=axis, eps=eps)
     return scale * (g - xp.mean(g, axis=axis, keepdims=True) - y * xp.mean(g * y, axis=axis, keepdims=True))
 
@@ -411,7 +411,7 @@ def batch_standardized(xp, x, mean, var, eps):
 
 
 def batch_norm_input(xp, g, x, weight, *, eps):
-    """With the statistics of the batch."""
+    """The gradient of the input, normalised with the batch statistics."""
     if weight is not None:
         g = g * per_channel(xp, weight, x)
     return xp.fused(standardized_backward, g, x, axis=all_but_channel(x), eps=eps)
@@ -490,7 +490,7 @@ def group_norm(xp, x, weight, bias, *, groups, eps):
 
 
 def native_group_norm_rule(xp, g, x, weight, groups, eps):
-    """Like torch's, it counts the gradients of the statistics only where both are given."""
+    """As in torch, the gradients of the statistics count only if both are given."""
     out_g, mean_g, rstd_g = g
     total = None if out_g is None else group_norm_rule(xp, out_g, x, weight, groups, eps)
     if mean_g is None or rstd_g is None:
@@ -514,7 +514,7 @@ def native_group_norm(xp, x, weight, bias, *, groups, eps):
     return xp.group_norm(x, weight, bias, groups=groups, eps=eps), xp.mean(whole, axis=(2,)), rstd
 
 
-# Activations with a parameter that is learned or drawn, and those that fold or cut.
+# Activations: gated ones, those with a learned or random slope, and the shrinkage functions.
 def halves(xp, x, axis):
     half = x.shape[axis] // 2
     return xp.slice(x, axis=axis, start=0, stop=half), xp.slice(x, axis=axis, start=half, stop=2 * half)

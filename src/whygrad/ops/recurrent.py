@@ -1,9 +1,9 @@
 """Recurrent layers. A row computes one direction of one layer over all steps, given the products with the input.
 
-The products are (steps, batch, features); or, of a packed sequence, a matrix with the rows of all steps below each other:
-step t has `sizes[t]` rows, for the sequences that are long enough, the longest first. A state is a matrix: the hidden state
-`h`, and in an LSTM the cell state `c` in further columns. After the hidden weight come `biases` vectors, which are added to
-the products with it (in a GRU), or also to those with the input. What a cell computes is in cells.py.
+These products are (steps, batch, features) or, for a packed sequence, a matrix of the stacked rows of all steps: step t has
+`sizes[t]` rows, one for each sequence that is long enough, longest first. A state is a matrix: the hidden state `h`, and in an
+LSTM the cell state `c` in further columns. After the hidden weight come `biases` vectors, which are added to the products with
+it (in a GRU), or also to those with the input. The cells themselves are defined in cells.py.
 """
 
 import operator
@@ -15,7 +15,7 @@ from whygrad.ops.table import NoGrad, op
 
 
 class Weights(NamedTuple):
-    """The weights for a layer's own last state. `project` maps an LSTM's output to a shorter `h`."""
+    """The weights applied to a layer's previous state. `project` maps an LSTM's output to a smaller `h`."""
 
     hidden: Any
     bias: Any
@@ -50,7 +50,7 @@ def step(xp, cell, pre, state, weights):
 
 
 def slopes_of(xp, cell, activations, before):
-    """What the way back needs of all steps: the derivatives of the cell, and what a projection was applied to."""
+    """The values that the backward needs, for all steps: the derivatives of the cell, and the input of the projection."""
     size = activations.shape[1] // cell.activations
     activations = columns(xp, activations, *[size] * (cell.activations - 1))
     state = [before] if cell.states == 1 else columns(xp, before, before.shape[1] - size)
@@ -58,7 +58,7 @@ def slopes_of(xp, cell, activations, before):
 
 
 def step_back(xp, cell, g, slopes, weights):
-    """The gradients of the sums, of the input's part and of the state before."""
+    """The gradients of the sums, of the products with the input, and of the previous state."""
     parts = [g] if cell.states == 1 else columns(xp, g, g.shape[1] - slopes[0].shape[1])
     if weights.project is not None:
         parts[0] = xp.mm(parts[0], weights.project)
@@ -152,12 +152,12 @@ def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases):
 
 
 def recurrent_layer_backward(xp, g_outputs, g_last, hidden, activations, before, *, cell, reverse):
-    """`walk_back` through a layer of one batch size without a projection."""
+    """`walk_back` for a constant batch size, without projection."""
     return walk_back(xp, g_outputs, g_last, Weights(hidden, None, None), activations, before, cell, None, reverse)[:3]
 
 
 def walk_back(xp, g_outputs, g_last, weights, activations, before, cell, sizes, reverse):
-    """The gradients of the input's part, of the sums, of the initial state, and of h of every step."""
+    """The gradients of the products with the input, of the sums, of the initial state, and of h of every step."""
     slopes = slopes_of(xp, CELLS[cell], activations, before)
     parts: list[Any] = []
     g_begun: list[Any] = []

@@ -139,7 +139,7 @@ def along_rule(xp, g, out1, x_shape, axis, keepdims):
 
 
 def declare_selection(name, whole_node, along_node, *, kernel="", **traits):
-    """A row over all elements, where ties share the gradient, and one along an axis, which gives the index as well."""
+    """Declare a row over all elements, where ties share the gradient, and one along an axis, which also returns the index."""
 
     def whole(xp, x, *, axis=None, keepdims=False):
         return getattr(xp, name)(x, axis=axis, keepdims=keepdims)

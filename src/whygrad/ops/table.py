@@ -94,10 +94,10 @@ PUBLIC = {
     "sparse": "zero of zero: on a sparse tensor the stored values are changed",
 }
 
-# Combinations of words that were looked at already: rows have few different ones.
+# Combinations of trait values that were already checked: there are few distinct ones.
 _known: set[tuple[str, str, str]] = set()
 
-# Rows that are variants of one op: `x * 2` is mul_number, a matrix product of stacks matmul_folded.
+# Suffixes of rows that are variants of one op: `x * 2` is mul_number, a batch times one matrix matmul_folded.
 _VARIANT = re.compile("_(number|scaled|all|along|folded|inplace|vector)$")
 
 
@@ -194,11 +194,11 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
 
     `node` is torch's name of the graph node where it is not `<Name>Backward0`; a function `(kinds, statics) -> name`
     if torch has several. `outputs` lists the results (a `NoGrad` for one that has no gradient), or is "list" for as
-    many as the forward returns; `partial=True` if the rules want None, not zeros, for results whose gradient is
-    missing. `memory` says how the results
-    lie in memory: "contiguous", "follow" (in the order of axes of the inputs, see backends/memory_order.py), "channels"
-    (contiguous, or with the channels last if the first input has them there), "columns" (matrices column by column; "columns
-    0 2" if these results are matrices, and not the first one alone), or "own" (as the forward makes them).
+    many as the forward returns; with `partial=True` the rules get None instead of zeros for results without gradient.
+    `memory` is the memory order of the results: "contiguous", "follow" (the order of the inputs' axes, see
+    backends/memory_order.py), "channels" (channels_last if the first input is, else contiguous), "columns" (column-major
+    matrices; "columns 0 2" if these results are matrices, and not the first one alone), or "own" (as the forward creates
+    them).
 
     `at_once` computes the gradients of all arguments together, as a tuple: it is used on arrays (not Tensors) if all are
     needed, and its parameters are among those of the rules.

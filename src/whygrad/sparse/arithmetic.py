@@ -18,8 +18,8 @@ from whygrad.sparse.conversions import coalesce, is_sparse, no_out, promoted, sa
 
 SPARSE_PLUS_DENSE = "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
 
-# Of each element, and zero of zero: they change the values only, under all names they have, and with the nodes that their rows
-# have. COO tensors are coalesced first.
+# Public name -> node, for the elementwise functions that map zero to zero: they apply to the stored values only. COO tensors
+# are coalesced first.
 ON_VALUES = {name: str(row.node) for row in TABLE.values() if "sparse" in row.traits.public and row.name in METHODS
              for name, method in METHODS.items() if unwrap(method) is unwrap(METHODS[row.name])
              } | {"square": "PowBackward0"}

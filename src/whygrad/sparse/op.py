@@ -24,7 +24,7 @@ Rule = Callable[..., Any]
 
 
 def tensor_of(array: Any) -> Any:
-    """A fresh tensor over a sparse or dense array, without history."""
+    """A new tensor with this sparse or dense array, without history."""
     return as_sparse(wrap(array)) if isinstance(array, SparseArray) else wrap(np.asarray(array))  # type: ignore[arg-type]
 
 

@@ -49,7 +49,7 @@ class SparseTensor(Tensor):
         self._array = value._array
 
     def detach(self) -> Any:
-        """The same places and numbers, without history."""
+        """The same coordinates and values, without history."""
         return as_sparse(SPECS["torch.detach"].implementation(self))
 
     def sparse_dim(self) -> int:
@@ -184,7 +184,7 @@ for _name, _dtype in (("float", dtypes.float32), ("double", dtypes.float64), ("h
 
 
 def as_sparse(t: Any, causes: Any = None) -> Any:
-    """A tensor that was made around a SparseArray, as what it is."""
+    """A plain Tensor that was created with a SparseArray, as a SparseTensor."""
     result = as_instance(SparseTensor, t)
     if causes is not None:
         result._cause = causes
