@@ -1,6 +1,6 @@
-"""torch.masked: reductions and normalisations of the elements that a boolean mask keeps.
+"""torch.masked: reductions and normalisations over the elements where a boolean mask is true.
 
-An element that is masked out is replaced by the value that changes nothing: 0 in a sum, -inf in a maximum.
+Masked-out elements are replaced by the reduction's neutral element: 0 for a sum, -inf for a maximum.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _kept(input: Any, mask: Any, neutral: Any) -> Any:
 
 
 def _fitting(input: Tensor, mask: Any) -> Any:
-    """The mask in the shape of the input."""
+    """The mask broadcast to the shape of the input."""
     shape = input._array.shape
     if mask._array.shape != shape:
         if mask._array.ndim > len(shape):
@@ -61,7 +61,7 @@ def _highest(dtype: dtypes.dtype) -> Any:
 
 
 def _dims(input: Tensor, dim: Any) -> tuple[int, ...]:
-    """All dims if none is given, in order."""
+    """The reduced dims, non-negative and in order; all dims if none is given."""
     if isinstance(dim, (tuple, list)) and len(set(dim)) < len(dim):
         raise RuntimeError(f"dim={dim[-1]} appears multiple times in the list of dims")
     axes = normalize_dims(dim, input._array.ndim)
@@ -161,7 +161,7 @@ def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: 
 
 def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None,
               other_mask: Tensor | None = None) -> Tensor:
-    """logaddexp of two tensors, each with a mask of its own."""
+    """logaddexp of two tensors, each with its own mask."""
     a, b = (_kept(x, mask, None if mask is None else _lowest(x.dtype))
             for x, mask in ((input, input_mask), (other, other_mask)))
     return FUNCTIONS["logaddexp"](a, b).to(dtype or input.dtype)  # type: ignore[no-any-return]
@@ -217,6 +217,6 @@ softmin = _softened("softmin", _highest)
 
 def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None,
               mask: Tensor | None = None) -> Tensor:
-    """The elements that are kept, over their norm along a dim."""
+    """The elements, 0 where the mask is false, divided by their norm along a dim."""
     length: Any = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _kept(input, mask, 0) / FUNCTIONS["maximum"](length, length.new_full((), eps))  # type: ignore[no-any-return]

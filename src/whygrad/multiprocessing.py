@@ -1,5 +1,5 @@
-"""torch.multiprocessing: Python's own. A process sees the memory of tensors it is started with if they were moved by
-`share_memory_`; what goes through a queue is copied."""
+"""torch.multiprocessing: Python's multiprocessing. Tensors moved by `share_memory_` and passed when a process is started share
+their memory with it; tensors sent through a queue are copied."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> Any:
-    """`start_processes`, each of them with an interpreter of its own."""
+    """`start_processes` with the start method "spawn", a new interpreter for each process."""
     if start_method != "spawn":
         warnings.warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method "
                       "use:\n\t\t torch.multiprocessing.start_processes(...)", FutureWarning, stacklevel=2)

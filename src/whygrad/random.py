@@ -30,7 +30,7 @@ class Generator:
 
     @cached_property
     def stream(self) -> Stream:
-        # NumPy's generators take a while to load: only for who draws numbers.
+        # Imported late because NumPy's generators are slow to load and many programs draw no numbers.
         from whygrad._rng import Stream
 
         stream = Stream()
@@ -43,14 +43,14 @@ class Generator:
         return devices.CPU
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start over from a seed."""
+        """Restart the stream from a seed."""
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         self.stream.seed(int(seed))
         return self
 
     def seed(self) -> int:
-        """Start over from a seed of the operating system's."""
+        """Restart the stream from a seed drawn from the operating system."""
         return self.stream.seed_from_os()
 
     def initial_seed(self) -> int:
@@ -66,7 +66,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """Another generator that goes on from here."""
+        """A generator that continues from the current state, independently of this one."""
         return Generator().set_state(self.get_state())
 
     def __reduce__(self) -> Any:
@@ -105,7 +105,7 @@ def set_rng_state(new_state: Tensor) -> None:
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
              device_type: str = "cuda") -> Iterator[None]:
-    """Afterwards the default generator goes on as if the block had not drawn from it."""
+    """Restore the state of the default generator after the block."""
     if not enabled:
         yield
         return

@@ -8,30 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.base.dtypes import CPP_NAMES
+
 DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
 _LARGEST = {"bfloat16": 3.3895313892515355e38, "float16": 65504.0, "float32": 3.4028234663852886e38}
-_C_NAMES = {
-    "bool": "bool",
-    "uint8": "unsigned char",
-    "int8": "signed char",
-    "int16": "short int",
-    "uint16": "short unsigned int",
-    "int32": "int",
-    "uint32": "unsigned int",
-    "int64": "long int",
-    "uint64": "long unsigned int",
-    "bfloat16": "c10::BFloat16",
-    "float16": "c10::Half",
-    "float32": "float",
-    "float64": "double",
-}
 
 
 def check_uniform(dtype: np.dtype[Any], low: float, high: float) -> None:
     limit = _LARGEST.get(dtype.name, 1.7976931348623157e308)
     for name, bound in (("from", low), ("to", high)):
         if not -limit <= bound <= limit:
-            raise RuntimeError(f"{name} is out of bounds for {_C_NAMES[dtype.name]}")
+            raise RuntimeError(f"{name} is out of bounds for {CPP_NAMES[dtype.name]}")
     if low > high:
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
@@ -79,7 +66,7 @@ def integer_bounds(dtype: np.dtype[Any], low: int, high: int | None) -> tuple[in
             )
     for name, bound in (("from", low), ("to - 1", high - 1)):
         if not smallest <= bound <= largest:
-            raise RuntimeError(f"{name} is out of bounds for {_C_NAMES[dtype.name]}")
+            raise RuntimeError(f"{name} is out of bounds for {CPP_NAMES[dtype.name]}")
     return low, high
 
 

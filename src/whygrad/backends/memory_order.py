@@ -1,7 +1,7 @@
-"""In which order of axes a new array lies in memory.
+"""The memory order of results: which strides a new array gets.
 
-NumPy and torch both let a result follow its inputs, and differ where inputs disagree or are expanded. It is visible:
-`view` works on one result and raises on the other. Here is torch's choice.
+NumPy and torch both let a result follow its inputs, but differ where inputs disagree or are expanded. Programs can tell:
+`view` works on one result and raises on the other. This module implements torch's choice.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import numpy as np
 
 
 def axes_by_stride(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
-    """The axes from the slowest to the fastest. The first input that tells two axes apart decides; stride 0 tells nothing."""
-    order = list(range(len(shape)))  # sorted by insertion: comparing is not transitive, so the way matters
+    """The axes from the slowest to the fastest. The first input with different, nonzero strides for two axes orders them."""
+    order = list(range(len(shape)))  # insertion sort, as in torch: the comparison is not transitive
     for start in range(len(order) - 2, -1, -1):
-        place = start
+        position = start
         for other in range(start + 1, len(order)):
-            verdict = _compare(order[other], order[place], shape, strides)
+            verdict = _compare(order[other], order[position], shape, strides)
             if verdict < 0:
                 break
             if verdict > 0:
-                order[place], order[other] = order[other], order[place]
-                place = other
+                order[position], order[other] = order[other], order[position]
+                position = other
     return order
 
 
 def _compare(inner: int, outer: int, shape: Sequence[int], strides: Sequence[Sequence[int]]) -> int:
-    """1 if these axes must change places, -1 if they must not, 0 if no input can tell."""
+    """1 if these axes must be swapped, -1 if they must not, 0 if no input decides."""
     for stride in strides:
         small, large = stride[inner], stride[outer]
         if not small or not large:
@@ -41,7 +41,7 @@ def _compare(inner: int, outer: int, shape: Sequence[int], strides: Sequence[Seq
 
 
 def empty_following(shape: tuple[int, ...], dtype: Any, arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """A new array that lies in memory as torch's result of an elementwise op on `arrays` would."""
+    """A new array with the strides of torch's result of an elementwise op on `arrays`."""
     strides = []
     for array in arrays:
         missing = len(shape) - array.ndim
@@ -57,7 +57,7 @@ def empty_in_order(shape: tuple[int, ...], dtype: Any, strides: Sequence[Sequenc
 
 
 def follow(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
-    """`out`, moved to where torch would have put it."""
+    """`out`, copied if its strides are not those of torch's result."""
     wanted = empty_following(out.shape, out.dtype, [x for x in arrays if isinstance(x, np.ndarray) and x.ndim])
     if wanted.strides == out.strides:
         return out
@@ -66,7 +66,7 @@ def follow(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
 
 
 def has_channels_last(x: np.ndarray) -> bool:
-    """Whether torch sees images or volumes of which the channels change fastest."""
+    """Whether torch takes `x` for images or volumes in channels_last order."""
     if x.ndim not in (4, 5) or not x.size:
         return False
     smallest = 0
@@ -79,7 +79,7 @@ def has_channels_last(x: np.ndarray) -> bool:
 
 
 def with_channels_as_in(out: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """`out` with its channels last if those of `x` are, else in the usual order."""
+    """`out` in channels_last order if `x` is, else contiguous."""
     if out.ndim != x.ndim or not has_channels_last(x):
         return np.ascontiguousarray(out)
     wanted = np.moveaxis(np.empty((out.shape[0], *out.shape[2:], out.shape[1]), out.dtype), -1, 1)
@@ -90,7 +90,7 @@ def with_channels_as_in(out: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def in_columns(out: np.ndarray) -> np.ndarray:
-    """Matrices column by column, as LAPACK leaves them."""
+    """Matrices in column-major order, as LAPACK returns them."""
     wanted = np.empty((*out.shape[:-2], out.shape[-1], out.shape[-2]), out.dtype).swapaxes(-1, -2)
     if wanted.strides == out.strides:
         return out
@@ -99,7 +99,7 @@ def in_columns(out: np.ndarray) -> np.ndarray:
 
 
 def empty_like(x: np.ndarray, dtype: Any = None) -> np.ndarray:
-    """NumPy's, but of an expanded array as torch's."""
+    """np.empty_like, except that the result for an expanded array has torch's strides."""
     if x.flags.c_contiguous:
         return np.empty(x.shape, dtype or x.dtype)
     return empty_following(x.shape, dtype or x.dtype, (x,))
@@ -113,7 +113,7 @@ def copy_of(x: np.ndarray, dtype: Any = None) -> np.ndarray:
 
 
 def copy_in_order(x: np.ndarray, model: np.ndarray, dtype: Any = None) -> np.ndarray:
-    """A copy that lies in memory as `model`, an array of the same shape, does."""
+    """A copy with the memory order of `model`, an array of the same shape."""
     result = empty_like(model, dtype)
     np.copyto(result, x, casting="unsafe")
     return result

@@ -1,4 +1,4 @@
-"""Activation functions on bare NumPy arrays, in fewer passes over memory than their definitions."""
+"""Activation functions on NumPy arrays, with fewer passes over memory than their definitions need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SQRT_HALF = math.sqrt(0.5)
 SQRT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 CUBIC = 0.044715
 
-# NumPy is quicker with an array of no dimensions than with a Python number.
+# 0-dim arrays, because NumPy's ufuncs are faster with them than with Python numbers.
 ZERO = {np.dtype(d): np.zeros((), d) for d in ("f2", "f4", "f8", "i8", "i4", "i2", "i1", "u1")}
 ONE = {np.dtype(d): np.ones((), d) for d in ("f2", "f4", "f8")}
 INFINITY = {np.dtype(d): np.full((), np.inf, d) for d in ("f4", "f8")}

@@ -1,4 +1,4 @@
-"""NumPy's part in attention: the same as the rows say, with few passes over the largest array."""
+"""Attention on NumPy arrays: as defined in ops/attention.py, with fewer passes over the matrix of scores."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from whygrad.backends.memory_order import copy_in_order
 from whygrad.backends.numpy_reduction import is_half
 
 
-def _precise(x: Any) -> Any:
-    """Short floats are computed as float32."""
+def _in_float32(x: Any) -> Any:
+    """Half precision as float32."""
     return x.astype(np.float32) if is_half(x.dtype) else x
 
 
@@ -40,11 +40,11 @@ def _for_own_heads(g: Any, own: int) -> Any:
 
 @quiet
 def scaled_dot_product_flash_attention_for_cpu(q: Any, k: Any, v: Any, *masks: Any, scale: float, causal: bool) -> Any:
-    k, v = (_for_each_head(_precise(x), q.shape[1]) for x in (k, v))
-    weights = _scores(_precise(q), k, masks, scale, causal)
+    k, v = (_for_each_head(_in_float32(x), q.shape[1]) for x in (k, v))
+    weights = _scores(_in_float32(q), k, masks, scale, causal)
     highest = np.maximum.reduce(weights, axis=3, keepdims=True)
     if masks:
-        highest[highest == -np.inf] = 0  # all masked out: exp(-inf) is 0
+        highest[highest == -np.inf] = 0  # a fully masked row: exp(-inf - 0) is 0, whereas -inf - -inf is NaN
     weights -= highest
     np.exp(weights, out=weights)
     total = np.add.reduce(weights, axis=3, keepdims=True)
@@ -60,7 +60,7 @@ def scaled_dot_product_flash_attention_for_cpu(q: Any, k: Any, v: Any, *masks: A
 def scaled_dot_product_flash_attention_for_cpu_backward(grad: Any, q: Any, k: Any, v: Any, out: Any, sums: Any, *masks: Any,
                                                         scale: float, causal: bool) -> Any:
     dtype, own = q.dtype, k.shape[1]
-    grad, q, k, v, out, sums = [_precise(x) for x in (grad, q, k, v, out, sums)]
+    grad, q, k, v, out, sums = [_in_float32(x) for x in (grad, q, k, v, out, sums)]
     k, v = _for_each_head(k, q.shape[1]), _for_each_head(v, q.shape[1])
     weights = _scores(q, k, masks, scale, causal)
     weights -= sums[..., None]

@@ -1,4 +1,4 @@
-"""The NumPy words of the vocabulary: what each primitive row does on bare arrays."""
+"""Forwards of primitive rows on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ zeros_like = np.zeros_like
 
 
 def copy(x: Any, src: Any) -> Any:
-    return src  # the writer broadcasts
+    return src  # broadcast by the in-place write
 
 
 def overwrite(x: Any, *, values: Any, node: str) -> Any:

@@ -1,4 +1,4 @@
-"""Embedding bags on bare arrays."""
+"""Embedding bags on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whygrad.backends.numpy_nn import add_rows
 @quiet
 def embedding_bag(table: Any, index: Any, bag: Any, weights: Any, *, bags: int, mode: str, padding_idx: int,
                   by_frequency: bool) -> tuple[Any, Any]:
-    """(bags, and for the backward pass: for "mean" how many rows each has, for "max" which rows have won, or -1)."""
+    """(bags, saved): `saved` is the number of rows of each bag ("mean"), or the row of each maximum, or -1 ("max")."""
     real = index != padding_idx
     index, bag = index[real], bag[real]
     rows = table.take(index, axis=0)
@@ -55,7 +55,7 @@ def embedding_bag_backward(grad: Any, index: Any, bag: Any, weights: Any, kept: 
 
 
 def _frequencies(index: Any, rows: int) -> Any:
-    """How often each row is used, as torch counts: of the i-th row that occurs it is the count of the i-th index in order."""
+    """How often each row is used, with torch's mistake: the i-th row that occurs gets the count of the i-th sorted index."""
     counts = np.bincount(index, minlength=rows)
     used = np.flatnonzero(counts)
     found = np.ones(rows)

@@ -1,7 +1,7 @@
 """Bessel and Airy functions on arrays, computed in float64 from their integrals and series.
 
-An integral over a period, or over the whole line where the integrand dies out, is a plain sum over equal steps: its
-error falls exponentially with their number.
+Integrals over a period, or over the real line if the integrand decays, use the trapezoidal rule: its error falls
+exponentially with the number of points.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Function = Callable[[Array], Array]
 
 EULER = 0.5772156649015329
 
-# Below it sums over a period serve, above it the expansion in 1/x.
+# Below FAR the integral over a period is used, above it the expansion in 1/x.
 FAR = 25.0
-ANGLES = np.pi * (np.arange(64) + 0.5) / 128  # a quarter of the period, in the middle of each step
+ANGLES = np.pi * (np.arange(64) + 0.5) / 128  # midpoints of the steps of a quarter period
 SINES = np.sin(ANGLES)
 
 
@@ -50,7 +50,7 @@ def _near(order: int, x: Array) -> tuple[Array, Array]:
 
 
 def _far(order: int, x: Array) -> tuple[Array, Array]:
-    """Hankel's expansion."""
+    """J and Y of x above FAR by Hankel's expansion."""
     p, q, term = np.ones_like(x), np.zeros_like(x), np.ones_like(x)
     for k in range(1, 24):
         term = term * (4 * order ** 2 - (2 * k - 1) ** 2) / (8 * k * x)
@@ -58,7 +58,7 @@ def _far(order: int, x: Array) -> tuple[Array, Array]:
             q += term * (-1) ** (k // 2)
         else:
             p += term * (-1) ** (k // 2)
-    # The phase x - (2 order + 1) pi/4, without losing digits of a large x.
+    # sin and cos of x - (2 order + 1) pi/4 by addition theorems: the subtraction would lose digits of a large x.
     s, c = np.sin(x), np.cos(x)
     sine, cosine = ((s - c), (s + c)) if order == 0 else (-(s + c), (s - c))
     scale = 1 / np.sqrt(np.pi * x)
@@ -95,7 +95,7 @@ STEPS = np.arange(1, 49) / 48
 
 
 def _scaled_k(order: float, x: Array) -> Array:
-    """exp(x) K(x) for x >= 1: the integral of exp(x - x cosh t) cosh(order t), up to where it is exp(-40)."""
+    """exp(x) K(x) for x >= 1: the integral of exp(x - x cosh t) cosh(order t), cut off where it falls to exp(-40)."""
     end = 2 * np.arcsinh(np.sqrt(20 / x))
     t = np.multiply.outer(end, STEPS)
     heights = np.exp(-2 * x[:, None] * np.sinh(t / 2) ** 2) * np.cosh(order * t)
@@ -103,7 +103,7 @@ def _scaled_k(order: float, x: Array) -> Array:
 
 
 def _k_near_zero(order: int, x: Array) -> Array:
-    """The power series around the logarithm."""
+    """K(x) for small x: the power series with its logarithmic term."""
     quarter, log = x * x / 4, np.log(x / 2)
     total, term, harmonic = np.zeros_like(x), np.ones_like(x), 0.0
     for k in range(20):
@@ -143,27 +143,27 @@ def spherical_bessel_j0(x: Array) -> Array:
 
 @functools.cache
 def _airy_path() -> tuple[Array, Array]:
-    """Points and weights of Gauss' rule from 0 to 7."""
+    """Points and weights of Gauss-Legendre quadrature from 0 to 7."""
     nodes, weights = np.polynomial.legendre.leggauss(80)
     points = 3.5 * (nodes + 1)
     return points, 3.5 * weights * np.exp(-points ** 3 / 3)
 
 
 def _airy_middle(x: Array) -> Array:
-    """The integral of cos(t**3 / 3 + x t) / pi, along the line on which it dies out fastest."""
+    """Ai(x) of moderate x: the integral of cos(t**3 / 3 + x t) / pi along its path of steepest descent."""
     points, weights = _airy_path()
     waves = np.exp(np.multiply.outer(x, points * complex(-0.5, math.sqrt(0.75))))
     return (complex(math.sqrt(0.75), 0.5) * (waves @ weights)).real / np.pi
 
 
 def _airy_far(x: Array) -> Array:
-    """Large positive x: through the Bessel function K of order 1/3."""
+    """Ai(x) of large positive x, by the Bessel function K of order 1/3."""
     zeta = 2 / 3 * x ** 1.5
     return np.sqrt(x / 3) / np.pi * _scaled_k(1 / 3, zeta) * np.exp(-zeta)
 
 
 def _airy_waves(x: Array) -> Array:
-    """Large negative x: an expansion in 1/zeta."""
+    """Ai(x) of large negative x, by its asymptotic expansion in 1/zeta."""
     zeta = 2 / 3 * (-x) ** 1.5
     even, odd, term = np.ones_like(x), np.zeros_like(x), np.ones_like(x)
     for k in range(1, 24):

@@ -1,4 +1,4 @@
-"""Choosing between numbers, on bare NumPy arrays, without a branch on every element."""
+"""Selection between elements on NumPy arrays, without a branch for each of them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 try:
-    # The ufunc behind np.clip: unlike np.maximum it is vectorised for a constant, and it has no wrapper.
+    # The ufunc behind np.clip. Unlike np.maximum it is vectorised for constant bounds, and it avoids np.clip's wrapper.
     from numpy._core.umath import clip  # type: ignore[attr-defined]
 except ImportError:
     clip = np.clip
 
-# Integers of the same size: to choose between floating numbers by their bits.
+# Integer dtypes of the same size, for selection by bit masks, which is faster for more than _MIN_SIZE elements.
 _BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
-_LARGE = 1 << 11
+_MIN_SIZE = 1 << 11
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """NumPy's; for large arrays without its branch on every element, which is slow when the condition is irregular."""
+    """np.where; for large arrays without its branch for each element, which an irregular condition mispredicts."""
     array = a if isinstance(a, np.ndarray) and a.ndim else b
-    if (not isinstance(array, np.ndarray) or array.size <= _LARGE or array.dtype not in _BITS
+    if (not isinstance(array, np.ndarray) or array.size <= _MIN_SIZE or array.dtype not in _BITS
             or condition.shape != array.shape or not (_fits(a, array) and _fits(b, array))):
         return np.where(condition, a, b)
     dtype = array.dtype

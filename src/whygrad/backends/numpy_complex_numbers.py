@@ -1,4 +1,4 @@
-"""NumPy words for ops/complex_numbers.py."""
+"""ops/complex_numbers.py on NumPy arrays."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Convolution on bare arrays: the pixels that each kernel element meets are laid out as a matrix, the rest is a product.
+"""Convolution on NumPy arrays by im2col: the pixels under each kernel element form a matrix, followed by a matrix product.
 
-Blocks of images are taken one after the other through the same buffers, which then stay in the cache. Where the kernel
-moves in single steps, rows of the result are computed as wide as the padded image: a little more to multiply, but the
-matrix is then made of long runs of memory, which copy many times faster.
+Images are processed in blocks that reuse the same buffers, so that these stay in the cache. If the stride is 1, rows of the
+result are computed as wide as the padded image: that multiplies a little more, but the matrix then consists of long
+contiguous runs, which copy many times faster.
 """
 
 from __future__ import annotations
@@ -16,42 +16,34 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
 from whygrad.backends.fp_warnings import quiet
-from whygrad.backends.numpy_reduction import is_half
+from whygrad.backends.half_precision import in_float32
 from whygrad.ops.conv import Window
 
 Shape = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]
 
-# Elements in the matrix of one block, and the columns it has at least: products of narrow matrices are slow.
+# BLOCK: elements in the matrix of one block. COLUMNS: its minimum number of columns, as products of narrow matrices are slow.
 BLOCK = 1 << 19
 COLUMNS = 256
-# How much wider rows may become for the sake of long runs.
-WIDER = 1.2
-# Pixels from which on a 1x1 convolution is better done image by image, without a copy.
-IMAGE = 32
+# Largest ratio by which rows are widened to get long runs.
+MAX_WIDENING = 1.2
+# Pixels per image from which a 1x1 convolution is faster image by image, without copying.
+MIN_PIXELS = 32
 
 
 def in_single_precision(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Half-precision numbers are multiplied and summed in float32, as torch does; inf and nan raise no warnings."""
-
-    def widened(*arrays: Any, **statics: Any) -> Any:
-        dtype = arrays[0].dtype
-        if not is_half(dtype):
-            return function(*arrays, **statics)
-        wide = [a if a is None else a.astype(np.float32) for a in arrays]
-        return function(*wide, **statics).astype(dtype)
-
-    return quiet(widened)
+    """Compute half precision in float32, as torch does, without floating-point warnings."""
+    return quiet(in_float32(function))
 
 
 class Geometry(NamedTuple):
-    """Where the pixels under the kernel lie, for one shape of image."""
+    """The arrangement of the pixels under the kernel, for one shape of image."""
 
     crop: tuple[Any, ...] | None
     size: Shape  # of the padded image
-    inside: tuple[slice, ...]  # the image in it
-    grid: Shape  # the result, its last axis perhaps as wide as the padded image
-    in_place: bool  # no padded copy is needed
+    inside: tuple[slice, ...]  # the image within the padded one
+    grid: Shape  # of the result; the last axis may be widened to that of the padded image
+    in_place: bool  # whether no padded copy is needed
     rows: int
     block: int
 
@@ -66,7 +58,7 @@ def geometry(shape: Shape, kernel: Shape, out: Shape, stride: Shape, pads: Pads)
         pads = tuple([(max(a, 0), max(b, 0)) for a, b in pads])
     size = tuple([n + a + b for n, (a, b) in zip(image, pads, strict=True)])
     inside = tuple([slice(a, a + n) for n, (a, _) in zip(image, pads, strict=True)])
-    wide = len(out) > 1 and stride[-2:] == (1, 1) and out[-1] < size[-1] <= WIDER * out[-1]
+    wide = len(out) > 1 and stride[-2:] == (1, 1) and out[-1] < size[-1] <= MAX_WIDENING * out[-1]
     grid = (*out[:-1], size[-1]) if wide else out
     rows, pixels = channels * math.prod(kernel), math.prod(grid)
     block = max(1, min(count, max(BLOCK // max(rows * pixels, 1), -(-COLUMNS // max(pixels, 1)))))
@@ -82,7 +74,7 @@ def patches(x: Any, kernel: Shape, stride: Shape, dilation: Shape, plan: Geometr
     if plan.in_place:
         padded = memory = x
     else:
-        # The last row of a wide result looks past the end of the last image.
+        # The last row of a widened result reads past the end of the last image.
         past = (kernel[-1] - 1) * dilation[-1]
         pixels = block * channels * math.prod(plan.size)
         memory = np.zeros(pixels + past, x.dtype)
@@ -106,7 +98,7 @@ def patches(x: Any, kernel: Shape, stride: Shape, dilation: Shape, plan: Geometr
 
 
 def view_of(memory: Any, shape: Shape, strides: Shape) -> Any:
-    """`as_strided`, by a short cut where there is one."""
+    """`as_strided` without the overhead of NumPy's Python wrapper."""
     if memory.flags.c_contiguous and memory.size and memory.dtype.kind != "V":
         return np.ndarray(shape, memory.dtype, memory, 0, strides)
     return numpy_as_strided(memory, shape, strides)
@@ -118,19 +110,19 @@ def output_size(size: Shape, kernel: Shape, window: Window) -> Shape:
 
 
 def product(a: Any, b: Any, groups: int) -> Any:
-    """`a @ b`, or of as many blocks of rows of both as there are groups."""
+    """`a @ b`, separately for each of the `groups` blocks of rows."""
     if groups == 1:
         return np.dot(a, b)
     return np.matmul(a.reshape(groups, -1, a.shape[1]), b.reshape(groups, -1, b.shape[1])).reshape(len(a), b.shape[1])
 
 
 def has_one_channel_last(x: Any) -> bool:
-    """A single channel could lie anywhere; torch believes the stride, such as `permute` has left it."""
+    """Whether torch takes `x`, of one channel, for channels_last: the stride of that axis decides, e.g. after `permute`."""
     return x.shape[1] == 1 and x.ndim < 5 and x.strides[1] == x.itemsize and x.flags.c_contiguous and x.size > len(x)
 
 
 def empty(shape: Shape, like: Any) -> Any:
-    """Memory for a result, with the channels last if the input has them there."""
+    """Memory for a result, in channels_last order if the input is."""
     if has_one_channel_last(like) or (like.ndim > 3 and like.shape[1] > 1 and like.strides[1] == like.itemsize
                                       and not like.flags.c_contiguous):
         return np.moveaxis(np.empty((shape[0], *shape[2:], shape[1]), like.dtype), -1, 1)
@@ -138,7 +130,7 @@ def empty(shape: Shape, like: Any) -> Any:
 
 
 def in_order_of(x: Any, out: Any) -> Any:
-    """`out`, moved if `x` has a single channel that comes last."""
+    """`out`, copied to channels_last order if `x` has a single channel in that order."""
     if not has_one_channel_last(x):
         return out
     moved = empty(out.shape, x)
@@ -159,7 +151,7 @@ def correlate(x: Any, weight: Any, bias: Any, out_size: Shape, stride: Shape, pa
     channels = len(weight)
     shape = (len(x), channels, *out_size)
     weight = np.ascontiguousarray(weight).reshape(channels, math.prod(weight.shape[1:]))
-    if (math.prod(kernel) == 1 and out_size == x.shape[2:] and math.prod(out_size) >= IMAGE and x.flags.c_contiguous
+    if (math.prod(kernel) == 1 and out_size == x.shape[2:] and math.prod(out_size) >= MIN_PIXELS and x.flags.c_contiguous
             and not any(map(any, pads))):
         images = x.reshape(len(x), groups, x.shape[1] // groups, math.prod(out_size))
         out = np.matmul(weight.reshape(groups, -1, weight.shape[1]), images).reshape(shape)
@@ -188,7 +180,7 @@ def convolution_transpose(y: Any, weight: Any, bias: Any, *, size: Shape, window
     kernel = weight.shape[2:]
     channels = weight.shape[1] * groups
     if max(stride) == 1:
-        # A correlation with the kernel turned around.
+        # A correlation with the flipped kernel.
         reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
         pads = tuple([(r - p, n - m + p) for n, m, r, p in zip(size, y.shape[2:], reach, padding, strict=True)])
         turned = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2)
@@ -198,7 +190,7 @@ def convolution_transpose(y: Any, weight: Any, bias: Any, *, size: Shape, window
 
 
 def spread(y: Any, weight: Any, bias: Any, size: Shape, window: Window, channels: int) -> Any:
-    """Each pixel of `y` adds the kernel, times itself, to the result."""
+    """Each pixel of `y` adds itself times the kernel to the result."""
     stride, padding, dilation, groups = window
     kernel, grid = weight.shape[2:], y.shape[2:]
     rows = channels * math.prod(kernel)
@@ -224,7 +216,7 @@ def spread(y: Any, weight: Any, bias: Any, size: Shape, window: Window, channels
 def convolution_weight(y: Any, x: Any, *, size: Shape, window: Window) -> Any:
     out_channels, grid = y.shape[1], y.shape[2:]
     groups = window.groups
-    # Pixels of x that the kernel never reaches are cut off, so that the windows fit exactly.
+    # Cut off the pixels of x that the kernel never reaches, so that the windows fit exactly.
     pads = tuple([(p, (m - 1) * s + d * (k - 1) + 1 - n - p) for n, m, k, s, p, d in
                   zip(x.shape[2:], grid, size, window.stride, window.padding, window.dilation, strict=True)])
     plan = geometry(x.shape, size, grid, window.stride, pads)

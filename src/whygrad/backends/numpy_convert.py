@@ -1,4 +1,4 @@
-"""NumPy words for ops/convert.py."""
+"""ops/convert.py on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.memory_order import copy_of
 
-# Conversions, by NumPy's characters, of which no number can go wrong: NumPy has nothing to warn of.
+# Conversions (pairs of NumPy's type characters) that never warn.
 HARMLESS = {*itertools.product("?bBhHiIlLqQ", "?bBhHiIlLqQfd"), *itertools.product("fd", "?d")}
 
 
 def cast_values(array: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
-    """Convert as C does (and torch with it): no warnings for NaN to integer or a dropped imaginary part."""
+    """Convert as C and torch do: without warnings for NaN to integer or a dropped imaginary part."""
     if (array.dtype.char, wanted.char) in HARMLESS and array.flags.c_contiguous:
         return array.astype(wanted)
     return _cast_quietly(array, wanted)
@@ -26,7 +26,7 @@ def _cast_quietly(array: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
     if array.dtype.kind == "c" and wanted.kind != "c":
         array = array != 0 if wanted.kind == "b" else array.real
     if wanted.itemsize == 2 and array.dtype == np.float64:
-        array = array.astype(np.float32)  # torch goes this way, and rounds twice
+        array = array.astype(np.float32)  # as torch does, which rounds twice
     return copy_of(array, wanted)
 
 
@@ -35,7 +35,7 @@ def to_copy(x: Any, *, dtype: np.dtype[Any], origin: np.dtype[Any]) -> Any:
 
 
 def complex(real: Any, imag: Any, *, part: np.dtype[Any], whole: np.dtype[Any]) -> Any:
-    """Not by arithmetic: infinities and the sign of zero must stay as they are."""
+    """A complex array from its parts. Not by `real + 1j * imag`, which spoils infinities and signs of zero."""
     out = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), whole)
     out.real, out.imag = real, imag
     return out

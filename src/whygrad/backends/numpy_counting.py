@@ -1,4 +1,4 @@
-"""NumPy words for ops/counting.py, and searching in sorted sequences."""
+"""ops/counting.py on NumPy arrays, and searching in sorted sequences."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from whygrad.backends.numpy_sorting import order
 
 
 def unique(x: Any) -> Any:
-    """Each NaN is a value of its own."""
+    """Unique values, inverse indices and counts; NaNs are all distinct."""
     flat = x.reshape(-1)
     if x.dtype.kind in "iu" and x.dtype.char not in "LQ" and x.size:
         lowest = int(flat.min())
         span = int(flat.max()) - lowest + 1
-        if span <= 2 * x.size:  # few different ones: counted instead of sorted
-            places = flat.astype(np.int64) - lowest
-            counts = np.bincount(places, minlength=span)
+        if span <= 2 * x.size:  # a small range of integers is counted instead of sorted
+            offsets = flat.astype(np.int64) - lowest
+            counts = np.bincount(offsets, minlength=span)
             found = counts.nonzero()[0]
-            return (found + lowest).astype(x.dtype), (np.cumsum(counts > 0) - 1)[places].reshape(x.shape), counts[found]
+            return (found + lowest).astype(x.dtype), (np.cumsum(counts > 0) - 1)[offsets].reshape(x.shape), counts[found]
     index = order(flat, 0, False)
     ordered = flat[index]
     values, groups, counts = _merge_equal(ordered.reshape(-1, 1))
@@ -47,7 +47,7 @@ def unique_consecutive(x: Any, *, axis: int | None) -> Any:
 
 
 def _lines(x: Any, axis: int) -> Any:
-    """Each slice along `axis` as a line of a matrix."""
+    """Each slice along `axis` as a row of a matrix."""
     return np.moveaxis(x, axis, 0).reshape(x.shape[axis], x.size // (x.shape[axis] or 1))
 
 
@@ -57,7 +57,7 @@ def _as_before(lines: Any, x: Any, axis: int) -> Any:
 
 
 def _merge_equal(lines: Any) -> tuple[Any, Any, Any]:
-    """The first of each group of equal neighbours, the group of each line, and the sizes of the groups."""
+    """The first of each group of equal consecutive rows, the group of each row, and the sizes of the groups."""
     is_first = np.ones(len(lines), np.bool_)
     is_first[1:] = (lines[1:] != lines[:-1]).any(1)
     starts = is_first.nonzero()[0]
@@ -73,15 +73,15 @@ def bincount(x: Any, weights: Any, *, length: int) -> Any:
 
 def histogram(x: Any, weight: Any, *, limits: tuple[Any, ...], density: bool) -> Any:
     points = x.reshape(-1, len(limits))
-    places, inside = [], np.ones(len(points), np.bool_)
+    bins, inside = [], np.ones(len(points), np.bool_)
     for column, edges in zip(points.T, limits, strict=True):
-        # A bin holds its lower edge; the last one its upper edge as well.
-        place = np.searchsorted(edges, column, "right") - 1
-        place[column == edges[-1]] = len(edges) - 2
+        # A bin includes its lower edge; the last one includes its upper edge as well.
+        bin = np.searchsorted(edges, column, "right") - 1
+        bin[column == edges[-1]] = len(edges) - 2
         inside &= (column >= edges[0]) & (column <= edges[-1])
-        places.append(place)
+        bins.append(bin)
     shape = tuple([len(edges) - 1 for edges in limits])
-    flat = np.ravel_multi_index([place[inside] for place in places], shape)
+    flat = np.ravel_multi_index([bin[inside] for bin in bins], shape)
     weights = None if weight is None else weight.reshape(-1)[inside].astype(np.float64)
     counts = np.bincount(flat, weights, math.prod(shape)).reshape(shape).astype(x.dtype)
     if density:
@@ -93,7 +93,7 @@ def histogram(x: Any, weight: Any, *, limits: tuple[Any, ...], density: bool) ->
 
 
 def equal_bins(low: float, high: float, bins: int, dtype: Any) -> Any:
-    """Edges of bins of one width, computed from both ends as torch does."""
+    """Edges of bins of equal width, computed from both ends as torch does."""
     step = (high - low) / bins
     steps = np.arange(bins + 1, dtype=dtype)
     half = (bins + 1) // 2
@@ -103,12 +103,12 @@ def equal_bins(low: float, high: float, bins: int, dtype: Any) -> Any:
 
 
 def searchsorted(sequence: Any, values: Any, *, right: bool) -> Any:
-    """Where `values` belong in the sequence, or each line of values in its own line of sequences."""
+    """Insertion points of `values` in a sorted sequence, or of each row of values in its own row of sequences."""
     side: Any = "right" if right else "left"
     if sequence.ndim == 1:
         found = np.searchsorted(sequence, values, side)
-        return np.where(values == values, found, len(sequence))  # NaN comes after everything, even after NaN
-    # Ranks among all numbers, with a range for each line: then the lines, laid end to end, are one sorted sequence.
+        return np.where(values == values, found, len(sequence))  # NaN is inserted at the end, after other NaNs
+    # Replace numbers by their ranks and give each row its own range: then the concatenated rows are one sorted sequence.
     lines, length = math.prod(sequence.shape[:-1]), sequence.shape[-1]
     both = np.concatenate([sequence.reshape(lines, length), values.reshape(lines, values.shape[-1])], 1)
     ranks = np.unique(both, return_inverse=True)[1].reshape(both.shape)

@@ -1,7 +1,7 @@
-"""The error function for NumPy, which has none: approximations, evaluated on whole arrays.
+"""The error function, which NumPy lacks, by approximations evaluated on whole arrays.
 
-Double precision uses the five intervals and coefficients of Sun's fdlibm (s_erf.c, 1993), good to the last bit or two.
-Single precision uses tanh of a polynomial, good to 3e-7, at a tenth of the cost.
+Double precision uses the five intervals and coefficients of Sun's fdlibm (s_erf.c, 1993), accurate to one or two ulp.
+Single precision uses tanh of a polynomial, accurate to 3e-7, at a tenth of the cost.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-# Highest power first, as Horner's rule wants them.
+# Coefficients for Horner's rule, highest power first.
 SMALL = ((-2.37630166566501626084e-05, -5.77027029648944159157e-03, -2.84817495755985104766e-02,
           -3.25042107247001499370e-01, 1.28379167095512558561e-01),
          (-3.96022827877536812320e-06, 1.32494738004321644526e-04, 5.08130628187576562776e-03,
@@ -34,10 +34,11 @@ LARGE = ((-4.83519191608651397019e+02, -1.02509513161107724954e+03, -6.375664433
           3.03380607434824582924e+01, 1.0))
 ERF_AT_ONE = 8.45062911510467529297e-01
 
-# atanh(erf(x)) / x as a polynomial in x * x, fitted on 0 <= x <= 4 so that tanh of it is off by 1e-7 at most.
+# atanh(erf(x)) / x as a polynomial in x * x, fitted on 0 <= x <= 4 so that the error of its tanh is at most 1e-7. The
+# square is clamped at 16: beyond it, erf is 1 in float32.
 SINGLE = tuple(np.array(c, np.float32) for c in (
     1.41852681e-07, -5.66848407e-06, 8.76373826e-05, -6.19784816e-04, -1.91830606e-04, 1.02769056e-01, 1.12837927))
-SIXTEEN = np.array(16, np.float32)
+MAX_SQUARE = np.array(16, np.float32)
 
 
 def erf(x: Any) -> Any:
@@ -48,7 +49,7 @@ def erf(x: Any) -> Any:
 
 
 def erfc(x: Any) -> Any:
-    """1 - erf(x), accurate also where that is tiny."""
+    """1 - erf(x), with full relative accuracy where it is tiny."""
     x = np.asarray(x)
     return _piecewise(x.astype(np.float64, copy=False), complement=True).astype(x.dtype, copy=False)
 
@@ -69,7 +70,7 @@ def quotient(pair: Any, x: np.ndarray) -> np.ndarray:
 
 
 def _single(x: np.ndarray) -> np.ndarray:
-    square = np.minimum(x * x, SIXTEEN)
+    square = np.minimum(x * x, MAX_SQUARE)
     result = np.asarray(square * SINGLE[0])
     for c in SINGLE[1:-1]:
         result += c
@@ -82,7 +83,7 @@ def _single(x: np.ndarray) -> np.ndarray:
 def _piecewise(x: np.ndarray, complement: bool) -> np.ndarray:
     flat = x.ravel()
     size = np.abs(flat)
-    # Beyond every interval: +-1, or 0 and 2. NaN stays NaN.
+    # Beyond all intervals erf is +-1 and erfc 0 or 2; NaN stays NaN.
     result = (1 - np.sign(flat)) if complement else np.sign(flat)
     for interval, values in INTERVALS:
         chosen = interval(size)
@@ -107,7 +108,7 @@ def _near_one(x: np.ndarray, size: np.ndarray, complement: bool) -> np.ndarray:
 
 def _tail(pair: Any) -> Any:
     def values(x: np.ndarray, size: np.ndarray, complement: bool) -> np.ndarray:
-        # exp(-x * x) in two factors, of which the first has an exact exponent.
+        # exp(-x * x) as two factors; the exponent of the first, -head * head, is exact.
         head = (size.view(np.int64) & ~0xFFFFFFFF).view(np.float64)
         rest = (head - size) * (head + size) + quotient(pair, 1 / (size * size))
         small = np.exp(-head * head - 0.5625) * np.exp(rest) / size

@@ -1,4 +1,4 @@
-"""Fourier transforms for NumPy, which keeps single precision."""
+"""Fourier transforms by numpy.fft, which computes in the precision of its input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whygrad.backends.fp_warnings import quiet
 Array = Any
 Axes = tuple[int, ...]
 
-# NumPy's words for what a sum is divided by depend on the direction.
+# NumPy's names for the normalisation depend on the direction.
 FORWARD: dict[str, Any] = {"none": "backward", "root": "ortho", "n": "forward"}
 INVERSE: dict[str, Any] = {"none": "forward", "root": "ortho", "n": "backward"}
 
@@ -22,7 +22,7 @@ def _by_stride(x: Array, axes: Iterable[int]) -> list[int]:
 
 
 def _others(ndim: int, axes: Axes) -> list[int]:
-    """The axes that are not transformed, in the order in which C++'s std::partition leaves them."""
+    """The axes that are not transformed, in the order in which std::partition leaves them in torch's code."""
     order, first, last = list(range(ndim)), 0, ndim
     while True:
         while first < last and order[first] not in axes:
@@ -35,7 +35,7 @@ def _others(ndim: int, axes: Axes) -> list[int]:
 
 
 def _laid_out(transform: Callable[..., Array], x: Array, axes: Axes, **options: Any) -> Array:
-    """What is transformed comes last in memory, the rest before it by its strides: so does torch's library leave it."""
+    """The transform with torch's memory order: the transformed axes come last, the others before them by their strides."""
     order = [*_by_stride(x, _others(x.ndim, axes)), *axes]
     found = transform(x.transpose(order), axes=tuple(range(x.ndim - len(axes), x.ndim)), **options)
     return np.ascontiguousarray(found).transpose(np.argsort(order))

@@ -1,10 +1,10 @@
-"""How a gamma or beta sample moves with its parameter: implicit reparameterisation, by quadrature.
+"""Implicit reparameterisation: derivatives of gamma and beta samples by their parameters, by quadrature.
 
-Holding its place in the distribution, F(x; a) = const, a sample x moves by dx/da = -(dF/da) / f(x), and dF/da is the integral of
+At a fixed quantile, F(x; a) = const, a sample x has the derivative dx/da = -(dF/da) / f(x), and dF/da is the integral of
 f(t) (log t - E log t) from 0 to x, or minus that from x on. On the side of x where log t does not cross its mean the
-integrand has one sign and falls off steadily: nothing cancels, and one rule that spreads its points over many orders of
-magnitude (double exponential: v = width exp(u - exp(-u)), equal steps in u) suits every parameter. Only for a < 1, where
-almost all of f is far below the mean, the side below is taken for a little longer.
+integrand has one sign and decays monotonically: nothing cancels, and one rule whose points cover many orders of magnitude
+(double exponential: v = width exp(u - exp(-u)), equal steps in u) suits every parameter. Only for a < 1, where almost all of
+f is far below the mean, the lower side is used a little beyond that point.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STEP = 0.1
 _U = np.arange(-3.6, 9.2, _STEP)
 POINTS = np.exp(_U - np.exp(-_U))
 WEIGHTS = _STEP * POINTS * (1 + np.exp(-_U))
-CHUNK = 1 << 13  # samples at once: each takes about a hundred points
+CHUNK = 1 << 13  # samples per pass: each needs about a hundred points
 
 
 def _integral(log_density: Any, excess: Any, width: Array, *arguments: Array) -> Array:

@@ -1,7 +1,7 @@
-"""NumPy words for ops/index.py.
+"""ops/index.py on NumPy arrays.
 
-Two ways to say where: NumPy's subscript, and flat places in a row-major array. Adding where places may repeat is many
-times faster on flat places.
+Elements are addressed by NumPy's subscripts, or by flat positions in a row-major array. Accumulation at positions that may
+repeat is many times faster with flat positions.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
-from whygrad.backends.half_precision import is_short
 from whygrad.backends.memory_order import copy_of, empty_in_order
+from whygrad.backends.numpy_reduction import is_half
 from whygrad.base import acceleration
 
 Shape = tuple[int, ...]
 
 
 def changed_copy(write: Callable[..., None]) -> Callable[..., Any]:
-    """A row that gives a changed copy of its first argument. In-place ops find `write` itself in `into`."""
+    """The row that applies `write` to a copy of its first argument. In-place ops use the attribute `into`, `write` itself."""
 
     def row(x: Any, *args: Any, **statics: Any) -> Any:
         result = copy_of(np.asarray(x))
@@ -33,76 +33,76 @@ def changed_copy(write: Callable[..., None]) -> Callable[..., Any]:
     return row
 
 
-def add_at(target: np.ndarray, places: np.ndarray, values: Any) -> np.ndarray:
-    """Add values to a flat array, also where places repeat."""
-    _apply_at(np.add, target, places, values)
+def add_at(target: np.ndarray, positions: np.ndarray, values: Any) -> np.ndarray:
+    """Add values to a flat array; repeated positions accumulate."""
+    _apply_at(np.add, target, positions, values)
     return target
 
 
-def _apply_at(ufunc: np.ufunc, target: np.ndarray, places: Any, values: Any) -> None:
-    """Sums of many numbers of half precision are computed in float32, and rounded once."""
-    if is_short(target) and np.size(values) > 1:
+def _apply_at(ufunc: np.ufunc, target: np.ndarray, positions: Any, values: Any) -> None:
+    """`ufunc.at`; half precision is accumulated in float32 and rounded once."""
+    if is_half(target.dtype) and np.size(values) > 1:
         wide = target.astype(np.float32)
-        ufunc.at(wide, places, np.asarray(values).astype(np.float32))
+        ufunc.at(wide, positions, np.asarray(values).astype(np.float32))
         target[...] = wide.astype(target.dtype)
     else:
-        ufunc.at(target, places, values)
+        ufunc.at(target, positions, values)
 
 
-def flat_places(shape: Shape, subscript: list[Any]) -> np.ndarray:
-    """Places in the flattened array, of an array for each axis (they broadcast together)."""
-    places: Any = 0
+def flat_positions(shape: Shape, subscript: list[Any]) -> np.ndarray:
+    """Positions in the flattened array, given one index array per axis (they broadcast together)."""
+    positions: Any = 0
     width = 1
     for n, array in zip(reversed(shape), reversed(subscript), strict=True):
-        places = places + array * width
+        positions = positions + array * width
         width *= n
-    return np.asarray(places)
+    return np.asarray(positions)
 
 
 def combine_at(x: np.ndarray, subscript: list[Any], values: Any, ufunc: np.ufunc) -> None:
-    """`x[subscript] += values` (or another operation), with repeated places counted each time."""
+    """`x[subscript] += values` (or another ufunc), where repeated positions accumulate."""
     if x.flags.c_contiguous and x.ndim:
-        places = flat_places(x.shape, subscript)
-        values = np.broadcast_to(values, places.shape).ravel() if np.ndim(values) else values
-        _apply_at(ufunc, x.reshape(-1), places.ravel(), values)
+        positions = flat_positions(x.shape, subscript)
+        values = np.broadcast_to(values, positions.shape).ravel() if np.ndim(values) else values
+        _apply_at(ufunc, x.reshape(-1), positions.ravel(), values)
     else:
         _apply_at(ufunc, x, tuple(subscript), values)
 
 
 def is_flat(index: np.ndarray, axes: tuple[int, ...]) -> bool:
-    """A mask over several axes became places in those axes taken as one; none of them occurs twice."""
+    """Whether the index was made from a mask over several axes: distinct flat positions in these axes merged."""
     return index.ndim == 1 and len(axes) > 1
 
 
 def merged(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """With adjacent axes taken as one: a view if `x` is row-major."""
+    """`x` with adjacent axes merged into one: a view if `x` is row-major."""
     shape, first = x.shape, axes[0]
     after = axes[-1] + 1
     return x.reshape(*shape[:first], math.prod(shape[first:after]), *shape[after:])
 
 
 def arrays_of(index: np.ndarray, axes: tuple[int, ...], shape: Shape) -> Any:
-    """One array for each of the axes."""
+    """One index array for each of the axes."""
     if len(axes) == 1:
         return (index,)
     return np.unravel_index(index, [shape[axis] for axis in axes]) if index.ndim == 1 else index
 
 
 def open_subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> list[Any]:
-    """An array for each axis: the index for those it is for, a plain range for the others.
+    """An index array for every axis of the shape: those of `index` for `axes`, a range for the others.
 
-    The dims of the index stand where its axes stood, or in front if those were apart.
+    As in NumPy, the dims of the index replace its axes if these are adjacent, and come first otherwise.
     """
     rest = [axis for axis in range(len(shape)) if axis not in axes]
     adjacent = axes[-1] - axes[0] == len(axes) - 1
     before = axes[0] if adjacent else 0
-    places = dict(zip(axes, arrays_of(index, axes, shape), strict=True))
-    dims = places[axes[0]].ndim
+    indices = dict(zip(axes, arrays_of(index, axes, shape), strict=True))
+    dims = indices[axes[0]].ndim
     after_index = (1,) * (len(rest) - before)
     result: list[Any] = []
     for axis, n in enumerate(shape):
-        if axis in places:
-            result.append(places[axis].reshape(places[axis].shape + after_index))
+        if axis in indices:
+            result.append(indices[axis].reshape(indices[axis].shape + after_index))
         else:
             position = rest.index(axis)
             following = len(rest) - position - 1 + (dims if position < before else 0)
@@ -111,10 +111,10 @@ def open_subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> li
 
 
 def subscript(shape: Shape, index: np.ndarray, axes: tuple[int, ...]) -> tuple[Any, ...]:
-    """What NumPy wants between the brackets."""
+    """The subscript for `x[...]` that is equivalent to `index` along `axes`."""
     key: list[Any] = [slice(None)] * (axes[-1] + 1)
-    for axis, places in zip(axes, arrays_of(index, axes, shape), strict=True):
-        key[axis] = places
+    for axis, indices in zip(axes, arrays_of(index, axes, shape), strict=True):
+        key[axis] = indices
     return tuple(key)
 
 
@@ -129,13 +129,13 @@ def index(x: Any, index: Any, *, axes: tuple[int, ...]) -> Any:
 
 
 def _in_order(out: np.ndarray, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """The axes that were not indexed keep their order in memory, the others lie as usual."""
+    """`out` in torch's memory order: axes that were not indexed keep their order, the new ones are row-major."""
     kept = [stride for axis, stride in enumerate(x.strides) if axis not in axes]
     new = out.ndim - len(kept)
     first = axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
     old = (*kept[:first], *(0,) * new, *kept[first:])
-    places = (*(0,) * first, *range(new, 0, -1), *(0,) * (len(kept) - first))
-    wanted = empty_in_order(out.shape, out.dtype, (old, places))
+    row_major = (*(0,) * first, *range(new, 0, -1), *(0,) * (len(kept) - first))
+    wanted = empty_in_order(out.shape, out.dtype, (old, row_major))
     wanted[...] = out
     return wanted
 
@@ -145,7 +145,7 @@ def index_backward(x: Any, index: Any, *, shape: Shape, axes: tuple[int, ...]) -
     if is_flat(index, axes):
         merged(result, axes)[(slice(None),) * axes[0] + (index,)] = x
     elif x.size:
-        add_at(result.reshape(-1), flat_places(shape, open_subscript(shape, index, axes)).ravel(), x.ravel())
+        add_at(result.reshape(-1), flat_positions(shape, open_subscript(shape, index, axes)).ravel(), x.ravel())
     return result
 
 
@@ -163,7 +163,7 @@ def index_put(x: Any, values: Any, index: Any, *, axes: tuple[int, ...], accumul
 
 
 def along(index: np.ndarray, axis: int) -> list[Any]:
-    """The subscript whose places along `axis` are `index`, and along the others the element's own."""
+    """The subscript of gather and scatter: `index` along `axis`, the element's own coordinates along the others."""
     own: list[Any] = [np.arange(n).reshape((n,) + (1,) * (index.ndim - a - 1)) for a, n in enumerate(index.shape)]
     own[axis] = index
     return own
@@ -175,7 +175,7 @@ def gather(x: Any, index: Any, *, axis: int) -> Any:
     if not index.size:
         return np.empty(index.shape, x.dtype)
     if x.flags.c_contiguous:
-        return x.reshape(-1).take(flat_places(x.shape, along(index, axis)))
+        return x.reshape(-1).take(flat_positions(x.shape, along(index, axis)))
     return x[tuple(along(index, axis))]
 
 
@@ -191,8 +191,8 @@ def scatter(x: Any, index: Any, src: Any, *, axis: int, reduce: str | None) -> N
     if acceleration.put_elements(x, index, src, axis, reduce or "set"):
         return
     if reduce is None and index.size:
-        x, places, values = _places_and_values(x, index, src, axis)
-        x[tuple(places)] = values
+        x, subscript, values = _subscript_and_values(x, index, src, axis)
+        x[tuple(subscript)] = values
     else:
         _combine_scattered(x, index, src, axis, np.multiply if reduce == "multiply" else np.add)
 
@@ -206,12 +206,12 @@ def scatter_add(x: Any, index: Any, src: Any, *, axis: int) -> None:
 
 def _combine_scattered(x: Any, index: Any, src: Any, axis: int, ufunc: np.ufunc) -> None:
     if index.size:
-        x, places, values = _places_and_values(x, index, src, axis)
-        combine_at(x, places, values, ufunc)
+        x, subscript, values = _subscript_and_values(x, index, src, axis)
+        combine_at(x, subscript, values, ufunc)
 
 
-def _places_and_values(x: np.ndarray, index: np.ndarray, src: Any, axis: int) -> tuple[np.ndarray, list[Any], Any]:
-    """A 0-dim tensor is taken for a vector of one element; of a larger source the first elements are used."""
+def _subscript_and_values(x: np.ndarray, index: np.ndarray, src: Any, axis: int) -> tuple[np.ndarray, list[Any], Any]:
+    """0-dim arrays become vectors of one element; a source larger than the index is cut to its shape."""
     x, index = (a.reshape(1) if not a.ndim else a for a in (x, index))
     if isinstance(src, np.ndarray):
         src = src.reshape(1) if not src.ndim else src[tuple([slice(n) for n in index.shape])]
@@ -268,7 +268,7 @@ masked_fill.into = _fill_into  # type: ignore[attr-defined]
 
 
 def flat_mask(mask: Any) -> Any:
-    """Places where a mask is true. Reading and writing by them is several times faster than by the mask."""
+    """Flat positions where a mask is true: several times faster for reading and writing than the mask itself."""
     return mask.reshape(-1).nonzero()[0]
 
 
@@ -310,5 +310,5 @@ def take_backward(x: Any, index: Any, *, shape: Shape) -> Any:
 def nonzero(x: Any) -> Any:
     if not x.ndim:
         return np.empty((int(bool(x)), 0), np.int64)
-    found = x.reshape(-1).nonzero()[0] if x.flags.c_contiguous else np.flatnonzero(x)  # many times faster than in several dims
+    found = x.reshape(-1).nonzero()[0] if x.flags.c_contiguous else np.flatnonzero(x)  # flat is many times faster
     return np.array(np.unravel_index(found, x.shape), np.int64).T if x.ndim > 1 else found.reshape(-1, 1)

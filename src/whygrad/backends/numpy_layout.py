@@ -1,4 +1,4 @@
-"""NumPy words for ops/layout.py. What a `view` row names here must share memory and be writeable if its source is."""
+"""ops/layout.py on NumPy arrays. The function of a `view` row must return an array that shares memory with its argument."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 Geometry = tuple[Shape, tuple[int, ...], int]
 
 ndarray = np.ndarray
-# The builtin, before the row of that name hides it.
+# The builtin, which the row of that name shadows below.
 span = slice
 everything = span(None)
 
@@ -40,13 +40,13 @@ reshape_alias = view
 
 
 def _view_strides(shape: Shape, strides: tuple[int, ...], new_shape: Shape) -> tuple[int, ...]:
-    """torch's strides for a view that is known to exist; NumPy has others for axes of length 1."""
+    """torch's strides for a view that is known to exist; NumPy's differ for axes of length 1."""
     result = list(new_shape)
     new, base = len(new_shape) - 1, strides[-1]
     count = new_count = 1
     for axis in reversed(range(len(shape))):
         count *= shape[axis]
-        # Where the next axis does not continue this one, a block of memory ends, and with it a group of new axes.
+        # A group of mergeable axes, and with it a group of new axes, ends where strides are not contiguous.
         if axis == 0 or (shape[axis - 1] != 1 and strides[axis - 1] != count * base):
             while new >= 0 and (new_count < count or new_shape[new] == 1):
                 result[new] = new_count * base
@@ -87,7 +87,7 @@ def expand(x: Any, *, shape: Shape) -> Any:
 
 
 def _strides_of_new_axes(shape: Shape, strides: tuple[int, ...], new: int, itemsize: int) -> tuple[int, ...]:
-    """A new axis of length 1 is as wide as what follows it."""
+    """torch's strides for new leading axes: one of length 1 has the extent of the axis after it as its stride."""
     result = list(strides)
     for axis in reversed(range(new)):
         if shape[axis] == 1:
@@ -125,7 +125,7 @@ def unsqueeze(x: Any, *, axis: int) -> Any:
 
 
 def select(x: Any, *, axis: int, index: int) -> Any:
-    # The Ellipsis makes a 0-dim result an array that shares memory, and not a number.
+    # With the Ellipsis a 0-dim result is an array that shares memory, and not a scalar.
     return x[index, ...] if axis == 0 else x[(everything,) * axis + (index, ...)]
 
 
@@ -154,7 +154,7 @@ def diagonal(x: Any, *, offset: int, axis1: int, axis2: int) -> Any:
     rows, columns = x.shape[axis1], x.shape[axis2]
     length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
     kept = [a for a in range(x.ndim) if a not in (axis1, axis2)]
-    # Start at the first element of the diagonal, then go down and right at once.
+    # A view that starts at the diagonal's first element; its stride is the sum of both axes' strides.
     start = [everything] * x.ndim
     if length:
         start[axis2 if offset >= 0 else axis1] = span(abs(offset), None)
@@ -182,8 +182,8 @@ def unfold_backward(x: Any, *, shape: Shape, axis: int, size: int, step: int) ->
     if not shape:
         return result + x.sum()
     reach = (x.shape[axis] - 1) * step + 1
-    for place in range(size):
-        slice(result, axis=axis, start=place, stop=place + reach, step=step)[...] += x[..., place]
+    for offset in range(size):
+        slice(result, axis=axis, start=offset, stop=offset + reach, step=step)[...] += x[..., offset]
     return result
 
 
@@ -200,7 +200,7 @@ def as_strided(x: Any, *, geometry: Geometry, x_geometry: Geometry) -> Any:
 
 
 def storage(x: np.ndarray) -> tuple[np.ndarray, int]:
-    """The array that owns the memory of `x`, and how many bytes into it `x` begins."""
+    """The array that owns the memory of `x`, and the offset of `x` in it in bytes."""
     owner: Any = x
     base: Any = x.base
     while base is not None:
@@ -211,12 +211,12 @@ def storage(x: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def address(x: np.ndarray) -> int:
-    place: int = x.__array_interface__["data"][0]
-    return place
+    found: int = x.__array_interface__["data"][0]
+    return found
 
 
-def places(geometry: Geometry) -> np.ndarray:
-    """Where in memory each element of a geometry lies."""
+def element_offsets(geometry: Geometry) -> np.ndarray:
+    """The memory offset of each element of a geometry."""
     shape, strides, offset = geometry
     result = np.full(shape, offset, np.intp)
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
@@ -226,7 +226,7 @@ def places(geometry: Geometry) -> np.ndarray:
 
 @quiet
 def restride(x: Any, *, origin: Geometry, target: Geometry, shared: Geometry) -> Any:
-    read, written, counted = places(target), places(origin), places(shared)
+    read, written, counted = (element_offsets(geometry) for geometry in (target, origin, shared))
     extent = 1 + max([int(p.max()) for p in (read, written) if p.size], default=0)
     memory = add_at(np.zeros(extent, x.dtype), written.ravel(), x.ravel())
     sharers = np.bincount(counted.ravel(), minlength=extent)[:extent]
@@ -236,19 +236,19 @@ def restride(x: Any, *, origin: Geometry, target: Geometry, shared: Geometry) ->
 
 
 def cat(*xs: Any, axis: int) -> Any:
-    """In the usual order, unless all have their channels last."""
+    """The result is row-major, unless all inputs are in channels_last order."""
     if xs[0].ndim > 3 and not xs[0].flags.c_contiguous and all(has_channels_last(x) for x in xs):
-        place = xs[0].ndim - 1 if axis == 1 else axis - (axis > 1)
-        return np.moveaxis(np.concatenate([np.moveaxis(x, 1, -1) for x in xs], place), -1, 1)
+        axis_in_memory = xs[0].ndim - 1 if axis == 1 else axis - (axis > 1)
+        return np.moveaxis(np.concatenate([np.moveaxis(x, 1, -1) for x in xs], axis_in_memory), -1, 1)
     try:
         joined = np.concatenate(xs, axis)
-    except ValueError:  # a vector of length 0 fits anywhere, in torch
+    except ValueError:  # torch skips vectors of length 0, whatever the other shapes are
         joined = np.concatenate([x for x in xs if x.shape != (0,)], axis)
     return joined if joined.flags.c_contiguous else np.ascontiguousarray(joined)
 
 
 def lying_end_to_end(parts: Any, axis: int) -> Any:
-    """The array of which these are the consecutive parts along `axis`, or None if they do not lie in memory like that."""
+    """The array whose consecutive parts along `axis` these are, as a view; None if they are not adjacent in memory."""
     first = parts[0]
     base, strides, shape = first.base, first.strides, first.shape
     if type(base) is not np.ndarray or not base.flags.c_contiguous:
@@ -264,8 +264,8 @@ def lying_end_to_end(parts: Any, axis: int) -> Any:
 
 
 def stack(*xs: Any, axis: int) -> Any:
-    place = (everything,) * axis + (None,)
-    return np.concatenate([x[place] for x in xs], axis)
+    with_new_axis = (everything,) * axis + (None,)
+    return np.concatenate([x[with_new_axis] for x in xs], axis)
 
 
 def split(x: Any, *, sizes: tuple[int, ...], axis: int) -> Any:
@@ -299,10 +299,10 @@ def roll(x: Any, *, shifts: tuple[int, ...], axes: tuple[int, ...] | None) -> An
 
 
 def rot90(x: Any, *, k: int, axes: tuple[int, int]) -> Any:
-    turned = np.rot90(x, k, axes)  # flipped before it is turned, so it lies in memory as a turned copy
+    rotated = np.rot90(x, k, axes)  # a view; the copy below has the strides of torch's result
     if k % 4 == 0:
         return x.copy("C")
-    return copy_in_order(turned, np.swapaxes(empty_like(x), *axes) if k % 2 else x)
+    return copy_in_order(rotated, np.swapaxes(empty_like(x), *axes) if k % 2 else x)
 
 
 def tril(x: Any, *, diagonal: int) -> Any:
@@ -315,27 +315,27 @@ def triu(x: Any, *, diagonal: int) -> Any:
 
 def constant_pad(x: Any, *, pads: tuple[tuple[int, int], ...], value: Any) -> Any:
     shape = tuple([n + before + after for n, (before, after) in zip(x.shape, pads, strict=True)])
-    result = np.zeros(shape, x.dtype) if str(value) == "0" else np.full(shape, value, x.dtype)  # 0.0 may be negative
+    result = np.zeros(shape, x.dtype) if str(value) == "0" else np.full(shape, value, x.dtype)  # excludes -0.0
     inside = tuple([span(max(before, 0), n - max(after, 0)) for n, (before, after) in zip(shape, pads, strict=True)])
     kept = tuple([span(max(-before, 0), n - max(-after, 0)) for n, (before, after) in zip(x.shape, pads, strict=True)])
     result[inside] = x[kept]
     return result
 
 
-# Padding of no more elements is written one after the other.
-FEW = 16
+# Added elements per axis up to which mirror padding copies slices one by one.
+MAX_ADDED = 16
 
 
 def _own_part(source: np.ndarray, n: int) -> int | None:
-    """Where in a padded axis the axis itself begins, if it is there as a whole and little was added."""
-    if len(source) - n > FEW:
+    """The start of the original axis within the padded one; None if it was cut, or more than MAX_ADDED were added."""
+    if len(source) - n > MAX_ADDED:
         return None
     own = np.arange(n)
     return next((int(start) for start in np.flatnonzero(source == 0) if np.array_equal(source[start:start + n], own)), None)
 
 
 def _added(source: np.ndarray, n: int, start: int, axis: int) -> list[tuple[Any, Any]]:
-    """(where in the padded array, where in the array itself) of what was added."""
+    """(subscript in the padded array, subscript in the original) of each added slice."""
     before = (everything,) * axis
     return [((*before, k), (*before, int(source[k]))) for k in (*range(start), *range(start + n, len(source)))]
 

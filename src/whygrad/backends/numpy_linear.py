@@ -1,4 +1,4 @@
-"""Products of matrices on bare arrays."""
+"""Matrix products on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_reduction import FLOAT32, FLOAT64, is_half, sum_to
 from whygrad.base import acceleration
 
-# Of factors that broadcast; a kernel when it is hot.
+# The broadcasting product of an outer product; replaced by a kernel once it is hot.
 times: Any = np.multiply
 acceleration.bind_elementwise(globals(), "times", "times", np.multiply, operator.mul, takes_vocabulary=False)
 
 
 @quiet
 def _product(a: Any, b: Any) -> Any:
-    """`a @ b` in any dtype: NumPy has no fast product of half-precision numbers, and torch sums them in float32."""
+    """`a @ b` in any dtype. Half precision goes through float32: NumPy has no fast product for it, and torch does the same."""
     if a.ndim == b.ndim == 3 and len(a) == len(b) > 1:
         if a.shape[2] == 1:
             return np.ascontiguousarray(times(a, b))
         if not b.strides[0] and a.size and a.dtype == b.dtype and not is_half(a.dtype):
-            # The same second factor for all: one product, with all rows below each other.
+            # The second factor is the same for the whole batch: one product of the stacked rows.
             return np.matmul(a.reshape(-1, a.shape[2]), b[0]).reshape(*a.shape[:2], b.shape[2])
     if is_half(a.dtype):
         return np.matmul(a.astype(np.float32), b.astype(np.float32), order="C").astype(a.dtype)
@@ -35,9 +35,9 @@ def _product(a: Any, b: Any) -> Any:
 def mm(a: Any, b: Any) -> Any:
     dtype = a.dtype
     if len(b) == 1 and a.ndim == b.ndim == 2:
-        # An outer product: quicker without BLAS, which would also turn -0.0 into 0.0.
+        # An outer product: faster without BLAS, which would also turn -0.0 into 0.0.
         return times(a, b)
-    # `dot` does the same as `matmul` here and costs half as much on small matrices.
+    # For matrices `dot` equals `matmul`, at half the cost for small ones.
     return a.dot(b) if dtype is FLOAT32 or dtype is FLOAT64 else _product(a, b)
 
 
@@ -69,7 +69,7 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
 
 
 def turned_product(a: Any, b: Any) -> Any:
-    """`a.T @ b`, with all rows of each below each other."""
+    """`a.T @ b` of the stacked rows of both."""
     return mm(_flat(a).T, _flat(b))
 
 
@@ -89,7 +89,7 @@ def addmm(c: Any, a: Any, b: Any, *, beta: float = 1, alpha: float = 1) -> Any:
 
 
 class Plan(NamedTuple):
-    """How to bring two labelled operands into the shape (batch, rows, inner) x (batch, inner, columns), and back."""
+    """The transpositions that make a contraction a product (batch, rows, inner) x (batch, inner, columns), and back."""
 
     a_axes: tuple[int, ...]
     b_axes: tuple[int, ...]

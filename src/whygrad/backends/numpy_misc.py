@@ -1,4 +1,4 @@
-"""NumPy words for ops/misc.py."""
+"""ops/misc.py on NumPy arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy's part in nn.functional: what is not a composition of other rows, or is faster in one piece."""
+"""Rows of ops/nn.py on NumPy arrays: primitives, and rows that are faster fused than composed of others."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
-from whygrad.backends.numpy_reduction import sum
+from whygrad.backends.numpy_reduction import FLOAT32, FLOAT64, sum
 
-DENSE = (np.dtype(np.float32), np.dtype(np.float64))
+DENSE = (FLOAT32, FLOAT64)
 
 
 def _in_float(function: Any) -> Any:
-    """Short floats are computed as float32, as torch does."""
+    """Compute half precision in float32, as torch does."""
 
     def computed(x: Any, *, axis: Any) -> Any:
         if x.dtype in DENSE:
@@ -26,10 +26,10 @@ def _in_float(function: Any) -> Any:
 
 
 def _shifted(x: Any, axis: Any) -> Any:
-    """x minus its maximum along `axis`, so that exp cannot overflow; x itself if a quick look says that it cannot."""
+    """x minus its maximum along `axis`, so that exp cannot overflow; x itself if a cheap bound shows that it cannot."""
     if x.size <= 1024:
         flat = x.reshape(-1)
-        if flat.dot(flat) < 1600:  # no element is beyond 40
+        if flat.dot(flat) < 1600:  # then |x| < 40
             return x
     return np.asarray(np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf), order="C"))
 
@@ -44,7 +44,7 @@ def softmax(x: Any, axis: Any) -> Any:
 
 @_in_float
 def log_softmax(x: Any, axis: Any) -> Any:
-    # Always shifted: what is left near 0 would drown in the rounding of the unshifted logarithm.
+    # Always shifted: results near 0 would be lost in the rounding error of the unshifted logarithm.
     shifted = np.asarray(np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf), order="C"))
     total = np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
     return np.subtract(shifted, total, out=shifted)
@@ -62,7 +62,7 @@ def log_softmax_backward(grad: Any, y: Any, *, axis: Any) -> Any:
 
 
 def _class_index(shape: tuple[int, ...], target: Any) -> Any:
-    """Index of the number that `target` picks for each sample. Classes lie on axis 1, or are all of a 1-dim shape."""
+    """The subscript of each sample's target class. Classes are axis 1, or the only axis of a 1-dim shape."""
     if len(shape) == 1:
         return target.reshape(())
     if len(shape) == 2:
@@ -72,7 +72,7 @@ def _class_index(shape: tuple[int, ...], target: Any) -> Any:
 
 
 def _usable(target: Any, classes: int, ignore_index: int) -> tuple[Any, Any]:
-    """(targets with ignored ones moved to class 0, which ones are ignored or None). Raises for one out of bounds."""
+    """(targets, with ignored ones replaced by class 0; mask of the ignored ones, or None). Raises if out of bounds."""
     ignored = target == ignore_index
     wrong = ~ignored & ((target < 0) | (target >= classes))
     if wrong.any():
@@ -81,7 +81,7 @@ def _usable(target: Any, classes: int, ignore_index: int) -> tuple[Any, Any]:
 
 
 def _weights(target: Any, ignored: Any, weight: Any, dtype: Any) -> tuple[Any, Any]:
-    """(weight of each sample or None if all are 1, their sum)."""
+    """(weight of each sample, or None if all are 1; sum of the weights)."""
     if weight is None:
         if ignored is None:
             return None, dtype.type(target.size)
@@ -92,10 +92,10 @@ def _weights(target: Any, ignored: Any, weight: Any, dtype: Any) -> tuple[Any, A
 
 
 def _all_count(shape: tuple[int, ...], target: Any, weight: Any, ignore_index: int) -> bool:
-    """True for the plain case: samples by classes, no weights, and no target that is ignored or out of bounds."""
+    """Whether the shape is (samples, classes), there are no weights, and no target is ignored or out of bounds."""
     if weight is not None or len(shape) != 2 or target.dtype != np.int64 or not target.size:
         return False
-    # As unsigned numbers, negative targets are out of bounds too.
+    # Viewed as unsigned, negative targets are out of bounds too.
     return not 0 <= ignore_index < shape[1] and bool(np.maximum.reduce(target.view(np.uint64), axis=None) < shape[1])
 
 
@@ -106,7 +106,7 @@ def nll_loss(x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: 
     picked = x[np.arange(len(x)), target]
     if reduction == "none":
         return np.negative(picked)
-    total = 0.0 - np.add.reduce(picked)  # a perfect prediction costs 0, not -0
+    total = 0.0 - np.add.reduce(picked)  # unlike negation, gives 0.0 and not -0.0 for a perfect prediction
     return total / len(x) if reduction == "mean" else total
 
 
@@ -138,7 +138,7 @@ def nll_loss_backward(x: Any, target: Any, weight: Any, *, shape: tuple[int, ...
 def _general_nll_loss_backward(x: Any, target: Any, weight: Any, shape: tuple[int, ...], ignore_index: int,
                                reduction: str) -> Any:
     if len(shape) == 1 and target.ndim:
-        # The forward takes one target in a vector; torch's backward does not.
+        # torch's forward accepts a single target in a vector, its backward does not.
         raise RuntimeError(f"size mismatch (got input: {list(shape)}, target: {list(target.shape)})")
     usable, ignored = _usable(target, shape[min(1, len(shape) - 1)], ignore_index)
     each, total = _weights(usable, ignored, weight, x.dtype)
@@ -149,7 +149,7 @@ def _general_nll_loss_backward(x: Any, target: Any, weight: Any, shape: tuple[in
 
 
 def _margins(x: Any, target: Any, weight: Any, margin: float) -> tuple[Any, Any, Any]:
-    """(how far each wrong class comes into the margin, 0 for the target itself; targets; weights), by sample."""
+    """(margin violation of each class, 0 for the target itself; targets; weights), by sample."""
     scores = x.reshape(-1, x.shape[-1]) if x.ndim else x.reshape(1, 1)
     target = target.reshape(-1)
     if ((target < 0) | (target >= scores.shape[1])).any():
@@ -183,10 +183,10 @@ def _shared_by_sample(grad: Any, slope: Any, reduction: str) -> Any:
 
 
 def _label_pairs(x: Any, target: Any) -> tuple[Any, Any, Any]:
-    """(by sample and label: 1 - its score + each unwanted class's, if positive; labels; which of them are real)."""
+    """(max(0, 1 - score[label] + score[class]) by sample, label and other class; labels; mask of the valid labels)."""
     scores = x.reshape(-1, x.shape[-1]) if x.ndim else x.reshape(1, 1)
     target = target.reshape(scores.shape)
-    real = np.cumprod(target >= 0, axis=1).astype(bool)  # labels end at the first negative one
+    real = np.cumprod(target >= 0, axis=1).astype(bool)  # the first negative label ends the list
     labels = np.where(real, target, 0)
     wanted = np.zeros(scores.shape, bool)
     samples = np.arange(len(scores))[:, None]
@@ -235,9 +235,9 @@ def embedding_backward(x: Any, index: Any, *, rows: int, padding_idx: int, by_fr
 
 
 def add_rows(result: Any, index: Any, rows: Any) -> None:
-    """`result[index[i]] += rows[i]` for all i, where an index may come up several times."""
+    """`result[index[i]] += rows[i]` for all i; repeated indices accumulate."""
     left = np.argsort(index, kind="stable")
-    # Many different indices: first add one row for each of them, then the second for each that has one, and so on.
+    # For many distinct indices: each round adds one row for every index that has rows left, without repetition.
     for _ in range(8 if rows.size > 8192 else 0):
         first = _starts(index[left])
         once = left[first]
@@ -245,13 +245,13 @@ def add_rows(result: Any, index: Any, rows: Any) -> None:
         left = left[~first]
         if not len(left):
             return
-    # Few indices with many rows each: one sum for each run of equal indices.
+    # The rest are few indices with many rows each: one reduction per run of equal indices.
     starts = np.flatnonzero(_starts(index[left]))
     result[index[left[starts]]] += np.add.reduceat(rows[left], starts, axis=0)
 
 
 def _starts(ordered: Any) -> Any:
-    """Where a run of equal numbers begins."""
+    """Mask of the elements at which a run of equal numbers begins."""
     first = np.empty(len(ordered), np.bool_)
     first[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -259,7 +259,7 @@ def _starts(ordered: Any) -> Any:
 
 
 def moments(x: Any, axis: Any) -> tuple[Any, Any, Any]:
-    """(x minus its mean, its mean, its mean square after that), over `axis`, which is kept with length 1."""
+    """(x - mean, mean, biased variance) over `axis`, which is kept with length 1."""
     if x.dtype not in DENSE:
         x = x.astype(np.float32)
     mean = np.add.reduce(x, axis=axis, keepdims=True) / _count(x, axis)
@@ -276,7 +276,7 @@ def _mean_product(a: Any, b: Any, axis: Any) -> Any:
 
 
 def summed_product(a: Any, b: Any, *, axis: Any) -> Any:
-    """The sum of a * b over `axis`, which is not kept."""
+    """The sum of a * b over `axis`, without keepdims."""
     if a.dtype not in DENSE:
         return np.add.reduce(a.astype(np.float32) * b, axis=axis).astype(a.dtype)
     total = _summed_product(a, b, axis)
@@ -284,7 +284,7 @@ def summed_product(a: Any, b: Any, *, axis: Any) -> Any:
 
 
 def _summed_product(a: Any, b: Any, axis: Any) -> Any:
-    """Over trailing axes, and all but the channels, without storing the product."""
+    """`summed_product` without a temporary product, for sums over trailing axes or over all axes but the channels."""
     kept = a.ndim - len(axis)
     if axis and axis[0] == kept and a.size:
         shape = a.shape[:kept]
@@ -335,7 +335,7 @@ def _all_but_channel(x: Any) -> tuple[int, ...]:
 
 
 def channel_moments(x: Any) -> tuple[Any, Any]:
-    """Mean, and mean square distance from it, of each channel (axis 1); shaped to broadcast."""
+    """Mean and biased variance of each channel (axis 1), shaped to broadcast."""
     _, mean, square = moments(x, _all_but_channel(x))
     return mean, square
 

@@ -1,4 +1,4 @@
-"""NumPy words for ops/pairwise.py."""
+"""ops/pairwise.py on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from whygrad.backends.fp_warnings import quiet
 from whygrad.backends.numpy_reduction import vector_norm
 
-# So many differences are held at once.
+# BLOCK: elements of the temporary array of differences.
 BLOCK = 1 << 18
-# Distances from which on they are summed coordinate by coordinate.
-MANY = 1 << 12
+# Number of distances from which a loop over coordinates is faster.
+BY_COORDINATES_FROM = 1 << 12
 
 
 @quiet
 def cdist(a: Any, b: Any, *, ord: float, by_products: bool = False) -> Any:
     if by_products:
-        # As torch does: the squares are two columns more of the product.
+        # As torch does: the squared norms are two additional columns of the product.
         own, others = [np.sum(x * x, -1, keepdims=True) for x in (a, b)]
         left = np.concatenate([a * -2, own, np.ones_like(own)], -1)
         right = np.concatenate([b, np.ones_like(others), others], -1)
@@ -27,7 +27,7 @@ def cdist(a: Any, b: Any, *, ord: float, by_products: bool = False) -> Any:
     result = np.zeros((*a.shape[:-1], b.shape[-2]), a.dtype)
     if not result.size or not a.shape[-1]:
         return result
-    if result.size >= MANY and ord >= 1:
+    if result.size >= BY_COORDINATES_FROM and ord >= 1:
         return _by_coordinates(a, b, ord, result)
     step = max(1, BLOCK * a.shape[-2] // (result.size * a.shape[-1]))
     for start in range(0, a.shape[-2], step):
@@ -37,7 +37,7 @@ def cdist(a: Any, b: Any, *, ord: float, by_products: bool = False) -> Any:
 
 
 def _by_coordinates(a: Any, b: Any, ord: float, result: Any) -> Any:
-    """The norms of all differences: NumPy is quick at adding long rows, and slow at summing many short ones."""
+    """The norms of all differences, accumulated by coordinate: NumPy adds long rows faster than it sums many short ones."""
     gap = np.empty_like(result)
     for i in range(a.shape[-1]):
         np.subtract(a[..., :, None, i], b[..., None, :, i], out=gap)

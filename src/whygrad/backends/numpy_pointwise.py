@@ -1,4 +1,4 @@
-"""Pointwise words of the vocabulary on bare NumPy arrays. `quiet` stands where 0, inf or nan are ordinary."""
+"""Pointwise rows on NumPy arrays. `quiet` marks functions for which 0, inf or nan are ordinary arguments."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ logical_xor = np.logical_xor
 
 
 def copysign(a: Any, b: Any) -> Any:
-    return np.copysign(a, b)  # which does not take bfloat16: not a ufunc here, so that it gets float32
+    return np.copysign(a, b)  # wrapped, because it does not accept bfloat16: a plain ufunc would not be given float32
 
 
 def logical_not(x: Any) -> Any:
-    return np.logical_not(x) if x.dtype.kind == "b" else x == 0  # the comparison has vector instructions
+    return np.logical_not(x) if x.dtype.kind == "b" else x == 0  # unlike logical_not, the comparison is vectorised
 
 
 bitwise_and = np.bitwise_and
@@ -89,7 +89,7 @@ def exp2(x: Any) -> Any:
 
 
 def sgn(x: Any) -> Any:
-    """-1, 0 or 1; like torch, 0 for NaN."""
+    """-1, 0 or 1; 0 for NaN, as in torch."""
     if x.dtype.kind == "c":
         return np.sign(x)
     return x.copy() if x.dtype.kind == "b" else np.subtract(x > 0, x < 0, dtype=x.dtype)
@@ -99,7 +99,7 @@ sign = sgn
 
 
 def _rounding(ufunc: Any) -> Any:
-    """NumPy turns some integers into floats here; they are round already."""
+    """The rounding ufunc, applied to floats only: NumPy converts some integers to floats here."""
     return lambda x: x.copy() if x.dtype.kind in "iu" else ufunc(x)
 
 
@@ -147,22 +147,21 @@ def nan_to_num(x: Any, *, nan: float | None, posinf: float | None, neginf: float
 
 
 def _check_divisor(b: Any, dtype: Any) -> None:
-    """An integer has nothing to give when divided by zero; torch raises."""
+    """Raise torch's error for integer division by zero."""
     if dtype.kind in "iu" and not np.all(b):
         raise RuntimeError("ZeroDivisionError")
 
 
 def _are_plain(a: Any, b: Any) -> bool:
-    """Integers, and one number to divide them by."""
+    """Whether `a` is an array of integers and `b` a nonzero Python integer."""
     return type(b) is int and b != 0 and type(a) is np.ndarray and a.dtype.kind in "iu"
 
 
 def _whole_quotient(a: Any, b: Any, rounding: Any, limit: int = 2**28) -> Any:
-    """Both in double precision, and the quotient rounded to a whole number; None unless that is exact, and worth it.
+    """(a, b, quotient rounded to an integer), all in float64; None where that is not exact or not faster.
 
-    The quotient of two float32 below 2**28 is exact enough in double precision not to reach a whole number by rounding, and its
-    product with the divisor has no more digits than fit. NumPy's own way takes ten times as long, and rounds quotients above
-    2**21 differently.
+    The float64 quotient of two float32 is exact enough below 2**28 not to be rounded up to an integer, and its product with the
+    divisor fits the mantissa. NumPy's own functions take ten times as long, and round quotients above 2**21 differently.
     """
     if np.result_type(a, b) != np.float32 or np.size(a) < 1024:
         return None
@@ -207,7 +206,7 @@ def fmod(a: Any, b: Any) -> Any:
 def pow(a: Any, b: Any) -> Any:
     if a.dtype.kind not in "iu":
         return np.power(a, b)
-    # A negative power of an integer is a fraction, of which torch keeps the integer part.
+    # torch truncates negative powers of integers.
     negative = b < 0
     if not negative.any():
         return np.power(a, b)
@@ -215,7 +214,7 @@ def pow(a: Any, b: Any) -> Any:
     return np.where(negative, fraction, np.power(a, np.where(negative, 0, b))).astype(a.dtype)
 
 
-# The exponents that have something quicker than a logarithm.
+# Exponents for which there is a faster function than pow.
 _SHORTCUTS: dict[Any, Any] = {
     0: np.ones_like,
     1: np.copy,
@@ -239,7 +238,7 @@ def pow_of_number(b: Any, *, base: Any) -> Any:
 
 
 def power_of_zero(a: Any, b: Any) -> Any:
-    """Where a power of zero is 0 or 1 and stays so when the exponent moves a little."""
+    """Mask of the zeros with a real exponent >= 0, where the derivative by the exponent is 0."""
     real = (b.imag == 0) & (b.real >= 0) if b.dtype.kind == "c" else b >= 0
     return (a == 0) & real
 
@@ -257,7 +256,7 @@ def logaddexp(a: Any, b: Any) -> Any:
         if a.size < 1024:
             return np.logaddexp(a, b)
         distance = np.abs(a - b)
-        distance[a == b] = 0  # of two infinities as well
+        distance[a == b] = 0  # inf - inf is NaN
         return np.maximum(a, b) + np.log1p(np.exp(-distance))
     larger, smaller = np.where(a.real >= b.real, a, b), np.where(a.real >= b.real, b, a)
     return larger + np.log1p(np.exp(smaller - larger))
@@ -265,7 +264,7 @@ def logaddexp(a: Any, b: Any) -> Any:
 
 @quiet
 def lerp(start: Any, end: Any, weight: Any) -> Any:
-    """From the nearer side, so that both ends are met exactly."""
+    """Interpolate from the nearer end, so that both ends are exact."""
     step = end - start
     if not isinstance(weight, np.ndarray):
         return start + step * weight if np.abs(weight) < 0.5 else end - step * (1 - weight)
@@ -281,7 +280,7 @@ def bitwise_right_shift(a: Any, b: Any) -> Any:
 
 
 def _shift(ufunc: Any, a: Any, b: Any, negative: int) -> Any:
-    """Shifting out of the type leaves nothing but the sign, also where the machine's instruction would wrap round."""
+    """Shifts by the width of the dtype or more leave only the sign, although the machine instruction wraps the count."""
     a, b = np.asarray(a, np.result_type(a, b)), np.asarray(b, np.result_type(a, b))
     bits = a.dtype.itemsize * 8
     outside = (b < 0) | (b >= bits)

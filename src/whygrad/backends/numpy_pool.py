@@ -1,4 +1,4 @@
-"""Pooling on bare arrays: a loop over the places inside a window, each step on all windows at once."""
+"""Pooling on NumPy arrays: a loop over the taps (the kernel elements), each step on all windows at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ everything = slice(None)
 
 
 class Tap(NamedTuple):
-    """One place inside the windows: in which windows it lies within the image, and which elements it is there."""
+    """One kernel element along an axis: the windows in which it lies within the image, and the image's elements there."""
 
     windows: Any
     elements: Any
@@ -32,13 +32,13 @@ class Tap(NamedTuple):
 
 @lru_cache(maxsize=512)
 def table_of(axis: Axis) -> np.ndarray:
-    """The elements of each window, one row for each; -1 where there is none."""
-    places = np.arange(axis.out)
+    """The indices of each window's elements, one row per window; -1 where the window exceeds the image."""
+    windows = np.arange(axis.out)
     if isinstance(axis, Sliding):
-        table = (places * axis.stride - axis.padding)[:, None] + np.arange(axis.kernel) * axis.dilation
+        table = (windows * axis.stride - axis.padding)[:, None] + np.arange(axis.kernel) * axis.dilation
         table[(table < 0) | (table >= axis.size)] = -1
         return table
-    first, last = places * axis.size // axis.out, -(-(places + 1) * axis.size // axis.out)
+    first, last = windows * axis.size // axis.out, -(-(windows + 1) * axis.size // axis.out)
     table = first[:, None] + np.arange(max(last - first, default=0))
     table[table >= last[:, None]] = -1
     return table
@@ -54,18 +54,18 @@ def taps_of(axis: Axis) -> tuple[Tap, ...]:
     return tuple(taps)
 
 
-def as_slice(places: np.ndarray) -> Any:
-    """The same places as a slice, if they are evenly spaced: it needs no copy."""
-    if len(places) < 2:
-        return slice(int(places[0]), int(places[0]) + 1) if len(places) else slice(0)
-    step = int(places[1] - places[0])
-    if step > 0 and (np.diff(places) == step).all():
-        return slice(int(places[0]), int(places[-1]) + 1, step)
-    return places
+def as_slice(indices: np.ndarray) -> Any:
+    """The indices as a slice, which needs no copy, if they are evenly spaced."""
+    if len(indices) < 2:
+        return slice(int(indices[0]), int(indices[0]) + 1) if len(indices) else slice(0)
+    step = int(indices[1] - indices[0])
+    if step > 0 and (np.diff(indices) == step).all():
+        return slice(int(indices[0]), int(indices[-1]) + 1, step)
+    return indices
 
 
-def along(axis: int, ndim: int, places: Any) -> tuple[Any, ...]:
-    return (..., places, *(everything,) * (ndim - 1 - axis))
+def along(axis: int, ndim: int, indices: Any) -> tuple[Any, ...]:
+    return (..., indices, *(everything,) * (ndim - 1 - axis))
 
 
 def elements_along(x: Any, axis: int, elements: Any) -> Any:
@@ -81,8 +81,8 @@ def lowest(dtype: Any) -> Any:
 
 
 @lru_cache(maxsize=512)
-def places_in_window(axes: Axes) -> tuple[tuple[int, bool, tuple[Any, ...], tuple[Any, ...], bool], ...]:
-    """For each place in a window: its number from 1, if all windows have it, those that do, its elements, all slices or not."""
+def kernel_taps(axes: Axes) -> tuple[tuple[int, bool, tuple[Any, ...], tuple[Any, ...], bool], ...]:
+    """For each tap: (number from 1, whether all windows have it, the windows that do, its elements, whether these are slices)."""
     found = []
     for number, taps in enumerate(product(*map(taps_of, axes)), 1):
         elements = tuple([tap.elements for tap in taps])
@@ -92,8 +92,8 @@ def places_in_window(axes: Axes) -> tuple[tuple[int, bool, tuple[Any, ...], tupl
 
 
 def window_taps(x: Any, axes: Axes) -> Iterator[tuple[int, bool, tuple[Any, ...], Any]]:
-    """`places_in_window`, with the values of x there."""
-    for number, full, windows, elements, plain in places_in_window(axes):
+    """`kernel_taps` with the values of x instead of the elements."""
+    for number, full, windows, elements, plain in kernel_taps(axes):
         values: Any = x
         if plain:
             values = x[(..., *elements)]
@@ -122,18 +122,18 @@ def max_pool(x: Any, *, axes: Axes, kind: Kind) -> tuple[Any, Any]:
         return empty(shape, x), np.empty(shape, np.int64)
     if x.dtype.kind in "fV" and np.isnan(best).any():
         choose_nan(chosen, x, axes)
-    return best, flat_places(chosen, axes)
+    return best, flat_indices(chosen, axes)
 
 
 def update(best: Any, chosen: Any, values: Any, number: int) -> None:
     larger = values > best
     np.maximum(best, values, out=best)
-    # The number of a later place is the larger one.
+    # Taps come in increasing order, so the larger number is the current one.
     np.maximum(chosen, np.multiply(larger, number, dtype=chosen.dtype), out=chosen)
 
 
 def update_some(best: Any, chosen: Any, values: Any, number: int, windows: tuple[Any, ...]) -> None:
-    """`update` for windows that this place belongs to. They are given by slices, or by arrays, which make copies."""
+    """`update` for those windows that have this tap, given by slices or by arrays, which make copies."""
     if not any(isinstance(part, np.ndarray) for part in windows):
         update(best[windows], chosen[windows], values, number)
         return
@@ -144,13 +144,13 @@ def update_some(best: Any, chosen: Any, values: Any, number: int, windows: tuple
 
 
 def open_index(windows: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
-    """(..., slices or arrays) as arrays that broadcast: NumPy would pair the arrays up."""
+    """(..., slices or arrays) as arrays that broadcast (as np.ix_): NumPy would pair the arrays up."""
     parts = windows[1:]
     return (..., *np.ix_(*[np.arange(n)[part] for n, part in zip(shape[-len(parts):], parts, strict=True)]))
 
 
 def choose_nan(chosen: Any, x: Any, axes: Axes) -> None:
-    """In a window with a NaN the maximum is NaN, and lies where the last of them is."""
+    """Choose the last NaN in windows that have one, as torch does."""
     for number, _, windows, values in window_taps(x, axes):
         index = open_index(windows, chosen.shape)
         chosen[index] = np.where(np.isnan(values), number, chosen[index])
@@ -158,7 +158,7 @@ def choose_nan(chosen: Any, x: Any, axes: Axes) -> None:
 
 @lru_cache(maxsize=512)
 def flat_steps(axes: Axes) -> tuple[np.ndarray, np.ndarray]:
-    """In the flattened image: where each window starts, and how far from there each place in it is (from number 1 on)."""
+    """In the flattened image: the start of each window, and the offset of each tap from it (from number 1 on)."""
     starts: Any = 0
     steps: Any = 0
     for i, axis in enumerate(axes):
@@ -174,17 +174,17 @@ def flat_steps(axes: Axes) -> tuple[np.ndarray, np.ndarray]:
     return starts, np.concatenate(([0], steps.ravel()))
 
 
-def flat_places(chosen: Any, axes: Axes) -> Any:
-    """The number of a place in its window, as a position in the flattened image."""
+def flat_indices(chosen: Any, axes: Axes) -> Any:
+    """The indices in the flattened image of the chosen taps."""
     if not chosen.all():
-        # All values are the lowest there are: the first one that is not padding is taken.
+        # All values of the window are the lowest of the dtype: choose the first that is not padding.
         tables = [table_of(axis) for axis in axes]
         first = np.ix_(*[(table >= 0).argmax(axis=1) for table in tables])
         chosen = np.where(chosen == 0, np.ravel_multi_index(first, [table.shape[1] for table in tables]) + 1, chosen)
     starts, steps = flat_steps(axes)
-    places = steps[chosen]
-    places += starts
-    return places
+    indices = steps[chosen]
+    indices += starts
+    return indices
 
 
 def max_pool_values(x: Any, *, axes: Axes) -> Any:
@@ -206,38 +206,38 @@ def max_pool_values(x: Any, *, axes: Axes) -> Any:
 
 
 def image_rows(x: Any, dims: int) -> Any:
-    """Each image (of one channel) as one row."""
+    """Each channel of each image as one row."""
     return x.reshape(math.prod(x.shape[:-dims]), math.prod(x.shape[-dims:]))
 
 
-def pool_scatter(x: Any, places: Any, *, shape: Shape, kind: Kind) -> Any:
+def pool_scatter(x: Any, indices: Any, *, shape: Shape, kind: Kind) -> Any:
     dims = kind.dims
     pixels = math.prod(shape[-dims:])
     result = np.zeros(math.prod(shape), x.dtype)
-    rows = image_rows(places, dims) + np.arange(math.prod(shape[:-dims]))[:, None] * pixels
+    rows = image_rows(indices, dims) + np.arange(math.prod(shape[:-dims]))[:, None] * pixels
     return add_at(result, rows.ravel(), x.ravel()).reshape(shape)
 
 
-def pool_gather(x: Any, places: Any, *, kind: Kind) -> Any:
+def pool_gather(x: Any, indices: Any, *, kind: Kind) -> Any:
     dims = kind.dims
-    return np.take_along_axis(image_rows(x, dims), image_rows(places, dims), 1).reshape(places.shape)
+    return np.take_along_axis(image_rows(x, dims), image_rows(indices, dims), 1).reshape(indices.shape)
 
 
-def max_unpool(x: Any, places: Any, *, shape: Shape, kind: Kind) -> Any:
+def max_unpool(x: Any, indices: Any, *, shape: Shape, kind: Kind) -> Any:
     dims = kind.dims
     result = np.zeros(shape, x.dtype)
-    np.put_along_axis(image_rows(result, dims), image_rows(places, dims), image_rows(x, dims), 1)
+    np.put_along_axis(image_rows(result, dims), image_rows(indices, dims), image_rows(x, dims), 1)
     return result
 
 
 def fractional_starts(samples: Any, size: int, out: int, kernel: int) -> Any:
-    """Where the windows begin: steps of a constant fraction, shifted by a number in [0, 1) for each channel."""
-    places = np.arange(out)
+    """The starts of the windows: constant fractional steps, shifted by a random number in [0, 1) for each channel."""
+    windows = np.arange(out)
     if out == 1:
         return np.full((*samples.shape, 1), size - kernel)
     alpha = samples.dtype.type((size - kernel) / (out - 1))
     shift = samples[..., None]
-    starts = ((places + shift) * alpha).astype(np.int64) - (shift * alpha).astype(np.int64)
+    starts = ((windows + shift) * alpha).astype(np.int64) - (shift * alpha).astype(np.int64)
     starts[..., -1] = size - kernel
     return starts
 
@@ -246,7 +246,7 @@ def fractional_starts(samples: Any, size: int, out: int, kernel: int) -> Any:
 def fractional_max_pool(x: Any, samples: Any, *, kernel: Shape, size: Shape, kind: Kind) -> tuple[Any, Any]:
     dims = len(kernel)
     image = x.shape[-dims:]
-    # In two dims the samples come in the order (width, height).
+    # In two dims torch's samples have the order (width, height).
     order = (1, 0) if dims == 2 else range(dims)
     starts = [fractional_starts(samples[..., order[i]], image[i], size[i], kernel[i]) for i in range(dims)]
     corners: Any = 0
@@ -255,21 +255,21 @@ def fractional_max_pool(x: Any, samples: Any, *, kernel: Shape, size: Shape, kin
         corners = corners + start.reshape(*samples.shape[:-1], *[size[i] if i == j else 1 for j in range(dims)]) * width
     corners = corners.reshape(*x.shape[:-dims], *size)
     widths = [math.prod(image[i + 1:]) for i in range(dims)]
-    best = places = None
+    best = indices = None
     for tap in np.ndindex(*kernel):
         here = corners + sum([t * width for t, width in zip(tap, widths, strict=True)])
         values = pool_gather(x, here, kind=kind)
-        if best is None or places is None:
-            best, places = values, here
+        if best is None or indices is None:
+            best, indices = values, here
             continue
         better = (values > best) | (values != values)
-        best, places = np.where(better, values, best), np.where(better, here, places)
-    return best, places
+        best, indices = np.where(better, values, best), np.where(better, here, indices)
+    return best, indices
 
 
 @lru_cache(maxsize=512)
 def window_sizes(axis: Axis, count_pad: bool) -> np.ndarray:
-    """How many elements each window has."""
+    """The number of elements of each window."""
     if isinstance(axis, Sliding) and count_pad:
         start = np.arange(axis.out) * axis.stride - axis.padding
         return np.minimum(start + axis.kernel, axis.size + axis.padding) - start
@@ -278,7 +278,7 @@ def window_sizes(axis: Axis, count_pad: bool) -> np.ndarray:
 
 @lru_cache(maxsize=512)
 def divisors(axes: Axes, count_pad: bool, divisor: int | None) -> Any:
-    """What to divide the sum of each window by: one number if it is the same for all."""
+    """The divisor of each window's sum: one number if it is the same for all."""
     if divisor is not None:
         return divisor
     sizes = [window_sizes(axis, count_pad) for axis in axes]
@@ -328,7 +328,7 @@ def avg_pool_backward(x: Any, *, axes: Axes, count_pad: bool, divisor: int | Non
 
 
 def add_along(target: Any, i: int, elements: Any, values: Any) -> None:
-    """`target[..., elements, ...] += values`; elements may repeat, if they are in order."""
+    """`target[..., elements, ...] += values`; elements may repeat if they are sorted."""
     if isinstance(elements, np.ndarray) and not np.diff(elements).all():
         elements, starts = np.unique(elements, return_index=True)
         values = np.add.reduceat(values, starts, axis=i)

@@ -1,4 +1,4 @@
-"""Recurrent layers in fewer passes than their definition, and sequences of different lengths."""
+"""Recurrent layers on NumPy arrays, with fewer passes than their definition, and sequences of different lengths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whygrad.ops.cells import CELLS
 
 
 class CellVocabulary:
-    """`xp` for the definitions in ops/cells.py, without the detour through slots for kernels."""
+    """The `xp` of the definitions in ops/cells.py: NumPy functions without the indirection of kernel slots."""
 
     tanh = staticmethod(np.tanh)
     sigmoid = staticmethod(numpy_activation.sigmoid)
@@ -28,7 +28,7 @@ def _split(x: Any, steps: int, batch: int, parts: int) -> Any:
 
 @quiet
 def recurrent_layer(pre: Any, initial: Any, hidden: Any, *rest: Any, cell: str, sizes: Any, reverse: bool, biases: int) -> Any:
-    """As `layer` in ops/recurrent.py. The usual case (one batch size, no projection) writes into arrays of all steps."""
+    """`layer` of ops/recurrent.py. The common case (constant batch size, no projection) writes into arrays of all steps."""
     if sizes or len(rest) != biases or pre.dtype.char not in "fd":
         from whygrad.backends import raw
 
@@ -97,7 +97,7 @@ def stack_states(*lasts: Any, width: int) -> Any:
 
 
 def _present(shape: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
-    """For each of the padded steps, which sequences are that long; they lie in order of their length."""
+    """Mask (steps, batch) of the sequences that reach each step; they are sorted by length."""
     lasting = np.zeros(shape[0], np.int64)
     lasting[:len(sizes)] = sizes[:shape[0]]
     return np.arange(shape[1]) < lasting[:, None]

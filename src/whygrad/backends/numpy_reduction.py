@@ -1,4 +1,4 @@
-"""Reductions and running totals on bare arrays."""
+"""Reductions and scans on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
+from whygrad.backends.half_precision import in_float32
 from whygrad.backends.running import accumulate
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
-# Called as (x, axis, dtype, out, keepdims): on small arrays keywords would cost as much as the sum.
+# Called positionally, as (x, axis, dtype, out, keepdims): for small arrays keywords cost as much as the sum.
 add_reduce: Any = np.add.reduce
 multiply_reduce: Any = np.multiply.reduce
 maximum_reduce: Any = np.maximum.reduce
@@ -23,19 +24,8 @@ or_reduce: Any = np.logical_or.reduce
 
 
 def is_half(dtype: Any) -> bool:
-    """float16, and the bfloat16 of ml_dtypes (whose kind is V)."""
+    """Whether the dtype is float16 or the bfloat16 of ml_dtypes, whose kind is V."""
     return dtype.itemsize == 2 and dtype.kind in "fV"
-
-
-def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Half-precision numbers are totalled in float32, as torch does."""
-
-    def widened(x: Any, **statics: Any) -> Any:
-        if is_half(x.dtype):
-            return function(x.astype(np.float32), **statics).astype(x.dtype)
-        return function(x, **statics)
-
-    return widened
 
 
 def count(x: Any, axis: Any) -> int:
@@ -75,10 +65,10 @@ sum_all, mean_all = sum, mean
 def var(x: Any, *, axis: Any, keepdims: bool, correction: float) -> Any:
     distance = None
     if axis is not None and x.size:
-        # As torch's running means, those of equal numbers are exact if they begin with one of these.
+        # Relative to the first element: as with torch's running mean, the variance of equal numbers is then exactly 0.
         distance = x - x[tuple([slice(1) if i in axis else slice(None) for i in range(x.ndim)])]
         distance -= mean(distance, axis=axis, keepdims=True)
-    if distance is None or not np.isfinite(distance).all():  # the way there may be too long for the dtype
+    if distance is None or not np.isfinite(distance).all():  # the difference may overflow
         distance = x - mean(x, axis=axis, keepdims=True)
     if x.dtype.kind == "c":
         distance = np.abs(distance)
@@ -116,7 +106,7 @@ def min_along(x: Any, *, axis: int, keepdims: bool) -> Any:
 
 
 def argmax(x: Any, *, axis: int | None, keepdims: bool) -> Any:
-    """The first one of several; the first NaN, if there is one."""
+    """The first maximum, or the first NaN if there is one."""
     return x.argmax(axis if x.ndim else None, keepdims=keepdims)
 
 
@@ -125,17 +115,17 @@ def argmin(x: Any, *, axis: int | None, keepdims: bool) -> Any:
 
 
 def _median_along(skip_nan: bool) -> Callable[..., Any]:
-    """The middle element, the lower one of two; a NaN is the middle of anything, unless it is skipped."""
+    """The median (the lower one of two middle elements) and its index; a NaN if there is one, unless NaNs are skipped."""
 
     def along(x: Any, *, axis: int, keepdims: bool) -> Any:
         if not x.ndim:
             return x.copy(), np.zeros((), np.int64)
         missing = add_reduce(x != x, axis=axis, keepdims=True)
         if not missing.any() and x.size:
-            # NumPy sorts numbers much faster than it finds their order.
-            place = (x.shape[axis] - 1) // 2
-            values = np.sort(x, axis).take([place], axis)
-            if (add_reduce(x < values, axis=axis) == place).all():  # else the middle one of several equal ones is meant
+            # np.sort is much faster than np.argsort.
+            middle = (x.shape[axis] - 1) // 2
+            values = np.sort(x, axis).take([middle], axis)
+            if (add_reduce(x < values, axis=axis) == middle).all():  # else the index depends on the order of equal elements
                 index = (x == values).argmax(axis, keepdims=True)
                 return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))
         order = np.argsort(x, axis, "stable")  # NaNs come last
@@ -173,18 +163,18 @@ def shares(x: Any, extreme: Any, *, axis: Any, find_nan: bool) -> Any:
 
 def place(x: Any, index: Any, *, axis: int, shape: Any) -> Any:
     result = np.zeros(shape, x.dtype)
-    lanes, places = _lanes(result, index, axis)
-    lanes[places] = x.reshape(index.shape if not shape else lanes.shape[::2])
+    lanes, subscript = _lanes(result, index, axis)
+    lanes[subscript] = x.reshape(index.shape if not shape else lanes.shape[::2])
     return result
 
 
 def pick(x: Any, index: Any, *, axis: int) -> Any:
-    lanes, places = _lanes(x, index, axis)
-    return lanes[places].reshape(index.shape)
+    lanes, subscript = _lanes(x, index, axis)
+    return lanes[subscript].reshape(index.shape)
 
 
 def _lanes(x: Any, index: Any, axis: int) -> Any:
-    """`x` as (before, axis, after), and what to index that with for one place in each lane."""
+    """`x` reshaped to (before, axis, after), and the subscript that selects element `index` of each lane."""
     if not x.ndim:
         return x, ...
     before, after = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1:])
@@ -275,7 +265,7 @@ def product_of_others(x: Any, *, axis: int) -> Any:
 
 @quiet
 def scan(a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
-    """By doubling: after the round of `step`, each place has the recurrence over the last 2 * step elements."""
+    """Scan by doubling: after the round of `step`, each element holds the recurrence over the last 2 * step elements."""
     result = np.zeros_like(b)
     if not b.ndim or not b.shape[axis]:
         return result

@@ -1,4 +1,4 @@
-"""Interpolation, sampling on a grid and folding on bare arrays."""
+"""Interpolation, grid sampling and folding on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from whygrad.ops.resample import Interpolated, Sampling
 
 Shape = tuple[int, ...]
 
-# Numbers that are read for sampled images at a time, so that they stay in the cache.
-AT_A_TIME = 1 << 16
+# CHUNK: elements gathered at a time in grid sampling, so that they stay in the cache.
+CHUNK = 1 << 16
 
 
 class WeightedTap(NamedTuple):
-    """One term of the sum that makes up each result: for which results there is one, of which element, times what."""
+    """One term of the sum for each result: the results that have this term, its elements, and their weights (None: 1)."""
 
     results: Any
     elements: Any
@@ -33,7 +33,7 @@ class WeightedTap(NamedTuple):
 
 
 def scale_of(axis: Interpolated, number: Any) -> Any:
-    """How many elements apart two neighbouring results are."""
+    """The distance of neighbouring results, in input elements."""
     if axis.align_corners:
         return number(axis.size - 1) / number(axis.out - 1) if axis.out > 1 else number(0)
     return number(1.0 / axis.scale) if axis.scale else number(axis.size) / number(axis.out)
@@ -57,26 +57,26 @@ SMOOTH = {
 
 @lru_cache(maxsize=256)
 def weights_of(axis: Interpolated, transposed: bool) -> tuple[np.ndarray, np.ndarray]:
-    """For each result (one row each) the elements it is made of and their weights; -1 where there is none."""
+    """The indices and weights of the elements that contribute to each result, one row per result; -1 pads the rows."""
     number: Any = np.float32 if axis.single else np.float64
     scale = scale_of(axis, number)
-    places = np.arange(axis.out).astype(number)
+    outputs = np.arange(axis.out).astype(number)
     last = axis.size - 1
     if axis.mode in NEAREST:
         shift = number(0.5 if axis.mode == "nearest-exact" else 0)
-        elements = np.minimum(np.floor((places + shift) * scale).astype(np.int64), last)
+        elements = np.minimum(np.floor((outputs + shift) * scale).astype(np.int64), last)
         exactly = axis.mode == "nearest" or (transposed and axis.mode == "nearest-by-scale")
         if exactly and axis.out in (axis.size, 2 * axis.size):
-            # Kept or doubled, whatever the given scale. In one and three dims torch does so only on the way back.
+            # For these sizes torch ignores the given scale; in one and three dims only in the backward.
             elements = np.arange(axis.out) // (axis.out // axis.size)
         return elements[:, None], np.ones((axis.out, 1), number)
     if axis.mode == "cubic-same" and transposed:
         return np.arange(axis.out)[:, None], np.ones((axis.out, 1), number)
     if axis.mode in SMOOTH:
-        return smooth_weights(axis, scale, places)
-    position = scale * places if axis.align_corners else scale * (places + number(0.5)) - number(0.5)
+        return smooth_weights(axis, scale, outputs)
+    position = scale * outputs if axis.align_corners else scale * (outputs + number(0.5)) - number(0.5)
     if axis.mode == "linear":
-        position = places if axis.out == axis.size else np.maximum(position, 0)
+        position = outputs if axis.out == axis.size else np.maximum(position, 0)
         first = np.minimum(np.floor(position).astype(np.int64), last)
         part = np.clip(position - first, 0, 1).astype(number)
         return np.stack([first, np.minimum(first + 1, last)], 1), np.stack([1 - part, part], 1)
@@ -86,18 +86,18 @@ def weights_of(axis: Interpolated, transposed: bool) -> tuple[np.ndarray, np.nda
     return elements, cubic(part[:, None] - np.arange(-1, 3).astype(number), -0.75)
 
 
-def smooth_weights(axis: Interpolated, scale: Any, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the image shrinks, the filter is as wide as the gap between two results."""
+def smooth_weights(axis: Interpolated, scale: Any, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of the antialiasing filters, which are widened by the scale if the image shrinks."""
     radius, kernel = SMOOTH[axis.mode]
     wide = max(scale, 1)
-    center = scale * (places + places.dtype.type(0.5))
+    center = scale * (outputs + outputs.dtype.type(0.5))
     first = np.maximum((center - radius * wide + 0.5).astype(np.int64), 0)
     stop = np.minimum((center + radius * wide + 0.5).astype(np.int64), axis.size)
     elements = first[:, None] + np.arange(int((stop - first).max(initial=1)))
     inside = elements < stop[:, None]
     weights = np.where(inside, kernel((elements - center[:, None] + 0.5) / wide), 0)
     total = weights.sum(axis=1, keepdims=True)
-    return np.where(inside, elements, -1), (weights / np.where(total == 0, 1, total)).astype(places.dtype)
+    return np.where(inside, elements, -1), (weights / np.where(total == 0, 1, total)).astype(outputs.dtype)
 
 
 @lru_cache(maxsize=256)
@@ -116,7 +116,7 @@ def weighted_taps(axis: Interpolated, transposed: bool) -> tuple[WeightedTap, ..
 
 
 def transpose_weights(elements: np.ndarray, weights: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each element the results it has a part in, in the same form."""
+    """The transpose, in the same form: the results to which each element contributes, and the weights."""
     results, columns = np.nonzero(elements >= 0)
     targets, values = elements[results, columns], weights[results, columns]
     order = np.argsort(targets, kind="stable")
@@ -151,7 +151,7 @@ def weighted_sums(x: Any, i: int, axis: Interpolated, transposed: bool) -> Any:
 
 
 def in_turn(axes: tuple[Interpolated, ...], ndim: int, transposed: bool) -> list[tuple[int, Interpolated]]:
-    """The axes in the order that is quicker: the last one, where neighbours are mixed, while the image is small."""
+    """The axes in the faster order: the last one, which is the most expensive, while the image is smaller."""
     numbered = list(enumerate(axes, ndim - len(axes)))
     grows = math.prod([axis.out for axis in axes]) > math.prod([axis.size for axis in axes])
     return numbered[::-1] if grows is not transposed else numbered
@@ -172,8 +172,10 @@ def upsample_backward(x: Any, *, axes: tuple[Interpolated, ...], kind: str) -> A
 
 
 class AxisTaps(NamedTuple):
-    """Along one axis, for each point of the grid: which pixels it reads (the first axis), if they lie in the image, and with what
-    weights."""
+    """For each grid point and along one axis: the pixels it reads, whether they lie in the image, and their weights.
+
+    The first axis of the arrays counts the pixels that one point reads.
+    """
 
     pixel: np.ndarray
     inside: np.ndarray
@@ -181,7 +183,7 @@ class AxisTaps(NamedTuple):
 
 
 def reflect(x: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
-    """Positions folded back into [low, high], and the sign of their slope."""
+    """Positions reflected into [low, high], and the derivative (1 or -1) of the reflection."""
     if low == high:
         return np.zeros_like(x), np.zeros_like(x)
     span = x.dtype.type(high - low)
@@ -193,7 +195,7 @@ def reflect(x: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndar
 
 
 def padded_position(x: np.ndarray, size: int, sampling: Sampling) -> tuple[np.ndarray, Any]:
-    """Where a position beyond the edge reads from instead, and the slope of that."""
+    """Positions after padding (clamped or reflected into the image), and the derivative by the position."""
     slope: Any = 1
     if sampling.padding_mode == "zeros":
         return x, slope
@@ -202,26 +204,26 @@ def padded_position(x: np.ndarray, size: int, sampling: Sampling) -> tuple[np.nd
     return np.clip(x, 0, size - 1), slope * ((x > 0) & (x < size - 1))
 
 
-# Between the pixels 0 and 1, at a distance `part` from 0, the weight of each pixel is a polynomial in `part`.
-# Its coefficients, from the highest power down, by pixel:
+# For a point at distance `part` from pixel 0, towards pixel 1, the weight of each pixel is a polynomial in `part`.
+# Pixel -> coefficients, highest power first:
 CUBIC = {-1: (-0.75, 1.5, -0.75, 0), 0: (1.25, -2.25, 0, 1), 1: (-1.25, 1.5, 0.75, 0), 2: (0.75, -0.75, 0, 0)}
 LINEAR = {0: (-1, 1), 1: (1, 0)}
 
 
 @lru_cache(maxsize=32)
 def coefficients_of(mode: str, order: int, dtype: Any) -> tuple[Any, Any]:
-    """The pixels next to a point, and their polynomials (or the derivatives of some order of these): by power, by pixel."""
+    """The pixels next to a point, and the derivatives of some order of their polynomials, indexed [power, pixel]."""
     table = CUBIC if mode == "bicubic" else LINEAR
     derived = [tuple(np.polyder(c, order)) if 0 < order < len(c) else (0,) if order else c for c in table.values()]
     return np.array(list(table), dtype), np.array(derived, dtype).T
 
 
 def axis_taps(grid: np.ndarray, size: int, order: int, sampling: Sampling) -> AxisTaps:
-    """The grid's coordinates go from -1 to 1. `order` is that of the derivative by the coordinate."""
+    """`grid` holds coordinates from -1 to 1; `order` is the order of the derivative by the coordinate."""
     scale = grid.dtype.type((size - 1) / 2 if sampling.align_corners else size / 2)
     if sampling.align_corners:
         position = (grid + 1) * scale
-    else:  # rounded once, as by torch's fused multiply-add: the derivative jumps where a position is a whole number
+    else:  # rounded once, as in torch's fused multiply-add: the derivative is discontinuous at integer positions
         wide = np.float64 if grid.dtype == np.float32 else np.longdouble
         position = ((grid + 1).astype(wide) * scale - wide(0.5)).astype(grid.dtype)
     slope: Any = 1
@@ -239,7 +241,7 @@ def axis_taps(grid: np.ndarray, size: int, order: int, sampling: Sampling) -> Ax
     weight: Any = np.zeros(pixel.shape, grid.dtype)
     for coefficient in coefficients:
         weight = weight * part + coefficient.reshape(by_pixel)
-    # Each derivative brings the slope of the position once more.
+    # Chain rule: each derivative multiplies by the derivative of the position.
     return taps_at(pixel, size, weight * (slope * scale) ** order if order else weight)
 
 
@@ -249,17 +251,17 @@ def taps_at(pixel: np.ndarray, size: int, weight: Any) -> AxisTaps:
 
 
 def grid_taps(grid: np.ndarray, image: Shape, order: Shape, sampling: Sampling) -> Iterator[tuple[Any, Any, Any]]:
-    """For each of the pixels next to the points: places in the flattened image, whether they lie in it, and weights, each of
+    """For each of the pixels next to the points: (indices in the flattened image, whether they lie in it, weights), each of
     shape (images, points)."""
     dims, points = len(image), grid.shape[:-1]
     axes = [axis_taps(grid[..., dims - 1 - i], image[i], order[i], sampling) for i in range(dims)]
-    place, inside, weight = axes[0]
+    index, inside, weight = axes[0]
     for taps, size in zip(axes[1:], image[1:], strict=True):
-        place = (place[:, None] * size + taps.pixel).reshape(-1, *points)
+        index = (index[:, None] * size + taps.pixel).reshape(-1, *points)
         inside = (inside[:, None] & taps.inside).reshape(-1, *points)
         weight = (weight[:, None] * taps.weight).reshape(-1, *points)
     weight = np.where(inside, weight, 0).astype(grid.dtype, copy=False)
-    yield from zip(*[a.reshape(len(place), len(grid), math.prod(points[1:])) for a in (place, inside, weight)], strict=True)
+    yield from zip(*[a.reshape(len(index), len(grid), math.prod(points[1:])) for a in (index, inside, weight)], strict=True)
 
 
 @in_single_precision
@@ -269,16 +271,16 @@ def grid_sampler(x: Any, grid: Any, *, order: Shape, sampling: Sampling) -> Any:
     # With the channels last, one index reads all of them.
     pixels = np.ascontiguousarray(x.reshape(count, channels, size).swapaxes(1, 2)).reshape(count * size, channels)
     first = (np.arange(count) * size)[:, None]
-    # What lies outside counts nothing, even if the pixel read in its stead is not finite.
+    # Pixels outside the image contribute 0, even if the pixel read instead of them is not finite.
     spoilt = not np.isfinite(pixels).all()
     out = np.empty((count, channels, points), x.dtype)
-    step = max(1, AT_A_TIME // max(1, channels * points))
+    step = max(1, CHUNK // max(1, channels * points))
     for start in range(0, count, step):
         some = slice(start, start + step)
         total = np.zeros((len(out[some]), points, channels), x.dtype)
         part = np.empty_like(total)
-        for place, inside, weight in grid_taps(grid[some], tuple(image), order, sampling):
-            np.take(pixels, first[some] + place, axis=0, out=part, mode="clip")
+        for index, inside, weight in grid_taps(grid[some], tuple(image), order, sampling):
+            np.take(pixels, first[some] + index, axis=0, out=part, mode="clip")
             if spoilt:
                 part[~inside] = 0
             part *= weight[..., None]
@@ -293,17 +295,17 @@ def grid_sampler_backward(y: Any, grid: Any, *, shape: Shape, order: Shape, samp
     first = (np.arange(count * channels) * math.prod(image)).reshape(count, channels, 1)
     result = np.zeros(math.prod(shape), y.dtype)
     y = y.reshape(count, channels, math.prod(grid.shape[1:-1]))
-    step = max(1, AT_A_TIME // max(1, channels * y.shape[-1]))
+    step = max(1, CHUNK // max(1, channels * y.shape[-1]))
     for start in range(0, count, step):
         some = slice(start, start + step)
-        for place, _, weight in grid_taps(grid[some], tuple(image), order, sampling):
-            places = first[some] + place[:, None]
-            add_at(result, places.reshape(-1), (y[some] * weight[:, None]).reshape(-1))
+        for index, _, weight in grid_taps(grid[some], tuple(image), order, sampling):
+            indices = first[some] + index[:, None]
+            add_at(result, indices.reshape(-1), (y[some] * weight[:, None]).reshape(-1))
     return result.reshape(shape)
 
 
 def _from_minus_one(n: int, dtype: Any) -> np.ndarray:
-    """From -1 to 1, rounded as torch rounds: the identity must hit pixels from the same side, for its derivative jumps there."""
+    """n points from -1 to 1, rounded as in torch: the sampling derivative is discontinuous exactly at these points."""
     if n < 2:
         return np.zeros(n, dtype)
     wide = np.float64 if dtype == np.float32 else np.longdouble
@@ -314,7 +316,7 @@ def _from_minus_one(n: int, dtype: Any) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def base_grid(size: Shape, align_corners: bool, dtype: Any) -> np.ndarray:
-    """The coordinates of all pixels and a column of ones, last axis first: (pixels, dims + 1)."""
+    """(pixels, dims + 1): the coordinates of all pixels, last axis first, and a column of ones."""
     axes = []
     for n in size:
         line = _from_minus_one(n, dtype)

@@ -1,4 +1,4 @@
-"""NumPy words for ops/scan.py."""
+"""ops/scan.py on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
-from whygrad.backends.numpy_reduction import in_float32
+from whygrad.backends.half_precision import in_float32
 from whygrad.backends.running import accumulate
 
 
 def _running_extreme(ufunc: np.ufunc) -> Callable[..., Any]:
-    """Of several equal ones the index is the last so far; a NaN wins, and so does the next one."""
+    """Running extremes and their indices: of equal elements the last one so far; NaN replaces everything, NaNs included."""
 
     def extreme(x: Any, *, axis: int) -> Any:
         if not x.ndim:
             return x.copy(), np.zeros((), np.int64)
         values = accumulate(ufunc, x, axis)
-        # Where an extreme is met its index begins to hold, until the next one: at the first element of each row, at least.
+        # An index holds from where an extreme is attained until the next such element; the first one always attains it.
         met = np.moveaxis((x == values) | (x != x), axis, -1)
         found = np.flatnonzero(met)
         indices = np.repeat(found % met.shape[-1], np.diff(found, append=met.size)) if met.size else found
@@ -39,7 +39,7 @@ def logcumsumexp(x: Any, *, axis: int) -> Any:
     if x.dtype.kind != "c":
         return np.logaddexp.accumulate(x, axis, x.dtype)
     total = np.moveaxis(x, axis, 0).copy()
-    for i in range(1, len(total)):  # one after the other: the order decides on the branch of the logarithm
+    for i in range(1, len(total)):  # sequential: the order determines the branch of the complex logarithm
         total[i] = _logaddexp_complex(total[i], total[i - 1])
     return np.ascontiguousarray(np.moveaxis(total, 0, axis))
 

@@ -1,4 +1,4 @@
-"""NumPy words for ops/scatter_reduce.py."""
+"""ops/scatter_reduce.py on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UFUNCS: dict[str, np.ufunc] = {"sum": np.add, "prod": np.multiply, "mean": np.ad
 
 
 def identity(reduce: str, dtype: Any) -> Any:
-    """What combining begins with where the array's own elements do not count."""
+    """The identity of the reduction, the start value if the array's own elements are excluded."""
     if reduce in ("sum", "mean", "prod"):
         return int(reduce == "prod")
     if dtype.kind == "b":
@@ -35,13 +35,13 @@ def scatter_reduce(x: Any, index: Any, src: Any, *, axis: int, reduce: str, incl
         x = x.reshape(1)
     index = index if index.ndim else index.reshape(1)
     src = src[tuple([np.s_[:n] for n in index.shape])] if src.ndim else src.reshape(1)
-    places = along(index, axis)
+    subscript = along(index, axis)
     if not include_self:
-        x[tuple(places)] = identity(reduce, x.dtype)
-    combine_at(x, places, src, UFUNCS[reduce])
+        x[tuple(subscript)] = identity(reduce, x.dtype)
+    combine_at(x, subscript, src, UFUNCS[reduce])
     if reduce == "mean":
         counts = np.full(x.shape, int(include_self), np.int64)
-        combine_at(counts, places, 1, np.add)
+        combine_at(counts, subscript, 1, np.add)
         divide: Any = np.floor_divide if x.dtype.kind in "iu" else np.divide
         divide(x, np.maximum(counts, 1).astype(x.dtype), out=x)
 

@@ -1,4 +1,4 @@
-"""NumPy words for ops/sorting.py. NaN is greater than every number, as in torch."""
+"""ops/sorting.py on NumPy arrays. As in torch, NaN is greater than every number."""
 
 from __future__ import annotations
 
@@ -9,24 +9,22 @@ import numpy as np
 from whygrad.backends.memory_order import copy_in_order
 from whygrad.backends.numpy_index import gather
 
-# From how many elements for each that is asked for on, and in groups of how many, the largest are looked for by groups.
-MUCH_LARGER = 64
+# topk by groups of GROUP elements is faster than partitioning if there are at least MIN_RATIO elements per requested one.
+MIN_RATIO = 64
 GROUP = 16
-
-
-# From so many elements on, they are sorted together with their numbers.
-MANY = 1024
+# Elements from which sorting (value, index) pairs packed into int64 is faster than argsort.
+MIN_SIZE = 1024
 
 
 def order(x: Any, axis: int, descending: bool) -> Any:
-    """Where the elements come from, in order; equal ones one after the other."""
-    if x.size >= MANY and x.shape[axis] > 8:
+    """Stable argsort; descending, too, keeps equal elements in their order."""
+    if x.size >= MIN_SIZE and x.shape[axis] > 8:
         if x.dtype.char in "fi":
-            return _order_of_pairs(x, axis, descending)
+            return _argsort_pairs(x, axis, descending)
         if x.dtype.kind == "i":
             lowest = int(x.min())
             if int(x.max()) - lowest < 1 << 31:
-                return _order_of_pairs((x.astype(np.int64) - lowest).astype(np.int32), axis, descending)
+                return _argsort_pairs((x.astype(np.int64) - lowest).astype(np.int32), axis, descending)
     if not descending:
         return np.argsort(x, axis, "stable")
     flip = (slice(None),) * axis + (slice(None, None, -1),)
@@ -34,19 +32,18 @@ def order(x: Any, axis: int, descending: bool) -> Any:
     return x.shape[axis] - 1 - backwards[flip]
 
 
-def taken(x: Any, index: Any, axis: int) -> Any:
-    """`take_along_axis`, which takes its time."""
+def take_along(x: Any, index: Any, axis: int) -> Any:
+    """A faster np.take_along_axis."""
     return x[index] if x.ndim == 1 else gather(x, index, axis=axis)
 
 
-def _order_of_pairs(x: Any, axis: int, descending: bool) -> Any:
-    """The same for 32 bits: as int64 numbers of the element and its place. NumPy sorts numbers much faster than it finds their
-    order."""
+def _argsort_pairs(x: Any, axis: int, descending: bool) -> Any:
+    """Stable argsort of 32-bit elements by sorting int64 (key, index) pairs: np.sort is much faster than np.argsort."""
     if axis != x.ndim - 1:
         x = np.ascontiguousarray(np.moveaxis(x, axis, -1))
     if x.dtype.kind == "f":
-        keys = (x + np.float32(0)).view(np.int32)  # no -0
-        keys ^= (keys >> 31) & 0x7FFFFFFF  # negative numbers are stored by their size
+        keys = (x + np.float32(0)).view(np.int32)  # the sum turns -0 into 0
+        keys ^= (keys >> 31) & 0x7FFFFFFF  # floats are sign and magnitude: invert the order of negative ones
         np.copyto(keys, 0x7FFFFFFF, where=x != x)
     else:
         keys = x.copy("C")
@@ -64,7 +61,7 @@ def sort(x: Any, *, axis: int, descending: bool, stable: bool | None) -> Any:
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
     index = order(x, axis, descending)
-    values = taken(x, index, axis)
+    values = take_along(x, index, axis)
     return (values, index) if x.flags.c_contiguous else (copy_in_order(values, x), copy_in_order(index, x, index.dtype))
 
 
@@ -72,26 +69,26 @@ def topk(x: Any, *, k: int, axis: int, largest: bool) -> Any:
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
     n = x.shape[axis]
-    if k > 0 and k * MUCH_LARGER <= n and x.dtype.kind in "fi" and x.size:
-        index = _few_of_many(np.moveaxis(x, axis, -1), k, largest)
+    if k > 0 and k * MIN_RATIO <= n and x.dtype.kind in "fi" and x.size:
+        index = _topk_by_groups(np.moveaxis(x, axis, -1), k, largest)
         if index is not None:
             index = np.ascontiguousarray(np.moveaxis(index, -1, axis))
             return np.take_along_axis(x, index, axis), index
     if 0 < k < n:
-        # Only the k chosen ones have to be put in order.
+        # Partition, then sort only the k selected elements.
         first = n - k if largest else 0
         chosen = np.argpartition(x, first if largest else k - 1, axis).take(range(first, first + k), axis)
         chosen.sort(axis)
     else:
         chosen = order(x, axis, False).take(range(k), axis)
-    index = taken(chosen, order(taken(x, chosen, axis), axis, largest), axis)
-    return taken(x, index, axis), index
+    index = take_along(chosen, order(take_along(x, chosen, axis), axis, largest), axis)
+    return take_along(x, index, axis), index
 
 
-def _few_of_many(x: Any, k: int, largest: bool) -> Any:
-    """Indices of the k largest along the last axis, in order; None if there are NaNs, or many that equal the last one.
+def _topk_by_groups(x: Any, k: int, largest: bool) -> Any:
+    """Indices of the k largest along the last axis, sorted; None if there are NaNs, or too many candidates.
 
-    The k-th largest of the maxima of disjoint groups is a bound that at least k elements reach, and few more do.
+    The k-th largest maximum of disjoint groups is a bound that at least k elements reach, and usually few more.
     """
     n = x.shape[-1]
     rows = x.reshape(-1, n)
@@ -99,8 +96,8 @@ def _few_of_many(x: Any, k: int, largest: bool) -> Any:
     extremes = (np.maximum if largest else np.minimum).reduce(rows[:, :groups * GROUP].reshape(len(rows), GROUP, groups), axis=1)
     if np.isnan(extremes.sum()) or np.isnan(rows[:, groups * GROUP:].sum()):
         return None
-    place = groups - k if largest else k - 1
-    bound = np.partition(extremes, place, axis=1)[:, place, None]
+    rank = groups - k if largest else k - 1
+    bound = np.partition(extremes, rank, axis=1)[:, rank, None]
     found = np.flatnonzero(rows >= bound if largest else rows <= bound)
     if len(found) > 8 * k * len(rows):
         return None
@@ -114,7 +111,7 @@ def _few_of_many(x: Any, k: int, largest: bool) -> Any:
 def kthvalue(x: Any, *, k: int, axis: int, keepdims: bool) -> Any:
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
-    # NumPy sorts numbers much faster than it finds their order.
+    # np.sort and a search are much faster than np.argsort.
     values = np.sort(x, axis).take([k - 1], axis)
     index = ((x == values) | ((x != x) & (values != values))).argmax(axis, keepdims=True)
     return _picked(x, index, axis, keepdims)
@@ -136,5 +133,5 @@ def mode(x: Any, *, axis: int, keepdims: bool) -> Any:
 
 
 def _picked(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
-    values = taken(x, index, axis)
+    values = take_along(x, index, axis)
     return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))

@@ -1,7 +1,7 @@
-"""The gamma function's family, the inverse error function and Bessel functions for NumPy, which has none of them.
+"""The gamma function's family, the inverse error function and Bessel functions, which NumPy lacks.
 
-Everything is computed in double precision, by formulas that hold for whole arrays: recurrences that carry the argument to
-where an asymptotic series (Bernoulli numbers) is exact, reflections for negative arguments, and power series near zeros.
+Everything is computed in double precision on whole arrays: by recurrences that shift the argument to where an asymptotic
+series (Bernoulli numbers) is accurate, by reflection for negative arguments, and by power series near zeros.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from whygrad.backends.numpy_erf import erf, erfc
 Array = Any
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)  # B2, B4, ...
-FAR = 10.0  # from here on the asymptotic series below are exact to double precision
+FAR = 10.0  # beyond it, the asymptotic series below are accurate to double precision
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
 def in_double(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Compute in float64 without warnings, and give back the dtype that came in."""
+    """Compute in float64 without warnings, and convert the result to the dtype of the arguments."""
 
     def wrapped(*arrays: Array, **statics: Any) -> Array:
         dtype = next(x.dtype for x in arrays if hasattr(x, "dtype"))  # the others are Python numbers
@@ -43,7 +43,7 @@ def polynomial(x: Array, lowest_first: Sequence[float]) -> Array:
 
 
 def hurwitz_zeta(s: Array, q: Array) -> Array:
-    """The sum of (q + k)**-s over k = 0, 1, ...: terms until q + k is large, then Euler and Maclaurin's formula."""
+    """The sum of (q + k)**-s over k = 0, 1, ...: term by term until q + k is large, then the Euler-Maclaurin formula."""
     s, q = np.broadcast_arrays(s, q)
     a = q.copy()
     total = np.zeros_like(a)
@@ -52,7 +52,7 @@ def hurwitz_zeta(s: Array, q: Array) -> Array:
         term = np.where(near, a ** -s, 0)
         total += term
         a = a + near
-        # For a large s soon nothing counts any more.
+        # For a large s the terms soon become negligible.
         near &= (a < FAR + s) & ((a <= 1) | (np.abs(term) > 1e-40 * np.abs(total)))
     complete = (a < FAR + s) & (total != 0)
     power = np.where(complete, 0, a ** -s)
@@ -75,7 +75,7 @@ def zeta(x: Array, q: Array) -> Array:
     return np.where((x < 1) | np.isnan(q), np.nan, np.where(x == 1, np.inf, value))
 
 
-# lgamma(2 + z) = (1 - Euler's constant) z + sum of (-z)**k (zeta(k) - 1) / k: for |z| <= 1/2 27 terms are enough.
+# lgamma(2 + z) = (1 - Euler's constant) z + sum of (-z)**k (zeta(k) - 1) / k; 27 terms suffice for |z| <= 1/2.
 _ORDERS = np.arange(2, 29)
 NEAR_TWO = (0.0, 1 - 0.57721566490153286061,
             *((-1.0) ** _ORDERS * hurwitz_zeta(_ORDERS.astype(float), np.array(2.0)) / _ORDERS))
@@ -94,8 +94,8 @@ def _lgamma_of_positive(x: Array) -> Array:
 
 
 def _lgamma_near_two(small: Array) -> Array:
-    steps = (small < 1.5).astype(float) + (small < 0.5)  # up to the interval around 2
-    z = small + (steps - 2)  # exact, as small + steps - 2 is not
+    steps = (small < 1.5).astype(float) + (small < 0.5)  # of the recurrence, to the interval around 2
+    z = small + (steps - 2)  # exact, unlike (small + steps) - 2
     result = polynomial(z, NEAR_TWO)
     result -= np.where(steps > 0, np.log1p(z), 0) + np.where(steps > 1, np.log(small), 0)
     return result
@@ -170,9 +170,9 @@ def polygamma(x: Array, *, n: int) -> Array:
 
 
 def _inverse_erf(size: Array, rest: Array, steps: int = 2) -> Array:
-    """For 0 <= size <= 1, where rest = 1 - size: a guess from Winitzki's formula, then Halley's method on erf or erfc.
+    """erfinv for 0 <= size <= 1, where rest = 1 - size: Winitzki's formula, then Halley's method on erf or erfc.
 
-    The guess is good to two digits, and each step gives three times as many.
+    The formula is accurate to two digits, and each step triples their number.
     """
     logarithm = np.log(rest * (1 + size))
     a = 2 / (np.pi * 0.147) + logarithm / 2
@@ -198,7 +198,7 @@ def erfinv(x: Array) -> Array:
 
 @in_double
 def ndtri(x: Array) -> Array:
-    """The point below which a standard normal number is with probability x."""
+    """The inverse of the standard normal distribution function."""
     tail = 2 * np.minimum(x, 1 - x)
     value = math.sqrt(2) * _inverse_erf(1 - tail, tail)
     return np.where((x >= 0) & (x <= 1), np.where(x < 0.5, -value, value), np.nan)
@@ -206,7 +206,7 @@ def ndtri(x: Array) -> Array:
 
 @in_double
 def erfcx(x: Array) -> Array:
-    """exp(x * x) erfc(x), by an asymptotic series where erfc vanishes."""
+    """exp(x * x) erfc(x), by an asymptotic series where erfc underflows."""
     near = np.minimum(x, 10)
     far = 1 / np.maximum(x, 10) ** 2
     series = polynomial(far, ERFCX) / (math.sqrt(math.pi) * np.maximum(x, 10))
@@ -292,7 +292,7 @@ def _lower_series(a: Array, x: Array) -> Array:
 
 
 def _upper_fraction(a: Array, x: Array) -> Array:
-    """Lentz's evaluation of Legendre's continued fraction."""
+    """Legendre's continued fraction for the upper incomplete gamma function, by Lentz's method."""
     b = x + 1 - a
     c, d = np.full_like(x, 1e300), 1 / b
     h, k = d.copy(), 1

@@ -1,4 +1,4 @@
-"""Singular values and eigenvalues for NumPy: LAPACK by way of numpy.linalg, with torch's words when it fails."""
+"""Singular values and eigenvalues by numpy.linalg, with torch's errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def no_phase(x: Array, y: Array | None, *, message: str) -> Array:
 
 
 def converging(function: Callable[..., Any]) -> Callable[..., Any]:
-    """numpy.linalg fails for the batch as a whole: find the matrix that it is."""
+    """Raise torch's error, which names the matrix that failed: numpy.linalg raises for the batch as a whole."""
     name = function.__name__.replace("vals", "")
 
     @quiet

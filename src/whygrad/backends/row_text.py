@@ -1,9 +1,9 @@
-"""The generated text of a row: Python functions made for its exact arguments.
+"""Source code generated for a row: Python functions specialized for its exact arguments.
 
-`recorder_source` is `record` of core/record.py, unrolled; `node_source` and `unwatched_source` are the same for writes in place;
-`gradient_source` calls the row's rules on what the node saved. A closure that does without text takes 5 to 15 % longer, of an
-operation of one microsecond. Arguments are numbered in the text (`x0` a Tensor, `x0_x` its array, `x0_n` its edge), so rows of
-one pattern have the same text: it is compiled once for all of them, and run in the scope of each.
+`recorder_source` is `record` of core/record.py, unrolled; `node_source` and `unwatched_source` are the same for in-place writes;
+`gradient_source` calls the row's rules on the values that the node saved. Closures instead of generated code would make an
+operation of one microsecond 5 to 15 % slower. Arguments are numbered in the code (`x0` a Tensor, `x0_x` its array, `x0_n` its
+edge), so rows of one pattern have the same code: it is compiled once for all of them, and executed in the scope of each.
 `print(source_of("mul", "tt"))` of core/record.py shows it.
 """
 
@@ -21,7 +21,7 @@ _compiled_texts: dict[str, CodeType] = {}
 
 
 def run_text(text: str, scope: dict[str, Any], name: str) -> Any:
-    """The function `name` that a text defines, with these globals."""
+    """The function `name` defined by the source code `text`, with these globals."""
     code = _compiled_texts.get(text)
     if code is None:
         filename = f"<whygrad rows {len(_compiled_texts)}: {name}>"
@@ -32,7 +32,7 @@ def run_text(text: str, scope: dict[str, Any], name: str) -> Any:
 
 
 class _Names:
-    """How the arguments and results of a row are called in its text."""
+    """The names of a row's arguments and results in the generated code."""
 
     def __init__(self, plan: RowPlan) -> None:
         row = plan.row
@@ -53,7 +53,7 @@ def _tuple(parts: Iterable[str]) -> str:
 
 
 def recorder_source(plan: RowPlan, *, turns: bool = False) -> str:
-    """Text of the function that runs the row and records it. `turns`: the class of its result is turned over."""
+    """Source of the function that runs the row and records it. `turns`: the conj or neg bit of its result is flipped."""
     row, names = plan.row, _Names(plan)
     if row.outputs == "list":
         return _list_source(plan, names)
@@ -61,7 +61,7 @@ def recorder_source(plan: RowPlan, *, turns: bool = False) -> str:
     given = "inputs" if row.variadic else _tuple(names.inputs)
     call = f"forward({'*arrays' if row.variadic else ', '.join(names.arrays)}{names.keywords})"
     outs = ", ".join(names.outs) + ("" if plan.one_output else ",")
-    # In a mode such as no_grad the forward runs as usual, unless there is a handler for the row (see door.py).
+    # In a mode such as no_grad the forward runs as usual, unless the row has a handler (see door.py).
     whole = plan.one_output and not row.variadic
     handled = " and (grad_state.levels or process_state.listeners)" if whole else ""
     lines = [f"def run({', '.join([*inputs, *names.signature])}):",
@@ -90,7 +90,7 @@ def recorder_source(plan: RowPlan, *, turns: bool = False) -> str:
     else:
         lines += _edge_lines(names)
         untracked = " and ".join(f"{x}_n is None" for x in names.tracked)
-    # A view of an inference tensor is no view, and has no history.
+    # A view of an inference tensor is not tracked as a view, and has no history.
     untracked = f"t0._view is None or {untracked}" if row.view else untracked
     results = names.results[0] if plan.one_output else f"[{', '.join(names.results)}]"
     causes = f"untracked_causes(row, {given})"
@@ -116,7 +116,7 @@ def recorder_source(plan: RowPlan, *, turns: bool = False) -> str:
 
 
 def _list_source(plan: RowPlan, names: _Names) -> str:
-    """A list of views of one tensor; any other list is recorded in the general way."""
+    """Source for a row that returns a list of views of one tensor; other lists are recorded by `record`."""
     row = plan.row
     if not row.view or row.variadic or len(row.inputs) > 1 or plan.saved:
         return "def run(*inputs, **statics): return record(SPEC, inputs, {**row.static_defaults, **statics})\n"
@@ -151,7 +151,7 @@ def _fresh_lines(t: str, out: str, *, view: bool) -> list[str]:
 
 
 def _view_lines(names: _Names) -> list[str]:
-    """`make_view`, unrolled for where nothing is needs_slow_path."""
+    """`make_view`, unrolled for the common case."""
     step = f"(row, {names.statics}, None, x0_x.shape)"
     return ["    _counter = x0._version_counter",
             "    if process_state.any_mode_active or type(_counter) is not list or type(x0) in TURNED:",
@@ -167,7 +167,7 @@ def _view_lines(names: _Names) -> list[str]:
 
 
 def _memory_order_lines(plan: RowPlan, names: _Names, i: int) -> list[str]:
-    """Inputs in the usual order give a result in the usual order, in NumPy as in torch; for others torch's rule is needed."""
+    """Contiguous inputs give a contiguous result, in NumPy as in torch; others need torch's rule (memory_order.py)."""
     memory, out = plan.row.memory, names.outs[i]
     if memory == "columns" and i in plan.row.matrices:
         return [f"    if {out}.ndim > 1: {out} = in_columns({out})"]
@@ -230,7 +230,7 @@ def _node_lines(plan: RowPlan, names: _Names) -> list[str]:
 
 
 def _frame_lines() -> list[str]:
-    # Whoever calls a compiled row is one of us: the user's frame is further out. One without a name is the user's.
+    # Compiled rows are called by this package, so the user's frame is further out. A frame without `__name__` is the user's.
     return ["    frame = getframe(2)",
             "    try:",
             "        while internal_modules[frame.f_globals['__name__']] and frame.f_back is not None: frame = frame.f_back",
@@ -238,7 +238,7 @@ def _frame_lines() -> list[str]:
 
 
 def _saved_expression(plan: RowPlan, names: _Names) -> str:
-    """What the rules of tracked arguments name, and nothing else: each value with its version counter and version."""
+    """Only the values that the rules of tracked arguments name, each with its version counter and version."""
     row = plan.row
     parts = []
     conditions = set()
@@ -267,13 +267,13 @@ def _saved_expression(plan: RowPlan, names: _Names) -> str:
         return "()"
     values = f"({', '.join(parts)})"
     if None not in conditions and len(conditions) < len(names.tracked):
-        # Some of the rules save nothing: a node that saved nothing can be walked twice.
+        # If only rules without saved values apply, nothing is saved: such a node can be walked twice.
         values += " if " + " or ".join(sorted(c for c in conditions if c)) + " else ()"
     return values
 
 
 def node_source(plan: RowPlan) -> str:
-    """Text of the function that records a write into the tensor `t0`, whose array is `out0`: `make_node`, unrolled."""
+    """Source of the function that records a write into the tensor `t0`, whose array is `out0`: `make_node`, unrolled."""
     names = _Names(plan)
     lines = ["def node_of(inputs, arrays, statics, t0, out0):",
              f"    {', '.join(names.inputs)}, = inputs",
@@ -287,8 +287,9 @@ def node_source(plan: RowPlan) -> str:
 
 
 def unwatched_source(plan: RowPlan, *, has_kernel: bool) -> str:
-    """Text of the short way of a write into the first argument, for when nobody watches its memory: there is nothing to record,
-    to promote or to broadcast. False if it is not so. `_recorded` says whether operations are _recorded.
+    """Source of the fast path of a write into the first argument: nothing to record, to promote or to broadcast, and no views.
+
+    The function returns False if the fast path does not apply. Its argument `_recorded` tells whether operations are recorded.
     """
     names = _Names(plan)
     others = names.tensors[1:]
@@ -333,7 +334,7 @@ def unwatched_source(plan: RowPlan, *, has_kernel: bool) -> str:
 
 
 def gradient_source(plan: RowPlan, reader: str) -> str:
-    """Text of the gradient function: "raw" on bare arrays; "graph" on Tensors, with saved values lifted back into the graph.
+    """Source of the gradient function: "raw" on arrays; "graph" on Tensors, with saved values lifted back into the graph.
 
     `v0` is the first saved value, `v0_c` its version counter and `v0_v` its version; `k0` is the first static.
     """
@@ -357,7 +358,7 @@ def gradient_source(plan: RowPlan, reader: str) -> str:
         rule = plan.rules.get(name)
         if rule is None:
             continue
-        # On arrays the rule of an elementwise row may be machine code, which has no use for a vocabulary.
+        # On arrays the rule of an elementwise row may be a kernel, which takes no vocabulary.
         bound = reader == "raw" and row.broadcasts
         arguments = ", ".join(names.get(n, n) for n in rule.names if n != "xp" or not bound)
         body = [*_check_lines(plan, rule), *(_lift_lines(plan, rule) if reader == "graph" else ()),
@@ -375,7 +376,7 @@ def gradient_source(plan: RowPlan, reader: str) -> str:
 
 
 def _check_lines(plan: RowPlan, rule: Rule) -> list[str]:
-    """Raise if a saved value that this rule uses was changed in place since; take the new one if it was swapped."""
+    """Raise if a saved value of this rule was changed in place since it was saved; use the new value if it was swapped."""
     lines = []
     for k, name in enumerate(plan.saved):
         if name not in rule.names or name in plan.numbers:
@@ -402,11 +403,11 @@ def _lift_lines(plan: RowPlan, rule: Rule) -> list[str]:
 
 
 def sum_to_shapes(shapes: tuple[Any, ...], grads: tuple[Any, ...], vocabulary: Any) -> tuple[Any, ...]:
-    """Undo broadcasting: bring each gradient back to the shape of its argument."""
+    """Undo broadcasting: sum each gradient to the shape of its argument."""
     return tuple([g if g is None or g.shape == shape else vocabulary.sum_to(g, shape=shape)
                   for g, shape in zip(grads, shapes, strict=True)])
 
 
 def fill_missing(shapes: list[Any], grads: list[Any], zeros: Callable[..., Any], never: tuple[int, ...]) -> list[Any]:
-    """Zeros for the outputs that received no gradient, except for those that `never` do."""
+    """The gradients of the outputs, with zeros for missing ones, except for the outputs in `never`, which never have one."""
     return [zeros(*shapes[i]) if g is None and i not in never else g for i, g in enumerate(grads)]

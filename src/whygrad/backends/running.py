@@ -1,4 +1,4 @@
-"""Running sums and extremes. NumPy's `accumulate` takes one element after the other; here many lines go forward together."""
+"""Running sums and extremes. NumPy's `accumulate` is sequential; here each step processes many lines at once."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-# From so many elements on it is worth the trouble.
-MANY = 4096
-# Along the last axis, lines are cut into blocks of this length.
+# Elements from which the algorithms below are faster than NumPy's accumulate.
+MIN_SIZE = 4096
+# Block length of sums along the last axis.
 BLOCK = 32
 
 
 def accumulate(ufunc: np.ufunc, x: np.ndarray, axis: int, reverse: bool = False) -> np.ndarray:
-    """`ufunc.accumulate` along an axis, or against it: of sums, maxima and minima."""
+    """`ufunc.accumulate` along an axis, from its end if `reverse`; for add, maximum and minimum."""
     n, inner = x.shape[axis], math.prod(x.shape[axis + 1:])
-    if x.size >= MANY and n >= 2 * BLOCK and inner < 32 and ufunc is np.add and x.dtype.char in "fd":
+    if x.size >= MIN_SIZE and n >= 2 * BLOCK and inner < 32 and ufunc is np.add and x.dtype.char in "fd":
         sums = _sums_by_blocks(np.moveaxis(x, axis, -1), reverse)
         if sums is not None:
             return np.ascontiguousarray(np.moveaxis(sums, -1, axis))
     out = np.empty(x.shape, x.dtype)
     source, target = (np.flip(x, axis), np.flip(out, axis)) if reverse else (x, out)
-    if x.size >= MANY and x.size // n >= 256:
+    if x.size >= MIN_SIZE and x.size // n >= 256:
         _line_by_line(ufunc, np.moveaxis(source, axis, 0), np.moveaxis(target, axis, 0))
     else:
         ufunc.accumulate(source, axis, x.dtype, target)
@@ -42,9 +42,9 @@ def _triangle(dtype: Any, reverse: bool) -> np.ndarray:
 
 
 def _sums_by_blocks(x: np.ndarray, reverse: bool) -> np.ndarray | None:
-    """Along the last axis: inside all blocks by one product with a triangle of ones, then from block to block.
+    """Running sums along the last axis: within blocks by one product with a triangle of ones, then over the blocks.
 
-    None if something is not finite: then a block may have left the range of the dtype where the line as a whole does not.
+    None if a sum is not finite: a block may overflow although the sequential sum does not.
     """
     *outer, n = x.shape
     blocks = -(-n // BLOCK)

@@ -1,1 +1,1 @@
-"""Dtypes, devices, layouts, errors, broadcasting, threads: what knows nothing of tensors."""
+"""Dtypes, devices, layouts, errors, broadcasting, threads: the modules that do not depend on Tensor."""

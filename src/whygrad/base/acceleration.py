@@ -1,7 +1,7 @@
-"""Where compiled kernels plug in. Nobody imports whygrad.kernels: it registers here, and until then everything is NumPy's.
+"""The hooks of compiled kernels. No other package imports whygrad.kernels: it registers here, and until then NumPy computes.
 
-The functions below are the NumPy versions; `register` replaces them by the provider's of the same name. Call them as
-attributes of this module, not by imported names.
+The functions below are the NumPy versions; `register` replaces them with the provider's functions of the same names. Call
+them as attributes of this module: a name imported earlier would stay bound to the NumPy version.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 
 enabled = False
 
-# Calls of binding functions before it was known whether there is a provider; None afterwards.
+# Calls of binding functions made before `register`, which replays them; None afterwards.
 _early: list[tuple[str, tuple[Any, ...], dict[str, Any]]] | None = []
 
 
 def register(provider: Any) -> None:
-    """Use the functions of `provider` from now on, also for what was bound before. None: there is no provider."""
+    """Use the functions of `provider` from now on, and bind again all that was bound before. None: there is no provider."""
     global enabled, _early
     early, _early = _early or [], None
     if provider is None:
@@ -33,10 +33,10 @@ def _remember(name: str, *args: Any, **named: Any) -> None:
         _early.append((name, args, named))
 
 
-# Binding: `scope[key]` is a NumPy function until there is a kernel for it, which then takes its place.
+# Binding: `scope[key]` is a NumPy function until a kernel for it has been compiled and replaces it.
 
 def bind_row(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any:
-    """A row of the vocabulary whose kernel is written by hand, if there is one; gives what stands in the scope."""
+    """Bind a row of the vocabulary, whose kernel, if any, is written by hand; returns the function now in the scope."""
     _remember("bind_row", name, numpy, scope)
     scope[name] = numpy
     return numpy
@@ -44,10 +44,10 @@ def bind_row(name: str, numpy: Callable[..., Any], scope: dict[str, Any]) -> Any
 
 def bind_elementwise(scope: dict[Any, Any], key: Any, name: str, numpy: Callable[..., Any], function: Callable[..., Any], *,
                      takes_vocabulary: bool = True, may_overwrite: bool = False, is_pass: bool = False) -> None:
-    """An elementwise forward or rule. `numpy` is what it does, `function` (of the vocabulary, if it takes one) what is traced.
+    """Bind an elementwise forward or rule: `numpy` computes it, `function` is traced to make the kernel.
 
-    `may_overwrite`: only the engine's walk holds the first argument, and does not read it again. `is_pass`: one of the
-    functions that rows pass to `in_one_pass`.
+    `takes_vocabulary`: the first parameter of `function` is the vocabulary. `may_overwrite`: only the engine's walk holds
+    the first argument, and does not read it again. `is_pass`: the function is one that rows give to `in_one_pass`.
     """
     _remember("bind_elementwise", scope, key, name, numpy, function, takes_vocabulary=takes_vocabulary,
               may_overwrite=may_overwrite, is_pass=is_pass)
@@ -55,38 +55,38 @@ def bind_elementwise(scope: dict[Any, Any], key: Any, name: str, numpy: Callable
 
 
 def bind_row_write(scope: dict[Any, Any], key: Any, row: Any, numpy: Callable[..., Any]) -> None:
-    """The forward of an elementwise row that writes into its last argument; statics come after the inputs."""
+    """Bind the forward of an elementwise row that writes into its last argument; statics come after the inputs."""
     _remember("bind_row_write", scope, key, row, numpy)
     scope[key] = numpy
 
 
 def bind_ufunc_write(scope: dict[Any, Any], key: Any, word: str, numpy: Callable[..., Any]) -> None:
-    """A ufunc that writes into its last argument."""
+    """Bind a ufunc that writes into its last argument."""
     _remember("bind_ufunc_write", scope, key, word, numpy)
     scope[key] = numpy
 
 
 def bind_again(scope: dict[Any, Any], key: Any, function: Callable[..., Any]) -> bool:
-    """Bind in another scope what a function above has bound. False if it is a NumPy function, and stays one."""
+    """Bind, in another scope, a function that was bound by one of the above. False if no kernel can ever replace it."""
     scope[key] = function
     return False
 
 
 def tell_references(count: int) -> None:
-    """References to a gradient that the engine's walk holds while a rule runs."""
+    """Set the number of references to a gradient that the engine's walk itself holds while a rule runs."""
     _remember("tell_references", count)
 
 
-# Functions with a kernel for large arrays.
+# Functions that have a kernel for large arrays.
 
 def address(x: Any) -> int:
-    """Where an array's first element is."""
+    """The memory address of an array's first element."""
     found: int = x.__array_interface__["data"][0]
     return found
 
 
 def within(index: Any, size: int) -> bool:
-    """Are all numbers at least 0, and below `size`?"""
+    """Whether 0 <= i < size for every i in `index`."""
     return bool(index.min() >= 0 and index.max() < size)
 
 
@@ -96,7 +96,7 @@ def add_rows(target: Any, index: Any, rows: Any) -> bool:
 
 
 def put_elements(target: Any, index: Any, source: Any, axis: int, how: str) -> bool:
-    """Elements of `source` written (or "add"ed ...) where `index` says along an axis; False if no kernel has done it."""
+    """Scatter `source` into `target` along an axis, by `how` ("set", "add", "multiply"); False if no kernel has done it."""
     return False
 
 
@@ -106,7 +106,7 @@ def drawing(name: str, count: int) -> Callable[..., Any] | None:
 
 
 def make_step(update: Callable[..., None], numbers: dict[str, Any], count: int, size: int, *, pure: bool) -> Any:
-    """The step of an optimizer as a kernel, or None. `count` arrays for each parameter, `size` elements in all."""
+    """A kernel for one step of an optimizer, or None. `count`: arrays per parameter; `size`: elements in total."""
     return None
 
 

@@ -1,4 +1,4 @@
-"""NumPy's rule of broadcasting with torch's error."""
+"""NumPy's broadcasting rule with torch's error message."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         for axis in reversed(range(len(a))):
             if a[axis] != b[axis] and a[axis] != 1 and b[axis] != 1:
                 raise RuntimeError(f"The size of tensor a ({a[axis]}) must match the size of tensor b ({b[axis]}) at "
-                                   f"non-singleton dimension {axis}") from None  # NumPy's own words are not shown
+                                   f"non-singleton dimension {axis}") from None  # hides NumPy's own message
         result = tuple([n if m == 1 else m for m, n in zip(a, b, strict=True)])
     return result
 
 
 def check_broadcast(arrays: Any) -> None:
-    """Called after NumPy refused: say it in torch's words, if the shapes were the reason."""
+    """Called after NumPy raised: raise torch's error instead, if the shapes do not broadcast."""
     broadcast_shapes(*[array.shape for array in arrays if hasattr(array, "shape")])

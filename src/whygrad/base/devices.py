@@ -1,4 +1,4 @@
-"""The one device there is. Asking for another raises, and says so."""
+"""torch.device. The CPU is the only device that holds tensors; any other raises with a note that says so."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "hpu", "xla", "mtia", "ipu", "vul
 
 
 class device:
-    """torch.device: any name can be written down, but only the CPU holds tensors."""
+    """torch.device: every device that torch knows can be named, but only the CPU holds tensors."""
 
     __slots__ = ("index", "type")
 
@@ -68,7 +68,7 @@ CPU = device("cpu")
 
 
 def check_device(wanted: Any) -> device:
-    """Accept the CPU under any of its names; refuse everything else."""
+    """Accept None and the CPU under any of its names; raise for every other device."""
     if wanted is None or wanted is CPU:
         return CPU
     found = wanted if isinstance(wanted, device) else device(wanted)
@@ -78,7 +78,7 @@ def check_device(wanted: Any) -> device:
 
 
 def unavailable(wanted: device) -> Exception:
-    """What torch raises for a device it was not built for, and what to do about it."""
+    """The error torch raises for a device it was not built for, with a note that names the remedy."""
     if wanted.type == "meta":
         return NotImplementedError("whygrad has no meta device: every tensor holds its values")
     error = (AssertionError(f"Torch not compiled with {wanted.type.upper()} enabled") if wanted.type in ("cuda", "xpu")

@@ -1,7 +1,7 @@
 """The function door: every public function, method and property of tensors is called through it.
 
-Whoever wants to see, change or replace such calls is a handler: an object with `handle(spec, args, kwargs, next)`, a `place`
-in ORDER, and `wants(spec)`. A handler stands at the functions it wants while it is `add`ed. README.md tells more.
+A handler observes, changes or replaces such calls: an object with `handle(spec, args, kwargs, next)`, a `place` in ORDER, and
+`wants(spec)`. Between `add` and `remove` it is installed at the functions it wants. See README.md.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any, NamedTuple, Protocol
 Function = Callable[..., Any]
 Next = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
-# Who is asked first.
+# The order in which handlers are called.
 ORDER = ("watch", "profiler", "autocast", "sparse", "overrides")
 
 
 class Spec:
-    """What the door knows of one public name.
+    """The door's record of one public name.
 
-    `handlers` are those who stand there, in their order; () almost always, and then the implementation is called at once.
+    `handlers` are the installed handlers, in order; it is usually (), and then the implementation is called directly.
     """
 
     __slots__ = ("autocast", "function", "handlers", "implementation", "is_method", "name", "short")
 
     def __init__(self, name: str, implementation: Function, autocast: Any = None) -> None:
-        # As the user writes it: "torch.add", "Tensor.add", "torch.nn.functional.relu", "Tensor.grad.__get__".
+        # The public name: "torch.add", "Tensor.add", "torch.nn.functional.relu", "Tensor.grad.__get__".
         self.name = name
         self.implementation = implementation
         self.is_method = name.startswith("Tensor.")
@@ -36,7 +36,7 @@ class Spec:
         self.short: Function | None = None
         # What autocast does with its arguments (see amp/casting.py).
         self.autocast = autocast
-        # What the user calls: functions that ask which one was called are given this.
+        # The public function object, which handlers pass to `__torch_function__` and the like.
         self.function: Any = None
         self.handlers: tuple[Handler, ...] = ()
         SPECS[name] = self
@@ -65,7 +65,7 @@ class Spec:
 
 
 class Policy(NamedTuple):
-    """What autocast does with a function of which only some calls are concerned."""
+    """The autocast policy of a function to which autocast applies only in some calls."""
 
     name: str
     concerns: Callable[[dict[str, Any]], bool]
@@ -80,9 +80,9 @@ class Handler(Protocol):
 
 
 SPECS: dict[str, Spec] = {}
-# All who stand anywhere, in their order.
+# All installed handlers, in order.
 active: tuple[Handler, ...] = ()
-# Where each handler that ever stood somewhere wants to stand.
+# Every handler that was ever installed -> the functions it wants.
 _wanted: dict[Handler, list[Spec]] = {}
 _changing = threading.RLock()
 
@@ -115,7 +115,7 @@ def _changed(handlers: tuple[Handler, ...], handler: Handler, present: bool) -> 
 
 
 def dispatch(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Pass a call on to those who stand at the door, one after the other, and then to the implementation."""
+    """Pass a call through the installed handlers, and then to the implementation."""
     return _pass_on(spec, spec.handlers, args, kwargs)
 
 
@@ -126,7 +126,7 @@ def _pass_on(spec: Spec, handlers: tuple[Handler, ...], args: tuple[Any, ...], k
 
 
 def enter(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the implementation, and word its refusal, if it refuses an argument, for what the user called."""
+    """Call the implementation; if it rejects an argument, raise an error that names the function the user called."""
     try:
         return (spec.short or spec.implementation)(*args, **kwargs)
     except REFUSALS as error:
@@ -134,7 +134,7 @@ def enter(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def call(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the door does, for functions that have a short path of their own before it."""
+    """The door's slow path, for functions that have a fast path of their own."""
     for x in args:
         if x is MISSING:
             args = tuple([x for x in args if x is not MISSING])
@@ -142,14 +142,14 @@ def call(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _pass_on(spec, spec.handlers, args, kwargs)
 
 
-# The default of a parameter that may be given by keyword too, where a short path has to take it by position.
+# The default of an omitted parameter in fast paths, which pass all arguments by position.
 MISSING: Any = object()
 
 
 def function(name: str, implementation: Function, autocast: Any = None, short: Callable[[Spec], Function] | None = None) -> Any:
-    """What the user calls under this name. `short` makes it for functions that do the usual case at once, to save a call."""
+    """The public function of this name. `short` creates it for functions with a fast path, which saves a call."""
     known = getattr(implementation, "spec", None)
-    if known is not None:  # another name for what the user calls already
+    if known is not None:  # another name of an existing public function
         implementation, autocast = known.implementation, autocast or known.autocast
     spec = Spec(name, implementation, autocast)
     made: Any = short(spec) if short is not None else _door(spec)
@@ -175,7 +175,7 @@ def _door(spec: Spec) -> Function:
         except REFUSALS as error:
             return refuse(error, spec, args, kwargs)
 
-    def door_of_self(self: Any) -> Any:  # takes half the time, and there is nothing that could be given by keyword
+    def door_of_self(self: Any) -> Any:  # twice as fast as *args, **kwargs; no argument can be given by keyword
         if spec.handlers:
             return dispatch(spec, (self,), {})
         try:
@@ -202,7 +202,7 @@ VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def doored_property(name: str, plain: property) -> property:
-    """A property of Tensor behind the door."""
+    """A property of Tensor whose accesses go through the door."""
     get, put, drop = ((_accessor(f"Tensor.{name}.__{kind}__", f)) for kind, f in (
         ("get", plain.fget), ("set", plain.fset), ("delete", plain.fdel)))
     made = property(get, put, drop, plain.__doc__)
@@ -214,7 +214,7 @@ def doored_property(name: str, plain: property) -> property:
 
 
 def _accessor(name: str, plain: Any) -> Any:
-    if plain is None or name in SPECS:  # in which case it looks itself who stands there
+    if plain is None or name in SPECS:  # then the function goes through the door itself
         return plain
     spec = Spec(name, plain)
 
@@ -228,17 +228,17 @@ def _accessor(name: str, plain: Any) -> Any:
 
 
 class Instead(NamedTuple):
-    """What an argument of a foreign class made of a call that the implementation refused."""
+    """The result of `__torch_function__` of a foreign argument, for a call that the implementation rejected."""
 
     result: Any
 
 
-# Asks arguments of foreign classes that have `__torch_function__` (see functional/overriding.py).
+# Calls `__torch_function__` of arguments of foreign classes (see functional/overriding.py).
 ask_foreign: Callable[[Spec, tuple[Any, ...], dict[str, Any]], Instead | None] = lambda spec, args, kwargs: None  # noqa: E731
 
 
 def refuse(error: Exception, spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """After a failure: what an argument of a foreign class makes of the call, or the error, worded for what the user called."""
+    """After a failure: the result of a foreign argument's `__torch_function__`, or the error that names the user's function."""
     if (instead := ask_foreign(spec, args, kwargs)) is not None:
         return instead.result
     refusal = vars(error).get("refusal")
@@ -246,7 +246,7 @@ def refuse(error: Exception, spec: Spec, args: tuple[Any, ...], kwargs: dict[str
     name = spec.name.rpartition(".")[2] if spec.name.count(".") == 1 else own
     if refusal is None:
         if own != name and type(error) is TypeError and str(error).startswith(f"{own}() "):
-            error.args = (str(error).replace(own, name, 1),)  # Python's own, about an alias
+            error.args = (str(error).replace(own, name, 1),)  # Python's own message, about an alias
     elif refusal.function is None:
         error.args = (spec.name + refusal.text,)
     elif own.strip("_") == refusal.function.strip("_"):
@@ -255,31 +255,31 @@ def refuse(error: Exception, spec: Spec, args: tuple[Any, ...], kwargs: dict[str
     raise error
 
 
-# What an implementation raises when it refuses an argument.
+# The errors by which an implementation rejects an argument.
 REFUSALS = TypeError, AttributeError, NotImplementedError
 
 
 class Call(NamedTuple):
-    """How the user called a function: under which name, whether as a method of a tensor, and with which arguments."""
+    """A call by the user: the name of the function, whether it is a method of a tensor, and the arguments."""
 
     name: str
     is_method: bool = False
     # Names of the parameters, and of those that were given by keyword.
     parameters: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
-    # How many arguments were given, if that is known.
+    # The number of arguments given, if it is known.
     given: int | None = None
 
 
 class Refusal(NamedTuple):
-    """Whose argument is refused, and how that is told; or, whatever the function, what is said behind its name."""
+    """The function whose argument is rejected, and the composer of the message; or the text after any function's name."""
 
     function: str | None
     text: Any
 
 
 def bad_argument(function: str, text: Callable[..., str], *facts: Any) -> TypeError:
-    """A TypeError that the door words anew: `text(*facts, call)`. Facts are plain values, so that the error can be pickled."""
+    """A TypeError whose message the door replaces by `text(*facts, call)`. Facts are plain values, so it can be pickled."""
     words = partial(text, *facts)
     error = TypeError(words(Call(function)))
     vars(error)["refusal"] = Refusal(function, words)
@@ -287,7 +287,7 @@ def bad_argument(function: str, text: Callable[..., str], *facts: Any) -> TypeEr
 
 
 def not_implemented(words: str) -> NotImplementedError:
-    """For a kind of argument that no function but some takes. The door puts the user's function before the words."""
+    """The error for a kind of argument that most functions reject. The door puts the user's function before the text."""
     error = NotImplementedError("this operation" + words)
     vars(error)["refusal"] = Refusal(None, words)
     return error

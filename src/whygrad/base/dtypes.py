@@ -1,12 +1,12 @@
-"""Dtypes: torch's names and rules of promotion over NumPy's storage.
+"""Dtypes: torch's names and promotion rules over NumPy's storage.
 
-Three of torch's names (`bool`, `int`, `float`) are builtins that this package needs for itself. Modules in
-it say `bool_`, `int_`, `float_`; only the public `__init__` exports them under torch's spelling. `BY_NAME`
-knows every dtype by its torch name, aliases included.
+Three of torch's names (`bool`, `int`, `float`) are builtins that this package uses itself. Its modules write
+`bool_`, `int_`, `float_`; only the public `__init__` exports them under torch's spelling. `BY_NAME` maps
+every torch name to its dtype, aliases included.
 
-Promotion looks at two things: the *category* of a dtype (bool < integer < floating < complex) and the *rank*
-of an operand (tensors with dimensions > 0-dim tensors > Python numbers). A lower rank changes the result only
-when it brings a higher category.
+Promotion depends on the *category* of a dtype (bool < integer < floating < complex) and on the *rank* of an
+operand (tensors with dimensions > 0-dim tensors > Python numbers). An operand of lower rank changes the
+result only if its category is higher.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Number: TypeAlias = bool | int | float | complex
 
 @final
 class dtype:
-    """One element type. There is exactly one object per type, so compare with `is`."""
+    """torch.dtype. There is exactly one object per element type, so compare with `is`."""
 
     __slots__ = (
         "_numpy",
@@ -38,7 +38,7 @@ class dtype:
 
     name: str
     scalar_name: str  # as in error messages: 'Float', 'Long'
-    tensor_type: str  # as Tensor.type() says: 'torch.FloatTensor'
+    tensor_type: str  # as Tensor.type() returns it: 'torch.FloatTensor'
     category: int  # 0 bool, 1 integer, 2 floating, 3 complex
     itemsize: int
     is_floating_point: bool
@@ -100,12 +100,12 @@ float16 = _define("float16", "Half", 2, 2)
 bfloat16 = _define("bfloat16", "BFloat16", 2, 2, in_numpy=False)
 float32 = _define("float32", "Float", 2, 4)
 float64 = _define("float64", "Double", 2, 8)
-# complex32 exists because promotion can name it (float16 with a complex number), but nothing can store it.
+# complex32 exists because promotion can yield it (float16 with a complex number); no NumPy dtype stores it.
 complex32 = _define("complex32", "ComplexHalf", 3, 4, in_numpy=False)
 complex64 = _define("complex64", "ComplexFloat", 3, 8)
 complex128 = _define("complex128", "ComplexDouble", 3, 16)
 
-# These can be named, as programs do to tell what they are given; nothing can store them either.
+# Dtypes without storage: programs compare a tensor's dtype with them.
 NAMES_ONLY = {name: _define(name, scalar_name, 2, 1, in_numpy=False) for name, scalar_name in (
     ("float8_e4m3fn", "Float8_e4m3fn"), ("float8_e4m3fnuz", "Float8_e4m3fnuz"), ("float8_e5m2", "Float8_e5m2"),
     ("float8_e5m2fnuz", "Float8_e5m2fnuz"), ("float8_e8m0fnu", "Float8_e8m0fnu"),
@@ -135,11 +135,17 @@ BY_NAME: dict[str, dtype] = {d.name: d for d in _ALL} | {
     "cdouble": cdouble,
 }
 
-# bfloat16 joins when its NumPy dtype is first asked for, so before any array of it can exist.
+# bfloat16 is added when its NumPy dtype is first asked for, that is, before any array of it can exist.
 FROM_NUMPY: dict[np.dtype[Any], dtype] = {d._numpy: d for d in _ALL if d._numpy is not None}
 
 # Wherever torch takes a dtype it also takes these four classes: zeros(2, dtype=float) is float64.
 FROM_PYTHON: dict[type, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+# C++ type names, which some of torch's messages use.
+CPP_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
+             "uint16": "short unsigned int", "int32": "int", "uint32": "unsigned int", "int64": "long int",
+             "uint64": "long unsigned int", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
+             "float64": "double", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
 
 _TO_REAL = {complex32: float16, complex64: float32, complex128: float64}
 _TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128}
@@ -151,7 +157,7 @@ def _load_numpy_dtype(d: dtype) -> np.dtype[Any]:
     if d.name in NAMES_ONLY:
         raise NotImplementedError(f"{d} holds no data in whygrad")
     try:
-        # By name, because the package is optional for type checkers as well.
+        # Not an import statement: type checkers must not require the optional package either.
         ml_dtypes: Any = importlib.import_module("ml_dtypes")
     except ImportError as error:
         raise ImportError("torch.bfloat16 needs ml_dtypes, which is not installed: pip install ml_dtypes") from error
@@ -219,7 +225,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that both promote to, rank aside."""
+    """The smallest dtype that both promote to, if they are of equal rank."""
     return _promote(
         _check_dtype(type1, "promote_types", "type1"), _check_dtype(type2, "promote_types", "type2", 2)
     )
@@ -243,12 +249,12 @@ def _promote(a: dtype, b: dtype) -> dtype:
 
 
 def _combine(higher: dtype, lower: dtype) -> dtype:
-    """Combine two ranks of operands; the higher rank keeps its precision unless the category has to rise."""
+    """The result dtype of operands of different rank: the higher rank's, unless the lower one has a higher category."""
     if lower.category <= higher.category:
         return higher
     if higher.is_floating_point:
         return higher.to_complex()
-    # Not just _promote, which refuses uint16 with complex although torch takes them when the ranks differ.
+    # Not _promote alone: it refuses uint16 with complex, which torch accepts when the ranks differ.
     return lower if lower.category > 1 else _promote(higher, lower)
 
 
@@ -264,7 +270,7 @@ def _number_dtype(number: Number) -> dtype:
             return int64
         whole.to_bytes(8)  # raises the same OverflowError as torch unless the number fits into uint64
         return uint64
-    # torch reads a NumPy bool as a float, having no other idea what it is.
+    # torch converts a NumPy bool to a float.
     if isinstance(number, (float, np.floating, np.bool_)):
         return _default
     if isinstance(number, (complex, np.complexfloating)):
@@ -272,7 +278,7 @@ def _number_dtype(number: Number) -> dtype:
     raise TypeError(f"expected a number, not {type(number).__name__}")
 
 
-# Both caches are small: at most a key per pair of dtypes and ranks, or per dtype and class of number.
+# Both caches are bounded: one key per pair of dtypes and ranks, or per dtype and class of number.
 _OF_TWO: dict[tuple[dtype, bool, dtype, bool], dtype] = {}
 _WITH_NUMBER: dict[tuple[dtype, type], dtype] = {}
 
@@ -298,7 +304,7 @@ def result_with_number(d: dtype, number: Number) -> dtype:
     found = _WITH_NUMBER.get((d, kind))
     if found is None:
         found = _combine(d, _number_dtype(number))
-        if kind in FROM_PYTHON:  # a subclass of int could hold a number that the check above has not seen
+        if kind in FROM_PYTHON:  # not for subclasses of int, whose values the range check above does not see
             _WITH_NUMBER[d, kind] = found
     return found
 
@@ -324,7 +330,7 @@ def result_dtype(operands: Iterable[tuple[dtype, int] | Number]) -> dtype:
 
 
 class _Limits:
-    """What finfo and iinfo share; equal when they describe the same type."""
+    """The common part of finfo and iinfo; two are equal if they describe the same dtype."""
 
     __slots__ = ("_of",)
 
@@ -356,7 +362,7 @@ _FLOAT_LIMITS |= {NAMES_ONLY[name]: (eps, largest, tiny, 1.0) for name, eps, lar
 
 
 class finfo(_Limits):
-    """Limits of a floating dtype; of the parts for a complex one, of the default dtype for none."""
+    """Limits of a floating dtype; of the real part's dtype for a complex one; of the default dtype for None."""
 
     __slots__ = ()
 
@@ -415,7 +421,7 @@ class iinfo(_Limits):
         super().__init__(of)
 
     def __repr__(self) -> str:
-        # torch, too, prints the bounds as floats of six digits.
+        # As in torch, the bounds are printed as floats with six digits.
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
     @property

@@ -1,7 +1,7 @@
-"""Texts of autograd's errors, word for word torch's, and the functions that compose them after the failure.
+"""Autograd's error messages, word for word torch's, and the functions that compose them after a failure.
 
-The first line is torch's; what whygrad knows beyond it (which line saved, overwrote, freed) is attached as a note, so
-`str(error)` stays equal.
+The message is torch's; what whygrad knows beyond it (the lines that saved, overwrote or freed a value) is attached as a
+note, so that `str(error)` equals torch's.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from whygrad.base.dtypes import CPP_NAMES
 from whygrad.base.frames import is_internal
 
 if TYPE_CHECKING:
@@ -72,13 +73,6 @@ def warn_non_leaf_grad() -> None:
     warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=user_stacklevel())
 
 
-# What C++ calls the dtypes, as some of torch's messages do.
-CPP_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
-             "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "int64": "long int", "int32": "int",
-             "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
-             "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int"}
-
-
 def cpp_name(dtype: Any) -> str:
     name = str(dtype).removeprefix("torch.")
     return CPP_NAMES.get(name, name)
@@ -92,7 +86,7 @@ def grad_dtype_mismatch(given: Any, wanted: Any) -> str:
 
 
 def explained(error: Exception, category: str, note: str, *sites: Any) -> Any:
-    """Attach an explanation. `sites` are where it happened, root cause first."""
+    """Attach an explanation. `sites` are the source lines involved, root cause first."""
     from whygrad.why import record
 
     error.add_note(note)
@@ -102,12 +96,12 @@ def explained(error: Exception, category: str, note: str, *sites: Any) -> Any:
 
 
 def noted(error: Exception, note: str, *about: Any) -> Any:
-    """Attach the explanation that `why.error_notes` has under this name."""
+    """Attach the note that the function `note` of `why.error_notes` composes."""
     from whygrad.why import error_notes
 
     try:
         category, text, sites = getattr(error_notes, note)(*about)
-    except Exception:  # whatever goes wrong in explaining, the error itself must come through
+    except Exception:  # a failure in the explanation must not replace the error itself
         return error
     return explained(error, category, text, *sites)
 
@@ -120,7 +114,7 @@ def _below_each_other(x: Any) -> Any:
     return x.reshape(-1, x.shape[-1])
 
 
-# What torch saves a view of where a row saves it as it was given.
+# (row, saved name) -> the view that torch saves where the row saves the argument itself.
 SAVED_AS_VIEWS: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("linear", "weight"): lambda x: x.T, ("linear_folded", "weight"): lambda x: x.T,
     **dict.fromkeys((("linear_folded", "x"), ("matmul_folded", "a"), ("vm", "a")), _below_each_other),
@@ -129,7 +123,7 @@ SAVED_AS_VIEWS: dict[tuple[str, str], Callable[[Any], Any]] = {
 
 
 def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: int, position: int | None = None) -> RuntimeError:
-    """A value that a row saved was changed in place since."""
+    """The error for a value that was changed in place after a row had saved it."""
     from whygrad.core.node import Node as NodeClass
     from whygrad.core.node import row_node
 
@@ -141,7 +135,7 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
     i = row.inputs.index(name) if position is None else position
     producer, number = row_node(node.edges[i])
     rewritten = counter[2]() if len(counter) > 2 and counter[2] is not None else None
-    # torch names what computed the tensor last: the way from the written base to its view, or the write.
+    # torch names the op that computed the tensor last: the view op applied to the written base, or the write.
     if isinstance(producer, NodeClass) and (hasattr(producer, "steps") or (hasattr(producer, "layout")
                                                                            and producer.layout.row.view)):
         return stale_value(node, value, counter, version, "AsStrided", 0)
@@ -151,7 +145,7 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
 
 
 def stale_value(node: Node | None, value: Any, counter: list[Any], version: int, producer: Any, number: int) -> RuntimeError:
-    """A value that `node` saved, output `number` of `producer` (a node, its name, or else not told), was changed since."""
+    """The error for a value saved by `node`, output `number` of `producer` (a node, a name, or None if unknown)."""
     from whygrad.base import dtypes
     from whygrad.core.modes import process_state
     from whygrad.core.node import Node as NodeClass
@@ -159,7 +153,7 @@ def stale_value(node: Node | None, value: Any, counter: list[Any], version: int,
 
     name = op_name(producer) if isinstance(producer, NodeClass) else producer if isinstance(producer, str) else None
     origin = "" if name is None else f", which is output {number} of {name},"
-    # What was saved may be a copy in another dtype.
+    # The saved value may be a copy in another dtype.
     written_dtype = counter[3] if len(counter) > 3 else value.dtype
     kind = type_string(dtypes.FROM_NUMPY[written_dtype])
     sizes = ", ".join(map(str, value.shape))
@@ -176,7 +170,7 @@ def stale_value(node: Node | None, value: Any, counter: list[Any], version: int,
 
 
 def op_name(node: Node) -> str:
-    """A node's name as torch's messages have it: without "Backward0"."""
+    """A node's name as in torch's messages: without "Backward0"."""
     name, backward, number = type(node).__name__.rpartition("Backward")
     if number and not number.isdigit():  # CopyBackwards
         return f"torch::autograd::{type(node).__name__}"
@@ -191,7 +185,7 @@ CREATE_GRAPH_CYCLE = (
 
 
 def user_stacklevel() -> int:
-    """`stacklevel` for a warning raised by the caller of this function: the nearest frame outside the package."""
+    """The `stacklevel` with which a warning of the calling function names the nearest frame outside the package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and is_internal(frame):
         frame, level = frame.f_back, level + 1
@@ -221,7 +215,7 @@ def leaf_inplace(t: Any, *, view: bool) -> Any:
 
 
 def without_derivative(error: Exception) -> None:
-    """A backward failed in a row that has no derivative: note which node it was."""
+    """Add a note that names the node whose row has no derivative, after a backward that failed in it."""
     if getattr(error, "__notes__", None) or not str(error).startswith("derivative for aten::"):
         return
     traceback = error.__traceback__
@@ -245,7 +239,7 @@ _VIEW_REASONS = {
 
 
 def forbidden_view_write(t: Any, *, indirect: bool = False) -> Any:
-    """An in-place write into a view that must not be written to; or (indirect) into its base, which makes it outdated."""
+    """The error for an in-place write into a view that must not be written to, or (indirect) into the base of one."""
     from whygrad.core.node import row_node
 
     view = t._view

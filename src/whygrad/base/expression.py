@@ -1,10 +1,10 @@
-"""Symbolic values: what a function would compute, written down instead of computed.
+"""Symbolic expressions, obtained by tracing a function instead of running it.
 
-An `Expr` is an operation applied to expressions and constants. Everything symbolic is made of it: kernels, steps of optimizers
-and printed derivatives differ only in who reads the expression (machine code, Python text, a formula for people).
+An `Expr` is an operation applied to expressions and constants. Kernels, optimizer steps and printed derivatives all start from
+it; they differ only in the printer that reads the expression (machine code, Python source, a formula for people).
 
-Expressions are hash-consed: the same operation of the same arguments is the same object. So equality is identity, and a reader
-that remembers objects visits a shared subexpression once, however often it is used.
+Expressions are hash-consed: the same operation on the same arguments is the same object. So equality is identity, and a printer
+that memoizes by object visits a shared subexpression once.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 
 
 class Untraceable(Exception):
-    """The function asks a symbolic value for something that only a real one can tell."""
+    """The traced function needs a concrete value, such as the truth value of a comparison."""
 
 
 class Tracer:
-    """Answers what an expression is asked during a trace. Who wants to allow more overrides it."""
+    """Builds the expressions of a trace and refuses what cannot be traced. Subclasses override it to allow more."""
 
     def __init__(self) -> None:
         self._interned: weakref.WeakValueDictionary[Any, Expr] = weakref.WeakValueDictionary()
 
     def make(self, op: str, *args: Any, **options: Any) -> Expr:
-        """The expression itself, without any check."""
+        """The expression for `op`, without any check."""
         key = op, *map(_identity, args), *[(name, _identity(value)) for name, value in options.items()]
         found = self._interned.get(key)
         if found is None:
@@ -34,7 +34,7 @@ class Tracer:
         return found
 
     def apply(self, op: str, *args: Any) -> Any:
-        """What an operator of Python gives."""
+        """The result of a Python operator on expressions."""
         return self.make(op, *args)
 
     def truth(self, expr: Expr) -> bool:
@@ -48,16 +48,16 @@ class Tracer:
 
 
 def _identity(value: Any) -> Any:
-    """A key that tells constants apart which compare equal (1, 1.0 and True; 0.0 and -0.0)."""
+    """A key that distinguishes constants that compare equal (1, 1.0 and True; 0.0 and -0.0)."""
     if isinstance(value, Expr):
-        return id(value)  # an expression keeps its arguments alive, so the id is not given to another
+        return id(value)  # an expression keeps its arguments alive, so the id is not reused
     if isinstance(value, (tuple, list)):
         return type(value), *map(_identity, value)
     return type(value), value if isinstance(value, str) else repr(value)
 
 
 class Expr:
-    """`op` applied to `args`, which are expressions and constants; `options` are what was passed by keyword."""
+    """`op` applied to `args`, which are expressions and constants; `options` are the keyword arguments."""
 
     __slots__ = ("__weakref__", "args", "op", "options", "tracer")
 
@@ -96,7 +96,7 @@ class Expr:
 
 
 class Operator(NamedTuple):
-    """One of Python's operators: the method of classes, how it is written, how strongly it binds, and what it computes."""
+    """One of Python's operators: its special method, its symbol, its precedence, and the function that computes it."""
 
     method: str
     sign: str
@@ -104,7 +104,7 @@ class Operator(NamedTuple):
     function: Callable[..., Any]
 
 
-# Binding strength; a name or a call binds strongest.
+# Precedence, lowest first; names and calls bind strongest.
 TEST, SUM, PRODUCT, SIGN, POWER, NAME = 0, 1, 2, 3, 4, 9
 
 OPERATORS = {
@@ -127,7 +127,7 @@ def _method(op: str, swapped: bool = False) -> Callable[..., Any]:
 
 
 def give_operators(cls: type) -> None:
-    """Python's operators, for a class with a `tracer`."""
+    """Define Python's operators on a class whose instances have a `tracer`."""
     for op, (name, _, strength, _) in {**OPERATORS, **PREFIXES}.items():
         setattr(cls, f"__{name}__", _method(op))
         if op not in PREFIXES and (strength > TEST or name in ("and", "or")):  # Python swaps comparisons itself
@@ -138,7 +138,7 @@ give_operators(Expr)
 
 
 def walk(*roots: Expr) -> Iterator[Expr]:
-    """Every expression that the roots are made of, once, arguments first."""
+    """Every subexpression of the roots, once each, in topological order (arguments first)."""
     seen: set[int] = set()
     pending: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
     while pending:
@@ -152,7 +152,7 @@ def walk(*roots: Expr) -> Iterator[Expr]:
 
 
 def text_of(*roots: Expr) -> str:
-    """One line for each operation, numbered: equal for equal expressions, and as long as they have parts."""
+    """One numbered line per operation: equal for equal expressions, linear in the number of distinct subexpressions."""
     numbers: dict[int, str] = {}
     lines = []
     for expr in walk(*roots):

@@ -1,4 +1,4 @@
-"""What a forked child must not inherit."""
+"""Locks and os.fork: a child must not inherit a locked lock."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def hold_while_forking(lock: Any) -> None:
-    """Fork only while nobody else holds this lock: in the child it would be locked for ever, and what it guards half done.
+    """Acquire this lock before every fork: held by another thread, it would stay locked in the child, its data inconsistent.
 
-    Of two locks, the one that is taken first must be named last: the system asks in reverse order.
+    Of two nested locks, register the outer one last: `register_at_fork` runs the `before` functions in reverse order.
     """
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)

@@ -1,4 +1,4 @@
-"""Which frames belong to the user: the nearest one whose module is not of this package made the call."""
+"""Finding the user's frame: the nearest one whose module does not belong to this package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _getframe = sys._getframe
 
 
 class _InternalModules(dict[str, bool]):
-    """Module name -> whether it is of this package. Every name is looked at once: the test runs for every recorded op."""
+    """Module name -> whether it belongs to this package, cached by name because every recorded op looks it up."""
 
     def __missing__(self, name: str) -> bool:
         found = self[name] = isinstance(name, str) and (name == "whygrad" or name.startswith("whygrad."))
@@ -36,13 +36,13 @@ def user_frame(depth: int = 1) -> FrameType:
     try:
         while internal_modules[frame.f_globals["__name__"]] and frame.f_back is not None:
             frame = frame.f_back
-    except KeyError:  # a program without a name
+    except KeyError:  # globals without `__name__`
         pass
     return frame
 
 
 def program_frame(depth: int = 1) -> FrameType:
-    """The same, but past Python's own library: `copy.deepcopy` is called by a program."""
+    """As `user_frame`, but skips frames of Python's standard library too, such as `copy.deepcopy`."""
     frame = user_frame(depth + 1)
     while frame.f_back is not None and (_is_of_standard_library(frame) or is_internal(frame)):
         frame = frame.f_back

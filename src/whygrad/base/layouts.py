@@ -1,4 +1,4 @@
-"""torch.layout and torch.memory_format: names a program may pass around. Every tensor here is strided."""
+"""torch.layout and torch.memory_format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class layout(_Named):
 
 
 class memory_format(_Named):
-    """In which order the elements of a new tensor lie in memory."""
+    """The order of a new tensor's elements in memory."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Which arrays share memory: what torch refuses to write in place."""
+"""Memory overlap checks: the in-place writes that torch refuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHARED = ("unsupported operation: more than one element of the written-to tensor
 
 
 def check_overlap(array: np.ndarray, inputs: tuple[Any, ...], *, may_be_expanded: bool = False) -> None:
-    """Refuse to write into an array whose elements lie in one place, or in the places of one of the inputs (tensors or not)."""
+    """Raise if elements of `array`, which is to be written to, share memory with each other or partly with an input."""
     if not may_be_expanded and is_expanded(array):
         raise RuntimeError(SHARED)
     for x in inputs:
@@ -27,13 +27,13 @@ def check_overlap(array: np.ndarray, inputs: tuple[Any, ...], *, may_be_expanded
 
 
 def is_expanded(array: np.ndarray) -> bool:
-    """True if several elements lie in one place."""
+    """True if several elements share one memory location."""
     return (0 in array.strides and array.size > 1
             and any(stride == 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True)))
 
 
 def _is_dense(array: np.ndarray) -> bool:
-    """Every element of a block of memory exactly once, in some order of the axes."""
+    """Whether the array covers a block of memory exactly once, in some order of the axes."""
     expected = array.itemsize
     for stride, n in sorted(zip(array.strides, array.shape, strict=True)):
         if n == 1:

@@ -1,13 +1,13 @@
-"""How a tensor is written down: the text of `repr(tensor)`, character for character the one PyTorch prints.
+"""`repr(tensor)`, character for character as PyTorch prints it.
 
-The work goes in four steps, each a function of its own:
+It is done in four steps, one function each:
 
     _corners    which elements are shown (all of them, or the edges of each axis of a long tensor)
     _cells      those elements as text, every one in the same notation, padded to a common width
     _layout     the nested brackets, with lines filled up to the line width
-    _append     what follows the values: `size=`, `dtype=`, `requires_grad=` and the like
+    _append     the suffixes: `size=`, `dtype=`, `requires_grad=` and the like
 
-Only this file knows the notation rules; it works on arrays and knows nothing of Tensor.
+This file works on arrays and does not depend on Tensor.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors are printed; what is left at None keeps its value, except `sci_mode`.
+    """Set how tensors are printed; arguments left at None keep their value, except `sci_mode`.
 
     precision: digits after the decimal point.
     threshold: a tensor with more elements than this is summarised.
@@ -61,7 +61,7 @@ def set_printoptions(
         Every call sets it, so a call without it returns to None, as in PyTorch.
     """
     global _options
-    # PyTorch ignores a profile it does not know, and so must a program that was written for it.
+    # As in PyTorch, an unknown profile is ignored.
     base = _options if profile is None else _PROFILES.get(profile, _options)
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -75,7 +75,7 @@ def get_printoptions() -> dict[str, Any]:
 
 @contextmanager
 def printoptions(**kwargs: Any) -> Iterator[None]:
-    """Apply `set_printoptions(**kwargs)` to the block, then restore the options of before."""
+    """Apply `set_printoptions(**kwargs)` to the block, then restore the previous options."""
     global _options
     before = _options
     set_printoptions(**kwargs)
@@ -97,9 +97,9 @@ def format_tensor(
     """The repr of a tensor that holds `array`.
 
     `dtype_name` is the tensor's dtype ("bfloat16"), which the array's own may only approximate. It is printed
-    unless the values already tell it, which depends on `default_dtype_names`: the default floating, complex
-    and integer dtype, in this order. `suffixes` come last, such as "requires_grad=True". `prefix` opens the
-    text, and `indent` is the column where the caller is going to put it.
+    unless it is one of `default_dtype_names` (the default floating, complex and integer dtype, in this order)
+    or visible in the values. `suffixes` come last, such as "requires_grad=True". `prefix` opens the text, and
+    `indent` is the column where the caller puts it.
     """
     options = _options
     default_float = default_dtype_names[0]
@@ -109,7 +109,7 @@ def format_tensor(
     if array.size == 0:
         if array.ndim != 1:
             notes.append(size)
-        # Without values there is nothing to tell an integer from a boolean tensor.
+        # Without values even an integer or boolean dtype has to be named.
         if dtype_name != default_float:
             notes.append(dtype)
     else:
@@ -148,7 +148,7 @@ def _corners(array: np.ndarray, cuts: Sequence[bool], edge: int) -> np.ndarray:
 
 
 def _cells(array: np.ndarray, options: _Options) -> tuple[list[str], int]:
-    """Every element as text, in row-major order, and the width that line filling reckons with."""
+    """Every element as text, in row-major order, and the width per element that line filling assumes."""
     values = array.ravel()
     if array.dtype.kind in "biu":
         texts = [str(value) for value in values.tolist()]
@@ -157,16 +157,16 @@ def _cells(array: np.ndarray, options: _Options) -> tuple[list[str], int]:
         return _float_cells(values, options)
     reals, real_width = _float_cells(values.real, options)
     imags, imag_width = _float_cells(values.imag, options)
-    # The imaginary part follows its sign directly: no padding, though its full width counts in line filling.
+    # The imaginary part follows its sign without padding, although line filling counts its full width.
     signed = (imag if imag.startswith("-") else "+" + imag for imag in map(str.lstrip, imags))
     joined = [f"{real}{imag}j" for real, imag in zip(reals, signed, strict=True)]
     return joined, real_width + imag_width + len("j")
 
 
 def _float_cells(array: np.ndarray, options: _Options) -> tuple[list[str], int]:
-    # float() also takes the scalars of dtypes NumPy lacks, such as bfloat16, and is exact for all of them.
+    # float() also accepts scalars of dtypes NumPy lacks, such as bfloat16, and is exact for all of them.
     values = [float(value) for value in array.tolist()]
-    # Zeros, infinities and NaNs count neither for the notation nor for the width.
+    # Zeros, infinities and NaNs decide neither the notation nor the width.
     counts = [bool(value) and math.isfinite(value) for value in values]
     counted = list(compress(values, counts))
     scientific = bool(counted) and _wants_scientific(counted, options)
@@ -192,7 +192,7 @@ def _padded(texts: Sequence[str], width: int) -> tuple[list[str], int]:
 
 
 def _layout(cells: np.ndarray, cuts: Sequence[bool], edge: int, column: int, per_line: int) -> str:
-    """Brackets around `cells`, opened in `column`; an axis that was cut gets dots after `edge` items."""
+    """Brackets around `cells`, opened in `column`; a summarised axis gets dots after `edge` items."""
     if cells.ndim == 0:
         return str(cells.item())
     if cells.ndim == 1:
@@ -204,7 +204,7 @@ def _layout(cells: np.ndarray, cuts: Sequence[bool], edge: int, column: int, per
         rows = [_layout(row, cuts[1:], edge, column + 1, per_line) for row in cells]
         if cuts[0]:
             rows.insert(edge, "...")
-    # Matrices stand under each other with a blank line between them, blocks of matrices with two, and so on.
+    # A blank line separates matrices, two separate blocks of matrices, and so on.
     newlines = "\n" * max(1, cells.ndim - 1)
     return "[" + f",{newlines}{' ' * (column + 1)}".join(rows) + "]"
 
@@ -215,13 +215,13 @@ def body(array: np.ndarray, column: int) -> str:
 
 
 def append_notes(text: str, notes: Sequence[str], column: int, new_line: bool) -> str:
-    """What follows the parts of a sparse tensor; on a new line, if asked."""
+    """The text with the suffixes of a sparse tensor; on a new line if `new_line`."""
     return _append(text, notes, column, _options, new_line)
 
 
 def _append(body: str, notes: Sequence[str], column: int, options: _Options, new_line: bool = False) -> str:
     last_line = body.rpartition("\n")[2]
-    # PyTorch reckons the last line of values two columns longer than it is.
+    # PyTorch counts the last line of values as two columns longer than it is.
     used = len(last_line) + 2 + (column if last_line == body else 0)
     parts = [body]
     for note in notes:

@@ -12,7 +12,7 @@ Context = Any
 
 
 class NodeDef(NamedTuple):
-    """How to flatten one type of container into children and a context, and to unflatten them."""
+    """The functions that flatten one type of container into children and a context, and unflatten it."""
 
     type: type
     flatten_fn: Callable[[Any], tuple[list[Any], Any]]

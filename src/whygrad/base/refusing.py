@@ -1,6 +1,6 @@
-"""What stands where a dense tensor has its NumPy array, in tensors of other kinds: it refuses whatever NumPy would do with it.
+"""The `_array` of tensors that are not dense: any use of it by NumPy raises.
 
-So an operation that nobody wrote for such tensors says so, instead of giving a wrong result.
+So an operation that is not implemented for such tensors raises instead of computing a wrong result.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from whygrad.base.door import not_implemented
 
 
 class RefusingArray:
-    """Subclasses give `dtype`, and `shape` if there is one."""
+    """Subclasses define `dtype`, and `shape` if there is one."""
 
-    # What the tensors are called, and what to do instead.
+    # For the error message: the kind of tensor, and what to use instead.
     kind = "such"
     instead = ""
 
     def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Whoever asks for the numbers expects a dense tensor. The door names the function that the user called."""
+        """Raise: the caller expects a dense tensor. The door adds the name of the function that the user called."""
         raise not_implemented(f" does not work on {self.kind} tensors in whygrad: {self.instead}")
 
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Any:

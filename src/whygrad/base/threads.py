@@ -1,4 +1,4 @@
-"""How many threads compute: those of our kernels, and those of NumPy's matrix products."""
+"""The number of threads that compute, in our kernels and in NumPy's matrix products."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _chosen: int | None = None
 
 
 def number_of_threads() -> int:
-    """What the program has set, or OMP_NUM_THREADS; else one for each processor that we may use."""
+    """The number the program has set, or OMP_NUM_THREADS, or the number of processors available to this process."""
     if _chosen is not None:
         return _chosen
     given = os.environ.get("OMP_NUM_THREADS", "")
@@ -25,7 +25,7 @@ def choose_number_of_threads(count: int) -> None:
     global _chosen
     _chosen = count
     pool = sys.modules.get("whygrad.kernels.pool")
-    if pool is not None and pool.pool.cache_info().currsize:  # else it will ask when it is made
+    if pool is not None and pool.pool.cache_info().currsize:  # a pool that does not exist yet reads the number later
         pool.pool().set_threads(count)
     blas = openblas()
     if blas is not None:
@@ -34,7 +34,7 @@ def choose_number_of_threads(count: int) -> None:
 
 @cache
 def openblas() -> Any:
-    """The library that NumPy's wheels bring along for matrix products, if it is there."""
+    """The OpenBLAS library of NumPy's wheel, or None if there is none."""
     import numpy as np
 
     folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")

@@ -1,11 +1,11 @@
-"""Where torch keeps what stands in our files: for messages that name a type, and for files that torch shall read."""
+"""torch's module for each of our classes and functions: for messages that name a type, and for files that torch can read."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-# Our file -> torch's. Files that are not here have the same place.
+# Our module -> torch's, where the paths differ.
 _FILES = {
     "whygrad.autograd.hooks": "torch.utils.hooks",
     "whygrad.distributions.transforms": "torch.distributions.transforms",
@@ -30,7 +30,7 @@ _FILES = {
     "whygrad.nn": "torch.nn.modules",
 }
 
-# Our file -> words in the names of what torch has elsewhere than the file says.
+# Our module -> {part of a name: torch's module}, where torch splits the module into several.
 _SPLIT = {
     "whygrad.nn.lazy": {"Uninitialized": "torch.nn.parameter"},
     "whygrad.nn.normalization": {"BatchNorm": "torch.nn.modules.batchnorm", "InstanceNorm": "torch.nn.modules.instancenorm"},
@@ -46,7 +46,7 @@ _COMPILED = frozenset({"avg_pool2d", "avg_pool3d", "elu_", "gelu", "hardtanh_", 
 
 
 def torch_home(named: Any) -> str | None:
-    """The module in which torch has this class or function of ours; None for what is not ours."""
+    """The module in which torch has this class or function of ours; None if it is not ours."""
     ours: str = named.__module__ or ""
     if ours != "whygrad" and not ours.startswith("whygrad."):
         return None

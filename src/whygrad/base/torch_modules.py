@@ -1,4 +1,4 @@
-"""Which module of ours answers for which module of torch, and how it is loaded."""
+"""The mapping of torch's module names to our modules, and the import hooks that apply it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from whygrad.base import unsupported
 from whygrad.base.unsupported import MissingModule, is_missing_module
 
-# Modules that have another place or name here. What lies below one of them lies below its place here.
+# torch's module -> ours, where the paths differ; submodules follow their parent.
 HOMES = {
     "torch": "whygrad",
     "torch.__config__": "whygrad.compat.config",
@@ -58,7 +58,7 @@ _OUR_OWN = frozenset(f"torch.{name}" for name in ("alias", "base", "cli", "compa
 
 
 def home_of(name: str) -> str | None:
-    """The name of the module that answers for a module of torch, which may or may not exist; None for private ones."""
+    """The name of our module, existing or not, for a module of torch; None for private modules."""
     found = HOMES.get(name)
     if found is not None or "._" in name or ".".join(name.split(".")[:2]) in _OUR_OWN:
         return found
@@ -68,10 +68,10 @@ def home_of(name: str) -> str | None:
 
 
 def resolve(name: str) -> str:
-    """The name of the module of ours that stands for a module of torch; ModuleNotFoundError if there is none."""
+    """The name of our module for a module of torch; raises ModuleNotFoundError if there is none."""
     found = home_of(name)
     if name.startswith("torch.nn.modules."):
-        importlib.import_module("whygrad.nn.modules")  # it makes the modules below it
+        importlib.import_module("whygrad.nn.modules")  # creates its submodules
         found = name.replace("torch", "whygrad")
     if found is None or not _exists(found):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
@@ -88,7 +88,7 @@ def _exists(name: str) -> bool:
 
 
 def load_module(name: str) -> ModuleType:
-    """What `import <name>` gives, for a name that begins with torch."""
+    """The module that `import <name>` loads, for a name that begins with torch."""
     if name.startswith("torch.backends."):
         try:
             return getattr(importlib.import_module(HOMES["torch.backends"]), name.rpartition(".")[2])  # type: ignore[no-any-return]
@@ -115,10 +115,10 @@ class SecondName(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self.spec  # the import system has put that of the second name in its place
+        module.__spec__ = self.spec  # the import system has replaced it with the spec of the second name
 
 
-# Packages whose names torch uses for something else.
+# Packages of ours whose names mean something else in torch.
 _PACKAGES = ("whygrad.backends", "whygrad.ops")
 
 

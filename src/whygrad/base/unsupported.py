@@ -8,16 +8,16 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
-from whygrad.base.unsupported_reasons import told
+from whygrad.base.unsupported_reasons import with_reason
 
 
 class Missing(type):
-    """The class of every stand-in. A stand-in is a class, so that `isinstance` and `class X(...)` work with it."""
+    """The metaclass of stand-ins, which are classes so that `isinstance` and `class X(...)` work with them."""
 
     _full_name: str
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(told(f"{cls._full_name} is not available in whygrad", cls._full_name))
+        raise NotImplementedError(with_reason(f"{cls._full_name} is not available in whygrad", cls._full_name))
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
@@ -25,7 +25,7 @@ class Missing(type):
         return missing(f"{cls._full_name}.{name}")
 
     def __getitem__(cls, parameters: Any) -> Missing:
-        """In annotations."""
+        """Subscripts occur in annotations."""
         return cls
 
     def __repr__(cls) -> str:
@@ -38,9 +38,9 @@ def missing(full_name: str) -> Missing:
 
 
 class MissingModule(ModuleType):
-    """A module of torch that is not here. What it would hold is a stand-in, or one of the known answers."""
+    """A module of torch that is not here. Its attributes are those in ANSWERS, and stand-ins."""
 
-    __path__: list[str] = []  # it may have submodules
+    __path__: list[str] = []  # marks a package, so that submodules can be imported
 
     def __init__(self, name: str) -> None:
         super().__init__(name, f"{name} is not available in whygrad: its parts raise when they are used.")
@@ -57,7 +57,7 @@ class MissingModule(ModuleType):
 
 
 def answer(name: str, value: Any) -> Callable[..., Any]:
-    """A function that always says the same."""
+    """A function that always returns `value`."""
     def function(*args: Any, **kwargs: Any) -> Any:
         return value
 
@@ -66,21 +66,21 @@ def answer(name: str, value: Any) -> Callable[..., Any]:
 
 
 def unchanged(thing: Any) -> Any:
-    """What decorators that only tell torch's compilers something come to here."""
+    """A decorator without effect, for those that only inform torch's compilers."""
     return thing
 
 
 def register(*about: Any, **options: Any) -> Any:
-    """As these decorators are made."""
+    """Returns a decorator without effect."""
     return unchanged
 
 
 def decorate(function: Any = None, **options: Any) -> Any:
-    """A decorator of both kinds, with and without brackets."""
+    """A decorator without effect, usable with and without arguments."""
     return unchanged if function is None else function
 
 
-# What programs ask before they use such a module, and what they do with it when they are merely imported.
+# Attributes of missing modules that programs use before, or without, using the module itself.
 ANSWERS: dict[str, dict[str, Any]] = {
     "torch.distributed": {"is_available": False, "is_initialized": False, "is_torchelastic_launched": False,
                           "is_nccl_available": False, "is_gloo_available": False, "is_mpi_available": False},
@@ -97,12 +97,12 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch._jit_internal": {"_copy_to_script_wrapper": unchanged, "is_scripting": False},
     "torch.onnx": {"is_in_onnx_export": False, "register_custom_op_symbolic": register},
     "torch.onnx.symbolic_helper": {"parse_args": register},
-    # There is nothing to configure: decorated functions stay as they are.
+    # There is nothing to configure, so decorated functions are returned unchanged.
     "torch._dynamo.config": {"patch": decorate},
     "torch.cpu": {"is_available": True, "device_count": 1, "synchronize": None, "current_device": "cpu"},
 }
 
-# Modules of torch 2.13 that are not here; so are all modules below them.
+# Modules of torch 2.13 that are missing here, with all their submodules.
 MODULES = frozenset(f"torch.{name}" for name in (
     "_C", "_custom_ops", "_decomp", "_dispatch", "_dynamo", "_export", "_functorch", "_guards", "_higher_order_ops",
     "_inductor", "_jit_internal", "_library", "_logging", "_lowrank", "_meta_registrations", "_ops", "_prims", "_refs",
@@ -130,20 +130,20 @@ def is_missing_module(full_name: str) -> bool:
 
 
 def is_import_from(frame: FrameType | None) -> bool:
-    """Whether the frame stands at the naming half of `from x import y`."""
+    """Whether the frame is executing IMPORT_FROM, the second half of `from x import y`."""
     return frame is not None and frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == dis.opmap["IMPORT_FROM"]
 
 
 def is_prepared(frame: FrameType | None) -> bool:
-    """Whether the line that `frame` stands at is inside a `try` block: such a program has something else in mind."""
+    """Whether the frame's current instruction is inside a `try` block: such a program has a fallback."""
     if frame is None:
         return False
     entries = dis.Bytecode(frame.f_code).exception_entries  # type: ignore[attr-defined]
-    # Entries with `lasti` are those of `with` blocks and of the handlers themselves.
+    # Entries with `lasti` belong to `with` blocks and to the handlers themselves.
     return any(entry.start <= frame.f_lasti < entry.end and not entry.lasti for entry in entries)
 
 
-# Of Tensor's own names in torch, those that are not here: a wrong guess deserves no more than Python's usual words.
+# Attributes of torch's Tensor that are missing here. Only these get a reason; other names get Python's usual message.
 TENSOR_NAMES = frozenset((
     "const_data_ptr", "dequantize", "int_repr", "ipu", "is_distributed", "module_load", "mtia", "q_per_channel_axis",
     "q_per_channel_scales", "q_per_channel_zero_points", "q_scale", "q_zero_point", "qscheme", "record_stream", "reinforce",
@@ -152,13 +152,16 @@ TENSOR_NAMES = frozenset((
 
 
 def missing_from_tensor(kind: str, name: str) -> AttributeError:
-    """What is raised for an attribute that a tensor does not have."""
-    return AttributeError(told(f"{kind!r} object has no attribute {name!r}", f"Tensor.{name}"))
+    """The error for an attribute that a tensor does not have."""
+    return AttributeError(with_reason(f"{kind!r} object has no attribute {name!r}", f"Tensor.{name}"))
 
 
 def absent(module: str, name: str, frame: FrameType | None) -> Any:
-    """The attribute `name`, which `module` (of torch) lacks, for `frame`: a module of that name that was not loaded yet; a
-    stand-in, for a module that is not here or an import that nobody is prepared to see fail; or an error that says why."""
+    """The value of the attribute `name` that torch's `module` lacks here, accessed in `frame`.
+
+    A submodule that was not loaded yet; a stand-in, for a missing module or an import outside of any `try` block; otherwise an
+    AttributeError with the reason.
+    """
     full_name = f"{module}.{name}"
     if name.startswith("_") and not is_missing_module(full_name) and not is_import_from(frame):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
@@ -169,19 +172,19 @@ def absent(module: str, name: str, frame: FrameType | None) -> Any:
             pass
     if is_import_from(frame) and not is_prepared(frame):
         return missing(full_name)
-    raise AttributeError(told(f"module {module!r} has no attribute {name!r}", full_name))
+    raise AttributeError(with_reason(f"module {module!r} has no attribute {name!r}", full_name))
 
 
 def _no_module(full_name: str) -> ModuleType:
     raise ModuleNotFoundError(full_name)
 
 
-# Gives the module of ours for a module of torch; set by base/torch_modules.py, which knows them.
+# Loads our module for a module of torch; set by base/torch_modules.py, which imports this file.
 module_loader: Callable[[str], ModuleType] = _no_module
 
 
 def absent_from(module: str) -> Callable[[str], Any]:
-    """The `__getattr__` of the module that answers for `module` of torch: a name it lacks is answered with a reason."""
+    """The `__getattr__` of our module for torch's `module`."""
 
     def __getattr__(name: str) -> Any:
         if name.startswith("__"):

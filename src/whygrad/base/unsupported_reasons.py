@@ -1,4 +1,4 @@
-"""What a name that torch has and whygrad has not is about, and what to use instead. Read only when one is asked for."""
+"""The reasons why names of torch are missing here, and what to use instead. Read only when such a name is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCRIPT = "it belongs to the C++ side of torch and to TorchScript; whygrad runs p
 KERNEL = "it is one of torch's kernels; use the function of torch.nn.functional or torch.linalg that is made of it"
 OF_ITS_OWN = "it is for torch's own use"
 
-# By reason, patterns for the names it holds for, without "torch."; the first that fits counts.
+# Reason -> patterns of the names it holds for, without "torch."; the first match counts.
 _PATTERNS = {
     SPARSE: """
         *sparse* *coalesce* *nnz* *spmm *hsmm *dsmm *saddmm *spaddmm *dense_dim *ccol_* *crow_* *col_indices* *row_indices*
@@ -93,11 +93,11 @@ _COMPILED = [(re.compile("|".join(map(translate, patterns.split()))), reason) fo
 
 
 def why_missing(name: str) -> str:
-    """The reason, for the name of an attribute of torch such as "nn.SyncBatchNorm"; "" if nothing is known of it."""
+    """The reason why an attribute of torch such as "nn.SyncBatchNorm" is missing; "" if none is known."""
     return next((reason for pattern, reason in _COMPILED if pattern.match(name)), "")
 
 
-def told(words: str, name: str) -> str:
-    """The words with the reason behind them."""
+def with_reason(message: str, name: str) -> str:
+    """The message, followed by the reason if one is known."""
     reason = why_missing(name.removeprefix("torch."))
-    return f"{words}: {reason}" if reason else words
+    return f"{message}: {reason}" if reason else message

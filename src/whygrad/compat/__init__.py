@@ -1,1 +1,1 @@
-"""What only imitates torch's surface: names, absences and their reasons."""
+"""Modules that only imitate torch's surface: accepted switches, legacy constructors, submodules without a counterpart here."""

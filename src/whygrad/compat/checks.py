@@ -1,4 +1,4 @@
-"""torch._check and its kin: assertions that name their exception. Models by other authors are full of them."""
+"""torch._check and its variants: assertions that choose the exception they raise."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _assert(condition: Any, message: str) -> None:
 
 
 def _assert_async(input: Tensor, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:
-    """At once, on a CPU."""
+    """Raises immediately: on a CPU nothing is asynchronous."""
     if input._array.size != 1:
         amount = "more than one value" if input._array.size else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {amount} is ambiguous")

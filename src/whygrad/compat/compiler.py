@@ -1,4 +1,4 @@
-"""torch.compiler and torch.compile: programs are not compiled but run as they are, which gives the same results."""
+"""torch.compiler and torch.compile: functions are not compiled but run eagerly, with the same results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
             backend: str | Callable[..., Any] = "inductor", mode: str | None = None,
             options: dict[str, Any] | None = None, name: str | None = None, disable: bool = False,
             recompile_limit: int | None = None, isolate_recompiles: bool = False, shapes_spec: Any = None) -> Callable[..., Any]:
-    """The model itself, as with `backend="eager"`. Also a decorator with arguments."""
+    """Returns the model itself, as with `backend="eager"`. Also usable as a decorator with arguments."""
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     return _unchanged if model is None else model

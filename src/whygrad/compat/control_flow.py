@@ -1,4 +1,4 @@
-"""torch.cond: for programs that are also to be compiled. Here, as in eager torch, it is an `if`."""
+"""torch.cond, which exists for compiled programs. Here, as in eager torch, it is an `if`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONSTANT = ("Pred is a Python constant. When used with torch.cond, it specialize
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: tuple[Any, ...] | list[Any] = ()) -> Any:
-    """`true_fn(*operands)` or `false_fn(*operands)`, as `pred`, a tensor of one bool, says."""
+    """`true_fn(*operands)` if `pred`, a bool or a tensor of one bool, is true, else `false_fn(*operands)`."""
     if isinstance(pred, (bool, int, float)):
         warn(CONSTANT)
         return true_fn(*operands) if pred else false_fn(*operands)

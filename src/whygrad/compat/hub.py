@@ -1,6 +1,6 @@
-"""torch.hub: files of weights from the web, and models from a folder with a `hubconf.py`.
+"""torch.hub: weight files from the web, and models from a local folder with a `hubconf.py`.
 
-Whole repositories are not fetched from GitHub: their code would run unseen. Clone one, look at it, and load it with
+Repositories are not downloaded from GitHub, because their code would run unreviewed. Clone one, review it, and load it with
 `source="local"`.
 """
 
@@ -31,7 +31,7 @@ def _get_torch_home() -> str:
 
 
 def get_dir() -> str:
-    """Where files are kept: what `set_dir` said, or the folder `hub` in $TORCH_HOME or in ~/.cache/torch."""
+    """The download folder: the one given to `set_dir`, or `hub` in $TORCH_HOME or in ~/.cache/torch."""
     return os.path.join(_get_torch_home(), "hub") if _hub_dir is None else _hub_dir
 
 
@@ -41,7 +41,7 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Fetch a file; the name `dst` appears when all of it is there and its SHA256 begins with `hash_prefix`."""
+    """Download a file. `dst` appears only when the file is complete and its SHA256 begins with `hash_prefix`."""
     from urllib.request import Request, urlopen
 
     with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source, replacing(os.path.expanduser(dst)) as file:
@@ -55,7 +55,7 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
 
 def load_state_dict_from_url(url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True,
                              check_hash: bool = False, file_name: str | None = None, weights_only: bool = True) -> Any:
-    """Fetch a file of weights unless it is here already, and load it. Unlike in torch, no code of the file can run."""
+    """Load a weight file, downloaded unless it is cached. Unlike in torch, code in the file cannot run."""
     from urllib.parse import urlparse
 
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
@@ -99,7 +99,7 @@ def _entry(module: ModuleType, model: str) -> Any:
 
 def load(repo_or_dir: str, model: str, *args: Any, source: str = "github", trust_repo: Any = "check",
          force_reload: bool = False, verbose: bool = True, skip_validation: bool = False, **kwargs: Any) -> Any:
-    """What the function `model` of the folder's `hubconf.py` returns."""
+    """The result of the function `model` of the folder's `hubconf.py`."""
     return _entry(_hubconf(repo_or_dir, source, "load"), model)(*args, **kwargs)
 
 

@@ -1,6 +1,6 @@
-"""torch.jit as with the environment variable PYTORCH_JIT=0: what would be scripted or traced runs as the Python it is.
+"""torch.jit as with the environment variable PYTORCH_JIT=0: scripted and traced functions run as plain Python.
 
-Saving and loading TorchScript archives is not available, and says so.
+Saving and loading TorchScript archives raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from whygrad.compat.compiler import _unchanged
 
 
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
-    """`obj` itself."""
+    """Returns `obj` itself."""
     return obj
 
 
 def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """`func` itself: unlike a recording, it still decides by the values it is given."""
+    """Returns `func` itself: unlike a trace, it still branches on the values of its arguments."""
     return func
 
 

@@ -1,4 +1,4 @@
-"""What `import whygrad` does not load until it is asked for: `whygrad.<name>` for the names below."""
+"""Attributes of the package that are loaded on first access rather than by `import whygrad`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _MODULES = frozenset({
     "jit", "library", "masked", "multiprocessing", "nested", "nn", "ops", "optim", "overrides", "profiler", "serialization",
     "signal", "sparse", "special", "testing", "types", "utils", "version"})
 _OUR_MODULES = frozenset({"alias", "io"})
-# Classes that programs name in `isinstance` and annotations, and of which nothing here is an instance.
+# Classes without instances here: programs name them in `isinstance` and annotations.
 _NAMEABLE = frozenset({"Event", "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule", "ScriptObject", "Stream"})
 
 

@@ -1,4 +1,4 @@
-"""The constructors of old: torch.Tensor(2, 3), torch.FloatTensor([1, 2]), isinstance(x, torch.LongTensor)."""
+"""The legacy constructors: torch.Tensor(2, 3), torch.FloatTensor([1, 2]), isinstance(x, torch.LongTensor)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from whygrad.base import dtypes, layouts
 from whygrad.core.record import apply
 from whygrad.core.tensor import Size, Tensor
-from whygrad.functional.arguments import C_NAMES, check_place, check_sizes, is_integer, type_name
+from whygrad.functional.arguments import check_place, check_sizes, is_integer, type_name
 from whygrad.functional.fresh import allocate, fresh, warn_once
 from whygrad.functional.from_data import copy_data
 from whygrad.functional.overriding import as_instance
@@ -18,7 +18,7 @@ from whygrad.ops.table import TABLE
 
 
 def construct(args: tuple[Any, ...], dtype: dtypes.dtype, typed: bool) -> Tensor:
-    """Sizes give uninitialised memory, a tensor an alias of it, and anything else is data to copy."""
+    """Uninitialised memory if `args` are sizes, an alias if they are one tensor, otherwise a copy of the data."""
     if not args:
         return fresh(np.empty(0, dtype.numpy))
     first = args[0]
@@ -47,12 +47,12 @@ def _alias(t: Tensor, dtype: dtypes.dtype, typed: bool) -> Tensor:
 
 
 def _options(dtype: dtypes.dtype) -> str:
-    return (f"TensorOptions(dtype={C_NAMES[dtype.name]}, device=cpu, layout=Strided, requires_grad=false (default), "
+    return (f"TensorOptions(dtype={dtypes.CPP_NAMES[dtype.name]}, device=cpu, layout=Strided, requires_grad=false (default), "
             "pinned_memory=false (default), memory_format=(nullopt))")
 
 
 def _new(cls: type[Tensor], *args: Any, device: Any = None, **kwargs: Any) -> Tensor:
-    """Tensor(...)."""
+    """`Tensor.__new__`."""
     check_place("new", None, device, False)
     if list(kwargs) == ["data"] and not args:
         args = (kwargs["data"],)
@@ -68,7 +68,7 @@ def _torch_name(value: Any) -> str:
 
 
 class tensortype(type):
-    """The class of torch.FloatTensor and the like: calling one constructs, and isinstance looks at the dtype."""
+    """The metaclass of torch.FloatTensor and the like: a call constructs a tensor, and isinstance compares dtypes."""
 
     dtype: dtypes.dtype
     is_cuda = False
@@ -90,14 +90,14 @@ TYPES: dict[str, tensortype] = {
 
 @public(function=False)
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
-    """A tensor of this one's dtype: uninitialised from sizes, or from data."""
+    """A tensor of this one's dtype: uninitialised if sizes are given, otherwise from data."""
     check_place("new", None, device, False)
     return construct(args, self.dtype, typed=True)
 
 
 @public(method=False)
 def set_default_tensor_type(t: Any) -> None:
-    """The default dtype by the name of its tensor type: "torch.DoubleTensor", or the type itself."""
+    """Set the default dtype by a tensor type, "torch.DoubleTensor" or the type itself."""
     warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
               "torch.set_default_device() as alternatives.")
     kind = TYPES.get(t.removeprefix("torch.")) if isinstance(t, str) else t
@@ -111,5 +111,5 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def install() -> None:
-    """Make the class Tensor itself callable in the old way."""
+    """Give the class Tensor its legacy constructor."""
     Tensor.__new__ = staticmethod(_new)  # type: ignore[method-assign, assignment]

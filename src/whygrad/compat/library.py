@@ -1,6 +1,6 @@
-"""torch.library: ops of the program's own, called by their function or as `torch.ops.<namespace>.<name>`.
+"""torch.library: custom ops, called through their function or as `torch.ops.<namespace>.<name>`.
 
-What is said for torch's compilers (fake implementations, vmap rules) is taken and not used.
+Registrations for torch's compilers (fake implementations, vmap rules) are accepted and ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OPS: dict[str, CustomOpDef] = {}
 
 
 class CustomOpDef:
-    """One such op. Its implementation runs without recording; `register_autograd` says how to differentiate it."""
+    """A custom op. Its implementation runs unrecorded; `register_autograd` gives its derivative."""
 
     def __init__(self, qualname: str, implementation: Callable[..., Any], mutates: Any = ()) -> None:
         self._qualname = qualname
@@ -38,7 +38,7 @@ class CustomOpDef:
 
     @property
     def default(self) -> CustomOpDef:
-        """torch's ops have overloads; this is the only one."""
+        """The default overload, which is the only one here."""
         return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -54,11 +54,11 @@ class CustomOpDef:
         return result
 
     def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None) -> None:
-        """`backward(ctx, *grads)` as in autograd.Function; `setup_context(ctx, inputs, output)` saves what it needs."""
+        """`backward(ctx, *grads)` as in autograd.Function; `setup_context(ctx, inputs, output)` saves values for it."""
         self._backward, self._setup_context = backward, setup_context
 
     def register_kernel(self, device_types: Any, func: Any = None, /) -> Any:
-        """Another implementation for a kind of device; the CPU's takes the place of the first."""
+        """Register the implementation for a type of device; the one for the CPU replaces the default."""
         kinds = [device_types] if isinstance(device_types, str) else device_types
 
         def replace(function: Any) -> Any:
@@ -99,7 +99,7 @@ def _function_of(op: CustomOpDef) -> Any:
 
 def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any = (), device_types: Any = None,
               schema: str | None = None, tags: Any = None) -> Any:
-    """Make a function an op; also a decorator."""
+    """Make a function a custom op; also usable as a decorator."""
     if "::" not in name:
         raise ValueError(f"Expected qualname to be of the form 'namespace::name', got {name!r}")
 
@@ -129,7 +129,7 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any
 
 
 def register_fake(op: Any, func: Any = None, /, **options: Any) -> Any:
-    """Also for ops that nobody has made: packages say it for compiled ops that they go on without."""
+    """Accepted and ignored, also for ops that do not exist: packages register fakes for optional compiled ops."""
     return unchanged if func is None else func
 
 

@@ -1,4 +1,4 @@
-"""torch.nested: a list of tensors of different sizes, to be padded into one. Computing on nested tensors is not supported."""
+"""torch.nested: lists of tensors of different sizes, and their padding into one. Nested tensors support no computation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NestedArray(RefusingArray):
 
 
 class NestedTensor(Tensor):
-    """Its parts have histories of their own; it has none."""
+    """A list of tensors. Its components have histories of their own; it has none."""
 
     __slots__ = ("_parts",)
 
@@ -45,7 +45,7 @@ class NestedTensor(Tensor):
         return any(part.requires_grad for part in self._parts)
 
     def unbind(self, dim: int = 0) -> tuple[Any, ...]:
-        """The parts."""
+        """The components."""
         if dim not in (0, -self._array.ndim):
             raise RuntimeError(f"unbind(): a nested tensor can only be unbound along dim 0, got dim {dim} instead.")
         return self._parts
@@ -63,7 +63,7 @@ class NestedTensor(Tensor):
         return sum(part.numel() for part in self._parts)
 
     def size(self, dim: int | None = None) -> int:
-        """Of a dim along which all parts agree."""
+        """The size along a dim in which all components agree; raises for other dims."""
         if dim is None:
             raise RuntimeError(NO_SIZES)
         if dim % self._array.ndim == 0:
@@ -77,7 +77,7 @@ class NestedTensor(Tensor):
         return _nested([part.detach() for part in self._parts], self.dtype)
 
     def to_padded_tensor(self, padding: float, output_size: Any = None) -> Any:
-        """One tensor, with `padding` where a part has nothing."""
+        """All components in one tensor, filled up with `padding`."""
         shape = [len(self._parts), *[max(sizes) for sizes in zip(*[part.shape for part in self._parts], strict=True)]]
         if output_size is not None:
             if any(n < wanted for n, wanted in zip(output_size, shape, strict=True)):
@@ -111,7 +111,7 @@ def _nested(parts: list[Any], dtype: dtypes.dtype) -> NestedTensor:
 
 
 def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any = None) -> NestedTensor:
-    """These tensors as one, with their histories."""
+    """A nested tensor of these tensors, with their histories."""
     _check(layout)
     parts: list[Any] = [t if isinstance(t, Tensor) else FUNCTIONS["tensor"](t) for t in ts]
     dtype = dtype or (parts[0].dtype if parts else dtypes.get_default_dtype())
@@ -120,7 +120,7 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
 
 def nested_tensor(tensor_list: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
                   pin_memory: bool = False) -> NestedTensor:
-    """Copies of these tensors, as one."""
+    """A nested tensor of copies of these tensors."""
     _check(layout)
     if not isinstance(tensor_list, list):
         raise TypeError("Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor")

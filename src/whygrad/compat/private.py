@@ -1,4 +1,4 @@
-"""Private names of torch: ways to find unique values, and torch._VF."""
+"""Private names of torch that programs use: variants of unique, and torch._VF."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _unique(input: Any, sorted: bool = True, return_inverse: bool = False) -> tu
 
 
 class _VariableFunctions:
-    """torch._VF: functions as C++ has them. The recurrent modules call theirs here, so that a patched one is seen."""
+    """torch._VF: torch's C++ functions. Recurrent modules call theirs through it, so that a patched one takes effect."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(torch, name)

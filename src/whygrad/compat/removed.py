@@ -1,4 +1,4 @@
-"""Functions that torch has removed and still answers for: each names what to use instead."""
+"""Functions that torch has removed: each raises an error that names the replacement."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from whygrad.functional.run import public
 
 _REMOVED = "This function was deprecated since version 1.9 and is now removed."
 
-# name -> what torch says after that
+# name -> the end of torch's message
 ADVICE = {
     "symeig": " The default behavior has changed from using the upper triangular portion of the matrix by default to using "
               "the lower triangular portion.\n\nL, _ = torch.symeig(A, upper=upper) should be replaced with:\n"

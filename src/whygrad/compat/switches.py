@@ -1,6 +1,7 @@
-"""Switches of the whole process that programs set: threads, determinism, precision of matrix products.
+"""Process-wide switches: number of threads, determinism, precision of matrix products.
 
-Everything is deterministic and of full precision anyway. The number of threads is used; the others are remembered and reported.
+Only the number of threads has an effect. The others are stored and reported: computations are always deterministic and of
+full precision.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def _check_threads(function: str, count: Any) -> None:
 
 
 def set_num_threads(count: int) -> None:
-    """Compute with so many threads from now on."""
+    """Set the number of threads used by kernels and matrix products."""
     _check_threads("set_num_threads", count)
     choose_number_of_threads(count)
 
@@ -86,7 +87,7 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: not supported here, which torch also says on some machines."""
+    """Returns False, torch's answer on machines that do not support it."""
     return False
 
 

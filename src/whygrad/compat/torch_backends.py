@@ -1,4 +1,4 @@
-"""torch.backends: flags of libraries that are not here. Programs set them; they are remembered and change nothing."""
+"""torch.backends: flags of libraries that are not used here. They are stored, and have no effect."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from types import ModuleType
 from typing import Any
 
 from whygrad.base.unsupported import answer
-from whygrad.base.unsupported_reasons import told
+from whygrad.base.unsupported_reasons import with_reason
 
 
 class FlagsModule(ModuleType):
-    """torch.backends.cudnn and its like."""
+    """torch.backends.cudnn and the like."""
 
     def __init__(self, name: str, flags: dict[str, Any], answers: dict[str, Any]) -> None:
         super().__init__(name, f"Flags of {name}: remembered, without effect.")
@@ -22,7 +22,7 @@ class FlagsModule(ModuleType):
 
     @contextlib.contextmanager
     def flags(self, **values: Any) -> Iterator[None]:
-        """Set flags for the length of a block."""
+        """Set flags for the duration of a block."""
         before = {name: getattr(self, name) for name in values if hasattr(self, name)}
         self.__dict__.update(values)
         try:
@@ -31,8 +31,8 @@ class FlagsModule(ModuleType):
             self.__dict__.update(before)
 
 
-class _Switches(ModuleType):
-    """The kernels of attention that can be switched on and off; there is one, and it does not ask."""
+class _AttentionSwitches(ModuleType):
+    """torch.backends.cuda's switches for attention kernels. The only kernel here ignores them."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -51,7 +51,7 @@ class _Switches(ModuleType):
         yield
 
 
-# name -> (flags, answers)
+# name -> (flags, {function: its constant result})
 _LIBRARIES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "cudnn": ({"enabled": True, "benchmark": False, "deterministic": False, "allow_tf32": True, "benchmark_limit": None,
                "fp32_precision": "none"}, {"is_available": False, "version": None, "is_acceptable": False}),
@@ -67,11 +67,11 @@ _LIBRARIES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 MODULES: dict[str, ModuleType] = {f"torch.backends.{name}": FlagsModule(f"torch.backends.{name}", flags, answers)
                                   for name, (flags, answers) in _LIBRARIES.items()}
-MODULES["torch.backends.cuda"] = _Switches("torch.backends.cuda")
+MODULES["torch.backends.cuda"] = _AttentionSwitches("torch.backends.cuda")
 
 
 def __getattr__(name: str) -> ModuleType:
     found = MODULES.get(f"torch.backends.{name}")
     if found is None:
-        raise AttributeError(told(f"module 'torch.backends' has no attribute {name!r}", f"backends.{name}"))
+        raise AttributeError(with_reason(f"module 'torch.backends' has no attribute {name!r}", f"backends.{name}"))
     return found

@@ -1,4 +1,4 @@
-"""torch.types: names for annotations, and the numbers of a traced program, of which there are none here."""
+"""torch.types: aliases for annotations, and the symbolic numbers of traced programs, which have no instances here."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["Device", "FileLike", "Number", "Storage"]
 
 
 class SymInt:
-    """An integer of a program that is being traced. Nothing is traced here, so there is never one."""
+    """torch.SymInt, a symbolic integer of a traced program. It has no instances here."""
 
 
 class SymFloat:
-    """As SymInt."""
+    """torch.SymFloat, see SymInt."""
 
 
 class SymBool:
-    """As SymInt."""
+    """torch.SymBool, see SymInt."""
 
 
 Number: TypeAlias = int | float | bool

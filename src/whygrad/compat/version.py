@@ -1,6 +1,6 @@
 """torch.version: the version of torch whose behaviour whygrad follows."""
 
-# The version whose behaviour is followed, and what programs see while whygrad answers for torch.
+# Also the `torch.__version__` that programs see while whygrad is imported as torch.
 TORCH_VERSION = "2.13.0"
 __version__ = f"{TORCH_VERSION}+whygrad"
 debug = False

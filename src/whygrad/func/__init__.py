@@ -1,8 +1,8 @@
-"""torch.func: functions of functions. Derivatives in both directions and vmap, which nest freely.
+"""torch.func: function transforms. vmap and derivatives in forward and reverse mode, which nest freely.
 
-Whoever reads: core/door.py (what a running transform is), then batched.py and batching/ (vmap), autograd/dual.py and
-autograd/push_forward.py (forward mode), pull_back.py (reverse mode below both), and what users call: vmap.py, reverse.py,
-forward.py, modules.py.
+Reading order: core/door.py (what a running transform is), batched.py and batching/ (vmap), autograd/dual.py and
+autograd/push_forward.py (forward mode), pull_back.py (reverse mode below both), then the public functions: vmap.py,
+reverse.py, forward.py, modules.py.
 """
 
 from whygrad.func.forward import hessian, jacfwd, jvp, linearize

@@ -1,4 +1,4 @@
-"""Arguments of the transforms: which of a function's arguments are differentiated, and what is wrong with the others."""
+"""Arguments of the transforms: the choice of differentiated arguments (argnums), and checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Argnums = int | tuple[int, ...]
 
 
 def wrapped_argnums(argnums: Any, count: int) -> Argnums:
-    """Non-negative positions."""
+    """`argnums` as non-negative positions."""
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     if isinstance(argnums, int):
@@ -39,9 +39,9 @@ def chosen(args: tuple[Any, ...], argnums: Argnums) -> Any:
 
 
 def replaced(args: tuple[Any, ...], new: Any, argnums: Argnums) -> tuple[Any, ...]:
-    """`args` with others at `argnums`."""
-    places = {argnums: new} if isinstance(argnums, int) else dict(zip(argnums, new, strict=True))
-    return tuple([places.get(i, x) for i, x in enumerate(args)])
+    """`args` with those at `argnums` replaced by `new`."""
+    by_position = {argnums: new} if isinstance(argnums, int) else dict(zip(argnums, new, strict=True))
+    return tuple([by_position.get(i, x) for i, x in enumerate(args)])
 
 
 def split_aux(result: Any, call: str) -> tuple[Any, Any]:
@@ -55,7 +55,7 @@ def split_aux(result: Any, call: str) -> tuple[Any, Any]:
 
 
 def check_outputs(outputs: list[Any], call: str) -> None:
-    """A transform takes functions that return tensors."""
+    """Raise unless the transformed function returned tensors."""
     if not outputs or (len(outputs) == 1 and outputs[0] is None):
         raise RuntimeError(f"{call}: Expected f to be a function that has non-empty output (got output = {outputs})")
     for t in outputs:

@@ -1,7 +1,7 @@
-"""Tensors that stand for a batch: inside vmap a program sees one element of it, shape and all.
+"""Batched tensors: inside vmap a program sees a tensor with the shape of one element of the batch.
 
-A `BatchedTensor` wraps the *whole*, a tensor whose first axis is the batch. Its own `_array` is only there to be looked
-at: shape, dtype and strides are those of one element, and whoever reads its numbers is refused.
+A `BatchedTensor` wraps the *whole*, a tensor whose first axis is the batch. Its own `_array` only provides the shape, dtype
+and strides of one element; reading its values raises.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 
 
 class UnreadArray(np.ndarray):
-    """Shape, dtype and strides of one element of a batch. Its numbers must not be read: they are those of the first."""
+    """Shape, dtype and strides of one element of a batch. Its values must not be read: they are those of the first element."""
 
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(NO_STORAGE)
@@ -60,13 +60,13 @@ def _one_of(whole: np.ndarray) -> UnreadArray:
 
 
 class BatchedTensor(Tensor):
-    """One element of a batch, standing for all of them."""
+    """Represents every element of a batch at once."""
 
     __slots__ = ("_dim", "_level", "_whole")
 
     _whole: Tensor
     _level: BatchLevel
-    # Where the caller of vmap had the batch, for those who get to see the whole: a custom Function, and repr.
+    # The batch dimension in the tensor given to vmap: custom Functions and repr show the whole with it.
     _dim: int
 
     @property
@@ -121,7 +121,7 @@ class BatchedTensor(Tensor):
 
 
 def batched(whole: Tensor, level: BatchLevel, dim: int = 0) -> BatchedTensor:
-    """One element of `whole`, whose first axis is the batch; it was axis `dim` of what the user gave."""
+    """A batched tensor over `whole`, whose first axis is the batch; it was axis `dim` of the user's tensor."""
     t = object.__new__(BatchedTensor)
     t._array = _one_of(whole._array)
     t._node = t._grad = t._meta = None
@@ -136,7 +136,7 @@ def batched(whole: Tensor, level: BatchLevel, dim: int = 0) -> BatchedTensor:
 
 
 def spread(x: Tensor, size: int) -> Tensor:
-    """The same values for each element of a batch: a first axis along which nothing changes."""
+    """`x` expanded by a first axis of length `size`: the same values for each element of a batch."""
     return xp.expand(x, shape=(size, *x._array.shape))  # type: ignore[no-any-return]
 
 
@@ -151,18 +151,18 @@ class BatchLevel(Level):
         return type(t) is BatchedTensor and t._level is self
 
     def opened(self, inputs: Any) -> tuple[list[Any], list[bool]]:
-        """What lies behind the inputs, and which of them have the batch as first axis."""
+        """The inputs with batched tensors of this level unwrapped, and which of them have the batch as first axis."""
         has_batch = [type(x) is BatchedTensor and x._level is self for x in inputs]
         return [x._whole if has else x for x, has in zip(inputs, has_batch, strict=True)], has_batch
 
     def closed(self, results: Any) -> Any:
-        """Results of rules, as the program inside sees them."""
+        """Results of batching rules, wrapped as batched tensors."""
         if isinstance(results, Tensor):
             return batched(results, self)
         return [None if t is None else batched(t, self) for t in results]
 
     def inside(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call a function that works on batched tensors of this level."""
+        """Call a function on batched tensors of this level, with the level active."""
         return with_levels((*grad_state.levels, self), function, *args, **kwargs)
 
     def run(self, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
@@ -186,9 +186,9 @@ class BatchLevel(Level):
 
 
 def with_batches_of(model: Any, made: Tensor, *, laid_out_alike: bool = False) -> Tensor:
-    """A tensor made in the likeness of `model`, one for each element of its batches.
+    """`made`, a tensor created like `model`, copied for each element of the model's batches.
 
-    They lie in memory like those of the model, if that is asked for; else the outer batch comes first.
+    With `laid_out_alike` the copies have the memory order of the model; otherwise the outermost batch comes first.
     """
     levels = []
     while isinstance(model, BatchedTensor):
@@ -210,7 +210,7 @@ def _copies(made: Tensor, size: int) -> Tensor:
 
 
 def has_batches_of(t: Tensor, model: Tensor) -> bool:
-    """Whether `t` can take the values of `model`, batches and all."""
+    """Whether `t` has all the batches of `model`, so that the values of `model` can be written into it."""
     levels = []
     while isinstance(t, BatchedTensor):
         levels.append(t._level)
@@ -223,7 +223,7 @@ def has_batches_of(t: Tensor, model: Tensor) -> bool:
 
 
 def become_view(t: Tensor, view: Tensor) -> bool:
-    """Let what transforms know of `t` become what they know of its view; True if that is all there is to do."""
+    """Replace the transforms' data of `t` (wholes, tangents) by those of its view; True if nothing else is to be done."""
     if view._meta is not None and view._meta.tangents:
         for level, tangent in view._meta.tangents.items():
             level.attach(t, tangent)

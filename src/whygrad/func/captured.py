@@ -1,9 +1,8 @@
-"""Like torch, refuse to write in place into a tensor that a function captures while a derivative of it is being taken.
+"""Like torch, refuse in-place writes into tensors that a function captures while a derivative of it is computed.
 
-torch wraps every tensor that a function gets or makes, and so knows the others. Here tensors are as they always are, and
-the question is asked only when one is written to: a captured tensor is one that somebody outside of the function holds. So
-the names are looked through that the function can reach outside: globals, closures, modules, and the variables of those who
-called the transform.
+torch wraps every tensor that a function receives or creates, so it recognises the others. Here tensors are not wrapped, and
+only a write checks whether its target is captured, that is, referenced from outside the function. The search covers what the
+function can reach: globals, closures, modules, and the local variables of the transform's callers.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def refuse_captured(row_name: str, target: Tensor, inputs: tuple[Any, ...], stat
     derivative: Derivative = grad_state.derivatives[-1]
     for level in grad_state.levels[derivative.depth:]:
         if isinstance(level, BatchLevel) and not level.holds(target) and any(level.opened(inputs)[1]):
-            return  # the vmap inside says what is wrong
+            return  # the inner vmap raises its own error
     bottom = target
     while isinstance(bottom, BatchedTensor):
         bottom = bottom._whole
@@ -46,10 +45,10 @@ def refuse_captured(row_name: str, target: Tensor, inputs: tuple[Any, ...], stat
 
 
 def _torch_name(row: str, statics: dict[str, Any]) -> str:
-    if row == "overwrite":  # with the name of torch's node, such as "ZeroBackward0"
+    if row == "overwrite":  # its statics name torch's node, such as "ZeroBackward0"
         name = statics["node"].removesuffix("Backward0")
         return "fill_.Scalar" if name == "FillBackward2" else f"{name.lower()}_"
-    form = ".Tensor" if row in TABLE and "overloaded" in TABLE[row].traits.public else ""  # which of its signatures it is
+    form = ".Tensor" if row in TABLE and "overloaded" in TABLE[row].traits.public else ""  # the overload in torch's message
     return f"{_NAMES.get(row, row).removesuffix('_')}_{form}"
 
 
@@ -60,7 +59,7 @@ def _counter_of(x: Any) -> Any:
 
 
 def _reachable(derivative: Derivative) -> Iterator[Any]:
-    """What is held outside of the function, as far as names lead to it."""
+    """The tensors referenced outside of the function, as far as they can be reached by names."""
     inside = list(_frames_inside(derivative))
     made_inside = {(name, id(frame.f_locals.get(name))) for frame in inside for name in frame.f_code.co_cellvars}
     seen: set[int] = set()
@@ -90,7 +89,7 @@ def _frames_inside(derivative: Derivative) -> Iterator[FrameType]:
 
 
 def _parts(names: dict[str, Any]) -> Iterator[Any]:
-    """The tensors under some names, and those in plain containers and modules there."""
+    """The tensors among these values, and those in containers and modules among them."""
     for value in list(names.values()):
         if isinstance(value, Tensor):
             yield value
@@ -109,7 +108,7 @@ def _of_module(value: Any) -> Iterator[Any]:
 
 
 def _held_by(function: Any) -> Iterator[Any]:
-    """A partial's arguments, a method's owner, and closures, through functions in them."""
+    """The arguments of a partial, the instance of a method, and closure variables, recursively."""
     pending, seen = [function], set()
     while pending:
         f = pending.pop()

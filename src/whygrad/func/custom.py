@@ -1,4 +1,4 @@
-"""Custom Functions under transforms: their own `jvp` and `vmap`, or a vmap made from their forward and backward."""
+"""Custom Functions under transforms: by their own `jvp` and `vmap`, or by a vmap generated from forward and backward."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_IN_PLACE = ("An inplace custom Function is not modifying the forward mode gr
 
 
 class VmapInfo(NamedTuple):
-    """What a Function's `vmap` gets to know of the transform."""
+    """The argument `info` of a Function's `vmap`."""
 
     batch_size: int
     randomness: str
@@ -33,14 +33,14 @@ class VmapInfo(NamedTuple):
 
 def apply_under_transforms(function: type[Function], args: tuple[Any, ...]) -> Any:
     levels = grad_state.levels
-    place = concerned(tree_flatten(args)[0])
-    if place is None:
+    depth = concerned(tree_flatten(args)[0])
+    if depth is None:
         return with_levels((), lambda: function._recorded(args)[0])
-    return with_levels(levels[:place], levels[place].apply_function, function, args)
+    return with_levels(levels[:depth], levels[depth].apply_function, function, args)
 
 
 def refuse_keyword_only(kwargs: dict[str, Any]) -> None:
-    """Arguments that can be given by name only: what torch says to them depends on the innermost transform."""
+    """Raise for keyword-only arguments; torch's message depends on the innermost transform."""
     levels = grad_state.levels
     derivative_is_inside = bool(grad_state.derivatives) and grad_state.derivatives[-1].depth == len(levels)
     if not levels or derivative_is_inside or not isinstance(levels[-1], BatchLevel):
@@ -51,12 +51,12 @@ def refuse_keyword_only(kwargs: dict[str, Any]) -> None:
 
 
 def _below(function: type[Function], args: tuple[Any, ...]) -> Any:
-    """Apply under the levels that are left."""
+    """Apply the Function under the remaining outer levels."""
     return apply_under_transforms(function, args) if grad_state.levels else function._recorded(args)[0]
 
 
-class _Stand:
-    """Stands before a ctx: what is not its own (`own`) is read from, written to and deleted from that ctx."""
+class _CtxProxy:
+    """A proxy of a ctx: attributes other than those in `own` are read, written and deleted there."""
 
     def __init__(self, ctx: Any, **own: Any) -> None:
         self.__dict__.update(own, _ctx=ctx)
@@ -71,12 +71,12 @@ class _Stand:
         delattr(self._ctx, name)
 
 
-def _with_saved(ctx: Any, saved: tuple[Any, ...]) -> _Stand:
-    return _Stand(ctx, saved_tensors=saved)
+def _with_saved(ctx: Any, saved: tuple[Any, ...]) -> _CtxProxy:
+    return _CtxProxy(ctx, saved_tensors=saved)
 
 
 def apply_dual(level: DualLevel, function: type[Function], args: tuple[Any, ...]) -> Any:
-    """By the Function's `jvp`."""
+    """Apply a Function in forward mode, by its `jvp`."""
     tangents = [level.tangent(a) for a in args]
     results, ctx = _with_ctx(function, args, tuple([t is not None for t in tangents]))
     given = [_zeros(a) if t is None and isinstance(a, Tensor) and ctx.materialize_grads and a._array.dtype.kind in "fc" else t
@@ -102,7 +102,7 @@ def apply_dual(level: DualLevel, function: type[Function], args: tuple[Any, ...]
 
 def _check_memory(out: Tensor, change: Tensor, is_dirty: bool, args: tuple[Any, ...], tangents: list[Any],
                   versions: list[Any]) -> None:
-    """What the forward writes in place or gives as a view, the jvp must do to the tangent as well."""
+    """Raise unless the jvp treats the tangent as the forward treats the input: written in place, or returned as a view."""
     if is_dirty:
         if not any(change is t and t._version_counter[0] != before for t, before in zip(tangents, versions, strict=True)):
             raise RuntimeError(NOT_IN_PLACE)
@@ -125,7 +125,7 @@ def _base_of(t: Tensor) -> Tensor:
 
 
 def _with_ctx(function: type[Function], args: tuple[Any, ...], needs_input_grad: tuple[bool, ...]) -> tuple[Any, Any]:
-    """The results, and a ctx that knows the arguments as they are at this level."""
+    """The results, and a ctx with the arguments of this level."""
     if concerned(args) is None:
         return with_levels((), function._recorded, args)  # type: ignore[no-any-return]
     results = apply_under_transforms(function, args)
@@ -136,7 +136,7 @@ def _with_ctx(function: type[Function], args: tuple[Any, ...], needs_input_grad:
 
 
 class _OwnCtx(FunctionCtx):
-    """A ctx without a place in the graph."""
+    """A ctx that belongs to no node."""
 
     materialize_grads = True
     saved_for_forward: Any = None
@@ -148,7 +148,7 @@ def _zeros(a: Tensor) -> Tensor:
 
 
 def apply_batched(level: BatchLevel, function: type[Function], args: tuple[Any, ...]) -> Any:
-    """By the Function's `vmap`, or by one made for it."""
+    """Apply a Function to batched tensors, by its `vmap` or by a generated one."""
     has_own = function.vmap is not Function.vmap
     if function.generate_vmap_rule and has_own:
         raise RuntimeError(f"You tried to vmap over {function.__name__}, but it has both generate_vmap_rule=True and an "
@@ -162,15 +162,15 @@ def apply_batched(level: BatchLevel, function: type[Function], args: tuple[Any, 
         dims = tuple([0 if has else None for has in has_batch])
         generated = _generated(function, level, dims)
         results = _below(generated, tuple(opened))
-        places = generated.out_dims  # type: ignore[attr-defined]
+        has_batches = generated.out_dims  # type: ignore[attr-defined]
         results = results if isinstance(results, tuple) else (results,)
-        wrapped = tuple([batched(t, level) if has else t for t, has in zip(results, places, strict=True)])
+        wrapped = tuple([batched(t, level) if has else t for t, has in zip(results, has_batches, strict=True)])
         return wrapped if generated.several else wrapped[0]  # type: ignore[attr-defined]
     given, structure = tree_flatten(args)
     opened, has_batch = level.opened(given)
-    places = [x._dim if has else None for x, has in zip(given, has_batch, strict=True)]
-    opened = [moved(x, 0, dim) if dim else x for x, dim in zip(opened, places, strict=True)]
-    in_dims = tree_unflatten(places, structure)
+    batch_dims = [x._dim if has else None for x, has in zip(given, has_batch, strict=True)]
+    opened = [moved(x, 0, dim) if dim else x for x, dim in zip(opened, batch_dims, strict=True)]
+    in_dims = tree_unflatten(batch_dims, structure)
     returned = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *tree_unflatten(opened, structure))
     text = ("Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
             "the output. ")
@@ -191,8 +191,8 @@ def apply_batched(level: BatchLevel, function: type[Function], args: tuple[Any, 
     return tree_unflatten(wrapped_leaves, spec)
 
 
-class _SavingCtx(_Stand):
-    """A ctx for `setup_context` on single elements: what is saved is the whole."""
+class _SavingCtx(_CtxProxy):
+    """A ctx for `setup_context` on batched tensors, which saves their wholes."""
 
     def save_for_backward(self, *tensors: Any) -> None:
         self._ctx.save_for_backward(*self._opened(tensors))
@@ -210,7 +210,7 @@ def _dims(has_batch: Any) -> list[int | None]:
 
 
 def _generated(function: type[Function], level: BatchLevel, dims: tuple[int | None, ...]) -> type[Function]:
-    """The Function that does to wholes what `function` does to elements."""
+    """The Function on wholes that corresponds to `function` on elements."""
 
     class Generated(Function):
         generate_vmap_rule = True
@@ -275,7 +275,7 @@ def _generated(function: type[Function], level: BatchLevel, dims: tuple[int | No
 
 
 def _fitted(g: Tensor, has: bool, dim: int | None, shape: tuple[int, ...], size: int) -> Tensor:
-    """A gradient for an argument: one that all elements share gets the sum of theirs."""
+    """The gradient of an argument; summed over the batch if all elements share the argument."""
     if dim is None:
         return xp.sum(g, axis=(0,)) if has else g  # type: ignore[no-any-return]
     g = g if has else spread(g, size)

@@ -1,4 +1,4 @@
-"""Forward-mode transforms: jvp, linearize, jacfwd, and hessian, which goes both ways."""
+"""Forward-mode transforms: jvp, linearize, jacfwd, and hessian, which is forward over reverse."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CALL = "jvp(f, primals, tangents)"
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """(func(*primals), how that changes if the primals move in the direction of `tangents`), and aux if `has_aux`."""
+    """(func(*primals), its derivative in the direction of `tangents`), and aux if `has_aux`."""
     return _jvp(func, primals, tangents, None, strict, has_aux)
 
 
@@ -79,7 +79,7 @@ def _tangent_or_zeros(level: DualLevel, t: Tensor, strict: bool) -> Tensor:
 
 def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *,
            randomness: str = "error") -> Callable[..., Any]:
-    """The function that computes the Jacobian of `func`, all columns at once."""
+    """The function that computes the Jacobian of `func` in forward mode, all columns at once."""
 
     @functools.wraps(func, updated=())
     def wrapper(*args: Any) -> Any:
@@ -107,7 +107,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 
 
 def _blocks(columns: Tensor, inputs: list[Tensor]) -> list[Tensor]:
-    """The columns of one output's Jacobian, by inputs: (columns, output) as (output, input) for each."""
+    """The Jacobian blocks of one output: its columns, split by inputs and reshaped to (output shape, input shape)."""
     last = moved(columns, 0, columns._array.ndim - 1)
     sizes = tuple([x._array.size for x in inputs])
     pieces = xp.split(last, sizes=sizes, axis=last._array.ndim - 1)
@@ -120,9 +120,9 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """(func(*primals), the linear function that best describes `func` there): as `jvp`, with the work at the primals done once.
+    """(func(*primals), its jvp at the primals as a function): `func` is evaluated once, however many tangents follow.
 
-    The way back through the graph is linear in the gradients that it starts with: recorded, it can be walked in turn.
+    The backward is linear in its incoming gradients: it is recorded, and a second backward through it gives the jvp.
     """
     run, output, _ = _run_for_vjp(func, primals, None, False)
     with enable_grad():

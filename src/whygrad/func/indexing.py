@@ -1,4 +1,4 @@
-"""`x[index]` where the index has a batch: what functional/indexing.py does with arrays, done with tensors."""
+"""`x[index]` with a batched index: functional/indexing.py on tensors instead of arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _out_of_bounds(dim: int, n: int) -> Callable[[int], Exception]:
 
 
 def locate_batched(x: Tensor, indices: list[Any]) -> tuple[Tensor, tuple[int, ...], list[int]]:
-    """All indices as one, within bounds, and the axes it is for; no lengths, as there is nothing left to check."""
+    """(the indices merged into one tensor, the axes it applies to, []); bounds are checked here, so no lengths are returned."""
     shape = x._array.shape
     found: list[Tensor] = []
     axes: list[int] = []
@@ -29,7 +29,7 @@ def locate_batched(x: Tensor, indices: list[Any]) -> tuple[Tensor, tuple[int, ..
         if array.dtype.kind == "b":
             if type(array) is not np.ndarray:
                 raise RuntimeError(MASK)
-            parts = [wrap(places) for places in array.nonzero()]
+            parts = [wrap(indices) for indices in array.nonzero()]
         else:
             parts = [positions(array.tensor if type(array) is not np.ndarray else wrap(array))]
         for part in parts:

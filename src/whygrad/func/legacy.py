@@ -1,6 +1,6 @@
-"""torch._vmap_internals: vmap as it was before torch.func, for which a custom Function need not be prepared.
+"""torch._vmap_internals: the vmap before torch.func, which does not require custom Functions to support it.
 
-gradcheck uses it, as torch's does, and so do programs that check gradients of their own.
+gradcheck uses it, as in torch, and so do programs with gradient checks of their own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
 
 def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0,
           allow_none_pass_through: bool = False) -> Callable[..., Any]:
-    """`func` for each element of a batch; it returns a Tensor, or a tuple of Tensors, or None where that is allowed."""
+    """`func` mapped over a batch; it returns a Tensor, a tuple of Tensors, or None if that is allowed."""
 
     @functools.wraps(func, updated=())
     def wrapped(*args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Modules as functions: called with other parameters and buffers, or with those of many modules at once."""
+"""Modules as functions: calls with other parameters and buffers, or with the stacked ones of many modules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whygrad.functional.run import FUNCTIONS
 
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:
-    """`module(*args, **kwargs)` with other parameters and buffers: a dict of them by name, or several such dicts."""
+    """`module(*args, **kwargs)` with parameters and buffers replaced by those in a dict, or in several dicts, by name."""
     from whygrad.nn.utils.stateless import _functional_call
 
     if isinstance(parameter_and_buffer_dicts, dict):
@@ -31,7 +31,7 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters of several modules of one kind, stacked, and their buffers."""
+    """The stacked parameters of several modules of one class, and their stacked buffers."""
     if len(models) == 0:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if len({bool(model.training) for model in models}) > 1:
@@ -54,7 +54,7 @@ def _stacked(tensors: list[Tensor], name: str) -> Tensor:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Let no batch norm in `root` keep running statistics, which vmap could not write to."""
+    """Remove the running statistics of all batch norms in `root`: vmap cannot write to them."""
     from whygrad.nn.normalization import _BatchNorm
 
     for module in root.modules():

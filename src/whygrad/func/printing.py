@@ -1,4 +1,4 @@
-"""How a tensor is printed inside transforms: with a word for each of them that sees more in it than its values."""
+"""repr of tensors inside transforms: wrapped once for each transform that the tensor belongs to."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from whygrad.func.transforming import Derivative
 from whygrad.func.vmap import moved
 
 
-def at_work() -> Iterator[Derivative | BatchLevel]:
-    """The transforms that are at work, outermost first."""
+def active_transforms() -> Iterator[Derivative | BatchLevel]:
+    """The active transforms, outermost first."""
     for depth in range(len(grad_state.levels) + 1):
         yield from [d for d in grad_state.derivatives if d.depth == depth]
         if depth < len(grad_state.levels) and isinstance(grad_state.levels[depth], BatchLevel):
@@ -24,8 +24,8 @@ def at_work() -> Iterator[Derivative | BatchLevel]:
 
 
 def shown(t: Tensor) -> str:
-    """The text for a tensor while transforms are at work."""
-    return _shown(t, list(enumerate(at_work(), 1)))
+    """The repr of a tensor while transforms are active."""
+    return _shown(t, list(enumerate(active_transforms(), 1)))
 
 
 def _shown(t: Tensor, transforms: list[tuple[int, Any]]) -> str:
@@ -41,7 +41,7 @@ def _shown(t: Tensor, transforms: list[tuple[int, Any]]) -> str:
             return _wrapped(f"BatchedTensor(lvl={number}, bdim={t._dim}, value=", inner)
     from whygrad.functional.protocol import plain_text
 
-    while isinstance(t, BatchedTensor):  # its vmap has ended
+    while isinstance(t, BatchedTensor):  # a tensor that escaped from its vmap
         t = t._whole
     return plain_text(t, [])
 
@@ -51,7 +51,7 @@ def _wrapped(begin: str, inner: str) -> str:
 
 
 def _belongs_to(t: Tensor, derivative: Derivative) -> bool:
-    """Whether a derivative depends on `t`: one of its arguments, or recorded since it began."""
+    """Whether `t` is an argument of the differentiated function, or was recorded since the derivative began."""
     if id(t) in derivative.given:
         return True
     levels = grad_state.levels

@@ -1,9 +1,9 @@
-"""Reverse mode under transforms: gradients through the graph that lies below all levels.
+"""Reverse mode under transforms: gradients through the graph below all levels.
 
-The variables of a derivative are made by `variable`: fresh at the bottom, and with a batch of their own at each vmap that
-is at work, so that what comes back is a gradient for each element and not their sum.
+`variable` creates the variables of a derivative: fresh leaves at the bottom, with a batch of their own for each active vmap,
+so that the result is a gradient for each element and not their sum.
 
-Gradients here are those that travel inside the graph: conjugated, if complex.
+Gradients follow the graph's convention: conjugated, if complex.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Gradients = list[Tensor | None]
 
 
 def variable(x: Tensor, *, connected: bool = False) -> Tensor:
-    """A tensor like `x` towards which a gradient can be asked for. `connected`: it keeps its history, if it has one."""
+    """A tensor like `x` by which outputs can be differentiated. `connected`: it keeps its history, if it has one."""
     return _variable(x, grad_state.levels, connected)
 
 
@@ -59,14 +59,14 @@ def _variable(x: Tensor, levels: Levels, connected: bool) -> Tensor:
 
 def pull_back(outputs: Sequence[Tensor], inputs: Sequence[Tensor], cotangents: Sequence[Tensor], *, records: bool,
               keep: bool = True) -> Gradients:
-    """The gradients of `inputs`, which `variable` has made; None for those that the outputs do not depend on."""
+    """The gradients of `inputs`, created by `variable`; None for inputs that the outputs do not depend on."""
     keep = keep and bool(outputs)
     return _pull(list(outputs), list(inputs), list(cotangents), grad_state.levels, (), records, keep or bool(grad_state.levels))
 
 
 def _pull(outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Tensor], levels: Levels, kept: Levels, records: bool,
           keep: bool) -> Gradients:
-    """`kept` are the levels that only the cotangents belong to: the walk itself carries batches for them."""
+    """`kept` are the levels to which only the cotangents belong: the walk through the graph carries their batches."""
     if not levels:
         return with_levels(kept, _walk, outputs, inputs, cotangents, records, keep)  # type: ignore[no-any-return]
     *outer, level = levels
@@ -91,7 +91,7 @@ def _whole_of(x: Tensor) -> Tensor:
 
 
 def _exposed(g: Tensor, level: BatchLevel) -> Tensor:
-    """With the batch of `level` as first axis; the batches of levels inside it stay hidden."""
+    """`g` with the batch of `level` as first axis; batches of inner levels stay wrapped."""
     if not isinstance(g, BatchedTensor):
         return spread(g, level.size)
     if level.holds(g):
@@ -107,7 +107,7 @@ def _hidden(g: Tensor, level: BatchLevel) -> Tensor:
 
 def _pull_dual(level: DualLevel, outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Tensor], below: Levels,
                kept: Levels, records: bool) -> Gradients:
-    """Gradients move as well: their tangents are the gradients of the outputs' tangents, by symmetry of second derivatives."""
+    """Gradients have tangents too: by symmetry of second derivatives, the gradients of the outputs' tangents."""
     found = _pull(outputs, inputs, cotangents, below, kept, records, True)
     moving: list[tuple[Tensor, Tensor]] = []
     for t, g in zip(outputs, cotangents, strict=True):
@@ -131,7 +131,7 @@ def _pull_dual(level: DualLevel, outputs: list[Tensor], inputs: list[Tensor], co
 
 
 def _tangent_within(level: DualLevel, g: Tensor, kept: Levels) -> Tensor | None:
-    """The tangent of a tensor that may be batched by levels inside `level`: there it is the whole that moves."""
+    """The tangent of a tensor that may be batched by levels inside `level`: that of its whole."""
     if not isinstance(g, BatchedTensor) or g._level not in kept:
         return level.tangent(g)
     tangent = _tangent_within(level, g._whole, kept)
@@ -152,7 +152,7 @@ def _moving(level: DualLevel, g: Tensor, tangent: Tensor, kept: Levels) -> Tenso
 
 
 def _walk(outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Tensor], records: bool, keep: bool) -> Gradients:
-    """The bottom: one walk through the graph."""
+    """One walk through the graph, below all levels."""
     on_tensors = records or any(isinstance(g, BatchedTensor) for g in cotangents)
     roots = []
     for t, g in zip(outputs, cotangents, strict=True):

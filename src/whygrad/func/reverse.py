@@ -34,9 +34,9 @@ from whygrad.func.vmap import vmap
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The function that computes the gradient of `func`, which returns a scalar, towards the arguments at `argnums`.
+    """The function that computes the gradient of `func`, which returns a scalar, by the arguments at `argnums`.
 
-    With `has_aux` `func` returns (scalar, anything), and the gradient comes with the anything.
+    With `has_aux`, `func` returns (scalar, aux), and the result is (gradient, aux).
     """
 
     @functools.wraps(func, updated=())
@@ -48,7 +48,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """As `grad`; the function gives (gradient, value), or (gradient, (value, aux))."""
+    """As `grad`, but the function returns (gradient, value), or (gradient, (value, aux))."""
 
     @functools.wraps(func, updated=())
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -58,16 +58,16 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """(func(*primals), a function from gradients of that output to those of the primals), and aux if `has_aux`."""
+    """(func(*primals), the function from cotangents of the output to gradients of the primals), and aux if `has_aux`."""
     run, output, aux = _run_for_vjp(func, primals, None, has_aux)
     return (output, run.pull, aux) if has_aux else (output, run.pull)
 
 
 class _Run:
-    """A function that was run on variables, to be differentiated."""
+    """One evaluation of a function on variables, to be differentiated."""
 
     def __init__(self, args: tuple[Any, ...], argnums: Argnums | None) -> None:
-        # What was recorded around this derivative may be differentiated too.
+        # Whether operations are recorded outside of this derivative, which may itself be differentiated.
         self.outer_grad = grad_state.grad
         given = args if argnums is None else chosen(args, wrapped_argnums(argnums, len(args)))
         leaves, self.spec = tree_flatten(given)
@@ -90,30 +90,30 @@ class _Run:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if self.outer_grad:
             return variable(x, connected=True)
-        with enable_grad():  # who pulls later may do it where gradients are recorded
+        with enable_grad():  # the vjp function may later be called where gradients are recorded
             return variable(x, connected=True)
 
     def finish(self, output: Any) -> None:
         self.outputs, self.output_spec = tree_flatten(output)
         self.leads_beyond = self.leads_beyond or leads_beyond(self.outputs, self.variables)
         for x in self.variables:
-            # Nobody else can ask for a gradient towards it.
+            # No other derivative can reach this variable.
             bottom(x).__dict__["_is_settled"] = True
 
     @property
     def connected(self) -> bool:
-        """Whether what comes out is part of a graph that leads to other leaves."""
+        """Whether the graph of the outputs leads to leaves other than the variables."""
         return self.outer_grad and self.leads_beyond
 
     def gradients(self, cotangents: list[Tensor], records: bool, keep: bool) -> list[Tensor]:
-        """Towards the variables, for the outputs; zeros where nothing depends on one."""
+        """The gradients of the variables; zeros for a variable that the outputs do not depend on."""
         pairs = [(t, to_inside(g)) for t, g in zip(self.outputs, cotangents, strict=True) if t.requires_grad]
         found = pull_back([t for t, _ in pairs], self.variables, [g for _, g in pairs], records=records, keep=keep)
         return [wrap(np.zeros(x._array.shape, x._array.dtype)) if g is None else to_inside(g)
                 for g, x in zip(found, self.variables, strict=True)]
 
     def released(self, results: Any) -> Any:
-        """What the function returned, for those outside: without the part of the graph that leads to the variables only."""
+        """The function's results for the caller: without graph, if the graph leads to the variables only."""
         return results if self.connected else tree_map(lambda t: _cut(t) if isinstance(t, Tensor) else t, results)
 
     def pull(self, cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
@@ -131,7 +131,7 @@ class _Run:
 
 
 def to_inside(g: Tensor) -> Tensor:
-    """Between torch's convention for gradients of complex numbers and that of the graph."""
+    """Convert between torch's convention for complex gradients and that of the graph, which is conjugated."""
     return xp.conj(g) if g._array.dtype.kind == "c" else g  # type: ignore[no-any-return]
 
 
@@ -216,7 +216,7 @@ def _run_for_vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnu
 
 def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
            _preallocate_and_copy: bool = False) -> Callable[..., Any]:
-    """The function that computes the Jacobian of `func`, row by row: all rows at once, or `chunk_size` at a time."""
+    """The function that computes the Jacobian of `func` in reverse mode: all rows at once, or `chunk_size` at a time."""
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
@@ -228,7 +228,7 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
         refuse_complex("jacrev", outputs, "outputs")
 
         def pull_one(basis: Any) -> Any:
-            """Of a batch of one: not by vmap, so that what vmap cannot do is possible."""
+            """The vjp for a batch of one, without vmap: so functions that vmap does not support can be differentiated."""
             found = run.pull(tree_map(lambda t: xp.select(t, axis=0, index=0), basis))
             return tree_map(lambda t: xp.unsqueeze(t, axis=0), found)
 

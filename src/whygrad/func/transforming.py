@@ -1,4 +1,4 @@
-"""What is forbidden inside functions that are being transformed."""
+"""Active transforms: entering and leaving them, and the writes that are forbidden inside."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from whygrad.core.tensor import Tensor
 
 
 class Derivative:
-    """One derivative that is being taken of a function: tensors that the function captures must not be written to meanwhile."""
+    """A derivative of a function while it is computed. Tensors that the function captures must not be written to."""
 
     __slots__ = ("began", "caller", "depth", "function", "given", "own")
 
     def __init__(self, function: Any, args: Any) -> None:
         self.function = function
-        # The version counters, by id, of what the function may write to: its arguments, and what it makes (see captured.py).
+        # Version counters, by id, of the tensors that may be written to: arguments and new tensors (see captured.py).
         tensors = [x for x in tree_flatten(args)[0] if isinstance(x, Tensor)]
         self.own = {id(x._version_counter): x._version_counter for x in tensors}
-        # The arguments, by id, for those who print them.
+        # Ids of the arguments, for repr (see printing.py).
         self.given = {id(x) for x in tensors}
-        # How many transforms are around it that ops have to mind.
+        # The number of levels outside of this derivative.
         self.depth = len(grad_state.levels)
-        # Nodes with a higher number have been made inside.
+        # Nodes recorded inside have higher sequence numbers.
         self.began = next_sequence_number()
-        # The user who called the transform: his frame, and those around it, are outside.
+        # The frame that called the transform: its variables, and those of its callers, are outside.
         self.caller: FrameType | None = sys._getframe(1)
         while self.caller is not None and is_internal(self.caller):
             self.caller = self.caller.f_back
 
 
     def before_write(self, row_name: str, target: Tensor, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
-        """The function that this derivative is of is about to write into a tensor."""
+        """Called before the differentiated function writes into a tensor; raises if the tensor is captured."""
         from whygrad.func.captured import refuse_captured  # it needs this class
 
         refuse_captured(row_name, target, inputs, statics)
@@ -46,7 +46,7 @@ class Derivative:
 
 @contextmanager
 def transforming(derivative: Derivative | None = None) -> Iterator[None]:
-    """Inside, a transform of torch.func is at work; a derivative, if one is given."""
+    """Mark a transform of torch.func, and the derivative if one is given, as active inside the block."""
     outer = grad_state.derivatives
     grad_state.transforming += 1
     if derivative is not None:

@@ -1,4 +1,4 @@
-"""What lies behind a tensor inside a transform."""
+"""torch.func.debug_unwrap and functionalize."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from whygrad.func.transforming import transforming
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The whole behind a tensor that stands for a batch; for looking at while a program is debugged."""
+    """The whole of a batched tensor, for inspection while debugging."""
     if not isinstance(tensor, BatchedTensor):
         return tensor
     return debug_unwrap(tensor._whole) if recurse else tensor._whole
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """A function that gives what `func` gives. In torch it gets there without writing in place, for compilers that record it.
+    """`func` itself, in effect. torch replaces in-place writes by pure operations, for compilers that trace the function.
 
-    What `func` does to its arguments it does there as well, so for those who call it nothing is different.
+    Writes to the arguments are applied there at the end, so the caller sees no difference.
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(

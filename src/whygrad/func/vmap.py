@@ -1,4 +1,4 @@
-"""vmap: a function of single elements, applied to a whole batch at once."""
+"""vmap: a function of single elements, applied to all elements of a batch at once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from whygrad.func.transforming import transforming
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
          chunk_size: int | None = None) -> Callable[..., Any]:
-    """`func` for each element of a batch: `in_dims` and `out_dims` say which dimension of each input and output counts them.
+    """`func` mapped over a batch; `in_dims` and `out_dims` are the batch dimensions of each input and output.
 
-    `randomness` says what random operations inside do: "error", "same" or "different" numbers for each element. With
-    `chunk_size` only so many elements are worked on at a time.
+    `randomness` determines what random operations inside do: raise ("error"), or draw the "same" or "different" numbers for
+    each element. With `chunk_size`, the batch is processed in chunks of that many elements.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -99,16 +99,16 @@ def _run(func: Callable[..., Any], size: int, dims: list[int | None], leaves: li
     with transforming(), entered(level):
         inputs = [x if dim is None else batched(x, level, dim) for x, dim in zip(fronts, dims, strict=True)]
         results, result_spec = tree_flatten(func(*tree_unflatten(inputs, spec), **kwargs))
-    places = _out_dims(func, out_dims, result_spec)
-    given = {(id(x), place): leaf for x, leaf, dim in zip(inputs, leaves, dims, strict=True) if dim is not None
-             for place in (dim, dim - leaf._array.ndim)}
-    # An input that comes out with the batch where it was is the very tensor that was given.
-    return tree_unflatten([given[id(t), place] if (id(t), place) in given else unwrapped(t, level, place, func)
-                           for t, place in zip(results, places, strict=True)], result_spec)
+    wanted_dims = _out_dims(func, out_dims, result_spec)
+    given = {(id(x), out_dim): leaf for x, leaf, dim in zip(inputs, leaves, dims, strict=True) if dim is not None
+             for out_dim in (dim, dim - leaf._array.ndim)}
+    # An input returned with its batch dimension unchanged is returned as the same tensor object.
+    return tree_unflatten([given[id(t), out_dim] if (id(t), out_dim) in given else unwrapped(t, level, out_dim, func)
+                           for t, out_dim in zip(results, wanted_dims, strict=True)], result_spec)
 
 
 def moved(x: Tensor, axis: int, to: int) -> Tensor:
-    """With one axis at another place."""
+    """`x` with one axis moved to another position."""
     if axis == to:
         return x
     order = [i for i in range(x._array.ndim) if i != axis]
@@ -128,7 +128,7 @@ def _out_dims(func: Callable[..., Any], out_dims: Any, spec: Any) -> list[int | 
 
 
 def unwrapped(t: Any, level: BatchLevel, dim: int | None, func: Callable[..., Any]) -> Any:
-    """A result as the caller of the mapped function gets it: the batch as a dimension."""
+    """A result of the mapped function for its caller: with the batch as dimension `dim`."""
     name = name_of(func)
     if dim is None:
         if isinstance(t, Tensor) and level.holds(t):
@@ -165,7 +165,7 @@ def _run_in_chunks(func: Callable[..., Any], inputs: Inputs, chunk_size: int, ou
 
 
 def mapped(func: Callable[..., Any], level: BatchLevel, dims: list[int | None], args: list[Any]) -> list[tuple[Any, bool]]:
-    """Call `func` on elements; results with the batch in front, and whether they have one. For custom Functions."""
+    """Call `func` on elements, for custom Functions: (result with the batch as first axis, whether it has one) for each."""
     fronts = [x if dim is None else moved(x, dim, 0) for x, dim in zip(args, dims, strict=True)]
     inner = BatchLevel(level.size, level.randomness)
     with entered(inner):

@@ -1,8 +1,7 @@
-"""Tensors made inside vmap without applying a row: in the likeness of a batched one, or at random.
+"""Factory functions inside vmap: tensors created like a batched one (`zeros_like` ...), and random tensors.
 
-What is made in the likeness of a batched tensor has a batch of its own, so that it can be written to. Random numbers are
-refused, the same for all, or different for each element: then they are drawn for the whole batch at once, in torch's
-order.
+A tensor created like a batched one has a batch of its own, so that it can be written to. Random functions raise, or draw the
+same numbers for all elements, or different ones: then they draw for the whole batch at once, in torch's order.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ def like(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
 
 
 def _innermost() -> tuple[BatchLevel | None, tuple[Any, ...]]:
-    """The vmap that decides about randomness, and the levels outside of it."""
+    """The innermost vmap, whose `randomness` applies, and the levels outside of it."""
     levels = grad_state.levels
-    for place in range(len(levels) - 1, -1, -1):
-        if isinstance(levels[place], BatchLevel):
-            return levels[place], levels[:place]
+    for depth in range(len(levels) - 1, -1, -1):
+        if isinstance(levels[depth], BatchLevel):
+            return levels[depth], levels[:depth]
     return None, ()
 
 
@@ -86,7 +85,7 @@ def randperm(function: Callable[..., Any], args: Arguments, kwargs: Options) -> 
 
 
 def of_elements(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
-    """A function of tensors, that draws for each of their elements."""
+    """Functions of tensors that draw one number for each of their elements."""
     level, _ = _innermost()
     is_same = level is not None and level.randomness == "same" and not function.__name__.endswith("_like")
     if is_same and any(isinstance(x, Tensor) and level.holds(x) for x in args):  # type: ignore[union-attr]
@@ -106,7 +105,7 @@ def of_elements(function: Callable[..., Any], args: Arguments, kwargs: Options) 
 
 
 def normal(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
-    """Of numbers and a size, or of tensors."""
+    """torch.normal, of numbers and a size, or of tensors."""
     if any(isinstance(x, Tensor) for x in (*args, *kwargs.values())):
         return of_elements(function, args, kwargs)
 
@@ -162,12 +161,12 @@ def by_element(function: Callable[..., Any], args: Arguments, kwargs: Options) -
 
 
 def looped(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
-    """One element after the other, for a function that reads numbers and has no rule."""
+    """Call the function for one element after the other, because it reads values and has no batching rule."""
     leaves, spec = tree_flatten((args, kwargs))
-    place = concerned(leaves)
-    if place is None or not isinstance(grad_state.levels[place], BatchLevel):
+    depth = concerned(leaves)
+    if depth is None or not isinstance(grad_state.levels[depth], BatchLevel):
         return function(*args, **kwargs)
-    level = grad_state.levels[place]
+    level = grad_state.levels[depth]
     warn(f"There is a performance drop because we have not yet implemented the batching rule for aten::{function.__name__}. "
          "Please file us an issue on GitHub so that we can prioritize its implementation.")
     opened, has_batch = level.opened(leaves)
@@ -177,9 +176,9 @@ def looped(function: Callable[..., Any], args: Arguments, kwargs: Options) -> An
                                           for x, has in zip(opened, has_batch, strict=True)], spec)
         return looped(function, values, options)
 
-    found = [tree_flatten(with_levels(grad_state.levels[:place], element, i)) for i in range(level.size)]
+    found = [tree_flatten(with_levels(grad_state.levels[:depth], element, i)) for i in range(level.size)]
     columns = zip(*[results for results, _ in found], strict=True)
-    stacked = [level.closed(with_levels(grad_state.levels[:place], FUNCTIONS["stack"], column)) if isinstance(column[0], Tensor)
+    stacked = [level.closed(with_levels(grad_state.levels[:depth], FUNCTIONS["stack"], column)) if isinstance(column[0], Tensor)
                else column[0] for column in columns]
     return tree_unflatten(stacked, found[0][1])
 
@@ -192,7 +191,7 @@ NO_RULE = {
 
 
 def refused(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
-    """A function that gives a number, which would not be the same for all elements."""
+    """Raise for a function that returns a Python number: it would differ between the elements."""
     if any(isinstance(x, BatchedTensor) for x in (*args, *kwargs.values())):
         raise RuntimeError(NO_RULE[function.__name__])
     return function(*args, **kwargs)

@@ -12,13 +12,6 @@ from whygrad.base.door import Call, bad_argument
 from whygrad.base.layouts import check_layout
 from whygrad.core.tensor import Tensor
 
-# As C++ calls the dtypes, in some of torch's messages.
-C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
-           "uint16": "short unsigned int", "int32": "int", "uint32": "unsigned int", "int64": "long int",
-           "uint64": "long unsigned int", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
-           "float64": "double", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
-
-
 OVERFLOW = "Overflow when unpacking long long"
 INT64_LIMIT = 2**63
 
@@ -254,7 +247,7 @@ def check_range(value: Any, dtype: dtypes.dtype) -> None:
         return  # into every dtype
     check_int(value)
     if not fits(value, dtype):
-        name = f"{dtype.name}_t" if dtype.category == 1 and dtype.name != "int32" else C_NAMES[dtype.name]
+        name = f"{dtype.name}_t" if dtype.category == 1 and dtype.name != "int32" else dtypes.CPP_NAMES[dtype.name]
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 

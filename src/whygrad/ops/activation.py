@@ -125,7 +125,7 @@ def hardswish_backward(xp, grad, x):
 @elementwise(curve="saturating",
              x=lambda xp, g, x, beta, threshold: xp.softplus_backward(g, x, beta=beta, threshold=threshold))
 def softplus(xp, x, *, beta, threshold):
-    """log(1 + exp(beta * x)) / beta, and the straight line where that is it to the last digit."""
+    """log(1 + exp(beta * x)) / beta, or x where beta * x exceeds `threshold`: there both are equal in floating point."""
     scaled = x * beta
     return xp.where(scaled > threshold, x, xp.log1p(xp.exp(scaled)) / beta)
 
@@ -177,7 +177,7 @@ def mish_rule(xp, g, x):
     return g * (t + x * xp.sigmoid(x) * (1 - t * t))
 
 
-# GELU: x times the probability that a normal variable is below x ("none"), or an approximation of it ("tanh").
+# GELU: x times the normal distribution function of x ("none"), or a tanh approximation of it ("tanh").
 
 SQRT_HALF = math.sqrt(0.5)
 SQRT_TWO_OVER_PI = math.sqrt(2 / math.pi)

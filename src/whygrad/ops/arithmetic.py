@@ -1,4 +1,4 @@
-"""Arithmetic of two or three arguments, element by element."""
+"""Elementwise arithmetic of two or three arguments."""
 
 import cmath
 import math
@@ -113,7 +113,7 @@ def fmod(xp, a, b):
 def pow_number_rule(xp, g, a, exponent):
     if exponent == 0:
         return xp.zeros_like(a)
-    # The row, not the operator, knows that torch takes the power -1/2 as one over a root, also of -0.0 and -inf.
+    # The row, unlike the operator, computes the power -1/2 as torch does, as 1 / sqrt(a), also for -0.0 and -inf.
     power = xp.pow_number(a, exponent=-0.5) if exponent == 0.5 else a ** (exponent - 1)
     return g * (exponent * power)
 
@@ -123,7 +123,7 @@ def pow_number(xp, a, *, exponent):
     return xp.pow_number(a, exponent=exponent)
 
 
-# Torch keeps the result even if only the gradient of `a` is wanted.
+# torch saves the result even if only `a` requires a gradient.
 @elementwise(curve="distance", public="overloaded foreach", saved={"b": "exponent"}, node="PowBackward1",
              a=lambda xp, g, a, b, out: xp.where(b == 0, 0.0, g * (b * a ** (b - 1))),
              b=lambda xp, g, a, b, out: g * xp.where(xp.power_of_zero(a, b), 0.0, out * xp.log(a)))
@@ -197,7 +197,7 @@ def logaddexp2(xp, a, b):
              end=lambda g, weight: g * weight,
              weight=lambda g, start, end: g * (end - start))
 def lerp(xp, start, end, weight):
-    """From the nearer side, so that both ends are met exactly."""
+    """Interpolate from the nearer end, so that both ends are exact."""
     step = end - start
     return xp.where(xp.abs(weight) < 0.5, start + step * weight, end - step * (1 - weight))
 

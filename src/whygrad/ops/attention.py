@@ -10,13 +10,13 @@ MINUS_INFINITY = float("-inf")
 @along_axes(half="float32", curve="saturating", called="softmax", symmetric=True,
             x=lambda xp, g, out, axis: (g - xp.sum(g * out, axis=axis, keepdims=True)) * out)
 def safe_softmax(xp, x, *, axis):
-    """Softmax, with zeros where all is masked out."""
+    """Softmax that is 0 in fully masked rows."""
     masked = xp.amax(x, axis=axis, keepdims=True) == MINUS_INFINITY
     return xp.where(masked, 0.0, xp.softmax(x, axis=axis))
 
 
 def scores(xp, q, k, masks, scale, causal):
-    """q @ k.T * scale; -inf where a key is not to be seen."""
+    """q @ k.T * scale; -inf for masked keys."""
     found = xp.matmul(q, transposed(xp, k)) * scale
     for mask in masks:
         found = xp.where(mask, found, MINUS_INFINITY) if "bool" in str(mask.dtype) else found + mask
@@ -26,7 +26,7 @@ def scores(xp, q, k, masks, scale, causal):
 
 
 def for_each_head(xp, x, heads):
-    """Key or value, each head of which is shared by several of the query, repeated for them."""
+    """Grouped-query attention: keys or values, each head repeated for the query heads that share it."""
     samples, own, rows, depth = x.shape
     if own == heads:
         return x
@@ -42,14 +42,14 @@ def for_own_heads(xp, g, own):
     return xp.sum(xp.reshape(g, shape=(samples, own, heads // own, rows, depth)), axis=(2,), keepdims=False)
 
 
-# What torch runs for 4-dim arguments without dropout. It has no second derivative there.
+# torch's kernel for 4-dim arguments without dropout. As in torch, it has no second derivative.
 @op(batch="defined", half="float32", kernel="attention",
     outputs=("out", NoGrad("the logarithm of each query's sum is kept for the backward pass")), memory="own",
     xs=lambda xp, g, xs, out0, out1, scale, causal:
     [*xp.scaled_dot_product_flash_attention_for_cpu_backward(g, *xs[:3], out0, out1, *xs[3:], scale=scale, causal=causal),
      *[None] * (len(xs) - 3)])
 def scaled_dot_product_flash_attention_for_cpu(xp, *xs, scale, causal):
-    """`xs` are query, key, value and perhaps a mask: booleans that let through, or numbers to be added."""
+    """`xs` are query, key, value and optionally a mask: boolean (True: attend) or numbers to be added to the scores."""
     q, k, v, *masks = xs
     k, v = [for_each_head(xp, x, q.shape[1]) for x in (k, v)]
     found = scores(xp, q, k, masks, scale, causal)

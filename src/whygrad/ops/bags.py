@@ -1,6 +1,6 @@
-"""Embedding bags: rows of a table, summed, averaged or maximised over groups of indices.
+"""Embedding bags: the sum, mean or maximum of a table's rows over groups of indices.
 
-`index` holds all indices and `bag` says for each of them, in ascending order, to which group it belongs.
+`index` holds all indices, and `bag` the group of each of them, in ascending order.
 """
 
 from whygrad.ops.arithmetic import underivable

@@ -1,4 +1,4 @@
-"""Bessel and Airy functions, and orthogonal polynomials. torch has no derivatives for them."""
+"""Bessel and Airy functions, and orthogonal polynomials. torch does not differentiate them."""
 
 from whygrad.ops.table import NoGrad, elementwise
 

@@ -1,8 +1,8 @@
-"""Recurrent cells: what one step computes of each element, and how gradients go back. One definition for every vocabulary,
-for the kernels (kernels/recurrent_code.py) and for torch's `lstm_cell` and `gru_cell`.
+"""Recurrent cells: the elementwise forward and backward of one step. The same definitions serve every vocabulary, the kernels
+(kernels/recurrent_code.py) and torch's `lstm_cell` and `gru_cell`.
 
-`sums` has a part for each gate: the product with the hidden weight, with the bias and the input's part. The last gate of a
-GRU is the exception: there the sum is without the input's part, which is `pre`. A `state` is [h], or [h, c] in an LSTM.
+`sums` has one part per gate: the products with the hidden weight and the input, and the biases. The last gate of a GRU is the
+exception: its sum is without the product with the input, which is `pre`. A `state` is [h], or [h, c] in an LSTM.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 class Back(NamedTuple):
     sums: list[Any]  # gradients of the sums
     pre: Any  # gradient of `pre`, where it is not that of the last sum
-    h: Any  # what goes back to h beside the product with the hidden weight
+    h: Any  # gradient of h, without the part that passes through the hidden weight
     c: Any
 
 
@@ -19,9 +19,9 @@ class Cell(NamedTuple):
     gates: int
     states: int
     activations: int
-    # forward(xp, sums, pre, state) gives the next state, and the activations, which the way back needs
+    # forward(xp, sums, pre, state) returns the next state, and the activations, which the backward needs
     forward: Any
-    # slopes(xp, activations, state before): derivatives that do not depend on the gradient
+    # slopes(xp, activations, previous state): the local derivatives, which do not depend on the gradient
     slopes: Any
     # back(xp, gradients of the state, slopes)
     back: Any

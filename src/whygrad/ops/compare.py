@@ -1,4 +1,4 @@
-"""Comparing and choosing, element by element."""
+"""Elementwise comparison and selection."""
 
 from whygrad.ops.table import NoGrad, elementwise
 
@@ -18,7 +18,7 @@ def binary(name, reason):
 
 
 def overwriting(name):
-    """`x.eq_(y)`: the result is written over `x`, whose dtype may have gradients; they are zero."""
+    """`x.eq_(y)`: the result overwrites `x`, whose dtype may carry gradients; they are zero."""
 
     def forward(xp, a, b):
         return getattr(xp, name)(a, b)
@@ -88,7 +88,7 @@ def fmin(xp, a, b):
 
 
 def clamp_rule(xp, g, x, low, high):
-    """At the bounds the gradient passes."""
+    """As in torch, the gradient passes at the bounds themselves."""
     if high is None:
         return xp.where(x >= low, g, 0.0)
     if low is None:
@@ -96,7 +96,7 @@ def clamp_rule(xp, g, x, low, high):
     return xp.where((x >= low) & (x <= high), g, 0.0)
 
 
-# Where the bounds are crossed, `high` decides.
+# If low > high, the result is `high`.
 @elementwise(curve="bounded",
              node=lambda kinds, statics: "ClampBackward0" if "t" in kinds[1:] else "ClampBackward1",
              x=clamp_rule,

@@ -5,7 +5,7 @@ from whygrad.ops.table import elementwise
 
 @elementwise(x=lambda xp, g: xp.zeros_like(g))
 def angle(xp, x):
-    """Of a real number: 0, or pi if it is negative."""
+    """The argument of a complex number; of a real one 0, or pi if it is negative."""
     return xp.angle(x)
 
 

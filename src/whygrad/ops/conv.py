@@ -1,7 +1,7 @@
-"""Convolution. It is bilinear in image and weight, so it and its two derivatives are three rows, closed under derivation.
+"""Convolution. It is bilinear in image and weight, so it and its two adjoints are three rows, closed under differentiation.
 
-With y = x * w (a correlation of x with the kernel w), each row computes one of the three from the other two:
-`convolution` gives y, `convolution_input` the x that belongs to (y, w), `convolution_weight` the w that belongs to (y, x).
+`convolution` computes the correlation y of an image x with a kernel w; `convolution_input` is its adjoint in x (from g and w),
+`convolution_weight` its adjoint in w (from g and x), where g is the gradient of y.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from whygrad.ops.table import op
 
 
 class Window(NamedTuple):
-    """How the kernel moves over the image. All but `groups` have one number for each spatial axis."""
+    """The geometry of the kernel's windows. All fields but `groups` have one number per spatial axis."""
 
     stride: tuple[int, ...]
     padding: tuple[int, ...]
@@ -28,7 +28,7 @@ def per_channel_sum(xp, g):
     weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(g, x, size=weight_shape[2:], window=window),
     bias=lambda xp, g: per_channel_sum(xp, g))
 def convolution(xp, x, weight, bias, *, window, size=None):
-    """`size` is the spatial shape of the result, where it is not all that the kernel can reach."""
+    """`size` is the spatial shape of the result, if it is not the largest possible."""
     return xp.convolution(x, weight, bias, window=window, size=size)
 
 
@@ -38,7 +38,7 @@ def convolution(xp, x, weight, bias, *, window, size=None):
     weight=lambda xp, g, x, weight_shape, window: xp.convolution_weight(x, g, size=weight_shape[2:], window=window),
     bias=lambda xp, g: per_channel_sum(xp, g))
 def convolution_transpose(xp, x, weight, bias, *, size, window):
-    """What users call a transposed convolution; `size` is the spatial shape of the result."""
+    """The transposed convolution; `size` is the spatial shape of the result."""
     return xp.convolution_transpose(x, weight, bias, size=size, window=window)
 
 
@@ -63,7 +63,7 @@ def convolution_weight(xp, y, x, *, size, window):
     weight=lambda xp, g, x, weight_shape, padding: _tbc_weight_rule(xp, g, x, weight_shape, padding),
     bias=lambda xp, g: xp.sum(g, axis=(0, 1), keepdims=False))
 def conv_tbc(xp, x, weight, bias, *, padding):
-    """A convolution over time of (time, batch, channel) data; the weight is (kernel, in, out)."""
+    """1-dim convolution of an `x` of shape (time, batch, channels); the weight is (kernel, in, out)."""
     result = xp.convolution(xp.permute(x, axes=(1, 2, 0)), xp.permute(weight, axes=(2, 1, 0)), bias,
                             window=Window((1,), (padding,), (1,), 1))
     return xp.clone(xp.permute(result, axes=(2, 0, 1)), order="C")

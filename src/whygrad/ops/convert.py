@@ -1,4 +1,4 @@
-"""Other dtypes: casts, and complex numbers out of real ones. Dtypes are statics, in the backend's own terms."""
+"""Casts, and complex numbers from real ones. Dtypes are statics, given as the backend's dtypes."""
 
 from whygrad.ops.table import NoGrad, elementwise
 

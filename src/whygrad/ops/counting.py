@@ -1,4 +1,4 @@
-"""Counting: different values, and how often they occur. Most of it has no derivative; what torch refuses, we refuse."""
+"""Unique values and histograms. Most have no derivative; rows refuse to be differentiated where torch does."""
 
 from whygrad.ops.table import NoGrad, op
 
@@ -6,7 +6,7 @@ COUNTS = NoGrad("counts and indices are integers")
 
 
 def no_derivative(name):
-    """For results that torch connects to the graph and cannot differentiate."""
+    """The rule for results that torch connects to the graph but cannot differentiate."""
     def rule(g):
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
@@ -42,5 +42,5 @@ def bincount(xp, x, weights, *, length):
 
 @op(batch="looped", node="NotImplemented", outputs="list", x=refused("histogram"), weight=refused("histogram"))
 def histogram(xp, x, weight, *, limits, density):
-    """Counts of points (the last axis of `x`) in the boxes between `limits`, and the limits themselves."""
+    """Numbers of points (the last axis of `x` holds their coordinates) in the bins with edges `limits`, and the edges."""
     return xp.histogram(x, weight, limits=limits, density=density)

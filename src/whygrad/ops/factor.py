@@ -8,7 +8,7 @@ from whygrad.ops.table import last_axes, op
 def cholesky_rule(xp, g, out0, upper):
     g = conj(xp, g)
     factor, g = (adjoint(xp, out0), adjoint(xp, g)) if upper else (out0, g)
-    # Of L' g only the lower triangle counts: made symmetric, and between the inverse factors.
+    # L^-H S L^-1, where S is the symmetrized lower triangle of L^H g.
     inner = xp.matmul(adjoint(xp, factor), g)
     inner = (xp.tril(inner, diagonal=0) + adjoint(xp, xp.tril(inner, diagonal=-1))) / 2
     solved = xp.solve_triangular(adjoint(xp, factor), inner, upper=True, left=True, unit=False)
@@ -17,7 +17,7 @@ def cholesky_rule(xp, g, out0, upper):
 
 @last_axes(memory="columns", outputs=("L", WHOLE_NUMBERS), node=lambda kinds, statics: statics["node"], a=cholesky_rule)
 def cholesky_ex(xp, a, *, upper, node):
-    """The factor; and for each matrix the order of its first leading minor that is not positive, or 0."""
+    """(factor, info): `info` is the order of each matrix's first leading minor that is not positive, or 0."""
     return xp.cholesky_ex(a, upper=upper, node=node)
 
 
@@ -42,9 +42,9 @@ def solve_triangular(xp, a, b, *, upper, left, unit):
 
 
 def towards_factor(xp, change, factor, upper):
-    """The gradient of a factor, from the gradient of the matrix that it is the factor of.
+    """The gradient of a Cholesky factor, from the gradient of the factored matrix.
 
-    torch takes the factor for a full matrix here, and gives the half that is never read a gradient too.
+    As in torch, the factor counts as a full matrix: its unread triangle gets a gradient too.
     """
     change = change + adjoint(xp, change)
     return conj(xp, xp.matmul(factor, change) if upper else xp.matmul(change, factor))

@@ -1,9 +1,9 @@
-"""Fourier transforms. `norm` says what the sum is divided by: "none", "root" (of the number of points) or "n"."""
+"""Fourier transforms. `norm` is the divisor of the sum: "none", "n" (the number of points) or "root" (its square root)."""
 
 from whygrad.ops.table import along_axes
 
 
-# The matrix of the transform is symmetric: so the transform is its own transpose.
+# The matrix of the transform is symmetric, so the transform is its own transpose.
 @along_axes(linear="x", memory="own",
             node="FftC2CBackward0",
             x=lambda xp, g, axes, norm, inverse: xp.fft_c2c(g, axes=axes, norm=norm, inverse=inverse))
@@ -18,7 +18,7 @@ def real_part(xp, x):
 def fft_r2c_rule(xp, g, x_shape, axes, norm, onesided):
     if not onesided:
         return real_part(xp, xp.fft_c2c(g, axes=axes, norm=norm, inverse=False))
-    # Of a real result each inner frequency is counted twice, with its mirror image.
+    # fft_c2r counts every frequency but the first (and the middle one) twice, with its conjugate: halve them.
     size = x_shape[axes[-1]]
     halved = xp.scale_inside(xp.conj(g), axis=axes[-1], size=size, factor=0.5)
     return xp.fft_c2r(halved, axes=axes, norm=norm, size=size)
@@ -27,7 +27,7 @@ def fft_r2c_rule(xp, g, x_shape, axes, norm, onesided):
 @along_axes(linear="x", memory="own",
             node="FftR2CBackward0", x=fft_r2c_rule)
 def fft_r2c(xp, x, *, axes, norm, onesided):
-    """Of real numbers: with `onesided` only the half of the frequencies of the last axis that the other half mirrors."""
+    """The transform of real numbers. `onesided`: without the redundant half of the last axis' frequencies."""
     return xp.fft_r2c(x, axes=axes, norm=norm, onesided=onesided)
 
 
@@ -39,12 +39,12 @@ def fft_c2r_rule(xp, g, axes, norm, size):
 @along_axes(linear="x", memory="own",
             node="FftC2RBackward0", x=fft_c2r_rule)
 def fft_c2r(xp, x, *, axes, norm, size):
-    """Back from half of the frequencies to real numbers, `size` of them along the last axis."""
+    """From one-sided frequencies to real numbers, `size` of them along the last axis."""
     return xp.fft_c2r(x, axes=axes, norm=norm, size=size)
 
 
 @along_axes(linear="x",
             x=lambda xp, g, axis, size, factor: xp.scale_inside(g, axis=axis, size=size, factor=factor))
 def scale_inside(xp, x, *, axis, size, factor):
-    """Half a spectrum of `size` points, in which the frequencies that have a mirror image are multiplied."""
+    """A one-sided spectrum of `size` points, with the frequencies whose conjugates are not stored multiplied by `factor`."""
     return xp.scale_inside(x, axis=axis, size=size, factor=factor)

@@ -1,7 +1,7 @@
-"""Reading and writing at positions that are data: index tensors and masks.
+"""Reading and writing by index tensors and masks.
 
-Positions arrive checked, non-negative and as int64. Where `axes` names several axes of `x`, `index` is one array for
-all of them, and its first axis counts them. An adjoint of a read adds into zeros: a position may occur twice.
+Indices have been checked, and are non-negative int64. If `axes` names several axes of `x`, `index` is one array whose first
+axis counts them. The adjoint of a read accumulates into zeros, because an index may occur twice.
 """
 
 from whygrad.ops.table import NoGrad, along_axes, op
@@ -55,7 +55,7 @@ def _scatter_node(kinds, statics):
 
 
 def _overwritten(xp, g, index, axis, reduce):
-    """The gradient of what `scatter` wrote over: zero there."""
+    """The gradient of `scatter`'s input: zero at the overwritten elements."""
     _no_derivative_of_reduce(reduce)
     return xp.scatter(g, index, 0, axis=axis, reduce=None)
 
@@ -137,7 +137,7 @@ def index_fill(xp, x, index, value, *, axis):
     mask=MASK,
     value=lambda xp, g, mask: xp.sum(xp.masked_select(g, mask), axis=None, keepdims=False))
 def masked_fill(xp, x, mask, value):
-    """The mask broadcasts to the shape of `x`, which stays."""
+    """The mask broadcasts to the shape of `x`, not the other way round."""
     return xp.masked_fill(x, mask, value)
 
 
@@ -160,7 +160,7 @@ def masked_select_backward(xp, x, mask, *, shape):
     mask=MASK,
     src=lambda xp, g, mask, src_shape: xp.masked_scatter_backward(g, mask, shape=src_shape))
 def masked_scatter(xp, x, mask, src):
-    """Where the mask is true, the elements of `src` in order."""
+    """`x` with the elements where the mask is true replaced by those of `src` in order."""
     return xp.masked_scatter(x, mask, src)
 
 
@@ -168,7 +168,7 @@ def masked_scatter(xp, x, mask, src):
     x=lambda xp, g, x_shape, mask: xp.masked_place(g, mask, shape=x_shape),
     mask=MASK)
 def masked_scatter_backward(xp, x, mask, *, shape):
-    """What the mask selects, as the first elements of an array of `shape`; zeros follow."""
+    """The elements selected by the mask, filled up with zeros to an array of `shape`."""
     return xp.masked_scatter_backward(x, mask, shape=shape)
 
 
@@ -176,7 +176,7 @@ def masked_scatter_backward(xp, x, mask, *, shape):
     x=lambda xp, g, x_shape, mask: xp.masked_scatter_backward(g, mask, shape=x_shape),
     mask=MASK)
 def masked_place(xp, x, mask, *, shape):
-    """Zeros, and where the mask is true the elements of `x` in order."""
+    """Zeros of `shape`, with the elements of `x` in order where the mask is true."""
     return xp.masked_place(x, mask, shape=shape)
 
 
@@ -197,5 +197,5 @@ def take_backward(xp, x, index, *, shape):
 
 @op(batch="refused", memory="own", x=NoGrad("positions of nonzero elements are integers and have no derivative"))
 def nonzero(xp, x):
-    """One line for each nonzero element, with its position along each axis."""
+    """One row for each nonzero element, with its index along each axis."""
     return xp.nonzero(x)

@@ -1,4 +1,4 @@
-"""Rows behind the in-place writers: the old value is lost, so its gradient is zero."""
+"""Rows of in-place writes. The old value is overwritten, so its gradient is zero."""
 
 from whygrad.ops.table import NoGrad, along_axes, elementwise, op
 
@@ -12,7 +12,7 @@ def zeros_like(xp, x):
              x=lambda xp, g: xp.zeros_like(g),
              src=lambda g: g)
 def copy(xp, x, src):
-    """`x` overwritten with `src`: who writes it broadcasts."""
+    """`x` overwritten with `src`, which the in-place write broadcasts."""
     return src
 
 
@@ -20,7 +20,7 @@ def copy(xp, x, src):
              x=lambda xp, g: xp.zeros_like(g),
              value=lambda g: g)
 def fill(xp, x, value):
-    """`x` overwritten with one value that may have a gradient."""
+    """`x` overwritten with one value that may require a gradient."""
     return xp.copy(x, value)
 
 
@@ -28,5 +28,5 @@ def fill(xp, x, value):
     node=lambda kinds, statics: statics["node"],
     x=lambda xp, g: xp.zeros_like(g))
 def overwrite(xp, x, *, values, node):
-    """`x` overwritten with plain values: constants or random numbers."""
+    """`x` overwritten with values without gradients: constants or random numbers."""
     return xp.overwrite(x, values=values, node=node)

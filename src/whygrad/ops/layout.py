@@ -1,7 +1,7 @@
-"""Shapes: rows that give another view of the same numbers, or the same numbers in another order.
+"""Shape operations: rows that return a view of their argument, or its elements in another order.
 
-Every view has an adjoint row that puts a gradient back into zeros of the original shape, and that row's rule is the
-view again; so derivatives of any order stay inside this file.
+Every view has an adjoint row that adds a gradient into zeros of the original shape, and the rule of that row is the view
+itself; so derivatives of any order stay inside this file.
 """
 
 from whygrad.ops.table import along_axes, op, view
@@ -19,7 +19,7 @@ def view_(xp, x, *, shape):
 
 @view(x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
 def reshape_alias(xp, x, *, shape):
-    """What `reshape` does where the strides are not the usual ones and still allow a view."""
+    """`reshape` as a view of a tensor that is not contiguous."""
     return xp.view(x, shape=shape)
 
 
@@ -27,11 +27,11 @@ def reshape_alias(xp, x, *, shape):
             node="UnsafeViewBackward0",
             x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
 def reshape(xp, x, *, shape):
-    """A new shape for a tensor that nobody else can see; in rules, a new shape by view or by copy."""
+    """torch's _unsafe_view, a reshape of a temporary that is not recorded as a view; in rules, any reshape, also by copy."""
     return xp.reshape(x, shape=shape)
 
 
-# A complex gradient travels conjugated, and the pair of real ones does not.
+# Gradients of complex numbers travel conjugated, those of their real and imaginary parts do not.
 @view(x=lambda xp, g: xp.conj(xp.view_as_complex(xp.clone(g, order="C"))))
 def view_as_real(xp, x):
     return xp.view_as_real(x)
@@ -42,7 +42,7 @@ def view_as_complex(xp, x):
     return xp.view_as_complex(x)
 
 
-# The conjugate and the negative as views: on arrays they give the memory, and who reads it turns it (see turned.py).
+# Conjugate and negative views: on arrays these rows return the memory itself, and reads apply the bit (functional/conj_neg.py).
 @view(node="ConjBackward0", x=lambda xp, g: xp.conj(g))
 def conj_view(xp, x):
     return xp.alias(x)
@@ -55,7 +55,7 @@ def neg_view(xp, x):
 
 @along_axes(kernel="concat", linear="x", memory="own", x=lambda g: g)
 def clone(xp, x, *, order="K"):
-    """A copy: with the layout kept ("K"), or row-major ("C")."""
+    """A copy: with the memory order kept ("K"), or row-major ("C")."""
     return xp.clone(x, order=order)
 
 
@@ -90,7 +90,7 @@ def _squeeze_node(kinds, statics):
 
 @view(batch="own", node=_squeeze_node, x=lambda xp, g, x_shape: xp.reshape(g, shape=x_shape))
 def squeeze(xp, x, *, axis):
-    """Without the axes of length 1 among `axis`: None for all, an int, or a tuple."""
+    """Remove the axes of length 1 among `axis`: None for all, an int, or a tuple."""
     return xp.squeeze(x, axis=axis)
 
 
@@ -150,7 +150,7 @@ def diag_embed(xp, x, *, shape, offset, axis1, axis2):
 
 @view(x=lambda xp, g, x_shape, axis, size, step: xp.unfold_backward(g, shape=x_shape, axis=axis, size=size, step=step))
 def unfold(xp, x, *, axis, size, step):
-    """Windows along an axis; the place inside the window becomes a new last axis."""
+    """Windows along an axis; the position inside the window becomes a new last axis."""
     return xp.unfold(x, axis=axis, size=size, step=step)
 
 
@@ -163,7 +163,7 @@ def unfold_backward(xp, x, *, shape, axis, size, step):
 @view(batch="own",
       x=lambda xp, g, geometry, x_geometry: xp.restride(g, origin=geometry, target=x_geometry, shared=x_geometry))
 def as_strided(xp, x, *, geometry, x_geometry):
-    """Any layout over the same memory. A geometry is (shape, strides, offset), counted in elements."""
+    """Any strided view of the same memory. A geometry is (shape, strides, offset), in elements."""
     return xp.as_strided(x, geometry=geometry, x_geometry=x_geometry)
 
 
@@ -172,18 +172,18 @@ def as_strided(xp, x, *, geometry, x_geometry):
 def restride(xp, x, *, origin, target, shared):
     """Add `x` into memory laid out as `origin`, then read it as `target`: the adjoint of `as_strided`, and its own.
 
-    Where several elements of `shared` lie on one place of memory, each of them gets an equal part.
+    Where several elements of `shared` have the same memory location, each of them gets an equal part.
     """
     return xp.restride(x, origin=origin, target=target, shared=shared)
 
 
 def _pieces(xp, g, shapes, axis):
-    """The parts of `g` that belong to arrays of these shapes, laid end to end along `axis`."""
+    """`g` split along `axis` into the parts of concatenated arrays of these shapes."""
     parts, start = [], 0
     for shape in shapes:
         stop = start + (shape[axis] if len(shape) > axis else 0)
         part = xp.slice(g, axis=axis, start=start, stop=stop, step=1)
-        # A vector of length 0 fits anywhere.
+        # Vectors of length 0 are skipped in a concatenation, whatever their shape.
         parts.append(xp.reshape(part, shape=shape) if shape == (0,) else part)
         start = stop
     return parts
@@ -214,7 +214,7 @@ def split_with_sizes(xp, x, *, sizes, axis):
 
 
 def _unsafe(name):
-    """Pieces that share memory and are not counted as views: each may be written to as if it were alone."""
+    """A split whose results share memory but are not tracked as views, so each can be written to independently."""
     def pieces(xp, x, *, sizes, axis):
         return xp.split(x, sizes=sizes, axis=axis)
 
@@ -233,7 +233,7 @@ def unbind(xp, x, *, axis):
 
 
 def _unrepeat(xp, g, shape, repeats):
-    """Fold each axis into (copies, length) and sum over the copies."""
+    """The gradient of `repeat`: reshape each axis to (copies, length) and sum over the copies."""
     lengths = (1,) * (len(repeats) - len(shape)) + shape
     folded = tuple([n for pair in zip(repeats, lengths, strict=True) for n in pair])
     total = xp.sum(xp.reshape(g, shape=folded), axis=tuple(range(0, len(folded), 2)), keepdims=False) if folded else g
@@ -253,7 +253,7 @@ def flip(xp, x, *, axes):
 
 @op(batch="own", linear="x", x=lambda xp, g, shifts, axes: xp.roll(g, shifts=tuple([-n for n in shifts]), axes=axes))
 def roll(xp, x, *, shifts, axes):
-    """With `axes` None the flattened array is rolled."""
+    """Roll along `axes`; None: roll the flattened array."""
     return xp.roll(x, shifts=shifts, axes=axes)
 
 
@@ -276,7 +276,7 @@ def triu(xp, x, *, diagonal):
 @op(batch="own", called="pad", node="ConstantPadNdBackward0", memory="channels",
     x=lambda xp, g, pads: xp.constant_pad(g, pads=tuple([(-before, -after) for before, after in pads]), value=0))
 def constant_pad(xp, x, *, pads, value):
-    """`pads` is (before, after) for each axis; a negative one cuts off."""
+    """`pads` is (before, after) for each axis; a negative number crops."""
     return xp.constant_pad(x, pads=pads, value=value)
 
 
@@ -288,7 +288,7 @@ def _mirror_pad_node(kinds, statics):
 @op(batch="own", linear="x", memory="channels", node=_mirror_pad_node,
     x=lambda xp, g, x_shape, sources: xp.mirror_pad_backward(g, shape=x_shape, sources=sources))
 def mirror_pad(xp, x, *, sources, mode):
-    """Padding with values of `x` itself. `sources` has for each padded axis: (axis, where each element comes from)."""
+    """Padding with values of `x` itself. `sources`: (axis, source index of each element) for each padded axis."""
     return xp.mirror_pad(x, sources=sources, mode=mode)
 
 

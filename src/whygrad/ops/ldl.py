@@ -1,4 +1,4 @@
-"""Factors l d l' of symmetric matrices. torch has no derivatives for them."""
+"""LDL factorization of symmetric matrices. torch does not differentiate it."""
 
 from whygrad.ops.matrices import WHOLE_NUMBERS
 from whygrad.ops.table import last_axes

@@ -10,7 +10,7 @@ def sum_to(xp, g, shape):
 
 
 def flat(xp, x):
-    """All rows of the last axis as one matrix."""
+    """`x` as a matrix: all leading axes merged."""
     if len(x.shape) == 2:
         return x
     return xp.reshape(x, shape=(math.prod(x.shape[:-1]), x.shape[-1]))
@@ -78,7 +78,7 @@ def outer(xp, a, b):
     a=lambda xp, g, b, a_shape: sum_to(xp, xp.matmul(g, transposed(xp, b)), a_shape),
     b=lambda xp, g, a, b_shape: sum_to(xp, xp.matmul(transposed(xp, a), g), b_shape))
 def matmul(xp, a, b):
-    """Batches of matrices, whose leading axes broadcast."""
+    """Products of batches of matrices, whose leading axes broadcast."""
     return xp.matmul(a, b)
 
 
@@ -87,7 +87,7 @@ def matmul(xp, a, b):
     a=lambda xp, g, b: xp.matmul_folded(g, xp.t(b)),
     b=lambda xp, g, a: xp.mm(xp.t(flat(xp, a)), flat(xp, g)))
 def matmul_folded(xp, a, b):
-    """A batch times one matrix: a single product, with all rows of the batch below each other."""
+    """A batch times one matrix, as a single product of the stacked rows."""
     return xp.reshape(xp.mm(flat(xp, a), b), shape=(*a.shape[:-1], b.shape[1]))
 
 
@@ -123,7 +123,7 @@ def linear(xp, x, weight, bias):
     bias=lambda xp, g, bias_shape: sum_to(xp, g, bias_shape),
     at_once=lambda xp, g, x, weight, bias_shape: xp.linear_backward(g, x, weight, bias_shape=bias_shape))
 def linear_folded(xp, x, weight, bias):
-    """`linear` of any number of leading axes."""
+    """`linear` with any number of leading axes."""
     return xp.reshape(xp.linear(flat(xp, x), weight, bias), shape=(*x.shape[:-1], weight.shape[0]))
 
 
@@ -132,11 +132,11 @@ def scaled(x, factor):
 
 
 def declare_sum_with_product(name, product, a_rule, b_rule, **traits):
-    """`beta * c + alpha * product(a, b)`."""
+    """Declare the row `beta * c + alpha * product(a, b)`."""
 
     def forward(xp, c, a, b, *, beta=1, alpha=1):
         out = scaled(product(xp, a, b), alpha)
-        # With beta = 0 not even the NaNs of `c` count.
+        # With beta = 0, as in torch, NaNs of `c` do not propagate.
         return out + scaled(c, beta) if beta else out + xp.zeros_like(c)
 
     forward.__name__ = name
@@ -177,9 +177,9 @@ def contract_node(kinds, statics):
     b=lambda xp, g, a, a_labels, b_labels, out_labels: xp.contract(
         g, a, a_labels=out_labels, b_labels=a_labels, out_labels=b_labels))
 def contract(xp, a, b, *, a_labels, b_labels, out_labels):
-    """Multiply along labelled axes and sum over the labels that are missing in the result.
+    """Multiply along labelled axes and sum over the labels that are missing in the result, as einsum does.
 
-    No label occurs twice in one operand, and each is in at least two of `a`, `b` and the result: so the derivatives are
+    No label occurs twice in one operand, and each occurs in at least two of `a`, `b` and the result; so the derivatives are
     contractions too.
     """
     return xp.contract(a, b, a_labels=a_labels, b_labels=b_labels, out_labels=out_labels)

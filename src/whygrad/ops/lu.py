@@ -1,4 +1,4 @@
-"""Triangular factors with row exchanges (`a = p l u`), of matrices and batches of them."""
+"""LU factorization with partial pivoting (`a = p l u`), of matrices and batches of them."""
 
 from whygrad.ops.linear import sum_to, transposed
 from whygrad.ops.matrices import WHOLE_NUMBERS, conj, first, join, part
@@ -44,7 +44,7 @@ def lu_factor_rule(xp, g, out0, out1):
 
 @last_axes(memory="columns", outputs=("LU", EXCHANGES, WHOLE_NUMBERS), node="LinalgLuFactorExBackward0", a=lu_factor_rule)
 def lu_factor_ex(xp, a):
-    """Both factors in one matrix, with which row each row was exchanged (from 1), and where u has its first zero."""
+    """(both factors in one matrix; pivots, counted from 1; position of the first zero on the diagonal of u, or 0)."""
     return xp.lu_factor_ex(a)
 
 

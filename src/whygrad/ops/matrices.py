@@ -1,4 +1,4 @@
-"""Words that rules about matrices use. Every one works on each matrix of a batch."""
+"""Helpers of the rules about matrices. All work on each matrix of a batch."""
 
 from whygrad.ops.linear import transposed
 from whygrad.ops.table import NoGrad
@@ -7,14 +7,14 @@ WHOLE_NUMBERS = NoGrad("these are integers, which have no derivative")
 
 
 def is_complex(x):
-    """Of a NumPy array or a Tensor."""
+    """Whether a NumPy array or a Tensor is complex."""
     dtype = x.dtype
     return dtype.kind == "c" if hasattr(dtype, "kind") else dtype.is_complex
 
 
 def conj(xp, x):
-    """The conjugate. Gradients travel conjugated: where torch's formula is not holomorphic, a rule does as torch does
-    between two of these, at its beginning and at its end."""
+    """The conjugate. Gradients travel conjugated: a rule whose formula is not holomorphic conjugates at its beginning and
+    at its end, and uses torch's formula in between."""
     return xp.conj(x) if is_complex(x) else x
 
 
@@ -32,7 +32,7 @@ def as_row(xp, x):
 
 
 def as_number(xp, x):
-    """One number for each matrix, to be multiplied with the matrices."""
+    """One number per matrix, shaped to broadcast against the matrices."""
     return as_column(xp, as_column(xp, x))
 
 
@@ -58,7 +58,7 @@ def without_diagonal(xp, x):
 
 
 def differences(xp, x):
-    """`x[j] - x[i]` in row i and column j, and on the diagonal 1, so that one can divide by it."""
+    """`x[j] - x[i]` in row i and column j, with 1 on the diagonal, because rules divide by the result."""
     return as_row(xp, x) - as_column(xp, x) + embed(xp, xp.zeros_like(x) + 1)
 
 

@@ -1,4 +1,4 @@
-"""What fits nowhere else: number theory, bits of floating numbers, comparisons within a tolerance."""
+"""Number theory, bits of floating numbers, comparisons within a tolerance."""
 
 import math
 
@@ -30,7 +30,7 @@ def ldexp(xp, a, b):
     return a * xp.exp2(b)
 
 
-# The mantissa over the number is a power of two, constant between its jumps.
+# mantissa / x is a power of two, which is piecewise constant.
 @along_axes(outputs=("mantissa", NoGrad("exponents are integers")), memory="follow",
             x=lambda xp, g, x, out0: g * xp.where(x == 0, 1.0, out0) / xp.where(x == 0, 1.0, x))
 def frexp(xp, x):
@@ -58,5 +58,5 @@ def filled(xp, x, value):
 
 @along_axes(x=NoGrad("a hash does not change smoothly"))
 def hash_tensor(xp, x, *, axis, keepdims):
-    """The bits of all elements, as 64-bit numbers, combined by exclusive or."""
+    """The exclusive or of the bits of all elements, taken as 64-bit numbers."""
     return xp.hash_tensor(x, axis=axis, keepdims=keepdims)

@@ -11,7 +11,7 @@ NOT_DIFFERENTIABLE: dict[str, Any] = {"target": NoGrad("class indices have no de
                       "weight": NoGrad("the weights of a loss are constants")}
 
 
-# An operation with a number that torch's C++ code writes; its node is another one than for the same line in Python.
+# An operation with a number inside torch's C++ code: its node differs from that of the same operation in Python.
 def _with_number(name, rule, forward):
     forward.__name__ = f"{name}_number"
     elementwise(node=f"{name.capitalize()}Backward1", x=rule)(forward)
@@ -39,7 +39,7 @@ _with_number("mul", lambda g, value: g * value, _mul)
 _with_number("div", lambda g, value: g / value, _div)
 
 
-# The norm behind pairwise_distance, which torch gives another node than the public one.
+# The norm in pairwise_distance, whose node differs from that of the public norm.
 @along_axes(curve="distance kinked", node="NormBackward1",
             x=lambda xp, g, x, out, ord, axis, keepdims: norm_rule(xp, g, x, out, ord, axis, keepdims))
 def norm_along(xp, x, *, ord, axis, keepdims):
@@ -78,14 +78,14 @@ def log_softmax_backward(xp, grad, y, *, axis):
     return grad - xp.exp(y) * along(xp, grad, axis)
 
 
-# Losses of two tensors: a formula for each element, and what becomes of all of them, "none", "mean" or "sum".
+# Losses of two tensors: an elementwise formula followed by a reduction, "none", "mean" or "sum".
 def reduced(xp, reduction, formula, *args):
     return xp.in_one_pass(formula if reduction == "none" else reducing(formula, reduction), *args)
 
 
 @cache
 def reducing(formula, reduction):
-    """The function that ends with the mean or the sum of what the formula gives."""
+    """The function that applies the formula and reduces its result by mean or sum."""
     def loss(xp, *args):
         losses = xp.in_one_pass(formula, *args)
         return xp.mean(losses) if reduction == "mean" else xp.sum(losses)
@@ -95,7 +95,7 @@ def reducing(formula, reduction):
 
 
 def share(shape, reduction, times=None):
-    """What each element has of the gradient of a reduced loss, so many times; None if it has all of it."""
+    """Per-element factor of a reduced loss's gradient: `times`, over n for "mean"; None stands for 1."""
     if reduction != "mean":
         return times
     count = math.prod(shape)
@@ -129,7 +129,7 @@ def smooth_l1(xp, a, b, beta):
 
 def smooth_l1_back(xp, a, b, g, share, beta):
     difference = a - b
-    # A NaN is not large, so that it stays one.
+    # The comparison is false for NaN, which then propagates through the other branch.
     return xp.where(xp.abs(difference) >= beta, xp.sign(difference), difference / beta) * weighted(g, share)
 
 
@@ -174,7 +174,7 @@ def soft_margin_loss(xp, x, target, *, reduction):
 
 
 def entropy(xp, x, target, weight):
-    # The logarithms are kept above -100, so that a wrong but certain answer costs much and not infinitely much.
+    # As in torch, logarithms are clamped at -100 to keep the loss of a wrong but certain prediction finite.
     yes, no = xp.clamp_min(xp.log(x), -100), xp.clamp_min(xp.log1p(-x), -100)
     return weighted((target - 1) * no - target * yes, weight)
 
@@ -226,8 +226,8 @@ def binary_cross_entropy_with_logits(xp, x, target, weight, pos_weight, *, reduc
     return reduced(xp, reduction, logits_entropy, x, target, weight, pos_weight)
 
 
-# Negative log likelihood: pick one number for each sample. The loss is linear in `x`, so it and its gradient are a pair
-# of adjoint rows. `spatial` marks the loss over samples of more than one position, which has a node of its own.
+# Negative log likelihood. The loss is linear in `x`, so it and its gradient are a pair of adjoint rows. `spatial` marks
+# inputs with more axes than (samples, classes), for which torch has another node.
 def _nll_node(kinds, statics):
     return "NllLoss2DBackward0" if statics["spatial"] else "NllLossBackward0"
 
@@ -254,7 +254,7 @@ def nll_loss_backward(xp, x, target, weight, *, shape, ignore_index, reduction, 
                                 spatial=spatial)
 
 
-# Margin losses of class scores. torch has no second derivative for them, and neither have we.
+# Margin losses of class scores. As in torch, they have no second derivative.
 def _underivable(name):
     def rule(g):
         raise RuntimeError(f"derivative for aten::{name} is not implemented")
@@ -293,7 +293,7 @@ def multilabel_margin_loss_backward(xp, grad, x, target, *, reduction):
     return xp.multilabel_margin_loss_backward(grad, x, target, reduction=reduction)
 
 
-# Embedding: rows of a table, and the adjoint that adds gradients up in them.
+# Embedding: a lookup of table rows, and its adjoint, which accumulates gradients in them.
 INDEX = NoGrad("indices have no derivative")
 
 
@@ -317,7 +317,7 @@ def embedding_backward(xp, x, index, *, rows, padding_idx, by_frequency):
     return xp.embedding_backward(x, index, rows=rows, padding_idx=padding_idx, by_frequency=by_frequency)
 
 
-# A product of three tensors as einsum writes it ("ni,oij,nj->no"); its derivatives are products of the same kind.
+# A product of three tensors in einsum notation ("ni,oij,nj->no"); its derivatives are products of the same kind.
 def _trilinear_rule(position):
     def rule(xp, g, x, y, z, spec):
         letters, result = spec.split("->")
@@ -336,16 +336,16 @@ def trilinear(xp, x, y, z, *, spec):
     return xp.trilinear(x, y, z, spec=spec)
 
 
-# Normalisations. Each is `standardized(x) * weight + bias`; they differ in the axes that belong together.
+# Normalisations. Each is `standardized(x) * weight + bias`; they differ in the axes that are normalised together.
 def standardized(xp, x, *, axis, eps):
-    """(x with mean 0 and variance 1 over `axis`, one over its deviation)."""
+    """(x normalised to mean 0 and variance 1 over `axis`, 1 / standard deviation)."""
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     scale = xp.rsqrt(xp.mean(centred * centred, axis=axis, keepdims=True) + eps)
     return centred * scale, scale
 
 
 def standardized_backward(xp, g, x, *, axis, eps):
-    """Back through `standardized`: what only shifts or stretches all of x does not count."""
+    """The rule of `standardized`: removes the parts of the gradient that only shift or scale x."""
     y, scale = xp.fused(standardized, x, axis=axis, eps=eps)
     return scale * (g - xp.mean(g, axis=axis, keepdims=True) - y * xp.mean(g * y, axis=axis, keepdims=True))
 
@@ -395,7 +395,7 @@ def layer_norm(xp, x, weight, bias, *, axis, eps):
 
 
 def per_channel(xp, values, x):
-    """Numbers for each channel (axis 1), shaped to broadcast against `x`."""
+    """Per-channel values (axis 1), shaped to broadcast against `x`."""
     return xp.reshape(values, shape=(1, x.shape[1], *(1,) * (len(x.shape) - 2)))
 
 
@@ -411,7 +411,7 @@ def batch_standardized(xp, x, mean, var, eps):
 
 
 def batch_norm_input(xp, g, x, weight, *, eps):
-    """With the statistics of the batch."""
+    """The gradient of the input, normalised with the batch statistics."""
     if weight is not None:
         g = g * per_channel(xp, weight, x)
     return xp.fused(standardized_backward, g, x, axis=all_but_channel(x), eps=eps)
@@ -448,7 +448,7 @@ def batch_norm_weight_rule(xp, g, x, mean, var, eps):
     bias=lambda xp, g: xp.sum(g, axis=all_but_channel(g)),
     mean=STATISTICS, var=STATISTICS)
 def batch_norm(xp, x, weight, bias, mean, var, *, eps, known=None):
-    """With given statistics, or with those of the batch if `mean` is None: `known`, if the caller has them already."""
+    """Uses `mean` and `var`, or if they are None the batch statistics, which the caller may pass as `known`."""
     if known is not None:
         mean, var = known
     y, _ = batch_standardized(xp, x, mean, var, eps)
@@ -490,7 +490,7 @@ def group_norm(xp, x, weight, bias, *, groups, eps):
 
 
 def native_group_norm_rule(xp, g, x, weight, groups, eps):
-    """Like torch's, it counts the gradients of the statistics only where both are given."""
+    """As in torch, the gradients of the statistics count only if both are given."""
     out_g, mean_g, rstd_g = g
     total = None if out_g is None else group_norm_rule(xp, out_g, x, weight, groups, eps)
     if mean_g is None or rstd_g is None:
@@ -514,7 +514,7 @@ def native_group_norm(xp, x, weight, bias, *, groups, eps):
     return xp.group_norm(x, weight, bias, groups=groups, eps=eps), xp.mean(whole, axis=(2,)), rstd
 
 
-# Activations with a parameter that is learned or drawn, and those that fold or cut.
+# Activations: gated ones, those with a learned or random slope, and the shrinkage functions.
 def halves(xp, x, axis):
     half = x.shape[axis] // 2
     return xp.slice(x, axis=axis, start=0, stop=half), xp.slice(x, axis=axis, start=half, stop=2 * half)

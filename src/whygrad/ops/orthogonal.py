@@ -1,4 +1,4 @@
-"""Factors with orthonormal columns, of matrices and batches of them."""
+"""QR factorization and products of Householder reflections, of matrices and batches of them."""
 
 from whygrad.ops.linear import sum_to, transposed
 from whygrad.ops.matrices import (
@@ -50,7 +50,7 @@ def qr(xp, a, *, mode):
 
 
 def reflectors(xp, a, count):
-    """The vectors below the diagonal of `a`: column i has 1 in row i and nothing above."""
+    """The Householder vectors below the diagonal of `a`: column i has 1 in row i and zeros above."""
     vectors = xp.tril(a, diagonal=-1) + eye_like(xp, a)
     return [part(xp, vectors, i, i + 1, -1) for i in range(count)]
 
@@ -60,25 +60,25 @@ def reflect(xp, vector, factor, x):
 
 
 def householder_gradients(xp, g, a, tau):
-    """The gradients towards each vector and each factor."""
+    """The gradients of each Householder vector and each factor."""
     count = tau.shape[-1]
     vectors = reflectors(xp, a, count)
     factors = [as_number(xp, xp.select(tau, axis=len(tau.shape) - 1, index=i)) for i in range(count)]
     right = eye_like(xp, a)
-    rights = []  # what each reflection is applied to
+    rights = []  # the matrix that each reflection is applied to
     for vector, factor in zip(reversed(vectors), reversed(factors), strict=True):
         rights.append(right)
         right = reflect(xp, vector, factor, right)
     vector_gradients, factor_gradients = [], []
     for vector, factor, right in zip(vectors, factors, reversed(rights), strict=True):
-        # The reflection is 1 - factor * vector * vector^H, and `right` comes after it.
+        # The reflection is 1 - factor * vector * vector^H, applied to `right`.
         to_right = xp.matmul(transposed(xp, right), conj(xp, vector))
         to_left = xp.matmul(transposed(xp, vector), g)
         straight = xp.matmul(g, to_right)
         backwards = xp.matmul(right, transposed(xp, to_left))
         factor_gradients.append(-xp.matmul(to_left, to_right))
         vector_gradients.append(-(factor * straight + conj(xp, factor * backwards)))
-        # On to the next: through the transposed reflection.
+        # The gradient for the next reflection: multiplied by this one transposed.
         g = g - conj(xp, vector) * (factor * to_left)
     return vector_gradients, factor_gradients
 
@@ -91,7 +91,7 @@ def householder_a_rule(xp, g, a, tau):
 
 
 def columns_below(xp, gradients, a, tau):
-    """The gradients of the vectors as that of `a`: of what lies below its diagonal, and nothing of unused columns."""
+    """The gradient of `a` from those of the Householder vectors: below its diagonal, zero in unused columns."""
     unused = a.shape[-1] - tau.shape[-1]
     if unused:
         gradients.append(xp.zeros_like(part(xp, a, tau.shape[-1], a.shape[-1], -1)))
@@ -107,12 +107,12 @@ def householder_tau_rule(xp, g, a, tau):
 
 @last_axes(memory="columns", node="LinalgHouseholderProductBackward0", a=householder_a_rule, tau=householder_tau_rule)
 def householder_product(xp, a, tau):
-    """The first columns of the product of reflections that the columns of `a` and the factors `tau` stand for."""
+    """The first columns of the product of the Householder reflections given by the columns of `a` and the factors `tau`."""
     return xp.householder_product(a, tau)
 
 
 def square(xp, a):
-    """Matrices whose product of reflections is square: no more columns than rows, and zeros for those that miss."""
+    """`a` with as many columns as rows, cut or filled up with zeros, so that the product of reflections is square."""
     rows, columns = a.shape[-2:]
     if columns >= rows:
         return first(xp, a, rows, -1)
@@ -120,7 +120,7 @@ def square(xp, a):
 
 
 def ormqr_q_gradient(xp, g, c, left, transpose):
-    """Towards the square matrix of the reflections, which stands left or right of `c`, as it is or as its adjoint."""
+    """The gradient of the square matrix of reflections, which multiplies `c` from the left or right, itself or adjoint."""
     to_factor = xp.matmul(g, transposed(xp, c)) if left else xp.matmul(transposed(xp, c), g)
     return adjoint(xp, to_factor) if transpose else to_factor
 
@@ -140,7 +140,7 @@ def ormqr_tau_rule(xp, g, a, tau, c, left, transpose):
     c=lambda xp, g, a, tau, left, transpose:
         conj(xp, xp.ormqr(a, tau, conj(xp, g), left=left, transpose=not transpose)))
 def ormqr(xp, a, tau, c, *, left, transpose):
-    """`c` times the square matrix of the reflections."""
+    """The product of `c` with the square matrix of reflections."""
     q = xp.householder_product(square(xp, a), tau)
     q = adjoint(xp, q) if transpose else q
     return xp.matmul(q, c) if left else xp.matmul(c, q)
@@ -162,6 +162,6 @@ def geqrf(xp, a):
     a=lambda xp, g, b, a_shape, axis: sum_to(xp, xp.cross(b, g, axis=axis), a_shape),
     b=lambda xp, g, a, b_shape, axis: sum_to(xp, xp.cross(g, a, axis=axis), b_shape))
 def cross(xp, a, b, *, axis):
-    """The vector orthogonal to two others, in three dimensions."""
+    """The cross product of vectors in three dimensions."""
     a1, b1 = [xp.roll(x, shifts=(-1,), axes=(axis,)) for x in (a, b)]
     return xp.roll(a * b1 - a1 * b, shifts=(-1,), axes=(axis,))

@@ -1,4 +1,4 @@
-"""Distances between all pairs of rows, and matrices put together as blocks."""
+"""Distances between all pairs of rows, and block diagonal matrices."""
 
 import math
 
@@ -7,14 +7,14 @@ from whygrad.ops.table import last_axes, op
 
 
 def differences(xp, a, b):
-    """Of each row of `a` and each row of `b`."""
+    """a[i] - b[j] for each row of `a` and each row of `b`."""
     rows, columns = a.shape[-2:], b.shape[-2:]
     return (xp.reshape(a, shape=(*a.shape[:-2], rows[0], 1, rows[1])) -
             xp.reshape(b, shape=(*b.shape[:-2], 1, *columns)))
 
 
 def distance_rule(xp, g, a, b, out, ord):
-    """What the rows of `a` receive: the sum over the rows of `b` of the gradient of each distance."""
+    """The gradient of the rows of `a`: the sum over the rows of `b` of each distance's gradient."""
     if ord == 0:
         return xp.zeros_like(a)
     if ord == 2:
@@ -25,10 +25,10 @@ def distance_rule(xp, g, a, b, out, ord):
     difference = differences(xp, a, b)
     g, out = (xp.reshape(v, shape=(*v.shape, 1)) for v in (g, out))
     if ord == math.inf:
-        # Where several are the farthest, each of them receives it all.
+        # As in torch, each of several maximal coordinates receives the whole gradient.
         towards = xp.where(xp.abs(difference) == out, g * xp.sgn(difference), 0.0)
     else:
-        # Where coordinates are equal nothing comes back, and a power of zero would spoil the second derivative.
+        # Equal coordinates have gradient 0; without the mask a power of zero would make the second derivative NaN.
         equal = difference == 0
         towards = norm_rule(xp, g, xp.where(equal, 1.0, difference), out, ord, (len(difference.shape) - 1,), True)
         towards = xp.where(equal, 0.0, towards)
@@ -38,11 +38,11 @@ def distance_rule(xp, g, a, b, out, ord):
 @last_axes(half="float32", kernel="distances", curve="kinked", a=distance_rule,
            b=lambda xp, g, a, b, out, ord: distance_rule(xp, _flipped(xp, g), b, a, _flipped(xp, out), ord))
 def cdist(xp, a, b, *, ord, by_products=False):
-    """Of arrays with the same batch axes. `by_products`: Euclid by a matrix product, |a|² - 2ab + |b|²."""
+    """Distances of arrays with the same batch axes. `by_products`: Euclidean, by a matrix product, |a|² - 2ab + |b|²."""
     return xp.cdist(a, b, ord=ord, by_products=by_products)
 
 
-# The derivative of the first norm, and its adjoint: both are linear, and a sign has no slope.
+# The derivative of the 1-norm and its adjoint. Both are linear in `x`; the derivative of the sign is zero.
 
 @last_axes(kernel="distances", linear="x",
            x=lambda xp, g, a, b: xp.signs_apart(g, a, b),
@@ -78,13 +78,13 @@ def pdist(xp, x, *, ord):
 
 @op(batch="own", linear="x", x=lambda xp, g, x_shape: xp.one_triangle(g, n=x_shape[0]))
 def upper_triangle(xp, x):
-    """The elements above the diagonal of a square matrix, in a line."""
+    """The elements above the diagonal of a square matrix, as a vector."""
     return xp.upper_triangle(x)
 
 
 @op(batch="own", linear="x", x=lambda xp, g: xp.upper_triangle(g))
 def one_triangle(xp, x, *, n):
-    """Back into a square matrix; zeros below."""
+    """The adjoint of `upper_triangle`: `x` above the diagonal of a matrix of zeros."""
     return xp.one_triangle(x, n=n)
 
 

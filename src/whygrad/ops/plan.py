@@ -1,4 +1,4 @@
-"""What a row needs for its gradients, for one combination of argument kinds: what is saved, and for whom."""
+"""The values that a row saves for its gradients, for one combination of argument kinds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whygrad.ops.table import NoGrad, Row, Rule, rule_names
 
 class RowPlan:
     """The *kinds* of the arguments are a string with one letter for each: "t" a Tensor, "s" a Python number or None; "v" alone
-    stands for any number of Tensors.
+    means any number of Tensors.
     """
 
     def __init__(self, row: Row, kinds: str) -> None:
@@ -26,10 +26,10 @@ class RowPlan:
         # Arguments that are Python numbers or None: saved, but they have no version.
         self.numbers = {name for name, kind in zip(row.inputs, kinds, strict=True) if kind == "s"}
         self.wanted_by = {name: [x for x, rule in self.rules.items() if name in rule.names] for name in self.saved}
-        # True if it can happen that nothing has to be saved.
+        # Whether there are applications that save nothing.
         self.may_save_nothing = not self.saved or any(
             not set(rule.names).intersection(self.saved) for rule in self.rules.values())
-        # What the rules name of statics and of shapes: in `node.static`, the statics first.
+        # The statics and shapes that the rules name: in `node.static`, statics first.
         self.static = [name for name in row.statics if name in named]
         self.shaped = [i for i, name in enumerate(row.inputs) if f"{name}_shape" in named]
         self.static += [f"{row.inputs[i]}_shape" for i in self.shaped]
@@ -44,7 +44,7 @@ class RowPlan:
 
     @cached_property
     def aten_name(self) -> str:
-        """What torch calls the op: its node tells (SumBackward0), unless it has several names."""
+        """torch's name of the op, derived from the name of its node (SumBackward0), unless that varies."""
         node = self.row.node
         name = node.partition("Backward")[0] if isinstance(node, str) else ""
         words = "".join([f"_{c.lower()}" if c.isupper() else c for c in name]).lstrip("_")

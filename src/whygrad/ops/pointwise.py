@@ -1,4 +1,4 @@
-"""Functions of one variable, element by element: a name, and its derivative."""
+"""Elementwise functions of one variable, each a name and its derivative."""
 
 import math
 
@@ -54,7 +54,7 @@ for _name in ("sign", "floor", "ceil", "trunc"):
     primitive(_name, lambda xp, g: xp.zeros_like(g), half="native", public="foreach sparse", curve="stepwise")
 primitive("round", lambda xp, g: xp.zeros_like(g), half="native", public="special foreach sparse", curve="stepwise")
 
-# Its gradient is zero as well, but torch saves both the argument and the result.
+# The gradient of sgn is zero, but torch saves both the argument and the result.
 primitive("sgn", lambda xp, g, x, out: xp.zeros_like(g), half="native", public="sparse", curve="stepwise", called="sign")
 
 TEST = NoGrad("a test gives a boolean, which has no derivative")
@@ -109,7 +109,7 @@ def sinc(xp, x):
     return xp.sinc(x)
 
 
-# Complex numbers. Gradients travel conjugated, so a rule that is not holomorphic conjugates what torch's does not.
+# Complex numbers. Gradients travel conjugated, so rules of functions that are not holomorphic conjugate where torch's do not.
 
 @along_axes(memory="follow", x=lambda xp, g: xp.conj(g))
 def conj(xp, x):
@@ -123,7 +123,7 @@ def abs_complex(xp, x):
 
 
 def sgn_complex_rule(xp, g, x, out):
-    """The part of `g` that turns the direction, over the length; the part along it is lost."""
+    """The part of `g` orthogonal to the direction, over the length; the part along it has no effect."""
     direction = xp.conj(out)
     along = g / direction
     length = xp.abs_complex(x)
@@ -141,7 +141,7 @@ def acosh_complex(xp, x):
     return xp.acosh(x)
 
 
-# torch has no derivative for the in-place versions of these three.
+# torch does not differentiate the in-place versions of these three.
 
 def _inplace_without_derivative(name):
     def rule(g):

@@ -1,9 +1,6 @@
-"""Where the derivatives of rows are not finite, and what to do about it: words for people.
+"""Arguments at which derivatives of rows are not finite, and remedies: texts of explanations, loaded only by them."""
 
-Only explanations read this, so nothing else loads it.
-"""
-
-# The op's name as a user knows it -> (why its derivative is not finite, what to do)
+# public name of the op -> (why its derivative is not finite, remedy)
 POLES = {
     "sqrt": ("the derivative of sqrt at 0 is 1/0 = inf, and 0 * inf = nan",
              "make the input of sqrt safe before it is applied: sqrt(x + eps)"),

@@ -1,6 +1,6 @@
-"""Pooling: the maximum or the mean of each window. The places of the maxima are remembered as positions in the flattened image.
+"""Pooling: the maximum or the mean of each window. Indices of maxima are those of the flattened image.
 
-What pooling does along one axis is a `Sliding` or an `Adaptive`; the rows take one of them for each spatial axis.
+A `Sliding` or an `Adaptive` describes the windows along one axis; the rows take one of them for each spatial axis.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from whygrad.ops.table import NoGrad, last_axes
 
 
 class Sliding(NamedTuple):
-    """Windows of equal size at equal distances, along an axis of `size` elements."""
+    """Windows of equal size and equal distance along an axis of `size` elements."""
 
     size: int
     kernel: int
@@ -27,7 +27,7 @@ class Adaptive(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What torch's nodes are called after, and over how many spatial axes the pooling goes."""
+    """The name from which torch's node names are formed, and the number of spatial axes."""
 
     name: str
     dims: int
@@ -53,7 +53,7 @@ def max_pool(xp, x, *, axes, kind):
 
 @last_axes(kernel="pooling", memory="channels", x=NoGrad("used only where nobody asks for a gradient"))
 def max_pool_values(xp, x, *, axes):
-    """The maxima alone, which is quicker."""
+    """The maxima without their indices, which is faster."""
     return xp.max_pool_values(x, axes=axes)
 
 
@@ -69,7 +69,7 @@ def fractional_max_pool(xp, x, samples, *, kernel, size, kind):
            x=lambda xp, g, places, kind: xp.pool_gather(g, places, kind=kind),
            places=PLACES)
 def pool_scatter(xp, x, places, *, shape, kind):
-    """Zeros of `shape`, to which each number of `x` is added at its place."""
+    """Zeros of `shape`, to which each element of `x` is added at its index."""
     return xp.pool_scatter(x, places, shape=shape, kind=kind)
 
 
@@ -86,7 +86,7 @@ def pool_gather(xp, x, places, *, kind):
            x=lambda xp, g, places, kind: xp.pool_gather(g, places, kind=kind),
            places=PLACES)
 def max_unpool(xp, x, places, *, shape, kind):
-    """As `pool_scatter`, but where places repeat, the last one counts."""
+    """As `pool_scatter`, but of repeated indices the last one overwrites the others."""
     return xp.max_unpool(x, places, shape=shape, kind=kind)
 
 

@@ -1,4 +1,4 @@
-"""Random numbers shaped or parametrised by tensors: drawn before the row runs, with a gradient of zero, as in torch."""
+"""Random numbers shaped or parametrised by tensors. They are drawn before the row runs; as in torch, gradients are zero."""
 
 from whygrad.ops.table import elementwise, op
 
@@ -36,5 +36,5 @@ def sampled_by_two(xp, a, b, *, values, name):
              x=lambda xp, g: xp.zeros_like(g),
              p=lambda xp, g: xp.zeros_like(g))
 def bernoulli_by_tensor(xp, x, p, *, values):
-    """`x` overwritten with zeros and ones of the probabilities `p`."""
+    """`x` overwritten with Bernoulli samples of the probabilities `p`."""
     return values

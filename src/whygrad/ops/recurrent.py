@@ -1,9 +1,9 @@
-"""Recurrent layers. One row is one direction of one layer over all steps; the products with the input come before it.
+"""Recurrent layers. A row computes one direction of one layer over all steps, given the products with the input.
 
-The products are (steps, batch, features); or, of a packed sequence, a matrix with the rows of all steps below each other:
-step t has `sizes[t]` rows, for the sequences that are long enough, the longest first. A state is a matrix: the hidden state
-`h`, and in an LSTM the cell state `c` in further columns. After the hidden weight come `biases` vectors, which are added to
-the products with it (in a GRU), or also to those with the input. What a cell computes is in cells.py.
+These products are (steps, batch, features) or, for a packed sequence, a matrix of the stacked rows of all steps: step t has
+`sizes[t]` rows, one for each sequence that is long enough, longest first. A state is a matrix: the hidden state `h`, and in an
+LSTM the cell state `c` in further columns. After the hidden weight come `biases` vectors, which are added to the products with
+it (in a GRU), or also to those with the input. The cells themselves are defined in cells.py.
 """
 
 import operator
@@ -15,7 +15,7 @@ from whygrad.ops.table import NoGrad, op
 
 
 class Weights(NamedTuple):
-    """The weights for a layer's own last state. `project` maps an LSTM's output to a shorter `h`."""
+    """The weights applied to a layer's previous state. `project` maps an LSTM's output to a smaller `h`."""
 
     hidden: Any
     bias: Any
@@ -23,7 +23,7 @@ class Weights(NamedTuple):
 
 
 def columns(xp, x, *widths):
-    """Cut a matrix into pieces of these widths, and the rest."""
+    """Split a matrix into columns of these widths, and the remaining ones."""
     edges = [*accumulate(widths, initial=0), x.shape[1]]
     return [xp.slice(x, axis=1, start=start, stop=stop, step=1) for start, stop in pairwise(edges)]
 
@@ -50,7 +50,7 @@ def step(xp, cell, pre, state, weights):
 
 
 def slopes_of(xp, cell, activations, before):
-    """What the way back needs of all steps: the derivatives of the cell, and what a projection was applied to."""
+    """The values that the backward needs, for all steps: the derivatives of the cell, and the input of the projection."""
     size = activations.shape[1] // cell.activations
     activations = columns(xp, activations, *[size] * (cell.activations - 1))
     state = [before] if cell.states == 1 else columns(xp, before, before.shape[1] - size)
@@ -58,7 +58,7 @@ def slopes_of(xp, cell, activations, before):
 
 
 def step_back(xp, cell, g, slopes, weights):
-    """The gradients of the sums, of the input's part and of the state before."""
+    """The gradients of the sums, of the products with the input, and of the previous state."""
     parts = [g] if cell.states == 1 else columns(xp, g, g.shape[1] - slopes[0].shape[1])
     if weights.project is not None:
         parts[0] = xp.mm(parts[0], weights.project)
@@ -76,7 +76,7 @@ def joined(xp, parts):
 
 
 def steps_of(sizes, reverse):
-    """(first row, row after the last) of each step, in the order of the walk."""
+    """(first row, row after the last) of each step, in the order of computation."""
     steps = list(pairwise(accumulate(sizes, initial=0)))
     return steps[::-1] if reverse else steps
 
@@ -87,12 +87,12 @@ def weights_of(hidden, *rest, biases):
 
 
 def batches(x):
-    """The number of rows of each step, where all have the same."""
+    """The number of rows of each step, for a constant batch size."""
     return x.shape[1:2] * x.shape[0]
 
 
 def as_matrix(xp, x):
-    """The rows of all steps below each other."""
+    """The stacked rows of all steps."""
     return x if len(x.shape) == 2 else xp.reshape(x, shape=(x.shape[0] * x.shape[1], x.shape[2]))
 
 
@@ -101,7 +101,7 @@ def in_order_of_data(xp, parts, reverse):
 
 
 def resized(xp, state, count, source, aside):
-    """A state for `count` sequences: those that end are put aside, those that begin are taken from `source`."""
+    """The state for `count` sequences: those of sequences that end are moved to `aside`, new ones are taken from `source`."""
     had = state.shape[0]
     if count < had:
         aside.append(rows(xp, state, count, had))
@@ -114,7 +114,7 @@ def with_aside(xp, state, aside):
 
 
 def layer(xp, pre, initial, *arrays, cell, sizes, reverse, biases):
-    """(h of every step, last state, and kept for the way back: activations, states before each step)."""
+    """(h of every step, last state, and for the backward: activations, previous state of each step)."""
     weights = weights_of(*arrays, biases=biases)
     width = weights.hidden.shape[1]
     outputs, activations, befores = [], [], []
@@ -152,12 +152,12 @@ def layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases):
 
 
 def recurrent_layer_backward(xp, g_outputs, g_last, hidden, activations, before, *, cell, reverse):
-    """`walk_back` through a layer of one batch size without a projection."""
+    """`walk_back` for a constant batch size, without projection."""
     return walk_back(xp, g_outputs, g_last, Weights(hidden, None, None), activations, before, cell, None, reverse)[:3]
 
 
 def walk_back(xp, g_outputs, g_last, weights, activations, before, cell, sizes, reverse):
-    """The gradients of the input's part, of the sums, of the initial state, and of h of every step."""
+    """The gradients of the products with the input, of the sums, of the initial state, and of h of every step."""
     slopes = slopes_of(xp, CELLS[cell], activations, before)
     parts: list[Any] = []
     g_begun: list[Any] = []
@@ -175,7 +175,7 @@ def walk_back(xp, g_outputs, g_last, weights, activations, before, cell, sizes, 
 
 
 def of_biases(xp, g_linear, biases):
-    """They are the same, but each must have its own: a hook may change it."""
+    """The gradients of the biases. They are equal, but each is an array of its own, because a hook may write into it."""
     if not biases:
         return []
     total = xp.sum(g_linear, axis=(0,))
@@ -183,7 +183,7 @@ def of_biases(xp, g_linear, biases):
 
 
 def plus_output(xp, g_state, g_output):
-    """A step's `h` is both its output and part of its state."""
+    """The gradient of a step's state: its `h` is also the step's output."""
     width = g_output.shape[1]
     if width == g_state.shape[1]:
         return g_state + g_output
@@ -203,7 +203,7 @@ def recurrent_layer(xp, *xs, cell, sizes, reverse, biases):
     return layer(xp, *xs, cell=cell, sizes=sizes, reverse=reverse, biases=biases)
 
 
-# What torch runs for an LSTM of float32. Its backward looks at the output again: nobody may write into it until then.
+# torch's kernel for a float32 LSTM. Its backward reads the output, which must not be overwritten until then.
 @op(batch="defined", kernel="recurrent", curve="layer", outputs=("h", "last", KEPT, KEPT),
     xs=lambda xp, g, xs, out0, out2, out3, cell, sizes, reverse, biases:
     layer_rule(xp, g, xs, out2, out3, cell, sizes, reverse, biases))
@@ -214,7 +214,7 @@ def mkldnn_rnn_layer(xp, *xs, cell, sizes, reverse, biases):
 @op(batch="defined", node="StackBackward0", outputs=("h", "c"), linear="xs",
     xs=lambda xp, g, xs_shape: [xp.cat(*[xp.select(part, axis=0, index=i) for part in g], axis=1) for i in range(len(xs_shape))])
 def stack_states(xp, *xs, width):
-    """The last states of several layers of an LSTM: all h, and all c."""
+    """The last states of several LSTM layers, stacked: (all h, all c)."""
     pairs = [columns(xp, x, width) for x in xs]
     return tuple([xp.stack(*parts, axis=0) for parts in zip(*pairs, strict=True)])
 

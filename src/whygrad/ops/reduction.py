@@ -1,4 +1,4 @@
-"""Reductions over axes, and running totals.
+"""Reductions over axes, and cumulative sums and products.
 
 `axis` is None (all axes) or a tuple; in rows that work along one axis it is an int.
 """
@@ -9,17 +9,17 @@ from whygrad.ops.table import NoGrad, along_axes, elementwise, op
 
 
 def count(shape, axis):
-    """How many elements are reduced to one."""
+    """The number of elements that are reduced to one."""
     return math.prod(shape) if axis is None else math.prod([shape[i] for i in axis])
 
 
 def unreduce(xp, g, shape, axis, keepdims):
-    """Spread the gradient of a reduction back over the shape it was reduced from."""
+    """Expand the gradient of a reduction to the shape of its input."""
     return xp.expand(restore(xp, g, shape, axis, keepdims), shape=shape)
 
 
 def restore(xp, reduced, shape, axis, keepdims):
-    """A result of a reduction with the axes it lost as axes of length 1, so that it broadcasts against the input."""
+    """A reduced array with its removed axes restored with length 1, so that it broadcasts against the input."""
     if axis is None or keepdims:
         return reduced
     return xp.reshape(reduced, shape=tuple([1 if i in axis else n for i, n in enumerate(shape)]))
@@ -119,7 +119,7 @@ def std_mean(xp, x, *, axis, keepdims, correction):
 def shares(xp, x, extreme, *, axis, find_nan):
     """Each element's share of the gradient of its extreme: equal parts for all that attain it, zero for the others.
 
-    A NaN is only found equal to a NaN if `find_nan`.
+    NaNs count as equal only if `find_nan`.
     """
     return xp.shares(x, extreme, axis=axis, find_nan=find_nan)
 
@@ -139,7 +139,7 @@ def along_rule(xp, g, out1, x_shape, axis, keepdims):
 
 
 def declare_selection(name, whole_node, along_node, *, kernel="", **traits):
-    """A row over all elements, where ties share the gradient, and one along an axis, which gives the index as well."""
+    """Declare a row over all elements, where ties share the gradient, and one along an axis, which also returns the index."""
 
     def whole(xp, x, *, axis=None, keepdims=False):
         return getattr(xp, name)(x, axis=axis, keepdims=keepdims)
@@ -183,7 +183,7 @@ def aminmax(xp, x, *, axis=None, keepdims=False):
             x=lambda xp, g, index, axis: xp.pick(g, index, axis=axis),
             index=NoGrad("an index is an integer"))
 def place(xp, x, index, *, axis, shape):
-    """Zeros of `shape`, with `x` put where `index` points along `axis`: the adjoint of `pick`."""
+    """Zeros of `shape`, with `x` written at `index` along `axis`: the adjoint of `pick`."""
     return xp.place(x, index, axis=axis, shape=shape)
 
 
@@ -191,12 +191,12 @@ def place(xp, x, index, *, axis, shape):
             x=lambda xp, g, index, x_shape, axis: xp.place(g, index, axis=axis, shape=x_shape),
             index=NoGrad("an index is an integer"))
 def pick(xp, x, index, *, axis):
-    """The elements that `index` points at along `axis`."""
+    """The elements at `index` along `axis`."""
     return xp.pick(x, index, axis=axis)
 
 
 def declare_constant(name, reason, **traits):
-    """A row whose result jumps: it has no derivative."""
+    """Declare a row whose result is piecewise constant, without derivative."""
 
     def forward(xp, x, *, axis, keepdims):
         return getattr(xp, name)(x, axis=axis, keepdims=keepdims)
@@ -226,7 +226,7 @@ def norm_rule(xp, g, x, out, ord, axis, keepdims):
     if ord == 1:
         return g * xp.sgn(x)
     if ord == 2:
-        # As torch divides: at 0 the gradient is 0, and the second derivative not a number.
+        # Divided as in torch: at 0 the gradient is 0, and the second derivative NaN.
         return g * xp.where(out == 0, 0, x / out)
     if abs(ord) == math.inf:
         return g * xp.sgn(x) * xp.shares(xp.abs(x), out, axis=axis, find_nan=True)
@@ -264,7 +264,7 @@ def cumsum(xp, x, *, axis, reverse=False):
             a=lambda xp, g, a, out, axis, reverse: out * xp.scan(a, g, axis=axis, reverse=not reverse),
             b=lambda xp, g, a, axis, reverse: xp.scan(a, g, axis=axis, reverse=not reverse))
 def scan(xp, a, b, *, axis, reverse):
-    """s[0] = 0, s[i + 1] = a[i] * s[i] + b[i] along an axis, or against it. The derivative runs the other way."""
+    """s[0] = 0, s[i + 1] = a[i] * s[i] + b[i] along an axis, or from its end. The derivative runs in the opposite direction."""
     return xp.scan(a, b, axis=axis, reverse=reverse)
 
 
@@ -293,7 +293,7 @@ def product_of_others(xp, x, *, axis):
 
 
 def prod_rule(xp, g, x, out, axis, keepdims):
-    # `out` is named because torch saves it: a backward after it was overwritten must fail.
+    # `out` is a parameter because torch saves it: backward must fail after it was overwritten.
     if not x.shape:
         return g
     if axis is None:

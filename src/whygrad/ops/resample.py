@@ -1,4 +1,4 @@
-"""Images at another size or place: interpolation, sampling on a grid, folding, and the shuffling of pixels and channels."""
+"""Resampling of images: interpolation, grid sampling, folding, and the shuffling of pixels and channels."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ from whygrad.ops.table import along_axes, last_axes, op
 
 
 class Interpolated(NamedTuple):
-    """What interpolation does along one axis: from `size` to `out` elements.
+    """Interpolation along one axis, from `size` to `out` elements.
 
-    `mode` is nearest, nearest-exact, linear, cubic, or one of linear-aa, cubic-aa and lanczos-aa, which smooth before they
-    shrink; or one of nearest-by-scale and cubic-same, whose gradient torch takes as if `scale` were not given. `scale` is
-    the factor that the user gave, or None. `single`: positions are computed in float32.
+    `mode` is nearest, nearest-exact, linear, cubic; or linear-aa, cubic-aa, lanczos-aa, which antialias when shrinking; or
+    nearest-by-scale, cubic-same, whose gradient torch computes as if `scale` were not given. `scale` is the factor given by
+    the user, or None. `single`: positions are computed in float32.
     """
 
     size: int
@@ -36,21 +36,21 @@ def upsample_backward(xp, x, *, axes, kind):
 
 
 class Sampling(NamedTuple):
-    """How numbers are read between pixels, and beyond the edge of the image."""
+    """The interpolation between pixels, and the padding beyond the edge of the image."""
 
     mode: str
     padding_mode: str
     align_corners: bool
 
 
-# Reading an image at the points of a grid is linear in the image, so the row and its transpose are a pair. Along the grid each
-# derivative raises the `order` of one axis: the numbers read are then those of a derivative of the interpolated image.
+# Grid sampling is linear in the image, so the row and its transpose are a pair. A derivative by the grid raises the `order` of
+# one axis: the row then samples that derivative of the interpolated image.
 def _next_order(order, axis):
     return tuple([n + (i == axis) for i, n in enumerate(order)])
 
 
 def _grid_rule(xp, g, x, grid, order, sampling):
-    """A grid names the last axis first."""
+    """The gradient of the grid, whose coordinates have the image's last axis first."""
     slopes = [xp.grid_sampler(x, grid, order=_next_order(order, axis), sampling=sampling) for axis in range(len(order))]
     return xp.stack(*[xp.sum(g * slope, axis=(1,), keepdims=False) for slope in reversed(slopes)], axis=len(g.shape) - 1)
 
@@ -75,7 +75,7 @@ def grid_sampler_backward(xp, y, grid, *, shape, order, sampling):
 @op(batch="folded", linear="theta", node="AffineGridGeneratorBackward0",
     theta=lambda xp, g, size, align_corners: xp.affine_grid_backward(g, size=size, align_corners=align_corners))
 def affine_grid(xp, theta, *, size, align_corners):
-    """Where each pixel of an image of spatial shape `size` comes from, in coordinates from -1 to 1."""
+    """The source coordinates, from -1 to 1, of each pixel of an image of spatial shape `size`."""
     return xp.affine_grid(theta, size=size, align_corners=align_corners)
 
 
@@ -89,7 +89,7 @@ def affine_grid_backward(xp, x, *, size, align_corners):
            node="Im2ColBackward0",
            x=lambda xp, g, x_shape, kernel, window: xp.col2im(g, size=x_shape[-2:], kernel=kernel, window=window))
 def im2col(xp, x, *, kernel, window):
-    """The pixels of each window below each other, one column for each window."""
+    """The pixels of each window as a column, one column per window."""
     return xp.im2col(x, kernel=kernel, window=window)
 
 
@@ -103,7 +103,7 @@ def col2im(xp, x, *, size, kernel, window):
 @last_axes(linear="x", memory="channels",
            x=lambda xp, g, factor: xp.pixel_unshuffle(g, factor=factor))
 def pixel_shuffle(xp, x, *, factor):
-    """Channels become pixels: each group of `factor`² channels is one block of pixels."""
+    """Rearrange channels to pixels: each group of `factor`² channels becomes one block of pixels."""
     *outer, channels, height, width = x.shape
     n = len(outer)
     blocks = xp.reshape(x, shape=(*outer, channels // factor**2, factor, factor, height, width))
@@ -124,7 +124,7 @@ def pixel_unshuffle(xp, x, *, factor):
 @along_axes(linear="x", memory="channels",
             x=lambda xp, g, axis, groups: xp.channel_shuffle(g, axis=axis, groups=g.shape[axis] // groups))
 def channel_shuffle(xp, x, *, axis, groups):
-    """The first channel of each group, then the second of each, ..."""
+    """Interleave the groups: the first channel of each group, then the second of each, ..."""
     shape = tuple(x.shape)
     split = xp.reshape(x, shape=(*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1:]))
     swapped = xp.transpose(split, axis0=axis, axis1=axis + 1)

@@ -1,4 +1,4 @@
-"""Running extremes and running log-sums along an axis, and slices held to a norm."""
+"""Cumulative extremes and cumulative logsumexp along an axis, and renorm."""
 
 from whygrad.ops.reduction import norm_rule
 from whygrad.ops.table import NoGrad, along_axes
@@ -45,6 +45,6 @@ def renorm_rule(xp, g, x, ord, axis, maxnorm):
 
 @along_axes(half="float32", x=renorm_rule)
 def renorm(xp, x, *, ord, axis, maxnorm):
-    """`axis` is what is reduced: all axes but one."""
+    """Limit the norm of each slice to `maxnorm`; `axis` are the axes of a slice, all but one."""
     norm = xp.vector_norm(x, ord=ord, axis=axis, keepdims=True)
     return x * xp.where(norm > maxnorm, maxnorm / (norm + EPS), 1.0)

@@ -1,16 +1,16 @@
-"""Combining values at positions, and embedding a part into a whole.
+"""scatter_reduce and put, and the scatter forms of views (select_scatter ...), which overwrite a part of an array.
 
-What is written to a place replaces what was there, so there the gradient of the whole is zero and goes to the part.
+The gradient of overwritten elements is zero; it goes to the values that were written.
 """
 
 from whygrad.ops.index import POSITIONS
 from whygrad.ops.table import NoGrad, along_axes, elementwise, op
 
-# The rules below come in pairs, for the array and for what is put into it; they begin with the same steps.
+# The rules below come in pairs, for the array and for the source, which share their first steps.
 
 
 def _count(xp, mask, like, index, axis):
-    """How many of the elements that `mask` marks fall on each place of `like`, which are counted first."""
+    """The number of marked elements (`mask` is 0 or 1) scattered to each element, added to the counts in `like`."""
     return xp.scatter_add(like, index, mask, axis=axis)
 
 
@@ -20,7 +20,7 @@ def _as_numbers(xp, mask, like):
 
 
 def _shares_of_extreme(xp, g, x, index, src, out, axis):
-    """Ties have equal parts."""
+    """The gradient shared equally among all elements that attain the extreme."""
     found = _as_numbers(xp, src == xp.gather(out, index, axis=axis), src)
     return g / _count(xp, found, _as_numbers(xp, x == out, x), index, axis)
 
@@ -50,7 +50,7 @@ def _part(xp, g, x, index, src, out, axis, reduce, include_self, function):
     if reduce == "prod":
         is_zero = src == 0
         zeros_here = xp.gather(_count(xp, _as_numbers(xp, is_zero, src), xp.zeros_like(x), index, axis), index, axis=axis)
-        # The only zero of a place sees the product of the others; with a second one, everybody sees zero.
+        # If an element has a single zero factor, that factor's gradient is the product of the others; with two, all are 0.
         only_zero = is_zero & (zeros_here == 1)
         without = xp.scatter_reduce(x, index, xp.where(only_zero, 1.0, src), axis=axis, reduce=reduce,
                                     include_self=include_self)
@@ -76,7 +76,7 @@ def _refused_where_flat(xp, g, flat, function):
 @elementwise(x=_refused_where_flat,
              flat=NoGrad("a boolean mask has no derivative"))
 def flat_for_good(xp, x, flat, *, function):
-    """`x`, which is 0 where `flat` says that a product has several zeros; there its derivative is not known, and refused."""
+    """`x` with zeros where a product has several zero factors (`flat`); differentiating there raises, as in torch."""
     return xp.where(flat, 0.0, x)
 
 
@@ -85,7 +85,7 @@ def flat_for_good(xp, x, flat, *, function):
             index=POSITIONS,
             src=_part)
 def scatter_reduce(xp, x, index, src, *, axis, reduce, include_self, node="ScatterReduceBackward0", function="scatter_reduce"):
-    """The elements of `src` for each place combined: "sum", "prod", "mean", "amax" or "amin"."""
+    """Reduce the elements of `src` with equal index, by "sum", "prod", "mean", "amax" or "amin"."""
     return xp.scatter_reduce(x, index, src, axis=axis, reduce=reduce, include_self=include_self, node=node, function=function)
 
 
@@ -95,12 +95,12 @@ def scatter_reduce(xp, x, index, src, *, axis, reduce, include_self, node="Scatt
     index=POSITIONS,
     src=lambda xp, g, index, src_shape: xp.reshape(xp.take(g, index), shape=src_shape))
 def put(xp, x, index, src, *, accumulate):
-    """Written to, or added at, places of the flattened `x`."""
+    """Write `src` at `index` of the flattened `x`, or add it there."""
     return xp.put(x, index, src, accumulate=accumulate)
 
 
 def _embedded(xp, g, embed, read, statics):
-    """`g` with zeros where the part is."""
+    """`g` with zeros at the overwritten part."""
     return embed(g, xp.zeros_like(read(g, **statics)), **statics)
 
 
@@ -128,7 +128,7 @@ def diagonal_scatter(xp, x, src, *, offset, axis1, axis2):
 
 
 def _dense(shape):
-    """The geometry of an array whose elements lie in order."""
+    """The geometry of a contiguous array."""
     strides, width = [], 1
     for n in reversed(shape):
         strides.append(width)
@@ -140,10 +140,10 @@ def _seen_through(xp, g, geometry):
     return xp.restride(g, origin=_dense(g.shape), target=geometry, shared=_dense(g.shape))
 
 
-# torch lets `x` have the gradient of what was written over, and nothing elsewhere: the wrong way round, but so it is.
+# torch's bug, reproduced: `x` gets the gradient of the overwritten elements, and zero elsewhere.
 @op(batch="own", linear="x+src",
     x=lambda xp, g, geometry: xp.as_strided_scatter(xp.zeros_like(g), _seen_through(xp, g, geometry), geometry=geometry),
     src=lambda xp, g, geometry: _seen_through(xp, g, geometry))
 def as_strided_scatter(xp, x, src, *, geometry):
-    """`geometry` is (shape, strides, offset) over the elements of `x` in order."""
+    """`geometry` is (shape, strides, offset) over the elements of a contiguous `x`."""
     return xp.as_strided_scatter(x, src, geometry=geometry)

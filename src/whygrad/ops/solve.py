@@ -26,7 +26,7 @@ def inv_rule(xp, g, out0):
 
 @last_axes(memory="columns", outputs=("inverse", WHOLE_NUMBERS), node="LinalgInvExBackward0", a=inv_rule)
 def inv_ex(xp, a):
-    """The inverse; and for each matrix where its elimination met the first zero, counted from 1, or 0."""
+    """(inverse, info): `info` is the position of each matrix's first zero pivot, counted from 1, or 0."""
     return xp.inv_ex(a)
 
 
@@ -43,11 +43,11 @@ def solve_a_rule(xp, g, a, out0, a_shape, left, vector):
     b=lambda xp, g, a, b_shape, left, vector: sum_to(
         xp, xp.solve_ex(transposed(xp, a), g, left=left, vector=vector)[0], b_shape))
 def solve_ex(xp, a, b, *, left, vector):
-    """x with a x = b, or x a = b if not left; and where the elimination met a zero. The leading axes broadcast."""
+    """(x with a x = b, or x a = b if not left; info, as of `inv_ex`). The leading axes broadcast."""
     return xp.solve_ex(a, b, left=left, vector=vector)
 
 
-# The gradient of the determinant is the matrix of cofactors, also where there is no inverse.
+# The gradient of the determinant is the matrix of cofactors, which exists also for singular matrices.
 
 @last_axes(node="LinalgDetBackward0", a=lambda xp, g, a: as_number(xp, g) * xp.cofactors(a))
 def det(xp, a):
@@ -60,7 +60,7 @@ def cofactors(xp, a):
 
 
 def third_derivative_of_det(xp, g, a, b):
-    """With the inverse: so of all orders for a regular matrix, and of a singular one only what stands above."""
+    """By the inverse: a regular matrix has derivatives of all orders, a singular one only the first two."""
     inverse = inverse_transposed(xp, a)
     ib = xp.matmul(inverse, transposed(xp, b))
     ig = xp.matmul(inverse, transposed(xp, g))
@@ -78,14 +78,14 @@ def trace(xp, x):
 @last_axes(a=third_derivative_of_det,
            b=lambda xp, g, a: xp.cofactors_change(a, g))
 def cofactors_change(xp, a, b):
-    """How the cofactors of `a` change in the direction `b`: the second derivative of det, a symmetric form."""
+    """The derivative of the cofactors of `a` in the direction `b`: the second derivative of det, a symmetric form."""
     return xp.cofactors_change(a, b)
 
 
 def slogdet_rule(xp, g, a, out0):
     sign_g, g = g
     if is_complex(a) and sign_g is not None:
-        # Along the sign nothing can change: it only turns.
+        # The sign has modulus 1, so only its phase can change: the gradient's component along it is removed.
         turn = sign_g * out0
         turn = (turn - conj(xp, turn)) / 2
         g = turn if g is None else g + turn
@@ -98,8 +98,8 @@ def slogdet(xp, a):
 
 
 def pinv_rule(xp, g, a, out):
-    """For constant rank."""
-    g, h, inverse = transposed(xp, g), adjoint(xp, out), out  # g: the adjoint of torch's
+    """The derivative of the pseudoinverse for constant rank."""
+    g, h, inverse = transposed(xp, g), adjoint(xp, out), out  # here g is the adjoint of torch's gradient
     if a.shape[-2] <= a.shape[-1]:
         k = xp.matmul(g, inverse)
         kh = xp.matmul(k, h)
@@ -115,12 +115,12 @@ def pinv_rule(xp, g, a, out):
 
 @last_axes(node="LinalgPinvBackward0", a=pinv_rule)
 def pinv(xp, a, *, atol, rtol, hermitian):
-    """The inverse of what lies above the tolerances, as torch takes them: arrays, or None for a default of its own."""
+    """The pseudoinverse; singular values below the tolerances (arrays, or None for torch's default) count as zero."""
     return xp.pinv(a, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
 def residual_parts(xp, residuals_g, a, b, solution):
-    """The gradient of the residuals towards `a @ solution - b`, conjugated as all gradients are."""
+    """The gradient of `a @ solution - b` from that of the residuals, conjugated as all gradients are."""
     rest = conj(xp, xp.matmul(a, solution) - b)
     return 2 * (xp.unsqueeze(residuals_g, axis=len(residuals_g.shape) - 1) * rest)
 
@@ -161,7 +161,7 @@ def lstsq(xp, a, b, *, rcond, driver):
 
 
 def matrix_exp_rule(xp, g, a):
-    """The derivative of any analytic function stands in the corner of its value at a matrix of twice the size."""
+    """The derivative of an analytic matrix function is the upper right block of its value at [[a, g], [0, a]]."""
     a = transposed(xp, a)
     size = a.shape[-1]
     twice = join(xp, join(xp, a, g, -1), join(xp, xp.zeros_like(a), a, -1), -2)

@@ -1,4 +1,4 @@
-"""Putting in order, and picking out by order. Where a value came from is where its gradient goes."""
+"""Sorting and selection by rank. The gradient of a value goes to the element it came from."""
 
 from whygrad.ops.reduction import along_rule
 from whygrad.ops.table import NoGrad, along_axes
@@ -15,7 +15,7 @@ def _back_along(xp, g, out1, x_shape, axis):
             outputs=("values", INDICES),
             x=_back_along)
 def sort(xp, x, *, axis, descending, stable):
-    """Equal elements keep their order, whether that was asked for or not."""
+    """Always stable, whatever `stable` is."""
     return xp.sort(x, axis=axis, descending=descending, stable=stable)
 
 
@@ -31,5 +31,5 @@ def kthvalue(xp, x, *, k, axis, keepdims):
 
 @along_axes(saved={"out1": "indices"}, outputs=("values", INDICES), x=along_rule)
 def mode(xp, x, *, axis, keepdims):
-    """The most frequent value, the smallest of several; the index of its last occurrence."""
+    """The most frequent value (the smallest of several), and the index of its last occurrence."""
     return xp.mode(x, axis=axis, keepdims=keepdims)

@@ -17,7 +17,7 @@ def no_derivative(name):
 
 
 def i1_rule(xp, g, x, out):
-    # At zero, where out / x is not a number, the derivative is 1/2.
+    # The derivative at zero, where out / x is NaN, is 1/2.
     at_zero = x == 0
     safe = xp.where(at_zero, 1.0, x)
     return g * xp.where(at_zero, 0.5, xp.i0(x) - out / safe)
@@ -45,7 +45,7 @@ primitive("entr", lambda xp, g, x: g * (-1 - xp.log(x)), node="SpecialEntrBackwa
 
 @elementwise(public="special", node="MulBackward1", x=lambda xp, g, x: g / SQRT_TWO_PI * xp.exp(-x * x / 2))
 def ndtr(xp, x):
-    """The probability that a standard normal number is below x."""
+    """The standard normal distribution function."""
     return 0.5 * xp.erfc(-x / math.sqrt(2))
 
 
@@ -60,7 +60,7 @@ def mvlgamma(xp, x, *, p):
 
 
 def kinds_node(name):
-    """torch numbers the nodes of two arguments by where a number stands."""
+    """torch's node names for two arguments are numbered by which of them is a Python number."""
     return lambda kinds, statics: f"{name}Backward{['tt', 'st', 'ts'].index(kinds)}"
 
 
@@ -96,7 +96,7 @@ def gammaincc(xp, a, x):
     return xp.gammaincc(a, x)
 
 
-# Samples whose place in their distribution is kept while the parameter moves.
+# Implicit reparameterisation: derivatives of samples by their parameter at a fixed quantile.
 
 @op(batch="with_values", node="StandardGammaBackward0",
     alpha=lambda xp, g, alpha, out: g * xp.standard_gamma_grad(alpha, out))

@@ -22,7 +22,7 @@ LOOKED_AT = NoGrad("it is only looked at")
 
 @last_axes(x=LOOKED_AT, y=LOOKED_AT)
 def no_phase(xp, x, y, *, message):
-    """Refuse a loss that depends on the phases of vectors: then the imaginary parts of `x` and `-y` (or None) differ."""
+    """Raise if the loss depends on the vectors' phases, that is, if the imaginary parts of `x` and `-y` (or None) differ."""
     return xp.no_phase(x, y, message=message)
 
 
@@ -50,7 +50,7 @@ def svd_rule(xp, g, out0, out1, out2, full):
         vh_g = None if vh_g is None else first(xp, vh_g, count, -2)
     if u_g is None and vh_g is None:
         return conj(xp, xp.matmul(u, as_column(xp, s_g) * vh))
-    # How the gradients turn the vectors among each other.
+    # The skew-Hermitian parts: rotations of the vectors among each other.
     u_turn = None if u_g is None else skew(xp, xp.matmul(adjoint(xp, u), u_g))
     v_turn = None if vh_g is None else skew(xp, xp.matmul(vh, adjoint(xp, vh_g)))
     if is_complex(u):
@@ -125,7 +125,7 @@ def eigvalsh(xp, a, *, lower):
 
 
 def back_from_eigenvectors(xp, vectors, core):
-    """The inverse adjoint of the vectors times `core`, conjugated."""
+    """The gradient of the matrix: the inverse adjoint of the eigenvectors times `core`, conjugated."""
     return conj(xp, xp.solve_ex(adjoint(xp, vectors), core, left=True, vector=False)[0])
 
 
@@ -137,7 +137,7 @@ def eig_rule(xp, g, out0, out1):
     turn = xp.matmul(adjoint(xp, vectors), vectors_g)
     along = diagonal(xp, turn)
     xp.no_phase(along, None, message="linalg_eig_backward" + EIG_PHASE)
-    # The vectors have length one: what would make them longer is lost.
+    # The vectors have norm 1: the gradient's component along them is removed.
     along = (along + conj(xp, along)) / 2
     core = turn - xp.matmul(adjoint(xp, vectors), vectors * as_row(xp, along))
     core = core / conj(xp, differences(xp, values))
@@ -148,7 +148,7 @@ def eig_rule(xp, g, out0, out1):
 
 @last_axes(memory="columns 1", outputs=("eigenvalues", "eigenvectors"), partial=True, node="LinalgEigBackward0", a=eig_rule)
 def eig(xp, a, *, real):
-    """Of a complex `a`; if its values are all `real`, as torch finds them for a real matrix."""
+    """Eigenvalues and eigenvectors of a complex `a`; `real`: it was converted from a real matrix."""
     return xp.eig(a, real=real)
 
 

@@ -1,8 +1,8 @@
-"""The table of ops: what a row is, and the decorators that declare one.
+"""The table of ops: the class Row, and the decorators that declare rows.
 
 A row is a forward function plus one derivative rule per array argument. Both are written against an array namespace
-`xp`, so that several readers can run them: bare NumPy arrays, graph-recording Tensors, a pen that writes formulas.
-This package knows nothing of tensors, graphs or NumPy; it only declares.
+`xp`, so that several readers can run them: on NumPy arrays, on Tensors that record a graph, on symbolic expressions.
+This package only declares; it does not depend on tensors, graphs or NumPy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class NoGrad(NamedTuple):
-    """Stands in for a rule: this argument or output cannot carry a gradient, and here is why."""
+    """Replaces a rule: this argument or output cannot carry a gradient, for this reason."""
 
     reason: str
 
@@ -25,7 +25,7 @@ class Rule:
     __slots__ = ("function", "names")
 
     def __init__(self, function: Callable[..., Any], row_name: str, argument: str) -> None:
-        # A traceback should show `d_mul_d_a`, not `<lambda>`.
+        # Tracebacks then show `d_mul_d_a` instead of `<lambda>`.
         label = f"d_{row_name}_d_{argument}"
         function.__code__ = function.__code__.replace(co_name=label, co_qualname=label)
         function.__name__ = function.__qualname__ = label
@@ -34,26 +34,26 @@ class Rule:
 
 
 class Traits(NamedTuple):
-    """What readers of a row want to know beyond its mathematics. The decorators give each family its defaults."""
+    """Properties of a row beyond its mathematics, for its readers. The decorators set each family's defaults."""
 
     # vmap: the function of func/batching that applies the row to a batch; "own" is the function of the row's own name.
     batch: str = ""
     # How float16 and bfloat16 are computed, see HALF.
     half: str = "native"
-    # False: NumPy's warnings about inf and nan are not silenced, because that would cost a short row a tenth of its time.
+    # False: NumPy's warnings about inf and nan are not silenced, because that would cost a fast row a tenth of its time.
     quiet: bool = True
-    # The module of kernels/ that has a function of the row's name which makes its machine code. Elementwise rows need none:
-    # their kernels are made from the row itself.
+    # The module of kernels/ whose function of the row's name compiles the kernel. Elementwise rows need none: their kernels
+    # are generated from the row itself.
     kernel: str = ""
-    # The names torch's nodes have for what the row saves, where saved_names.py does not know them: {"out1": "indices"}.
+    # torch's names for the row's saved values, where saved_names.py does not derive them: {"out1": "indices"}.
     saved: Mapping[str, str] = MappingProxyType({})
-    # What of torch's surface is made from the row, see PUBLIC.
+    # The parts of torch's surface that are generated from the row, see PUBLIC.
     public: str = ""
-    # How the function looks to somebody who follows a gradient, see CURVES.
+    # The shape of the function, which explanations of gradients use, see CURVES.
     curve: str = ""
     # Derivatives in words, by argument, where the rule is too long to be read as a formula.
     words: Mapping[str, str] = MappingProxyType({})
-    # The op's name as a user knows it.
+    # The op's public name.
     called: str = ""
 
 
@@ -65,7 +65,7 @@ HALF = {
     "native": "by the backend's function, which rounds once itself",
 }
 
-# The words of `curve`.
+# The values of `curve`, several separated by spaces.
 CURVES = {
     "saturating": "has a derivative that underflows to zero far out",
     "stepwise": "constant but for its jumps",
@@ -84,7 +84,7 @@ CURVES = {
     "layer": "applies the parameters of a layer, which come after what it is applied to",
 }
 
-# The words of `public`.
+# The values of `public`, several separated by spaces.
 PUBLIC = {
     "float": "a torch function of the row's name; integers become floating first",
     "test": "a torch function of the row's name that gives booleans, without out=",
@@ -94,15 +94,15 @@ PUBLIC = {
     "sparse": "zero of zero: on a sparse tensor the stored values are changed",
 }
 
-# Combinations of words that were looked at already: rows have few different ones.
+# Combinations of trait values that were already checked: there are few distinct ones.
 _known: set[tuple[str, str, str]] = set()
 
-# Rows that are variants of one op: `x * 2` is mul_number, a matrix product of stacks matmul_folded.
+# Suffixes of rows that are variants of one op: `x * 2` is mul_number, a batch times one matrix matmul_folded.
 _VARIANT = re.compile("_(number|scaled|all|along|folded|inplace|vector)$")
 
 
 class Row:
-    """One op: its forward, the rules of its arguments, and how its node in the graph is called."""
+    """One op: its forward, the rules of its arguments, and the name of its graph node."""
 
     __slots__ = ("at_once", "broadcasts", "forward", "inputs", "linear", "matrices", "memory", "name", "node",
                  "output_names", "outputs", "partial", "rules", "static_defaults", "statics", "symmetric", "traits", "variadic",
@@ -126,7 +126,7 @@ class Row:
         self.view = view
         self.node = node or f"{camel(self.name)}Backward0"
         self.outputs = outputs
-        # Names under which a rule can ask for the results.
+        # Parameter names by which a rule receives the results.
         self.output_names = (() if outputs == "list" else ("out",) if len(outputs) == 1 else
                              tuple([f"out{i}" for i in range(len(outputs))]))
         self.partial = partial
@@ -194,19 +194,19 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
 
     `node` is torch's name of the graph node where it is not `<Name>Backward0`; a function `(kinds, statics) -> name`
     if torch has several. `outputs` lists the results (a `NoGrad` for one that has no gradient), or is "list" for as
-    many as the forward returns; `partial=True` if the rules want None, not zeros, for results whose gradient is
-    missing. `memory` says how the results
-    lie in memory: "contiguous", "follow" (in the order of axes of the inputs, see backends/memory_order.py), "channels"
-    (contiguous, or with the channels last if the first input has them there), "columns" (matrices column by column; "columns
-    0 2" if these results are matrices, and not the first one alone), or "own" (as the forward makes them).
+    many as the forward returns; with `partial=True` the rules get None instead of zeros for results without gradient.
+    `memory` is the memory order of the results: "contiguous", "follow" (the order of the inputs' axes, see
+    backends/memory_order.py), "channels" (channels_last if the first input is, else contiguous), "columns" (column-major
+    matrices; "columns 0 2" if these results are matrices, and not the first one alone), or "own" (as the forward creates
+    them).
 
-    `at_once` gives the gradients of all arguments in one go, as a tuple: it is for arrays (not Tensors) where all are
-    wanted, and names no more than the rules do.
+    `at_once` computes the gradients of all arguments together, as a tuple: it is used on arrays (not Tensors) if all are
+    needed, and its parameters are among those of the rules.
 
-    Forward mode comes from the same rules. Where it can do with less than transposing them, the row says so: `linear`
+    Forward mode is derived from the same rules, by transposing them unless the row declares something simpler: `linear`
     names the arguments in each of which the forward is linear ("a+b": in both together), once an argument that is only
-    added is left out; `symmetric` says that the matrix of derivatives is, as it is for rows that work element by
-    element: then the rule goes both ways.
+    added is left out; `symmetric` declares that the Jacobian is symmetric, as for elementwise rows: then the rule serves
+    both directions.
 
     The other keywords are traits (see `Traits`), or rules by the names of their arguments.
     """
@@ -225,7 +225,7 @@ def op(*, node: str | Callable[..., str] | None = None, outputs: tuple[Any, ...]
 
 
 def elementwise(**options: Any) -> Callable[[Callable[..., Any]], Row]:
-    """A row that works element by element and broadcasts; its rules may ignore broadcasting."""
+    """An elementwise row, which broadcasts; its rules may ignore broadcasting."""
     return op(**{"broadcasts": True, "memory": "follow", "batch": "elementwise", "half": "float32", **options})
 
 
@@ -235,12 +235,12 @@ def view(**options: Any) -> Callable[[Callable[..., Any]], Row]:
 
 
 def along_axes(**options: Any) -> Callable[[Callable[..., Any]], Row]:
-    """A row that works along the axes that its statics name: a reduction, a scan, a sort."""
+    """A row along the axes named by its statics: a reduction, a scan, a sort."""
     return op(**{"batch": "shifted", **options})
 
 
 def last_axes(**options: Any) -> Callable[[Callable[..., Any]], Row]:
-    """A row that works on its last axes, matrices or images, and takes any number of leading ones."""
+    """A row on its last axes, matrices or images, with any number of leading batch axes."""
     return op(**{"batch": "leading", **options})
 
 
@@ -254,5 +254,5 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def rule_names(rules: Iterable[Rule]) -> set[str]:
-    """Everything that these rules want saved."""
+    """The names of all values that these rules need saved."""
     return {name for rule in rules for name in rule.names} - {"xp", "g"}

@@ -1,4 +1,4 @@
-"""A weight as a direction and its length: w = gain * v / |v|, the norm taken over all axes but one."""
+"""Weight normalisation: w = gain * v / |v|, with the norm over all axes but one."""
 
 from whygrad.ops.table import op
 
@@ -12,7 +12,7 @@ def length(xp, v, axis):
 
 
 def v_rule(xp, g, v, gain, axis):
-    """The gradient without its part along `v`: stretching `v` changes nothing."""
+    """The gradient without its component along `v`, because scaling `v` has no effect."""
     norm = length(xp, v, axis)
     along = xp.sum(g * v, axis=others(v, axis), keepdims=True) / (norm * norm)
     return (g - v * along) * (gain / norm)

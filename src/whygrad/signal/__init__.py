@@ -1,4 +1,4 @@
-"""torch.signal."""
+"""torch.signal: only `windows`."""
 
 from whygrad.signal import windows
 

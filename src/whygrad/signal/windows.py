@@ -1,4 +1,4 @@
-"""torch.signal.windows."""
+"""torch.signal.windows: window functions, symmetric or periodic."""
 
 from whygrad.base.unsupported import absent_from
 from whygrad.functional.windows import (

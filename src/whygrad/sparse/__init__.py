@@ -1,8 +1,8 @@
-"""torch.sparse, and sparse tensors themselves: COO with gradients, and matrices with compressed rows or columns.
+"""torch.sparse and sparse tensors: COO with gradients, and CSR and CSC matrices.
 
-What is here: making, printing, saving and converting them; coalesce; products with dense and sparse matrices; arithmetic; sums
-and softmax; the functions that map zero to zero; gradients that are sparse themselves, as those of nn.Embedding(sparse=True).
-What is not refuses with a NotImplementedError.
+Supported: creation, printing, saving and conversion; coalesce; products with dense and sparse matrices; arithmetic; sums and
+softmax; functions that map zero to zero; sparse gradients, as of nn.Embedding(sparse=True). Everything else raises
+NotImplementedError.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["SparseSemiStructuredTensor", "addmm", "check_sparse_tensor_invariant
 
 
 class _SparseType(type):
-    """torch.sparse.FloatTensor and the like, constructors of old."""
+    """The metaclass of the legacy constructors torch.sparse.FloatTensor and the like."""
 
     dtype: Any
     is_cuda = False
@@ -58,14 +58,14 @@ for _name, _type in legacy.TYPES.items():
 
 
 class SparseSemiStructuredTensor:
-    """Can be named; torch has it on CUDA only."""
+    """A name for isinstance; torch supports it on CUDA only."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("SparseSemiStructuredTensor is for CUDA tensors only")
 
 
 def to_sparse_semi_structured(original_tensor: Any, transposed: bool = False) -> Any:
-    """Refuses as torch does without CUDA."""
+    """Raises, as torch does without CUDA."""
     raise RuntimeError(f"Error original_tensor.device= {original_tensor.device} is not supported! Only CUDA tensors are "
                        "currently supported.")
 

@@ -1,4 +1,4 @@
-"""Sparse tensors added, multiplied, and changed element by element."""
+"""Addition, multiplication and elementwise functions of sparse tensors."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from whygrad.sparse.conversions import coalesce, is_sparse, no_out, promoted, sa
 
 SPARSE_PLUS_DENSE = "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
 
-# Of each element, and zero of zero: they change the values only, under all names they have, and with the nodes that their rows
-# have. COO tensors are coalesced first.
+# Public name -> node, for the elementwise functions that map zero to zero: they apply to the stored values only. COO tensors
+# are coalesced first.
 ON_VALUES = {name: str(row.node) for row in TABLE.values() if "sparse" in row.traits.public and row.name in METHODS
              for name, method in METHODS.items() if unwrap(method) is unwrap(METHODS[row.name])
              } | {"square": "PowBackward0"}
@@ -35,7 +35,7 @@ def neg(input: Any) -> Any:
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
-    """The sum; a dense first argument gives a dense one."""
+    """The sum; dense if the first argument is dense."""
     no_out("add", out)
     if not is_sparse(other):
         raise RuntimeError(SPARSE_PLUS_DENSE)
@@ -52,7 +52,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
 
 
 def mul(input: Any, other: Any, *, out: Any = None) -> Any:
-    """Element by element; places where one of the two has nothing are left out."""
+    """The elementwise product, stored only where both factors are."""
     no_out("mul", out)
     if not is_sparse(input):
         input, other = other, input
@@ -80,7 +80,7 @@ def _scaled(x: Any, number: Any) -> Any:
 
 
 def _kept(x: Any, which: np.ndarray) -> Any:
-    """Without the elements that `which` says no to."""
+    """`x` with only those elements for which `which` is true."""
     kept = np.flatnonzero(which)
     pattern = numbers.coo(x._array.places[:, kept], x._array.values[kept], x._array.shape, x._array.coalesced)
     if x._array.layout != "coo":

@@ -1,8 +1,8 @@
-"""SparseArray: the numbers of a sparse tensor, where a dense tensor has a NumPy array.
+"""SparseArray: the data of a sparse tensor, its `_array`.
 
-It knows its shape and dtype, and refuses whatever NumPy would do with it. Three layouts: coordinates ("coo": one column of
-`indices[0]` for each element), and rows or columns compressed ("csr", "csc": where each begins, and the other coordinate).
-Leading dims are sparse; what a single element holds may be an array of its own (the dense dims, of coordinates only).
+It has a shape and a dtype, and raises when NumPy uses it. There are three layouts: coordinates ("coo": `indices[0]` has one
+column per element), and compressed rows or columns ("csr", "csc": the start of each, and the other coordinate). The leading
+dims are sparse; with "coo" an element may be an array itself (the dense dims).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from whygrad.base.refusing import RefusingArray
 
 Shape = tuple[int, ...]
 
-# Rows with more elements than this are long.
+# Elements of a row beyond LONG are multiplied separately in `matmul`.
 LONG = 64
-# Elements of the products that are made at a time in `product_at`: they should stay in the cache.
+# Elements of the temporary products in `product_at`, which should stay in the cache.
 BLOCK = 1 << 17
 
 
 class SparseArray(RefusingArray):
-    """Immutable but for the numbers in `values`."""
+    """Immutable except for the contents of `values`."""
 
     kind, instead = "sparse", "use t.to_dense() first"
 
@@ -34,11 +34,11 @@ class SparseArray(RefusingArray):
         self.indices = indices
         self.values = values
         self.shape = shape
-        # True if no place occurs twice, and places are in order.
+        # True if the coordinates are sorted and unique.
         self.coalesced = coalesced
 
     def tensor(self) -> Any:
-        """A sparse tensor over this."""
+        """A sparse tensor with this array."""
         from whygrad.sparse.op import tensor_of
 
         return tensor_of(self)
@@ -75,7 +75,7 @@ class SparseArray(RefusingArray):
         return len(self.values)
 
     def with_values(self, values: np.ndarray) -> SparseArray:
-        """The same places with other numbers."""
+        """The same coordinates with other values."""
         return SparseArray(self.layout, self.indices, values, self.shape[:self.sparse_dim] + values.shape[1:], self.coalesced)
 
     def copy(self, order: str = "K") -> SparseArray:
@@ -99,7 +99,7 @@ class SparseArray(RefusingArray):
 
     @cached_property
     def flat(self) -> np.ndarray:
-        """The same as one number each, in row-major order."""
+        """The row-major flat index of each element."""
         return flat_places(self.places, self.shape)
 
     @cached_property
@@ -111,7 +111,7 @@ class SparseArray(RefusingArray):
         return Runs(self.places[1], None if self.layout == "csc" else self.places[1].argsort(kind="stable"))
 
     def __add__(self, other: Any) -> Any:
-        """The sum of two gradients. A dense one absorbs a sparse one."""
+        """The sum of two gradients; dense if one of them is."""
         if isinstance(other, SparseArray):
             return add(self, other)
         result = np.array(other, copy=True)
@@ -123,7 +123,7 @@ class SparseArray(RefusingArray):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         if ufunc is np.conjugate and method == "__call__":
             return self.with_values(self.values.conj())
-        if ufunc is np.add and method == "__call__" and inputs[1] is self:  # as gradients are accumulated
+        if ufunc is np.add and method == "__call__" and inputs[1] is self:  # the accumulation of gradients
             if out is None:
                 return self + inputs[0]
             add_into(out[0], self)
@@ -132,9 +132,9 @@ class SparseArray(RefusingArray):
 
 
 class Runs:
-    """The elements in the order of one coordinate: a run for each value that it takes, the longest runs first.
+    """The elements sorted by one coordinate: a run for each of its values, the longest runs first.
 
-    `order` (None if they lie so), and of each run its coordinate, where it begins and its length.
+    `order` is the permutation that sorts the elements, or None; each run has its coordinate, its start and its length.
     """
 
     def __init__(self, coordinate: np.ndarray, order: np.ndarray | None) -> None:
@@ -146,7 +146,7 @@ class Runs:
         self.starts, self.lengths, self.coordinates = starts[ranks], lengths[ranks], ordered[starts[ranks]]
 
     def longer_than(self, length: int) -> int:
-        """How many runs are."""
+        """The number of runs longer than `length`."""
         return int(self.lengths.size - np.searchsorted(self.lengths[::-1], length, "right"))
 
 
@@ -168,7 +168,7 @@ def coo(places: np.ndarray, values: np.ndarray, shape: Shape, coalesced: bool = 
 
 
 def coalesce(x: SparseArray) -> SparseArray:
-    """As coordinates in order, each place once; what stood at the same place is added up."""
+    """The array with sorted and unique coordinates; values with equal coordinates are added."""
     if x.coalesced and x.layout == "coo":
         return x
     if x.coalesced and x.layout == "csr":
@@ -180,7 +180,7 @@ def coalesce(x: SparseArray) -> SparseArray:
 
 
 def combine(target: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
-    """Add values along the first axis, also where places repeat."""
+    """Add values along the first axis; repeated indices accumulate."""
     ufunc = np.logical_or if target.dtype.kind == "b" else np.add
     if target.ndim > 1:
         width = math.prod(target.shape[1:])
@@ -213,7 +213,7 @@ def from_dense(x: np.ndarray, sparse_dim: int) -> SparseArray:
 
 
 def compressed(x: SparseArray, layout: str) -> SparseArray:
-    """With rows ("csr") or columns ("csc") compressed."""
+    """The array with compressed rows ("csr") or columns ("csc")."""
     if x.layout == layout:
         return x
     x = coalesce(x)
@@ -228,18 +228,18 @@ def compressed(x: SparseArray, layout: str) -> SparseArray:
 
 
 def permuted(x: SparseArray, axes: tuple[int, ...]) -> SparseArray:
-    """With the sparse dims in another order."""
+    """The array with its sparse dims permuted."""
     shape = tuple([x.shape[axis] for axis in axes]) + x.shape[len(axes):]
     if x.layout != "coo":
         return x if axes == (0, 1) else SparseArray("csc" if x.layout == "csr" else "csr", x.indices, x.values, shape)
     result = coo(x.places[list(axes)], x.values, shape, x.coalesced and axes == tuple(range(len(axes))))
-    if axes == (1, 0):  # what was found out about the one holds for the other, and is found out once
+    if axes == (1, 0):  # a matrix and its transpose share their cached runs
         result.__dict__["by_rows"] = x.by_columns
     return result
 
 
 def values_at(x: Any, places: np.ndarray, shape: Shape) -> np.ndarray:
-    """What a dense or sparse array has at these places."""
+    """The elements of a dense or sparse array at these coordinates."""
     if not isinstance(x, SparseArray):
         return x[tuple(places)] if len(places) else x.reshape(1, *x.shape).repeat(places.shape[1], 0)
     x = coalesce(x)
@@ -254,7 +254,7 @@ def values_at(x: Any, places: np.ndarray, shape: Shape) -> np.ndarray:
 
 
 def add(a: SparseArray, b: SparseArray) -> SparseArray:
-    """Element by element. Of equal places the numbers are added; others are merged in order, if they are in order."""
+    """The elementwise sum: coalesced if both arguments are, otherwise their coordinates and values are concatenated."""
     if a.layout == b.layout and all(np.array_equal(i, j) for i, j in zip(a.indices, b.indices, strict=True)):
         return a.with_values(a.values + b.values)
     if a.layout != "coo" or b.layout != "coo":
@@ -268,8 +268,8 @@ def add(a: SparseArray, b: SparseArray) -> SparseArray:
 def matmul(x: SparseArray, y: np.ndarray, transposed: bool = False) -> np.ndarray:
     """The product of a sparse and a dense matrix, or of the transposed sparse one.
 
-    Step j adds the j-th element of each row, times a row of `y`, for all rows that have so many. Few rows have many: what they
-    have beyond LONG is a product of its own.
+    Step j adds the j-th element of each row times a row of `y`, for all rows with more than j elements. As few rows are long,
+    elements beyond LONG are handled by a separate product.
     """
     runs, other = (x.by_columns, x.places[0]) if transposed else (x.by_rows, x.places[1])
     values = x.values
@@ -294,7 +294,7 @@ def matmul(x: SparseArray, y: np.ndarray, transposed: bool = False) -> np.ndarra
 
 
 def product_at(a: np.ndarray, b: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The elements of a @ b at some places only."""
+    """The elements of a @ b at these coordinates only."""
     step = max(1, BLOCK // max(1, a.shape[1]))
     parts = [np.einsum("ij,ij->i", a.take(places[0, i:i + step], 0), b.T.take(places[1, i:i + step], 0))
              for i in range(0, places.shape[1], step)]
@@ -302,7 +302,7 @@ def product_at(a: np.ndarray, b: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def matmul_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
-    """The product of two sparse matrices: each element of the one meets a row of the other."""
+    """The product of two sparse matrices: each element of `a` is multiplied by a row of `b`."""
     a, b = coalesce(a), coalesce(b)
     begins = np.searchsorted(b.places[0], np.arange(b.shape[0] + 1))
     counts = np.diff(begins)[a.places[1]]

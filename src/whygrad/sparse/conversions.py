@@ -1,4 +1,4 @@
-"""Sparse tensors from dense ones and back, of other layouts and dtypes."""
+"""Conversions between dense and sparse tensors, and between sparse layouts."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def to_dtype(x: Any, dtype: dtypes.dtype) -> Any:
 
 
 def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
-    """The same elements with the zeros written out."""
+    """The dense tensor with the same elements."""
     result = ops.to_dense(self, masked=masked_grad is not False)
     return result if dtype is None else result.to(dtype)
 
 
 def to_sparse(x: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None) -> Any:
-    """The elements that are not zero, and where they are."""
+    """The sparse tensor of the nonzero elements."""
     if blocksize is not None or dense_dim is not None or str(layout) in ("torch.sparse_bsr", "torch.sparse_bsc"):
         raise NotImplementedError("to_sparse(): whygrad has no sparse tensors of blocks")
     wanted = "coo" if layout is None else str(layout).removeprefix("torch.sparse_")
@@ -85,7 +85,7 @@ def values(x: Any) -> Any:
 
 
 def sparse_mask(x: Any, mask: Any) -> Any:
-    """The elements at the places of a sparse tensor."""
+    """The elements of `x` at the coordinates of a sparse tensor."""
     if not is_sparse(mask):
         raise NotImplementedError("sparse_mask(): the mask must be a sparse tensor")
     if x._array.shape != mask._array.shape:

@@ -1,4 +1,4 @@
-"""Making sparse tensors out of places and values."""
+"""Creation of sparse tensors from indices and values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whygrad.why import record as why
 
 
 class Invariants:
-    """torch.sparse.check_sparse_tensor_invariants: whether every new sparse tensor is looked over."""
+    """torch.sparse.check_sparse_tensor_invariants: whether every new sparse tensor is validated."""
 
     _enabled = False
 
@@ -47,7 +47,7 @@ class Invariants:
 def sparse_coo_tensor(indices: Any = None, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
                       pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
                       is_coalesced: bool | None = None) -> Any:
-    """A sparse tensor: `values[k]` stands at the place that column k of `indices` says. Values of the same place are added."""
+    """A sparse tensor with `values[k]` at the coordinates in column k of `indices`. Values with equal coordinates are added."""
     check_place("sparse_coo_tensor", None, device, pin_memory)
     if values is None:
         shape = tuple(indices if size is None else size)
@@ -77,7 +77,7 @@ def sparse_coo_tensor(indices: Any = None, values: Any = None, size: Any = None,
                            f"{values._array.shape[0]}")
     if shape[sparse:] != rest:
         raise RuntimeError(f"values has incorrect size, expected {[nnz, *shape[sparse:]]}, got {[nnz, *rest]}")
-    # torch looks only if asked, and reads beyond its memory later. Here wrong places are refused at once.
+    # torch validates indices only on request, and may read out of bounds later. Here they are always checked.
     check_places(places, shape)
     pattern = numbers.coo(places, values._array, shape, bool(is_coalesced))
     return _begun(pattern, values, requires_grad, "SparseCooTensorWithDimsAndTensorsBackward0")
@@ -100,7 +100,7 @@ def _as_tensor(data: Any, dtype: Any) -> Any:
 
 
 def _begun(pattern: SparseArray, values: Any, requires_grad: bool, name: str) -> Any:
-    """A tensor with the history of its values, or a leaf."""
+    """A sparse tensor connected to the graph of its values, or a leaf."""
     if requires_grad and values.dtype.category < 2:
         raise errors.noted(RuntimeError(NOT_DIFFERENTIABLE), "integers_require_grad", values.dtype)
     result = ops.from_values(values, pattern=pattern, name=name)
@@ -130,12 +130,12 @@ def _compressed(layout: str, compressed: Any, plain: Any, values: Any, size: Any
 
 
 def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
-    """A matrix whose elements lie row by row."""
+    """A matrix with compressed rows."""
     return _compressed("csr", crow_indices, col_indices, values, size, **options)
 
 
 def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
-    """A matrix whose elements lie column by column."""
+    """A matrix with compressed columns."""
     return _compressed("csc", ccol_indices, row_indices, values, size, **options)
 
 

@@ -1,4 +1,4 @@
-"""Leads torch's functions to what they do with sparse tensors: a handler at the door, from when the first of these can exist."""
+"""The handler at the function door that dispatches on sparse arguments; added when the first sparse tensor can exist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whygrad.base.door import Next, Spec
 from whygrad.sparse import functions, products
 from whygrad.sparse.tensor import SparseTensor
 
-# Methods of dense tensors to which a sparse one may be given.
+# Methods of dense tensors that accept a sparse argument.
 TAKE_SPARSE = ("add", "add_", "addmm", "matmul", "mm", "mul", "multiply", "sub", "sub_", "subtract", "copy_")
 
 

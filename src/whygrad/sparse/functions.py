@@ -1,4 +1,4 @@
-"""What torch's functions do with sparse tensors, by torch's names; dispatch.py leads to them."""
+"""The sparse implementations of torch's functions, by torch's names; dispatch.py calls them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from whygrad.sparse.reductions import any_of, norm, sum, zeros_like
 from whygrad.sparse.shapes import cat, getitem, index_select, permute, select, t, transpose, unsqueeze
 from whygrad.sparse.tensor import SparseTensor
 
-# By torch's names: functions that a sparse tensor may be given to, at any of the first places.
+# torch's name -> implementation, for functions that accept a sparse tensor among their first arguments.
 FUNCTIONS: dict[str, Any] = {
     **{name: on_values(name, node) for name, node in ON_VALUES.items() if name in DENSE},
     "add": add, "addmm": addmm, "any": any_of, "cat": cat, "concat": cat, "clone": clone, "div": div, "divide": div,

@@ -1,4 +1,4 @@
-"""Rows and elements taken out of a dense tensor whose gradient is sparse: embedding(sparse=True), gather(sparse_grad=True)."""
+"""Lookups in a dense tensor with a sparse gradient: embedding(sparse=True), gather(sparse_grad=True)."""
 
 from __future__ import annotations
 

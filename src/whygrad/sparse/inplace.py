@@ -1,4 +1,4 @@
-"""Sparse tensors written over. That is not recorded: gradients are the use for it."""
+"""In-place operations on sparse tensors. They are not recorded: they serve gradients and optimizers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _check_writing(name: str, *tensors: Any) -> None:
 
 
 def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """In place: into a dense tensor the elements are added where they belong."""
+    """In-place addition; to a dense tensor, a sparse one is added at its coordinates."""
     if is_sparse(self):
         return _rewritten("add_", self, add(self, other, alpha=alpha), other)
     if grad_state.grad and (self.requires_grad or other.requires_grad):
@@ -75,7 +75,7 @@ def copy_(self: Any, other: Any, non_blocking: bool = False) -> Any:
 
 
 def sparse_resize_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
-    """Another shape for the same elements."""
+    """Change the shape and keep the elements."""
     a = self._array
     if (sparse_dim, dense_dim) != (self.sparse_dim(), self.dense_dim()):
         raise NotImplementedError("sparse_resize_(): another number of sparse or dense dims")

@@ -1,8 +1,8 @@
-"""Operations on sparse tensors, each with its derivatives above it, like the rows of ops/.
+"""The decorator that declares operations on sparse tensors with their derivatives, like the rows of ops/.
 
-They are not rows: a rule here works on tensors, because the gradient of a sparse tensor may itself be sparse or dense. A rule
-names what it needs: `g`, an argument, or a static. An operation is a custom Function underneath, so hooks, versions, saved
-tensors and higher derivatives are the engine's.
+They are not rows: rules here take tensors, because the gradient of a sparse tensor may be sparse or dense. A rule's parameters
+name what it needs: `g`, an argument, or a static. An operation is implemented as a custom Function, so hooks, versions, saved
+tensors and higher derivatives are handled by the engine.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Rule = Callable[..., Any]
 
 
 def tensor_of(array: Any) -> Any:
-    """A fresh tensor over a sparse or dense array, without history."""
+    """A new tensor with this sparse or dense array, without history."""
     return as_sparse(wrap(array)) if isinstance(array, SparseArray) else wrap(np.asarray(array))  # type: ignore[arg-type]
 
 
 def sparse_op(node: str, **rules: Rule) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare an operation: a function of arrays, positional, and statics, by keyword; and a rule for each array."""
+    """Declare an operation: a function of positional arrays and keyword statics, with a rule for each array."""
 
     def declare(forward: Callable[..., Any]) -> Callable[..., Any]:
         inputs = [name for name, p in inspect.signature(forward).parameters.items() if p.kind is not p.KEYWORD_ONLY]

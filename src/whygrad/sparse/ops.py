@@ -1,6 +1,6 @@
 """The operations on sparse tensors that have derivatives of their own; functions.py makes the others out of them.
 
-`pattern` is a SparseArray of which only the places count.
+`pattern` is a SparseArray of which only the coordinates are used.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def turned(g: Any) -> Any:
 
 
 def product(a: Any, b: Any) -> Any:
-    """The matrix product, whatever the factors are."""
+    """The matrix product of dense or sparse factors."""
     return mm(a, b) if isinstance(a, SparseTensor) or isinstance(b, SparseTensor) else a @ b
 
 
@@ -43,7 +43,7 @@ def from_values(values: Any, *, pattern: SparseArray) -> Any:
 
 
 def _at_places(g: Any, x: Any) -> Any:
-    """The gradient of a tensor out of that of its values. Where several values make one element, theirs are all the same."""
+    """The gradient of a tensor from that of its values. Values added into one element have equal gradients: the first is used."""
     if x._array.coalesced or x._array.layout != "coo":
         return from_values(g, pattern=x._array)
     first = np.unique(x._array.flat, return_index=True)[1]
@@ -62,7 +62,7 @@ def _spread(g: Any, x: Any, pattern: SparseArray) -> Any:
 
 @sparse_op("SparseMaskBackward0", x=lambda g, x, pattern: _spread(g, x, pattern))
 def pick(x: Any, *, pattern: SparseArray) -> Any:
-    """The elements of a dense or sparse tensor at the places of another."""
+    """The elements of a dense or sparse tensor at the coordinates of `pattern`."""
     return numbers.values_at(x, pattern.places, pattern.shape)
 
 
@@ -90,7 +90,7 @@ def _back_to(g: Any, origin: str) -> Any:
 
 @sparse_op("ToSparseBackward1", x=lambda g, origin: _back_to(g, origin))
 def to_layout(x: Any, *, layout: str, origin: str) -> Any:
-    """The same matrix, its places told in another way."""
+    """The same matrix in another sparse layout."""
     return numbers.coalesce(x) if layout == "coo" else numbers.compressed(x, layout)
 
 
@@ -126,7 +126,7 @@ def neg(x: Any) -> Any:
 
 @sparse_op("AddBackward0", a=lambda g: g, b=lambda g, alpha: times(g, alpha) if alpha != 1 else g)
 def add(a: Any, b: Any, *, alpha: Any) -> Any:
-    """Of a dense or sparse tensor and a sparse one."""
+    """The sum of a dense or sparse tensor and a sparse one."""
     other = b if alpha == 1 else b.with_values(np.asarray(b.values * alpha))
     if isinstance(a, SparseArray):
         return numbers.add(a, other)
@@ -147,7 +147,7 @@ def permute(x: Any, *, axes: tuple[int, ...]) -> Any:
 
 @sparse_op("MmBackward0", a=lambda g, b: product(g, turned(b)), b=lambda g, a: product(turned(a), g))
 def mm(a: Any, b: Any) -> Any:
-    """A matrix product of which one factor, or both, are sparse."""
+    """A matrix product with one or two sparse factors."""
     if isinstance(a, SparseArray) and isinstance(b, SparseArray):
         result = numbers.matmul_sparse(a, b)
         return result if a.layout == "coo" else numbers.compressed(result, a.layout)
@@ -162,7 +162,7 @@ def mv(a: Any, b: Any) -> Any:
 
 
 def _masked_product(g: Any, a: Any, b: Any) -> Any:
-    """The gradient of the sparse factor, at the places it has."""
+    """The gradient of the sparse factor, at its own coordinates only."""
     pattern = numbers.coalesce(a._array) if a._array.layout == "coo" else a._array
     if isinstance(g, SparseTensor) or isinstance(b, SparseTensor):
         return from_values(pick(product(g, turned(b)), pattern=pattern), pattern=pattern)
@@ -171,7 +171,7 @@ def _masked_product(g: Any, a: Any, b: Any) -> Any:
 
 @sparse_op("SparseAddmmBackward0", a=lambda g, a, b: _masked_product(g, a, b), b=lambda g, a: product(turned(a), g))
 def masked_mm(a: Any, b: Any) -> Any:
-    """torch.sparse.mm: as `mm`, but the gradient of the first factor is as sparse as that is."""
+    """torch.sparse.mm: as `mm`, but the gradient of the first factor has the factor's sparsity pattern."""
     return numbers.matmul(a, b)
 
 
@@ -189,7 +189,7 @@ def total(x: Any) -> Any:
 
 @sparse_op("SparseSumBackward0", values=lambda g, groups: g[groups])
 def sum_groups(values: Any, *, groups: Any, count: int) -> Any:
-    """The sums of values that belong together; `groups` is a tensor of their numbers."""
+    """The sum of the values of each group; `groups` is a tensor of group numbers."""
     result = np.zeros((count, *values.shape[1:]), values.dtype)
     numbers.combine(result, groups._array, values)
     return result
@@ -197,7 +197,7 @@ def sum_groups(values: Any, *, groups: Any, count: int) -> Any:
 
 @sparse_op("SparseMaxBackward0", values=lambda g: None)
 def max_groups(values: Any, *, groups: Any, count: int) -> Any:
-    """The largest of each, as a constant."""
+    """The maximum of each group, without gradient."""
     result = np.full((count, *values.shape[1:]), -np.inf, values.dtype)
     np.maximum.at(result, groups._array, values)
     return result

@@ -1,4 +1,4 @@
-"""A sparse tensor as torch prints it: its parts, then size, count and layout."""
+"""repr of sparse tensors as in torch: indices and values, then size, nnz and layout."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def sparse_mm(a: Any, b: Any, reduce: Any = None) -> Any:
-    """torch.sparse.mm: the gradient of the first factor has its places only."""
+    """torch.sparse.mm: the gradient of the first factor has the factor's sparsity pattern."""
     if reduce is not None:
         raise NotImplementedError(f"torch.sparse.mm: reduce={reduce!r}")
     _matrices("addmm", a, b)

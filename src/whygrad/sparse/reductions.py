@@ -1,4 +1,4 @@
-"""Sums, softmax and norms of sparse tensors: what is not stored does not count."""
+"""Sums, softmax and norms of sparse tensors, over the stored elements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whygrad.sparse.op import tensor_of
 
 
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
-    """Of all elements, or along some dims: then the result is sparse, unless no sparse dim is left."""
+    """The sum of all elements, or along some dims: then the result is sparse, unless no sparse dim is left."""
     no_out("sum", out)
     if dtype is not None:
         input = input.to(dtype)
@@ -27,7 +27,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 
 
 def sparse_sum(x: Any, dim: Any = None, dtype: Any = None) -> Any:
-    """torch.sparse.sum: as `sum`, but the gradient has the places of the input only."""
+    """torch.sparse.sum: as `sum`, but the gradient has the input's sparsity pattern."""
     if dtype is not None:
         x = x.to(dtype)
     if dim is not None:
@@ -68,7 +68,7 @@ def _sum_along(x: Any, dim: Any, keepdim: bool) -> Any:
 
 
 def _softened(x: Any, dim: int, dtype: Any, log: bool) -> Any:
-    """Softmax along a sparse dim: over the elements that are there."""
+    """Softmax along a sparse dim, over the stored elements."""
     if dtype is not None:
         x = x.to(dtype)
     if not is_sparse(x):
@@ -106,7 +106,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
 
 
 def zeros_like(input: Any, **options: Any) -> Any:
-    """Without any element."""
+    """A sparse tensor of the same shape without stored elements."""
     a = input._array
     indices = (a.indices[0][:, :0],) if a.layout == "coo" else (np.zeros_like(a.indices[0]), a.indices[1][:0])
     dtype = options.get("dtype") or input.dtype

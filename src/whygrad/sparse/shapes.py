@@ -1,4 +1,4 @@
-"""Parts of sparse tensors, and sparse tensors put together or turned."""
+"""Indexing, concatenation and permutation of sparse tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whygrad.sparse.conversions import is_sparse, no_out, to_sparse
 
 
 def permute(input: Any, *dims: Any) -> Any:
-    """The sparse dims in another order."""
+    """The tensor with its sparse dims permuted."""
     axes = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
     axes = tuple([normalize_dim(d, input._array.ndim) for d in axes])
     if len(axes) != input._array.ndim:
@@ -46,7 +46,7 @@ def t(input: Any) -> Any:
 
 
 def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
-    """One after the other along a sparse dim."""
+    """Concatenation along a sparse dim."""
     no_out("cat", out)
     if not all(is_sparse(x) and x.is_coalesced() is not None for x in tensors):
         raise NotImplementedError("cat(): sparse and dense tensors together")
@@ -95,7 +95,7 @@ def getitem(x: Any, key: Any) -> Any:
 
 
 def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Any:
-    """The slices along a sparse dim that `index` names."""
+    """The slices at `index` along a sparse dim."""
     no_out("index_select", out)
     dim, a = normalize_dim(dim, input._array.ndim), input._array
     if a.layout != "coo" or dim >= a.sparse_dim:

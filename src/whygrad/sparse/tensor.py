@@ -1,4 +1,4 @@
-"""SparseTensor: a Tensor whose numbers are a SparseArray. Its operations are in functions.py; what is not there refuses."""
+"""SparseTensor: a Tensor whose `_array` is a SparseArray. Its operations are listed in functions.py; all others raise."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from whygrad.functional.overriding import as_instance
 from whygrad.sparse.array import SparseArray
 
 LAYOUTS = {"coo": layouts.sparse_coo, "csr": layouts.sparse_csr, "csc": layouts.sparse_csc}
-# As torch's messages call them.
+# The layouts' names in torch's messages.
 LAYOUT_NAMES = {"coo": "Sparse", "csr": "SparseCsr", "csc": "SparseCsc"}
 
 
 class SparseTensor(Tensor):
-    """Most elements are zero, and only the others are kept."""
+    """A tensor that stores only its nonzero elements."""
 
     __slots__ = ()
 
@@ -49,7 +49,7 @@ class SparseTensor(Tensor):
         self._array = value._array
 
     def detach(self) -> Any:
-        """The same places and numbers, without history."""
+        """The same coordinates and values, without history."""
         return as_sparse(SPECS["torch.detach"].implementation(self))
 
     def sparse_dim(self) -> int:
@@ -104,7 +104,7 @@ class SparseTensor(Tensor):
         return wrap(self._array.indices[1])
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """These elements in another dtype; itself if it has that already."""
+        """The tensor in another dtype; itself if it has that dtype already."""
         from whygrad.sparse.conversions import to_dtype
 
         dtype, make_copy, memory_format = read_to(self, args, kwargs)
@@ -184,7 +184,7 @@ for _name, _dtype in (("float", dtypes.float32), ("double", dtypes.float64), ("h
 
 
 def as_sparse(t: Any, causes: Any = None) -> Any:
-    """A tensor that was made around a SparseArray, as what it is."""
+    """A plain Tensor that was created with a SparseArray, as a SparseTensor."""
     result = as_instance(SparseTensor, t)
     if causes is not None:
         result._cause = causes
@@ -193,7 +193,7 @@ def as_sparse(t: Any, causes: Any = None) -> Any:
 
 def rebuild(layout: str, indices: Any, values: Any, shape: Any, coalesced: bool, requires_grad: bool,
             attributes: dict[str, Any]) -> Any:
-    """Out of a pickle."""
+    """The constructor that pickles call."""
     result = as_sparse(wrap(SparseArray(layout, indices, values, shape, coalesced)))  # type: ignore[arg-type]
     result.__dict__.update(attributes)
     return result.requires_grad_(requires_grad)

@@ -26,7 +26,7 @@ Item = tuple[Any, ...]
 
 
 class _Mismatch(Exception):
-    """What is wrong, and in which item of nested containers."""
+    """A difference, and the path of the item in nested containers where it was found."""
 
     def __init__(self, kind: type[Exception], message: str, item: Item) -> None:
         super().__init__(message)
@@ -54,7 +54,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
 def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None,
                     equal_nan: bool = True, msg: str = "") -> None:
-    """The older name, which takes arrays and numbers for tensors and does not look at dtypes."""
+    """The deprecated predecessor of `assert_close`: it converts arrays and numbers to tensors and ignores dtypes."""
     actual, expected = (x if isinstance(x, Tensor) else from_numpy(np.array(x)) for x in (actual, expected))
     assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
 
@@ -70,7 +70,7 @@ class _Options:
         self.check_stride = check_stride
 
     def compare(self, actual: Any, expected: Any, item: Item) -> None:
-        """By what both are; containers item by item."""
+        """Compare two values by their types; containers item by item."""
         both = (actual, expected)
         if all(isinstance(x, Sequence) and not isinstance(x, (str, bytes)) for x in both):
             if len(actual) != len(expected):
@@ -189,7 +189,7 @@ def _tensors_differ(a: np.ndarray, b: np.ndarray, matches: np.ndarray, rtol: flo
     wrong = matches.size - int(matches.sum())
     absolute = abs(a - b)
     absolute[matches] = 0
-    # torch divides integers in its default dtype.
+    # torch divides integers in its default dtype, float32.
     relative = absolute / abs(b) if a.dtype.kind != "i" else absolute.astype(np.float32) / abs(b).astype(np.float32)
     relative[matches] = 0
     lines = []

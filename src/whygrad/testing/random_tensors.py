@@ -16,7 +16,7 @@ from whygrad.core.tensor import Tensor
 def make_tensor(*shape: int | Sequence[int], dtype: Dtype, device: Any, low: float | None = None, high: float | None = None,
                 requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
                 memory_format: Any = None) -> Tensor:
-    """Values between `low` and `high`, evenly spread; numbers of both signs if nothing is said."""
+    """Values drawn uniformly from [low, high); by default the range contains numbers of both signs."""
     if noncontiguous and memory_format is not None:
         raise ValueError("The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
                          f"{noncontiguous=} and {memory_format=}")
@@ -50,7 +50,7 @@ def make_tensor(*shape: int | Sequence[int], dtype: Dtype, device: Any, low: flo
 
 
 def _range(dtype: Dtype, low: float | None, high: float | None) -> tuple[float, float]:
-    """The given range, or the usual one, within what the dtype can hold."""
+    """The given range, or the dtype's default one, clipped to the values that the dtype can represent."""
     if dtype is whygrad.bool:
         first, end, usual = 0.0, 2.0, (0, 2)
     elif dtype.is_floating_point or dtype.is_complex:

@@ -1,4 +1,4 @@
-"""The few names of torch's C++ core that programs and torch's own tests reach for, answered by whygrad's engine."""
+"""torch._C: the names of torch's C++ core that programs and torch's own tests use, implemented by whygrad's engine."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ has_mkl = False
 
 
 def __getattr__(name: str) -> Any:
-    """Whatever else torch has there can be named, and raises when it is used."""
+    """Stand-ins for all other names that torch has there: they can be named, and raise when they are used."""
     if name.startswith("__"):
         raise AttributeError(f"module 'torch._C' has no attribute {name!r}")
     if name == "_nn":
@@ -77,17 +77,17 @@ def _is_multithreading_enabled() -> bool:
 
 
 def _current_graph_task_id() -> int:
-    """The number of the backward that runs in this thread; -1 outside."""
+    """The id of the backward running in this thread; -1 if none runs."""
     return -1 if grad_state.running is None else grad_state.running.number
 
 
 def _current_autograd_node() -> Any:
-    """The node that is being computed, for whoever is called meanwhile."""
+    """The node whose gradient function or hook is running."""
     return None if grad_state.running is None else inspection.shown_target(grad_state.running.node)
 
 
 def _will_engine_execute_node(node: Any) -> bool:
-    """Inside a backward: whether a node has been or will be run in it."""
+    """Whether the running backward executes this node, before or after now."""
     if not isinstance(node, NodeInterface):
         raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
     if grad_state.running is None:
@@ -102,7 +102,7 @@ def _get_should_execute_nodes() -> list[Any]:
 
 
 def _current_graph_task_execution_order() -> list[Any]:
-    """The nodes that the running backward will go through, from where it is, in its order."""
+    """The nodes that the running backward still has to execute, in its order."""
     if grad_state.running is None:
         raise RuntimeError("_current_graph_task_execution_order should only be called during the backward pass")
     if _is_multithreading_enabled():
@@ -121,11 +121,11 @@ def _set_fwd_grad_enabled(enabled: bool) -> None:
 
 
 def _get_tracing_state() -> None:
-    """There is no tracer."""
+    """None: nothing is ever traced."""
 
 
 def _log_api_usage_once(event: str) -> None:
-    """Nobody counts."""
+    """Does nothing: usage is not logged."""
 
 
 def _are_functorch_transforms_active() -> bool:

@@ -1,4 +1,4 @@
-"""torch._C._autograd: saved tensors, version counters, and the backward that runs now."""
+"""torch._C._autograd: saved tensors, version counters, and the running backward."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def _unsafe_set_version_counter(tensors: tuple[Tensor, ...], versions: tuple[int
 
 
 def _get_current_graph_task_keep_graph() -> Any:
-    """Whether the running backward keeps saved values; True outside of any."""
+    """Whether the running backward keeps saved values; True if none runs."""
     return True if grad_state.running is None else grad_state.running.keep

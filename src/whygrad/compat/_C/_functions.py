@@ -1,4 +1,4 @@
-"""Nodes that can be made by hand: torch's own checks use them."""
+"""torch._C._functions: nodes that can be inserted explicitly, as torch's gradcheck and tests do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["AccumulateGrad", "DelayedError", "UndefinedGrad"]
 
 
 class UndefinedGradBackward(Node):
-    """Passes on no gradient, whatever it gets."""
+    """Returns undefined gradients, whatever it receives."""
 
     __slots__ = ()
 
@@ -32,7 +32,7 @@ class UndefinedGradBackward(Node):
 
 
 class UndefinedGrad:
-    """`UndefinedGrad()(t)`: the values of `t`, and backward takes them for unused."""
+    """`UndefinedGrad()(t)`: the values of `t`, for which backward returns an undefined gradient."""
 
     def __call__(self, tensor: Tensor) -> Tensor:
         result = wrap(tensor._array.copy())
@@ -43,7 +43,7 @@ class UndefinedGrad:
 
 
 class DelayedError(Node):
-    """`DelayedError(text, n)(*tensors)`: the same values, and a backward through them raises `text`."""
+    """`DelayedError(text, n)(*tensors)`: the same values; a backward through them raises `text`."""
 
     __slots__ = ("count", "text")
 

@@ -1,4 +1,4 @@
-"""torch._C._nn: the reading of `to`'s arguments; and the functions of torch.nn.functional that torch keeps there."""
+"""torch._C._nn: the parser of the arguments of `to`, and the functions of torch.nn.functional that torch defines there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whygrad.core.tensor import Tensor
 
 def _parse_to(*args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
               memory_format: Any = None) -> tuple[Any, Any, bool, Any]:
-    """What `to(...)` is asked for: device, dtype, whether not to wait, memory format."""
+    """The arguments of `to(...)`: (device, dtype, non_blocking, memory_format)."""
     flags = [x for x in args if isinstance(x, bool)]
     for x in args:
         if isinstance(x, Tensor):

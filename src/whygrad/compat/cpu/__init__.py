@@ -1,4 +1,4 @@
-"""torch.cpu: the questions programs ask of a device before they know which it is."""
+"""torch.cpu: the functions of a device module, for programs that are written for any device."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def current_device() -> str:
 
 
 def set_device(device: Any) -> None:
-    """Nothing to choose from."""
+    """Does nothing: there is one CPU device."""
 
 
 def synchronize(device: Any = None) -> None:
-    """Nothing to wait for: every op has ended when it returns."""
+    """Does nothing: every op is complete when it returns."""
 
 
 def get_capabilities() -> dict[str, Any]:
-    """What the processor can do, as far as NumPy asks it, by torch's names."""
+    """The processor's instruction sets that NumPy detects, by torch's names."""
     import os
     import platform
     import re

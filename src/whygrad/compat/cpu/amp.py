@@ -1,4 +1,4 @@
-"""torch.cpu.amp: torch.amp with the device filled in, as torch spelled it before."""
+"""torch.cpu.amp: the deprecated names of torch.amp for the device "cpu"."""
 
 from whygrad.amp.old_names import names
 from whygrad.base import dtypes

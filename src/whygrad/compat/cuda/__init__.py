@@ -1,4 +1,4 @@
-"""torch.cuda on a machine without CUDA: it is not available, there are no devices, and what needs one raises."""
+"""torch.cuda on a machine without CUDA: `is_available()` is False, there are no devices, and functions that need one raise."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ NOT_COMPILED = "Torch not compiled with CUDA enabled"
 
 
 class OutOfMemoryError(RuntimeError):
-    """Never raised here; programs name it in `except`."""
+    """torch.cuda.OutOfMemoryError, for `except` clauses; never raised here."""
 
 
 class CudaError(RuntimeError):
-    """Never raised here."""
+    """torch.cuda.CudaError, for `except` clauses; never raised here."""
 
 
 class device:
-    """`with torch.cuda.device(i)`: only the device -1, which is none, can be entered."""
+    """`with torch.cuda.device(i)`: only -1, which means no device, can be entered."""
 
     def __init__(self, device: Any) -> None:
         self.idx = device

@@ -1,4 +1,4 @@
-"""torch.cuda.amp: torch.amp with the device filled in, as torch spelled it before."""
+"""torch.cuda.amp: the deprecated names of torch.amp for the device "cuda"."""
 
 from __future__ import annotations
 

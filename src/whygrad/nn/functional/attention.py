@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import whygrad as torch
+from whygrad.base.dtypes import CPP_NAMES
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
-from whygrad.functional.arguments import C_NAMES, read_tensor
+from whygrad.functional.arguments import read_tensor
 from whygrad.functional.run import nn_function
 from whygrad.nn import functional as F
 from whygrad.nn.functional.regularization import dropout
@@ -59,7 +60,7 @@ def _check_attention(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
     for i, (name, x) in enumerate((("query", query), ("key", key), ("value", value)), 1):
         read_tensor("scaled_dot_product_attention", x, name, i)
     if not query.dtype == key.dtype == value.dtype:
-        q, k, v = [C_NAMES[x.dtype.name] for x in (query, key, value)]
+        q, k, v = [CPP_NAMES[x.dtype.name] for x in (query, key, value)]
         raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: "
                            f"{q} key.dtype: {k} and value.dtype: {v} instead.")
     if min(query.ndim, key.ndim, value.ndim) < 2:
@@ -69,8 +70,8 @@ def _check_attention(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
         return
     if attn_mask.dtype.name not in ("bool", "float32", query.dtype.name):
         raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got "
-                           f"attn_mask.dtype: {C_NAMES[attn_mask.dtype.name]} and  query.dtype: "
-                           f"{C_NAMES[query.dtype.name]} instead.")
+                           f"attn_mask.dtype: {CPP_NAMES[attn_mask.dtype.name]} and  query.dtype: "
+                           f"{CPP_NAMES[query.dtype.name]} instead.")
 
 
 def _shared_heads(query: Any, x: Any) -> Any:

@@ -11,7 +11,7 @@ from whygrad.base import dtypes
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
-from whygrad.functional.arguments import C_NAMES, check_sizes, invalid_combination, is_integer, wrong_type
+from whygrad.functional.arguments import check_sizes, invalid_combination, is_integer, wrong_type
 from whygrad.functional.rearrange import constant_pad
 from whygrad.functional.run import nn_function
 from whygrad.ops.conv import Window
@@ -75,8 +75,8 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
                                f"({_tensor_type(weight.dtype)}) should be the same{hint}")
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
     if bias is not None and bias.dtype is not input.dtype:
-        raise RuntimeError(f"Input type ({C_NAMES[input.dtype.name]}) and bias type ({C_NAMES[bias.dtype.name]}) "
-                           "should be the same")
+        raise RuntimeError(f"Input type ({dtypes.CPP_NAMES[input.dtype.name]}) and bias type "
+                           f"({dtypes.CPP_NAMES[bias.dtype.name]}) should be the same")
     if input.dtype is dtypes.bool_:
         kernel = "compute_columns3d" if input.ndim == 5 else "slow_conv2d_cpu"
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
