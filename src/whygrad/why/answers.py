@@ -105,10 +105,10 @@ class Answer:
     moment: int = 0
 
     def __post_init__(self) -> None:
-        from whygrad.core.engine import Backward
+        from whygrad.core.modes import process_state
         from whygrad.why.places import place
 
-        last = Backward.latest
+        last = process_state.last_backward
         self.explanation.read = self.place
         if self.explanation.backward is None:  # an answer that had to wait knows it already
             self.explanation.backward = None if last is None else place(last.site)

@@ -10,6 +10,7 @@ from typing import Any
 
 from whygrad.base.frames import user_frame
 from whygrad.core import engine
+from whygrad.core.modes import process_state
 from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor, source
 from whygrad.why import layout as layouts
@@ -106,12 +107,12 @@ def _walk(loss: Tensor, root: Any, picture: Picture) -> None:
             if isinstance(target, Tensor):
                 leaves[target] = None
     before, record.watching = record.watching, _Onlooker(picture)
-    latest = engine.Backward.latest
+    latest = process_state.last_backward
     try:
         engine.run([(root, loss._array * 0 + 1)], keep=True, create_graph=False, captures=leaves)
     finally:
         record.watching = before
-        engine.Backward.latest = latest  # for explanations this walk did not take place
+        process_state.last_backward = latest  # for explanations this walk did not take place
     for leaf, g in leaves.items():
         number = picture.numbers.get(id(leaf))
         if number is not None:

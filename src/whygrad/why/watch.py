@@ -13,7 +13,7 @@ from typing import Any
 
 from whygrad.base.frames import program_frame
 from whygrad.core import engine
-from whygrad.core.modes import grad_state
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.why import ending, record
@@ -232,7 +232,7 @@ class Watch(Memory):
             if self._asked.setdefault(key, 0) < MOST_ON_A_LINE:
                 self._asked[key] += 1
                 self._doubtful.append((where, moment, found))
-                last = engine.Backward.latest
+                last = process_state.last_backward
                 for verdict in found:
                     told = verdict if isinstance(verdict, Explanation) else verdict.explanation
                     told.backward = None if last is None else place(last.site)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.core import engine
+from whygrad.core.modes import process_state
 from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor
 from whygrad.why import record
@@ -61,7 +61,7 @@ def _cleared(q: Question, log: Any) -> Explanation:
 def _last_storing(q: Question) -> Any:
     """The latest backward that writes `.grad`; autograd.grad does not."""
     if q.watch is None:
-        return engine.Backward.latest
+        return process_state.last_backward
     return next((trace.backward for trace in q.watch.latest_first() if trace.stores), None)
 
 
