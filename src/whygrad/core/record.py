@@ -1,12 +1,9 @@
 """The only door into the graph: run a row's forward, and record a node if somebody will want the gradient.
 
 `record` is the plain way, and the specification. It serves every mode in which there is more to an application than usual;
-otherwise a row is applied by a function made for its exact arguments, which does the same faster (core/row_text.py). A test
-compares both on samples of every row. The gradient functions of a row, `raw` on arrays and `graph` on Tensors, are compiled
-from its rules at the first backward.
-
-The *kinds* of the arguments are a string with one letter for each: "t" a Tensor, "s" a Python number or None; "v" alone
-stands for any number of Tensors.
+otherwise a row is applied by a function made for its exact arguments, which does the same faster (backends/row_text.py). A
+test compares both on samples of every row. The gradient functions of a row, `raw` on arrays and `graph` on Tensors, are
+compiled from its rules at the first backward. What the *kinds* of arguments are says ops/plan.py.
 """
 
 from __future__ import annotations
