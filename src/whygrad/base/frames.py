@@ -14,7 +14,7 @@ _getframe = sys._getframe
 internal_modules: dict[str, bool] = {}
 
 
-def _is_internal_name(name: Any) -> bool:
+def is_internal_name(name: Any) -> bool:
     found = internal_modules.get(name)
     if found is None:
         found = internal_modules[name] = isinstance(name, str) and (name == "whygrad" or name.startswith("whygrad."))
@@ -22,12 +22,12 @@ def _is_internal_name(name: Any) -> bool:
 
 
 def is_internal(frame: FrameType) -> bool:
-    return _is_internal_name(frame.f_globals.get("__name__", ""))
+    return is_internal_name(frame.f_globals.get("__name__", ""))
 
 
 def is_of_package(function: Any) -> bool:
     """Whether a Python function was defined in this package."""
-    return _is_internal_name(getattr(function, "__globals__", {}).get("__name__", ""))
+    return is_internal_name(getattr(function, "__globals__", {}).get("__name__", ""))
 
 
 def user_frame(depth: int = 1) -> FrameType:

@@ -17,7 +17,7 @@ from typing import Any
 from whygrad.base import door
 from whygrad.base.door import Instead, Next, Spec
 from whygrad.base.errors import user_stacklevel
-from whygrad.base.frames import internal_modules, is_internal
+from whygrad.base.frames import is_internal, is_internal_name
 from whygrad.core.tensor import Tensor
 
 
@@ -60,7 +60,7 @@ def takes_over(kind: type) -> bool:
         method = getattr(kind, "__torch_function__", None)
         of_pytorch = any((base.__module__, base.__name__) == ("torch", "Tensor") for base in kind.__mro__)
         found = _kinds[kind] = (method is not None and method is not disabled_torch_function_impl and not of_pytorch
-                                and not internal_modules[kind.__module__])
+                                and not is_internal_name(kind.__module__))
     return found
 
 
