@@ -15,6 +15,7 @@ from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
 from whygrad.autograd.hooks import from_user, retain_grad, to_user
 from whygrad.base import errors
 from whygrad.core import engine
+from whygrad.core.door import entered
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import DeadEnd, Node
 from whygrad.core.tensor import Size, Tensor, set_requires_grad, source, wrap
@@ -116,7 +117,6 @@ def _is_another_by_now(given: Any, roots: list[tuple[Any, Any]]) -> bool:
 def _batched(roots_of: tuple[Any, ...], batches: tuple[Any, ...], inputs: tuple[Any, ...], create_graph: bool,
              allow_unused: bool) -> list[Any]:
     """One walk for all gradients along the first dimension."""
-    from whygrad.core.door import entered
     from whygrad.func.batched import BatchedTensor, BatchLevel, batched, spread
 
     _check_batches(roots_of, batches)

@@ -8,8 +8,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from whygrad.autograd.anomaly import keep_trace
 from whygrad.autograd.function_node import BackwardCFunction, CustomNode, FunctionCtx
 from whygrad.autograd.function_outputs import Outputs
+from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import errors
 from whygrad.core.modes import grad_state, process_state, refresh
 from whygrad.core.node import Node, next_sequence_number, port_of
@@ -130,7 +132,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if process_state.derivatives and grad_state.derivatives:
             node.__class__, ctx.__class__ = cls._generated_classes()
         if process_state.anomaly and node.recorded:
-            from whygrad.autograd.anomaly import keep_trace
             keep_trace(node)
         if why.watching is not None:
             why.watching.applied_function(node, args)
@@ -215,8 +216,6 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any, **kwargs: Any) -> Any:
-        from whygrad.autograd.grad_mode import no_grad
-
         with no_grad():
             outputs = fn(ctx, *args, **kwargs)
         if not grad_state.grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):

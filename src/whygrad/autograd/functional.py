@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import whygrad
+from whygrad.autograd import forward_ad
 from whygrad.autograd.calls import grad
 from whygrad.autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 from whygrad.core.tensor import Tensor
@@ -223,7 +224,6 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, vectorize: bool) ->
 
 def forward_mode_and_vmap() -> tuple[Any, Any]:
     """Forward mode and batching, for the few functions here that cannot do without."""
-    from whygrad.autograd import forward_ad
     from whygrad.func.legacy import _vmap
 
     return forward_ad, _vmap

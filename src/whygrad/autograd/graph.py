@@ -18,6 +18,7 @@ from whygrad.core import engine
 from whygrad.core.node import Node as GraphNode
 from whygrad.core.node import NodeInterface, port_of, row_node, shown
 from whygrad.core.tensor import Tensor, grad_fn
+from whygrad.core.write import bump
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
            "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
@@ -74,8 +75,6 @@ def output_metadata(edge: GradientEdge) -> tuple[tuple[int, ...], dtypes.dtype]:
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count an in-place write that happened behind our back."""
-    from whygrad.core.write import bump
-
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         bump(t)
 

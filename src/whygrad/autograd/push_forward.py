@@ -14,11 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.grad_mode import enable_grad
 from whygrad.backends import tensor as xp
 from whygrad.backends.fp_warnings import restore, silence
 from whygrad.core.door import is_batched
+from whygrad.core.modes import grad_state
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, wrap
+from whygrad.functional.memory import check_within_element
 from whygrad.ops.table import NoGrad, Row, Rule
 
 Tangents = list[Tensor | None]
@@ -84,7 +87,6 @@ def _directly(row: Row, position: int, given: dict[int, Tensor], inputs: Sequenc
     if row.name in ("view", "reshape_alias"):  # the tangent may lie differently in memory
         return [xp.reshape(given[position], shape=statics["shape"])]
     if row.name == "as_strided" and is_batched(given[position]):
-        from whygrad.functional.memory import check_within_element
         check_within_element(given[position], statics["geometry"])
     group = next((group for group in row.linear if name in group), ())
     if group and row.name != "as_strided":  # which is about memory, where the tangent may lie differently
@@ -133,8 +135,6 @@ def _call(rule: Rule, g: Any, row: Row, inputs: Sequence[Any], statics: dict[str
 def _transposed(row: Row, given: dict[int, Tensor], inputs: Sequence[Any], statics: dict[str, Any], outs: list[Tensor],
                 moving: list[bool]) -> Tangents:
     """The derivative as the transpose of the rules."""
-    from whygrad.autograd.grad_mode import enable_grad
-    from whygrad.core.modes import grad_state
     from whygrad.func.pull_back import pull_back, variable
 
     records = grad_state.grad

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from whygrad.autograd.grad_mode import no_grad
 from whygrad.base import errors
 from whygrad.core.modes import grad_state, refresh
 from whygrad.core.node import Cast, Node, extra, port_of, row_node
@@ -119,8 +120,6 @@ class SavedTensor:
         self.pack(tensor, *hooks)
 
     def pack(self, tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        from whygrad.autograd.grad_mode import no_grad
-
         version = tensor._version_counter[0]
         with no_grad():
             packed = pack_hook(tensor)

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from whygrad.base import dtypes
 from whygrad.base.dtypes import CPP_NAMES
 from whygrad.base.frames import is_internal
 
@@ -146,7 +147,6 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
 
 def stale_value(node: Node | None, value: Any, counter: list[Any], version: int, producer: Any, number: int) -> RuntimeError:
     """The error for a value saved by `node`, output `number` of `producer` (a node, a name, or None if unknown)."""
-    from whygrad.base import dtypes
     from whygrad.core.modes import process_state
     from whygrad.core.node import Node as NodeClass
     from whygrad.functional.c_names import type_string

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends import raw as raw_vocabulary
+from whygrad.backends import tensor as tensor_vocabulary
 from whygrad.backends.memory_order import follow, in_columns, with_channels_as_in
 from whygrad.backends.numpy_convert import cast_values
 from whygrad.backends.row_text import (
@@ -409,8 +410,6 @@ def untracked_causes(row: Row, inputs: tuple[Any, ...]) -> why.Causes:
 
 def _gradient_scope(spec: RowSpecialization, reader: str) -> dict[str, Any]:
     """The globals of a gradient function."""
-    from whygrad.backends import tensor as tensor_vocabulary
-
     row, raw = spec.row, reader == "raw"
     never = () if row.outputs == "list" else tuple([i for i, out in enumerate(row.outputs) if isinstance(out, NoGrad)])
     scope: dict[str, Any] = {

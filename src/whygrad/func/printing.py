@@ -13,6 +13,7 @@ from whygrad.core.tensor import Tensor, known_source
 from whygrad.func.batched import BatchedTensor, BatchLevel
 from whygrad.func.transforming import Derivative
 from whygrad.func.vmap import moved
+from whygrad.functional.protocol import plain_text
 
 
 def active_transforms() -> Iterator[Derivative | BatchLevel]:
@@ -39,7 +40,6 @@ def _shown(t: Tensor, transforms: list[tuple[int, Any]]) -> str:
             outer = grad_state.levels[:grad_state.levels.index(transform)]
             inner = _shown(with_levels(outer, moved, t._whole, 0, t._dim), transforms)
             return _wrapped(f"BatchedTensor(lvl={number}, bdim={t._dim}, value=", inner)
-    from whygrad.functional.protocol import plain_text
 
     while isinstance(t, BatchedTensor):  # a tensor that escaped from its vmap
         t = t._whole

@@ -15,6 +15,7 @@ from whygrad.core.door import concerned, with_levels
 from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchedTensor, BatchLevel, spread, with_batches_of
+from whygrad.func.batching import more_elements
 from whygrad.functional.fresh import warn
 from whygrad.functional.run import FUNCTIONS
 
@@ -127,7 +128,6 @@ def in_place(function: Callable[..., Any], args: Arguments, kwargs: Options) -> 
         if level.randomness == "same":
             raise RuntimeError(SAME_OF_BATCHED)
         if not has_batch:
-            from whygrad.func.batching import more_elements
             raise RuntimeError(more_elements(f"inplace {function.__name__.removesuffix('_')}"))
     if level.randomness == "different":
         if not has_batch:

@@ -16,6 +16,7 @@ from whygrad.functional.arguments import (
     wrong_type,
 )
 from whygrad.functional.fresh import warn_once
+from whygrad.functional.outs import with_disjoint_out
 from whygrad.functional.promotion import promote
 from whygrad.functional.run import FUNCTIONS, public, register, rows, with_out
 from whygrad.functional.shape import dim_of, flatten, reshape_to
@@ -78,7 +79,6 @@ def cat(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Ten
     result = rows.cat(*promoted, axis=axis)
     if out is None:
         return result
-    from whygrad.functional.outs import with_disjoint_out
 
     return with_disjoint_out("cat", result, out, *tensors)
 

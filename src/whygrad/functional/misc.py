@@ -17,6 +17,7 @@ from whygrad.functional.dispatch import FLOATS, Takes, binary, default_float, nu
 from whygrad.functional.outs import with_outs
 from whygrad.functional.overriding import as_instance
 from whygrad.functional.promotion import cast, promote, result_dtype
+from whygrad.functional.rearrange import constant_pad, padding_by_dim
 from whygrad.functional.reduction import read_axes
 from whygrad.functional.run import FUNCTIONS, METHODS, made_under_transforms, public, register, rows, with_out, write
 from whygrad.functional.shape import sizes
@@ -291,8 +292,6 @@ def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | No
 @public(method=False)
 def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Tensor:
     """`nn.functional.pad` with a constant, which may be complex."""
-    from whygrad.functional.rearrange import constant_pad, padding_by_dim
-
     shape = read_tensor("constant_pad_nd", input)._array.shape
     pairs = padding_by_dim(read_sizes("constant_pad_nd", pad, "pad", 2), shape)
     return constant_pad(input, pairs, read_number("constant_pad_nd", "value", 3, value))

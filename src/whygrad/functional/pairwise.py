@@ -14,6 +14,7 @@ from whygrad.functional.arguments import read_int, read_tensor, wrong_type
 from whygrad.functional.fresh import warn, warn_once
 from whygrad.functional.promotion import promote, result_dtype
 from whygrad.functional.run import FUNCTIONS, public, rows
+from whygrad.functional.solve import cross as linalg_cross
 from whygrad.ops.table import TABLE
 
 # torch goes over to matrix products where one side has more rows than this.
@@ -142,7 +143,6 @@ def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) ->
         if 3 not in lengths:
             raise RuntimeError("no dimension of size 3 in input")
         dim = lengths.index(3)
-    from whygrad.functional.solve import cross as linalg_cross
 
     return linalg_cross(input, other, dim=dim, out=out)
 

@@ -10,7 +10,9 @@ from whygrad.backends.numpy_convert import cast_values
 from whygrad.base import dtypes
 from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import Cast
+from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, source, wrap
+from whygrad.ops.table import TABLE
 
 
 def result_dtype(*inputs: Any) -> dtypes.dtype:
@@ -51,9 +53,6 @@ def cast(t: Tensor, wanted: np.dtype) -> Tensor:
 
 
 def _cast_under_transforms(t: Tensor, wanted: np.dtype) -> Tensor:
-    from whygrad.core.record import apply
-    from whygrad.ops.table import TABLE
-
     row = TABLE["to_copy" if wanted.kind in "fcV" else "to_whole"]
     return apply(row, t, dtype=wanted, origin=t._array.dtype)  # type: ignore[no-any-return]
 

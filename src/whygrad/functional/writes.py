@@ -15,6 +15,7 @@ from whygrad.core.modes import grad_state, process_state
 from whygrad.core.record import specialization_of
 from whygrad.core.tensor import TURNED, InferenceCounter, Tensor, wrap
 from whygrad.core.write import bump, check_inplace, is_unwatched, perform, recorded_writes
+from whygrad.functional.arguments import check_range, invalid_combination, is_number, wrong_type
 from whygrad.functional.inplace import write_watched
 from whygrad.functional.promotion import promote
 from whygrad.ops.table import TABLE
@@ -42,7 +43,6 @@ def write_values(target: Tensor, values: Any, name: str, *, constant: bool = Fal
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Copy the elements of `other` into this tensor, in its dtype and shape."""
     if not isinstance(other, Tensor):
-        from whygrad.functional.arguments import is_number, wrong_type
         if not is_number(other):
             raise wrong_type("copy_", "other", 2, "Tensor", other)
         other = wrap(np.asarray(other, dtypes.result_dtype([other]).numpy))
@@ -72,7 +72,6 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         return perform(specialization_of(TABLE["fill"], "tt"), self, 0, (self, promoted), {})
     if not (type(value) is float and isinstance(self, Tensor) and self._array.dtype.kind == "f"
             and -65504 <= value <= 65504):
-        from whygrad.functional.arguments import check_range, invalid_combination, is_number
         if not isinstance(self, Tensor) or not is_number(value):
             raise invalid_combination("fill_", self, value)
         check_inplace(self, (self,))
@@ -82,7 +81,6 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def zero_(self: Tensor) -> Tensor:
     if not isinstance(self, Tensor):
-        from whygrad.functional.arguments import wrong_type
         raise wrong_type("zero_", "input", 1, "Tensor", self)
     return write_values(self, 0, "ZeroBackward0", constant=True)
 
@@ -95,7 +93,6 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     if out is None:
         return result
     if not isinstance(out, Tensor):
-        from whygrad.functional.arguments import wrong_type
         raise wrong_type(name, "out", None, "Tensor", out)
     if process_state.any_mode_active and grad_state.levels:
         place = concerned((result, out))

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from whygrad.autograd.function import Function
 from whygrad.autograd.hooks import RemovableHandle
 from whygrad.base.errors import user_stacklevel
 from whygrad.core.modes import grad_state
@@ -373,8 +374,6 @@ def _through_identity(values: tuple[Any, ...], hook: Callable[..., Any]) -> tupl
 @functools.cache
 def identity_function() -> Any:
     """The autograd Function behind full backward hooks, under torch's name."""
-    from whygrad.autograd.function import Function
-
     class BackwardHookFunction(Function):
         @staticmethod
         def forward(ctx: Any, *args: Any) -> Any:

@@ -13,6 +13,7 @@ from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.unsupported import absent_from
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.nn.module import Module
+from whygrad.nn.normalization import _BatchNorm
 from whygrad.optim.optimizer import Optimizer
 from whygrad.optim.options import as_number
 from whygrad.optim.scheduler import LRScheduler, Rates, one_for_each_group
@@ -134,8 +135,6 @@ class AveragedModel(Module):
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Recompute the statistics of all batch norms with one pass over the data."""
-    from whygrad.nn.normalization import _BatchNorm
-
     momenta = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
     if not momenta:
         return

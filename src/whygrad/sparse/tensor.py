@@ -11,6 +11,7 @@ from whygrad.core.tensor import Tensor, cut, wrap
 from whygrad.functional.convert import read_to
 from whygrad.functional.overriding import as_instance
 from whygrad.sparse.array import SparseArray
+from whygrad.sparse.printing import shown
 
 LAYOUTS = {"coo": layouts.sparse_coo, "csr": layouts.sparse_csr, "csc": layouts.sparse_csc}
 # The layouts' names in torch's messages.
@@ -144,8 +145,6 @@ class SparseTensor(Tensor):
         return self.to_dense().item()  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
-        from whygrad.sparse.printing import shown
-
         return shown(self)
 
     def __format__(self, spec: str) -> str:

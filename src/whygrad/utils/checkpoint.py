@@ -24,6 +24,7 @@ from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.random import fork_rng, get_rng_state, set_rng_state
 from whygrad.utils import checkpoint_texts as texts
+from whygrad.utils.checkpoint_logs import Logs
 
 __all__ = ["CheckpointError", "CheckpointFunction", "DefaultDeviceType", "GraphExecGroup", "check_backward_validity",
            "checkpoint", "checkpoint_sequential", "detach_variable", "get_device_states", "noop_context_fn",
@@ -84,7 +85,6 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     if set_checkpoint_debug_enabled.or_else(debug):
         if context_fn is not noop_context_fn:
             raise ValueError("debug=True is incompatible with non-default context_fn")
-        from whygrad.utils.checkpoint_logs import Logs
 
         logs = Logs()
         context_fn, on_error = logs.contexts, logs.explain

@@ -6,7 +6,8 @@ import html
 from dataclasses import dataclass, field
 from typing import Any
 
-from whygrad.why.locations import SourceLocation, shortened
+from whygrad.core.modes import process_state
+from whygrad.why.locations import SourceLocation, locate, shortened
 
 
 @dataclass
@@ -105,9 +106,6 @@ class Answer:
     moment: int = 0
 
     def __post_init__(self) -> None:
-        from whygrad.core.modes import process_state
-        from whygrad.why.locations import locate
-
         last = process_state.last_backward
         self.explanation.read = self.location
         if self.explanation.backward is None:  # a provisional answer has it from the time of the read

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from whygrad.why.locations import expression_at, locate
+from whygrad.why.locations import expression_at, locate, source_lines
+from whygrad.why.program_text import statement_at
 from whygrad.why.record import Cause, Site
 
 
@@ -70,9 +71,6 @@ def _switched(cause: Cause) -> tuple[str, str]:
 
 
 def _block(file: str, line: int) -> list[str]:
-    from whygrad.why.locations import source_lines
-    from whygrad.why.program_text import statement_at
-
     statement = statement_at(file, line)
     return [] if statement is None else source_lines(file)[statement.lineno - 1:statement.end_lineno]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from whygrad.core.node import Node
+from whygrad.nn.module import Module
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.locations import SourceLocation, locate, locate_all, location_of_line
@@ -16,6 +17,7 @@ from whygrad.why.optimizer_usage import optimizer_parameters
 from whygrad.why.program_text import called_name, statements
 from whygrad.why.record import Site
 from whygrad.why.rules.altered import broadcast_explanation
+from whygrad.why.rules.cut_off import patched
 from whygrad.why.rules.optimizing import mention_uncalled_method, why_never_reached, why_zero
 from whygrad.why.rules.untracked import copied_out_explanation, copy_flowing_into
 from whygrad.why.rules.unwanted import not_in_optimizer_explanation, unregistered_of
@@ -52,8 +54,6 @@ def _broadcast(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanation]
 
 def _modules() -> list[Any]:
     import gc
-
-    from whygrad.nn.module import Module
 
     return [x for x in gc.get_objects() if isinstance(x, Module) and "_modules" in vars(x)]
 
@@ -133,7 +133,6 @@ def _patched_root(watch: Any) -> Iterator[tuple[SourceLocation | None, Explanati
     for trace in watch.traces_latest_first():
         if trace.root is None or isinstance(trace.root, Node) or trace.root._meta is None:
             continue
-        from whygrad.why.rules.cut_off import patched
 
         explanation = patched(trace.root)
         if explanation is not None:

@@ -7,10 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from whygrad.core.modes import grad_state
+from whygrad.core.node import Node, row_node
 from whygrad.why import record
 from whygrad.why.locations import SourceLocation, expression_at, locate
 from whygrad.why.program_text import rebound_names, statement_of, subject_of
+from whygrad.why.question import Question
 from whygrad.why.record import Site
+from whygrad.why.rules.custom import return_places
+from whygrad.why.rules.intermediate import rebound_explanation
+from whygrad.why.rules.untracked import from_causes
 
 Note = tuple[str, str, tuple[Site | SourceLocation | None, ...]]
 
@@ -25,8 +31,6 @@ def at(site: Site | None) -> str:
 
 def _made(t: Any) -> Site | None:
     """The site where a tensor was computed or created."""
-    from whygrad.core.node import row_node
-
     node = row_node(t._node if t._view is None else t._view.node)[0]
     if node is not None and hasattr(node, "site"):
         site: Site = node.site
@@ -45,11 +49,6 @@ def non_scalar_backward(t: Any) -> Note:
 
 def no_grad_fn(t: Any) -> Note:
     """backward() on a tensor without history."""
-    from whygrad.core.modes import grad_state
-    from whygrad.why.question import Question
-    from whygrad.why.rules.intermediate import rebound_explanation
-    from whygrad.why.rules.untracked import from_causes
-
     patched = t._meta is not None and t._meta.switched_at is not None and not t._meta.switched_at[0]
     for cause in t._cause if not patched else ():
         made = locate(cause.site)
@@ -92,8 +91,6 @@ def graph_freed(node: Any, backward: Any) -> Note:
 
 
 def inplace_saved(node: Any, written_at: Site | None) -> Note:
-    from whygrad.core.node import Node, row_node
-
     makers = [row_node(edge)[0] for edge in node.edges]
     names = " and ".join(dict.fromkeys(f"{type(m).__name__} {at(m.site)}" for m in makers if isinstance(m, Node)))
     origin = f" Its inputs come from {names}." if names else ""
@@ -190,8 +187,6 @@ def deepcopy_non_leaf(t: Any) -> Note:
 
 
 def custom_returns(node: Any, what: str) -> Note:
-    from whygrad.why.rules.custom import return_places
-
     name = type(node).__name__.removesuffix("Backward")
     where = return_places(node)
     returned = f" (it returns in line {where[0].line}, `{where[0].expression}`)" if where else ""

@@ -11,6 +11,8 @@ from whygrad.base.frames import is_of_package
 from whygrad.core import engine
 from whygrad.core.node import Node, next_sequence_number
 from whygrad.core.tensor import Tensor, known_source, wrap
+from whygrad.functional.parameter import Parameter
+from whygrad.optim.optimizer import OPTIMIZERS
 from whygrad.why import record
 from whygrad.why.gradient_flow import (
     COMPARING,
@@ -263,8 +265,6 @@ class EventLog:
         return None
 
     def optimizers(self) -> list[Any]:
-        from whygrad.optim.optimizer import OPTIMIZERS
-
         return list(OPTIMIZERS)
 
     def is_unchanged(self, p: Tensor) -> bool:
@@ -293,8 +293,6 @@ class EventLog:
         return [vars(o)["_site"] for o in made[:2]]
 
     def holds_plain_tensors(self) -> bool:
-        from whygrad.functional.parameter import Parameter
-
         return any(not isinstance(p, Parameter) for o in self.optimizers() for p in optimizer_parameters(o))
 
     def steps_since(self, number: int) -> list[LoggedStep]:

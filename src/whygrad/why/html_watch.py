@@ -19,6 +19,7 @@ from typing import Any
 
 from whygrad.base.frames import user_frame
 from whygrad.core.node import next_sequence_number
+from whygrad.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from whygrad.why.answers import Answer
 from whygrad.why.graph_layout import Box
 from whygrad.why.graph_snapshot import GraphSnapshot, name_leaves, take_snapshot
@@ -114,7 +115,6 @@ class HtmlWatch(Watch):
 
     def start(self) -> None:
         super().start()
-        from whygrad.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 
         handles = (register_module_forward_pre_hook(self.calls.enter),
                    register_module_forward_hook(self.calls.leave, always_call=True))

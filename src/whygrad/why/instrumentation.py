@@ -14,6 +14,7 @@ from whygrad.base import door
 from whygrad.base.door import Next, Spec
 from whygrad.base.frames import is_internal
 from whygrad.core.tensor import Tensor, known_source
+from whygrad.optim import optimizer
 from whygrad.why import record
 from whygrad.why.run_facts import DataCounter, ValueCopy, behind
 
@@ -30,8 +31,6 @@ DATA = frozenset({"Tensor.data.__get__", "Tensor.data.__set__"})
 
 def instrument(watch: Any) -> list[Undo]:
     """Let a watch listen, until what is returned is called."""
-    from whygrad.optim import optimizer
-
     before = optimizer.register_optimizer_step_pre_hook(lambda stepping, args, kwargs: watch.before_step(stepping))
     after = optimizer.register_optimizer_step_post_hook(lambda stepped, args, kwargs: watch.after_step(stepped))
     listener = Listener(watch)

@@ -8,6 +8,7 @@ from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from whygrad.core.tensor import Tensor
+from whygrad.nn.module import Module
 from whygrad.why.locations import SourceLocation
 from whygrad.why.program_text import parse_expression, subject_of
 
@@ -44,8 +45,6 @@ def owner_of(t: Tensor, scope: dict[str, Any]) -> Owner | None:
 
 def _modules_in(scope: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Modules in variables, and in lists, dicts and plain objects that are in variables."""
-    from whygrad.nn.module import Module
-
     for name, value in list(scope.items()):
         if name.startswith("_") or isinstance(value, (type, ModuleType, Tensor)):
             continue
@@ -91,8 +90,6 @@ def _find_in_module(name: str, module: Any, t: Tensor) -> Owner | None:
 
 def unregistered(module: Any) -> Iterator[tuple[str, Tensor]]:
     """Tensors in plain attributes, lists and dicts of a module, which `parameters()` does not search."""
-    from whygrad.nn.module import Module
-
     for prefix, inner in module.named_modules():
         base = f"{prefix}." if prefix else ""
         for name, value in list(vars(inner).items()):

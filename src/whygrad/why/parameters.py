@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from whygrad.core.tensor import Tensor, source
+from whygrad.nn.module import Module
+from whygrad.optim.optimizer import OPTIMIZERS
 from whygrad.why.answers import Explanation
 from whygrad.why.explain import explain
 from whygrad.why.gradient_flow import gradient_state, leaves_from
@@ -99,8 +101,6 @@ class ParameterTable:
 
 
 def explain_module(model: Any, loss: Tensor | None) -> ParameterTable:
-    from whygrad.nn.module import Module
-
     if not isinstance(model, Module):
         raise TypeError(f"explain() takes a Tensor or a Module, not {type(model).__name__}")
     return ParameterTable(model, loss)
@@ -132,8 +132,6 @@ def _row(name: str, p: Tensor, loss: Tensor | None, within: set[Any] | None, hel
 
 
 def _held_by_optimizers() -> set[int] | None:
-    from whygrad.optim.optimizer import OPTIMIZERS
-
     gc.collect()  # deletes unreachable optimizers that are in reference cycles
     optimizers = list(OPTIMIZERS)
     if not optimizers:

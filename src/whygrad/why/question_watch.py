@@ -12,6 +12,7 @@ from typing import Any
 
 from whygrad.base.frames import user_frame
 from whygrad.core.tensor import Tensor, grad_fn
+from whygrad.nn import Module
 from whygrad.why.answers import Answer, Explanation
 from whygrad.why.causes import at
 from whygrad.why.edits.backward_calls import backward_call
@@ -127,8 +128,6 @@ def _about_flag(t: Tensor, value: bool) -> Explanation:
 
 def names_of(t: Tensor, frame: FrameType) -> list[str]:
     """Names of a tensor in a frame: variables, and paths in models."""
-    from whygrad.nn import Module
-
     found = []
     for name, value in itertools.chain(frame.f_globals.items(), frame.f_locals.items()):
         if value is t:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from whygrad.backends import formula
+from whygrad.io.atomic import replacing
 from whygrad.why import graph_layout
 from whygrad.why.answers import Answer
 from whygrad.why.graph_snapshot import GraphSnapshot, Item, Stats
@@ -30,8 +31,6 @@ MAX_LEAVES = 500
 
 
 def write(path: str, answers: Sequence[Answer], watch: Any = None, script: str | None = None, ended: str = "") -> None:
-    from whygrad.io.atomic import replacing
-
     text = page(answers, watch, script, ended)
     with replacing(path) as file:
         file.write(text.encode("utf-8", "replace"))

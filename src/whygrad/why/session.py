@@ -11,8 +11,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
-from whygrad.why import terminal
+from whygrad.why import report, terminal
 from whygrad.why.answers import Answer
+from whygrad.why.html_watch import HtmlWatch
 from whygrad.why.watch import Watch
 
 
@@ -36,7 +37,6 @@ class Session:
         on_answer = self._print_live if self.live else None
         if self.html_file is None:
             return Watch(on_answer)
-        from whygrad.why.html_watch import HtmlWatch
 
         return HtmlWatch(on_answer)
 
@@ -72,8 +72,6 @@ class Session:
         if self.json_file is not None:
             _write("--json", self.json_file, lambda path: _write_json(path, answers))
         if self.html_file is not None:
-            from whygrad.why import report
-
             script = getattr(sys.modules.get("__main__"), "__file__", None)
             ended = _exit_description(error)
             _write("--html", self.html_file, lambda path: report.write(path, answers, self.watch, script, ended))

@@ -12,6 +12,7 @@ from whygrad.core import engine
 from whygrad.core.modes import process_state
 from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor, source
+from whygrad.io.atomic import replacing
 from whygrad.why import graph_layout, record
 from whygrad.why.gradient_flow import leaves_from
 from whygrad.why.graph_snapshot import (
@@ -59,8 +60,6 @@ class Drawing:
         return self.svg
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        from whygrad.io.atomic import replacing
-
         with replacing(os.fspath(path)) as file:
             file.write(self.svg.encode())
 

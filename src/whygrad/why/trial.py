@@ -20,6 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from whygrad.why.question_watch import QuestionWatch
+from whygrad.why.watch import Watch
+
 
 @dataclass
 class Outcome:
@@ -105,8 +108,6 @@ def main() -> None:
     request, script, arguments = json.loads(Path(sys.argv[1]).read_text()), sys.argv[2], sys.argv[3:]
     replace_files({path: Path(copy).read_bytes() for path, copy in request["files"].items()})
     from whygrad import alias, cli
-    from whygrad.why.question_watch import QuestionWatch
-    from whygrad.why.watch import Watch
 
     alias.install()
     asking = QuestionWatch(request["question"], os.path.abspath(script)) if request["question"] is not None else None

@@ -8,14 +8,13 @@ import whygrad as torch
 from whygrad.autograd.grad_mode import no_grad
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
+from whygrad.nn.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from whygrad.nn.lazy import UninitializedParameter
 from whygrad.nn.module import Module
 
 
 def default_dim(module: Module) -> int:
     """The output dim of a weight."""
-    from whygrad.nn.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-
     return 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.autograd.function import Function
+from whygrad.autograd.grad_mode import no_grad
 from whygrad.base.frames import is_of_package
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.why import record
@@ -123,7 +124,6 @@ def _forward(function: Any, sample: FunctionSample, i: int, shift: Any) -> np.nd
         if isinstance(a, Tensor):
             exact = a._array.astype(np.float64) if a._array.dtype.kind == "f" else a._array.copy()
             args[k] = wrap(exact + shift if k == i else exact)
-    from whygrad.autograd.grad_mode import no_grad
 
     with no_grad():
         result = function.apply(*args)

@@ -8,9 +8,11 @@ from whygrad.core import engine
 from whygrad.core.modes import process_state
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
+from whygrad.functional.parameter import Parameter
 from whygrad.why import record
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
+from whygrad.why.explain import verdicts_on
 from whygrad.why.locations import expression_at, locate_all, location_of_line
 from whygrad.why.optimizer_usage import computed_from, optimizer_parameters, usage_of
 from whygrad.why.program_text import uncalled_method
@@ -110,8 +112,6 @@ def _cleared(held: list[Any], last: Any) -> Explanation | None:
 
 def _reached_unheld(watch: Any, optimizer: Any, held: list[Any], last: Any) -> Explanation | None:
     """Backward reached only parameters that are in no optimizer."""
-    from whygrad.functional.parameter import Parameter
-
     trace = watch.trace_of(last)
     reached = [] if trace is None else [p for p in trace.leaves if isinstance(p, Parameter) and not watch.holders(p)
                                         and not _is_computed(p)]
@@ -149,8 +149,6 @@ def why_zero(p: Any) -> Explanation | None:
 
 def why_never_reached(p: Any) -> Explanation | None:
     """Why no backward reached a parameter; None if the loss just does not use it."""
-    from whygrad.why.explain import verdicts_on
-
     explanation = first_confirmed(verdicts_on(Question(p)))
     if explanation is None or explanation.category in ("ok", "no-backward", "unused-in-loss"):
         return None

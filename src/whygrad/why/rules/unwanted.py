@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from whygrad.core.tensor import Tensor
+from whygrad.functional.parameter import Parameter
 from whygrad.why.answers import Explanation
 from whygrad.why.causes import at
 from whygrad.why.gradient_flow import leaves_from
@@ -184,8 +185,6 @@ def not_in_optimizer(q: Question) -> Provisional | None:
 
 def _is_to_be_learned(q: Question) -> bool:
     """True for a Parameter, a tensor attribute of a module, or a plain tensor if an optimizer holds other plain tensors."""
-    from whygrad.functional.parameter import Parameter
-
     if isinstance(q.t, Parameter) or (q.owner is not None and not q.owner.registered):
         return True
     ledger = q.ledger
