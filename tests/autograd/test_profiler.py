@@ -9,7 +9,7 @@ import pytest
 import whygrad
 from whygrad.autograd.profiler import emit_nvtx, profile, record_function
 from whygrad.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg
-from whygrad.core.modes import special
+from whygrad.core.modes import process_state
 
 
 def work():
@@ -67,13 +67,13 @@ def test_chrome_trace(tmp_path):
 
 
 def test_nothing_is_left_when_it_is_off():
-    assert not special.on
+    assert not process_state.any_mode_active
     with profile():
-        assert special.on
-        assert len(special.listeners) == 1
+        assert process_state.any_mode_active
+        assert len(process_state.listeners) == 1
         work()
-    assert not special.on
-    assert special.listeners == ()
+    assert not process_state.any_mode_active
+    assert process_state.listeners == ()
 
 
 def test_gradients_are_the_same():

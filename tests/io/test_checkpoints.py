@@ -94,7 +94,7 @@ def test_views_share_their_storage_on_both_sides() -> None:
     for side in (ours, back):
         for t in side.values():
             assert (np.asarray(t) == 7).all()
-    assert ours["t"]._counter is ours["row"]._counter
+    assert ours["t"]._version_counter is ours["row"]._version_counter
 
 
 def test_views_made_here_share_their_storage_in_torch() -> None:

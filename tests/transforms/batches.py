@@ -48,7 +48,7 @@ class Batch:
                 array = np.asarray(array)
                 fixed = not row.variadic and row.inputs[i] == "bag"  # in another order it would be none
                 t = wrap(np.stack([array] * SIZE) if has and fixed else variants(array) if has else array.copy())
-                t._lookup = i in tracked
+                t._indirect = i in tracked
                 self.tensors.append(t)
             else:
                 self.tensors.append(x)

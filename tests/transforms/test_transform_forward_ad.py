@@ -214,13 +214,13 @@ def test_outside_of_a_level(name: str) -> None:
 
 
 def test_a_level_costs_nothing_after_its_end() -> None:
-    from whygrad.core.modes import modes, special
+    from whygrad.core.modes import grad_state, process_state
 
     with whygrad.autograd.forward_ad.dual_level():
-        assert special.on
+        assert process_state.any_mode_active
         x = dual(whygrad)
-    assert not special.on
-    assert modes.levels == ()
+    assert not process_state.any_mode_active
+    assert grad_state.levels == ()
     assert not x._meta.tangents
     assert torch.autograd.forward_ad.unpack_dual(torch.ones(1)).tangent is None
 

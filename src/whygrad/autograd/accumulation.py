@@ -19,7 +19,7 @@ from whygrad.base.dtypes import FROM_NUMPY
 from whygrad.base.forking import hold_while_forking
 from whygrad.base.overlap import check_overlap
 from whygrad.core.engine import Backward
-from whygrad.core.modes import modes, special
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import cast_array
 from whygrad.core.record import specialization_of
 from whygrad.core.registered import registered
@@ -76,7 +76,7 @@ def finish_leaf(this: Backward, leaf: Tensor, g: Any, captures: dict[Any, Any] |
 
 def accumulate(leaf: Tensor, g: Any) -> None:
     """Add a gradient to a leaf outside of any walk."""
-    if modes.grad:
+    if grad_state.grad:
         deposit_recorded(leaf, g)
     else:
         deposit(leaf, g, Backward(False, leaf).causes, 0)
@@ -90,14 +90,14 @@ def grad_dtype(leaf: Tensor, g: Any) -> np.dtype:
 
 def deposit(leaf: Tensor, g: Any, causes: why.Causes, held: int) -> None:
     """Add an array to `.grad`. If it has no more references than the walk has `held`, it becomes `.grad` as it is."""
-    if not (leaf._lookup and leaf._view is None) and not leaf.requires_grad:
+    if not (leaf._indirect and leaf._view is None) and not leaf.requires_grad:
         return  # frozen since the forward
     array, meta = leaf._array, leaf._meta
     dtype = array.dtype if meta is None or meta.grad_dtype is ... else grad_dtype(leaf, g)
     if g.dtype is not dtype:
         g = cast_array(g, dtype)
     if g.shape != array.shape:
-        if not isinstance(leaf._counter[0], Swapped):
+        if not isinstance(leaf._version_counter[0], Swapped):
             raise RuntimeError(f"internal error: gradient of shape {g.shape} for a leaf of shape {array.shape}")
         array = g  # since the forward, `leaf.data = ...` has changed the shape
     if array.dtype.kind == "c":
@@ -108,7 +108,7 @@ def deposit(leaf: Tensor, g: Any, causes: why.Causes, held: int) -> None:
             ours = (type(g) is np.ndarray is type(array) and getrefcount(g) <= held and g.base is None
                     and g.strides == array.strides)
             if not ours:
-                g = owned_copy(g, array) if special.grad_follows_leaf else g.copy("K")
+                g = owned_copy(g, array) if process_state.grad_follows_leaf else g.copy("K")
             leaf._grad = grad = wrap(g) if g.__class__ is np.ndarray else g.tensor()
             grad._cause = causes
         elif _is_sparse(g) or _is_sparse(grad._array):
@@ -117,7 +117,7 @@ def deposit(leaf: Tensor, g: Any, causes: why.Causes, held: int) -> None:
             if grad._array.base is not None:  # the user's: it may be expanded
                 check_overlap(grad._array, ())
             add_into(grad._array, g, grad._array)
-            grad._counter[0] += 1
+            grad._version_counter[0] += 1
 
 
 def _add_sparse(leaf: Tensor, grad: Tensor, g: Any, causes: why.Causes) -> None:
@@ -131,7 +131,7 @@ def _add_sparse(leaf: Tensor, grad: Tensor, g: Any, causes: why.Causes) -> None:
         grad._array[...] = total
     else:
         grad._array = total
-    grad._counter[0] += 1
+    grad._version_counter[0] += 1
 
 
 def deposit_recorded(leaf: Tensor, g: Tensor) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from whygrad.base import errors
 from whygrad.base.frames import is_internal
-from whygrad.core.modes import refresh, special
+from whygrad.core.modes import process_state, refresh
 from whygrad.core.node import Node
 from whygrad.core.registered import registered
 from whygrad.core.tensor import Tensor
@@ -28,7 +28,7 @@ _check_nan = True
 
 
 def is_anomaly_enabled() -> bool:
-    return special.anomaly
+    return process_state.anomaly
 
 
 def is_anomaly_check_nan_enabled() -> bool:
@@ -37,7 +37,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
     global _check_nan
-    special.anomaly = mode
+    process_state.anomaly = mode
     _check_nan = check_nan
     refresh()
 

@@ -15,7 +15,7 @@ from whygrad.autograd.graph import GradientEdge, output_metadata, target_of_edge
 from whygrad.autograd.hooks import from_user, retain_grad, to_user
 from whygrad.base import errors
 from whygrad.core import engine
-from whygrad.core.modes import modes, special
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import DeadEnd, Node
 from whygrad.core.tensor import Size, Tensor, set_requires_grad, source, wrap
 
@@ -30,7 +30,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
             raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
                                "`backward()`. Please only use `grad_tensors`.")
         grad_tensors = grad_variables
-    if modes.transforming:
+    if grad_state.transforming:
         raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
     given = None if inputs is None else _inputs_tuple(inputs, "backward")
     roots_of = _as_tuple(tensors)
@@ -73,7 +73,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
     if is_grads_batched:
         results = _batched(roots_of, _given_gradients(roots_of, grad_outputs), given, create_graph, allow_unused)
-    elif special.on and modes.levels:
+    elif process_state.any_mode_active and grad_state.levels:
         results = _under_transforms(roots_of, _root_gradients(roots_of, grad_outputs), given, create_graph, allow_unused)
     else:
         results = _gradients(roots_of, _root_gradients(roots_of, grad_outputs), given, keep, create_graph, allow_unused)
@@ -282,13 +282,13 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"argument {i} is not a Variable")
     if isinstance(node, AccumulateGrad):
-        accumulate(node.variable, from_user(gradients[0], modes.grad))
+        accumulate(node.variable, from_user(gradients[0], grad_state.grad))
         return ()
-    inside = [from_user(g, modes.grad) for g in gradients]
+    inside = [from_user(g, grad_state.grad) for g in gradients]
     if all(g is None for g in inside) and not node.takes_none:
         results: Any = (None,) * len(node.edges)
     else:
-        run = node.graph if modes.grad else node.raw
+        run = node.graph if grad_state.grad else node.raw
         results = run(inside if type(node.shapes) is list else inside[0], node.edges)
     results = tuple([to_user(g) for g in results])
     return results[0] if len(results) == 1 else results

@@ -19,7 +19,7 @@ from whygrad.backends import tensor as xp
 from whygrad.backends.numpy_layout import storage
 from whygrad.base.overlap import is_expanded, same_memory
 from whygrad.core.door import Level
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import Node
 from whygrad.core.record import apply, kinds_of, specialization_of
 from whygrad.core.tensor import Tensor, grad_fn, wrap
@@ -46,12 +46,12 @@ class DualLevel(Level):
     def holds(self, t: Tensor) -> bool:
         meta = t._meta
         if meta is not None and meta.tangents and self in meta.tangents:
-            return modes.forward_ad and not modes.inference
+            return grad_state.forward_ad and not grad_state.inference
         return (t._view is not None or memory_behind(t) is not None) and self.tangent(t) is not None
 
     def tangent(self, t: Any) -> Tensor | None:
         """The tangent of `t`; that of a view may have come to it through its base."""
-        if not isinstance(t, Tensor) or not modes.forward_ad or modes.inference:
+        if not isinstance(t, Tensor) or not grad_state.forward_ad or grad_state.inference:
             return None
         found: Tensor | None = None if t._meta is None or not t._meta.tangents else t._meta.tangents.get(self)
         if found is None and t._view is not None and self.holds(t._view.base):

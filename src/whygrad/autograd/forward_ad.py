@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from whygrad.autograd.dual import DualLevel, tangent_like
 from whygrad.autograd.grad_mode import DecoratorContextManager
 from whygrad.core.door import entered, is_batched, with_levels
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.ops.table import TABLE
@@ -56,7 +56,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 def _innermost() -> DualLevel | None:
     """The level that make_dual and unpack_dual are about."""
-    return next((level for level in reversed(modes.levels) if isinstance(level, DualLevel)), None)
+    return next((level for level in reversed(grad_state.levels) if isinstance(level, DualLevel)), None)
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
@@ -86,7 +86,7 @@ def attach_tangent(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
     if level.tangent(tangent) is not None:
         raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level0 is not supported.")
     dual: Tensor = _below(level, apply, TABLE["alias"], tensor)
-    if tangent.requires_grad and modes.grad:
+    if tangent.requires_grad and grad_state.grad:
         tangent = _below(level, level.through_gate, tangent)
     level.attach(dual, _below(level, tangent_like, dual, tangent))
     return dual
@@ -94,7 +94,7 @@ def attach_tangent(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
 
 def _below(level: DualLevel, function: Any, *args: Any) -> Any:
     """Call a function that does not see the level, nor those inside it."""
-    return with_levels(modes.levels[:modes.levels.index(level)], function, *args)
+    return with_levels(grad_state.levels[:grad_state.levels.index(level)], function, *args)
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -114,7 +114,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     primal = _below(current, apply, TABLE["alias"], tensor)
     if primal._view is not None and current.holds(primal._view.base):
         # A view of what moves would move along: the primal keeps the memory and the history, but is no view.
-        primal._node, primal._view, primal._lookup = primal._view.node, None, False
+        primal._node, primal._view, primal._indirect = primal._view.node, None, False
     return UnpackedDualTensor(primal, tangent if given is None else given)
 
 
@@ -130,18 +130,18 @@ class dual_level(DecoratorContextManager):
 
 def _is_fwd_grad_enabled() -> bool:
     """False inside the forward of a custom Function as well: there nothing is recorded."""
-    return modes.forward_ad and (modes.grad or not modes.off_name.endswith(".forward"))
+    return grad_state.forward_ad and (grad_state.grad or not grad_state.off_name.endswith(".forward"))
 
 
 class _set_fwd_grad_enabled(DecoratorContextManager):
     """Switch forward mode off or on, from the moment it is constructed."""
 
     def __init__(self, mode: bool) -> None:
-        self.prev = modes.forward_ad
-        modes.forward_ad = mode
+        self.prev = grad_state.forward_ad
+        grad_state.forward_ad = mode
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exc: object) -> None:
-        modes.forward_ad = self.prev
+        grad_state.forward_ad = self.prev

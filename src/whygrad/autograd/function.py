@@ -11,7 +11,7 @@ from typing import Any
 from whygrad.autograd.function_node import BackwardCFunction, CustomNode, FunctionCtx
 from whygrad.autograd.function_outputs import Outputs
 from whygrad.base import errors
-from whygrad.core.modes import modes, refresh, special
+from whygrad.core.modes import grad_state, process_state, refresh
 from whygrad.core.node import Node, next_sequence_number, port_of
 from whygrad.core.tensor import Tensor, set_requires_grad, wrap
 from whygrad.why import record as why
@@ -105,18 +105,18 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run the function and record it."""
         separate = cls._separate_context()
-        if modes.transforming and not separate:
+        if grad_state.transforming and not separate:
             raise RuntimeError(NO_SETUP_CONTEXT)
         if separate:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
         if kwargs:
-            if modes.transforming and separate:
+            if grad_state.transforming and separate:
                 from whygrad.func.custom import refuse_keyword_only
                 refuse_keyword_only(kwargs)
             args = _as_positional(cls.forward, args, kwargs, 0 if separate else 1)
-        if special.on and modes.levels:
+        if process_state.any_mode_active and grad_state.levels:
             from whygrad.func.custom import apply_under_transforms
             return apply_under_transforms(cls, args)
         return cls._recorded(args)[0]
@@ -127,17 +127,17 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         separate = cls._separate_context()
         node = cls._node_cls(cls, args)
         ctx = node.ctx
-        if special.derivatives and modes.derivatives:
+        if process_state.derivatives and grad_state.derivatives:
             node.__class__, ctx.__class__ = cls._generated_classes()
-        if special.anomaly and node.recorded:
+        if process_state.anomaly and node.recorded:
             from whygrad.autograd.anomaly import keep_trace
             keep_trace(node)
         if why.watching is not None:
             why.watching.applied_function(node, args)
-        outer = modes.grad, modes.off_name, modes.off_site
+        outer = grad_state.grad, grad_state.off_name, grad_state.off_site
         if outer[0]:
             # Explanations should name the Function as the reason why values made inside have no history.
-            modes.grad, modes.off_name, modes.off_site = False, f"{cls.__name__}.forward", node.site
+            grad_state.grad, grad_state.off_name, grad_state.off_site = False, f"{cls.__name__}.forward", node.site
             refresh()
         try:
             if separate:
@@ -146,15 +146,15 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             else:
                 raw = cls.forward(ctx, *args)
         finally:
-            if modes.grad is not outer[0]:
-                modes.grad, modes.off_name, modes.off_site = outer
+            if grad_state.grad is not outer[0]:
+                grad_state.grad, grad_state.off_name, grad_state.off_site = outer
                 refresh()
         if type(raw) is Tensor and node.recorded and raw._view is None and _is_ordinary(ctx, raw, args):
             # The usual case, and `Outputs` in a few lines: one fresh result.
             array = raw._array
             node.outputs = [(array.shape, array.dtype, True)]
             raw._node = node
-            raw._lookup = False
+            raw._indirect = False
             raw._cause = ()
             if ctx.to_save is not None:
                 node.save((raw,))
@@ -219,7 +219,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
         with no_grad():
             outputs = fn(ctx, *args, **kwargs)
-        if not modes.grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+        if not grad_state.grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         results = _not_differentiable_again(several)

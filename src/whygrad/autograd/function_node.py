@@ -17,7 +17,7 @@ from whygrad.autograd.hooks import from_user, to_user
 from whygrad.autograd.node_methods import OutputMetadata
 from whygrad.autograd.saved_hooks import SavedTensor, nothing_saved, save
 from whygrad.base import errors
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import Node, NodeInterface, next_sequence_number
 from whygrad.core.tensor import Tensor, source, wrap
 from whygrad.why import record as why
@@ -154,7 +154,7 @@ class CustomNode(Node):
         needed = []
         for a in args:
             if isinstance(a, Tensor):
-                edge = source(a) if a._node is None and a._lookup else a._node
+                edge = source(a) if a._node is None and a._indirect else a._node
                 arguments.append(len(edges))
                 edges.append(edge)
                 inputs.append((a._array.shape, a._array.dtype if a._meta is None else _wanted_dtype(a)))
@@ -162,7 +162,7 @@ class CustomNode(Node):
             else:
                 arguments.append(None)
                 needed.append(False)
-        self.recorded = modes.grad and not modes.inference and True in needed
+        self.recorded = grad_state.grad and not grad_state.inference and True in needed
         self.edges = tuple(edges) if self.recorded else ()
         self.inputs, self.arguments = inputs, arguments
         self.ctx = function._backward_cls(self, tuple(needed))
@@ -215,8 +215,8 @@ class CustomNode(Node):
         return len(self.outputs)
 
     def _run(self, g: Any, edges: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
-        if modes.running is not None:
-            modes.running.node = self
+        if grad_state.running is not None:
+            grad_state.running.node = self
         seen = self._materialized(g) if g is None or type(g) is list else [to_user(g)]
         if self.ctx._forward_cls.boxed_grads_call:
             # The user takes them out of the list, and nobody else holds them.

@@ -7,7 +7,7 @@ from typing import Any
 
 from whygrad.autograd.function_node import CustomNode
 from whygrad.base import errors
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import Node, port_of
 from whygrad.core.record import attach, make_view
 from whygrad.core.tensor import Tensor, cut, grad_fn, wrap
@@ -79,26 +79,26 @@ class Outputs:
         if is_input:
             t = self._view_of_itself(t)
         t._cause = ()
-        t._lookup = t._view is not None
+        t._indirect = t._view is not None
         attach(t, place)
         if t._view is not None:
-            t._view.version = t._counter[0]
+            t._view.version = t._version_counter[0]
         return t
 
     def _without_history(self, t: Tensor, is_input: bool, modified: bool) -> Tensor:
         if is_input:
             if t.requires_grad:
-                if modes.entered or modes.derivatives:  # a transform calls the Function with what does not
+                if grad_state.entered or grad_state.derivatives:  # a transform calls the Function with what does not
                     self._refuse_saved(t)
                 result = wrap(t._array)
-                result._counter = t._counter
+                result._version_counter = t._version_counter
                 result._cause = self._cause_of_cut(t)
                 return result
             return t if modified else self._view_of_itself(t)
         if self.node.recorded:
             if t.requires_grad and t._view is None:
                 t._node = None
-                t._lookup = False
+                t._indirect = False
             t._cause = self._cause_of_cut(t)
         return t
 
@@ -116,7 +116,7 @@ class Outputs:
 
     def _cause_of_cut(self, t: Tensor) -> why.Causes:
         if not self.node.recorded:
-            return cut(t, "grad-mode-off", modes.off_name)
+            return cut(t, "grad-mode-off", grad_state.off_name)
         name = self.ctx._forward_cls.__name__
         reason = (f"{name} marked this output as non-differentiable" if t._array.dtype.kind in "fcV" else
                   f"this output of {name} is not of a floating point dtype")

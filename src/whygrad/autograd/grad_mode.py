@@ -13,19 +13,19 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from whygrad.base import errors
-from whygrad.core.modes import modes, refresh, special
+from whygrad.core.modes import grad_state, process_state, refresh
 from whygrad.core.tensor import Tensor
 from whygrad.why import record as why
 
 
 def is_grad_enabled() -> bool:
     """True if operations on tensors that require grad are being recorded in this thread."""
-    return modes.grad
+    return grad_state.grad
 
 
 def is_inference_mode_enabled() -> bool:
     """True inside `inference_mode()`."""
-    return modes.inference
+    return grad_state.inference
 
 
 class DecoratorContextManager:
@@ -111,10 +111,10 @@ class WithoutParentheses(DecoratorContextManager):
 
 def _set_grad(enabled: bool, name: str = "", where: why.Site | None = None) -> None:
     """Switch this thread; `name` and `where` say who switched gradients off."""
-    modes.grad = enabled
+    grad_state.grad = enabled
     if not enabled:
-        modes.off_name = name
-        modes.off_site = where
+        grad_state.off_name = name
+        grad_state.off_site = where
     refresh()
 
 
@@ -124,8 +124,8 @@ class _GradMode(DecoratorContextManager):
     prev: bool
 
     def _remember(self) -> None:
-        self.prev = modes.grad
-        self._off = modes.off_name, modes.off_site
+        self.prev = grad_state.grad
+        self._off = grad_state.off_name, grad_state.off_site
 
     def _switch(self, enabled: bool) -> None:
         _set_grad(enabled, type(self).__name__, self.where or why.site())
@@ -191,13 +191,13 @@ class inference_mode(DecoratorContextManager):
         self.mode = mode
 
     def __enter__(self) -> None:
-        self._outer = modes.inference
-        self._outer_grad = modes.grad, modes.off_name, modes.off_site
-        modes.inference = self.mode
+        self._outer = grad_state.inference
+        self._outer_grad = grad_state.grad, grad_state.off_name, grad_state.off_site
+        grad_state.inference = self.mode
         _set_grad(not self.mode, "inference_mode", self.where or why.site())
 
     def __exit__(self, *exc: object) -> None:
-        modes.inference = self._outer
+        grad_state.inference = self._outer
         _set_grad(*self._outer_grad)
 
     def clone(self) -> inference_mode:
@@ -211,18 +211,18 @@ class _Policy(DecoratorContextManager):
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode
-        self.prev = getattr(special, self.flag)
-        setattr(special, self.flag, mode)
+        self.prev = getattr(process_state, self.flag)
+        setattr(process_state, self.flag, mode)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        setattr(special, self.flag, self.prev)
+        setattr(process_state, self.flag, self.prev)
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        setattr(special, self.flag, self.mode)
+        setattr(process_state, self.flag, self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        setattr(special, self.flag, self.prev)
+        setattr(process_state, self.flag, self.prev)
 
     def clone(self) -> _Policy:
         return type(self)(self.mode)
@@ -244,7 +244,7 @@ class _force_original_view_tracking(_Policy):
 
 
 def is_view_replay_enabled() -> bool:
-    return special.replay_views
+    return process_state.replay_views
 
 
 class enforce_grad_layout_policy(_Policy):
@@ -257,7 +257,7 @@ class enforce_grad_layout_policy(_Policy):
 
 
 def is_multithreading_enabled() -> bool:
-    return special.multithreading
+    return process_state.multithreading
 
 
 class _unsafe_preserve_version_counter(DecoratorContextManager):
@@ -280,4 +280,4 @@ def set_versions(tensors: Iterable[Tensor], versions: Iterable[int]) -> None:
     for t, version in zip(tensors, versions, strict=True):
         if version < 0:
             raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
-        t._counter[0] = version
+        t._version_counter[0] = version

@@ -12,7 +12,7 @@ import numpy as np
 
 from whygrad.backends import tensor as xp
 from whygrad.base import errors
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import Node, Port, extra
 from whygrad.core.registered import registered
 from whygrad.core.tensor import Tensor, grad_fn, wrap
@@ -74,7 +74,7 @@ def retain_grad(self: Tensor) -> None:
     if not self.requires_grad:
         raise errors.noted(RuntimeError("can't retain_grad on Tensor that has requires_grad=False"), "does_not_require_grad",
                            self)
-    if modes.transforming:
+    if grad_state.transforming:
         raise RuntimeError(errors.RETAIN_GRAD_IN_TRANSFORM)
     node = grad_fn(self)
     if node is not None and not self.meta.retains_grad:
@@ -92,8 +92,8 @@ def to_user(g: Any) -> Any:
         return g.tensor()  # a sparse one
     g = np.asarray(g)
     seen = wrap(np.conj(g) if g.dtype.kind == "c" else g)
-    if modes.running is not None:
-        seen._cause = modes.running.causes
+    if grad_state.running is not None:
+        seen._cause = grad_state.running.causes
     return seen
 
 
@@ -177,7 +177,7 @@ def _tell_missing_outputs(node: Node) -> None:
     """Like torch, call the hooks on outputs that no gradient will reach in this pass, with None."""
     for found in node.ports.values():  # type: ignore[attr-defined]
         port = found()
-        if port is not None and port.extra is not None and not modes.running.reaches(port):
+        if port is not None and port.extra is not None and not grad_state.running.reaches(port):
             _call_on_one(port.extra.tensor_hooks, None, False)
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from whygrad.autograd.saved_hooks import saved_tensors_hooks
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import InferenceCounter, Tensor, wrap
 
 OUTSIDE = ("Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
@@ -38,9 +38,9 @@ class SavedAside:
         self._by_storage.clear()
 
     def pack(self, tensor: Tensor) -> _Handle:
-        version = tensor._counter[0]
+        version = tensor._version_counter[0]
         key = id(tensor._memory), version
-        self._by_storage.setdefault((id(tensor._counter), version), set()).add(key)
+        self._by_storage.setdefault((id(tensor._version_counter), version), set()).add(key)
         handle = self.tid_to_weakhandle.get(key)
         if handle is None:
             handle = self.tid_to_weakhandle[key] = _Handle()
@@ -48,7 +48,7 @@ class SavedAside:
         return handle
 
     def unpack(self, handle: _Handle) -> Tensor:
-        if modes.mutation is None:
+        if grad_state.mutation is None:
             raise AssertionError(OUTSIDE)
         found = self.cloned.get(handle)
         if found is None:
@@ -58,9 +58,9 @@ class SavedAside:
         return found
 
     def before_write(self, target: Tensor) -> None:
-        if type(target._counter) is InferenceCounter:
+        if type(target._version_counter) is InferenceCounter:
             return
-        for key in self._by_storage.pop((id(target._counter), target._counter[0]), ()):
+        for key in self._by_storage.pop((id(target._version_counter), target._version_counter[0]), ()):
             handle = self.tid_to_weakhandle.get(key)
             original = None if handle is None else self.original.pop(handle, None)
             if handle is not None and original is not None:
@@ -70,13 +70,13 @@ class SavedAside:
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Generator[Any, None, None]:
     """Inside, in-place writes do not harm what backward needs. Backward must run inside as well."""
-    if modes.mutation is not None:
+    if grad_state.mutation is not None:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     aside = SavedAside()
     with saved_tensors_hooks(aside.pack, aside.unpack):
-        modes.mutation = aside
+        grad_state.mutation = aside
         try:
             yield aside
         finally:
             aside.clear()
-            modes.mutation = None
+            grad_state.mutation = None

@@ -9,7 +9,7 @@ from typing import Any
 
 from whygrad.backends.fp_warnings import silence
 from whygrad.core.engine import Backward
-from whygrad.core.modes import inherited, modes, refresh
+from whygrad.core.modes import grad_state, inherited, refresh
 from whygrad.core.registered import registered
 
 
@@ -29,7 +29,7 @@ def in_a_new_thread(this: Backward, walk: Callable[..., None], *arguments: Any) 
         except BaseException as error:
             failure.append(error)
         finally:
-            modes.__dict__.clear()
+            grad_state.__dict__.clear()
             refresh()
 
     thread = threading.Thread(target=run)
@@ -41,9 +41,9 @@ def in_a_new_thread(this: Backward, walk: Callable[..., None], *arguments: Any) 
 
 def queue_callback(callback: Callable[[], Any]) -> None:
     """Have `callback()` called when the backward that runs now has ended."""
-    if modes.running is None:
+    if grad_state.running is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    modes.running.callbacks.append(callback)
+    grad_state.running.callbacks.append(callback)
 
 
 registered.nested = sys.modules[__name__]

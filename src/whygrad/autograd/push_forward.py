@@ -134,10 +134,10 @@ def _transposed(row: Row, given: dict[int, Tensor], inputs: Sequence[Any], stati
                 moving: list[bool]) -> Tangents:
     """The derivative as the transpose of the rules."""
     from whygrad.autograd.grad_mode import enable_grad
-    from whygrad.core.modes import modes
+    from whygrad.core.modes import grad_state
     from whygrad.func.pull_back import pull_back, variable
 
-    records = modes.grad
+    records = grad_state.grad
     with enable_grad():
         dummies = [variable(wrap(np.zeros(out._array.shape, out._array.dtype))) if moves else None
                    for out, moves in zip(outs, moving, strict=True)]

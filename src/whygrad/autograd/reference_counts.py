@@ -82,7 +82,7 @@ def _find_for_leaves(name: str, walk: Callable[[Node], None]) -> None:
     for count in range(1, 20):
         setattr(references, name, count)
         leaf = wrap(np.zeros(1))
-        leaf._lookup = True
+        leaf._indirect = True
         last = Trial((name == "straight",), leaf)
         walk(last if name == "straight" else Trial((True, True), last, leaf))
         if leaf._grad is not None and any(leaf._grad._array is array for array in _arrays):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import errors
-from whygrad.core.modes import modes, refresh
+from whygrad.core.modes import grad_state, refresh
 from whygrad.core.node import Cast, Node, extra, port_of, row_node
 from whygrad.core.registered import registered
 from whygrad.core.tensor import InferenceCounter, Tensor, known_source, source, wrap
@@ -26,13 +26,13 @@ class saved_tensors_hooks:
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        if modes.saved_hooks_disabled is not None:
-            raise RuntimeError(modes.saved_hooks_disabled)
-        modes.saved_hooks = (*modes.saved_hooks, (self.pack_hook, self.unpack_hook))
+        if grad_state.saved_hooks_disabled is not None:
+            raise RuntimeError(grad_state.saved_hooks_disabled)
+        grad_state.saved_hooks = (*grad_state.saved_hooks, (self.pack_hook, self.unpack_hook))
         refresh()
 
     def __exit__(self, *exc: object) -> None:
-        modes.saved_hooks = modes.saved_hooks[:-1]
+        grad_state.saved_hooks = grad_state.saved_hooks[:-1]
         refresh()
 
 
@@ -52,14 +52,14 @@ class save_on_cpu(saved_tensors_hooks):
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
     """Inside, entering saved_tensors_hooks raises `error_message`."""
-    outer = modes.saved_hooks_disabled
-    modes.saved_hooks_disabled = error_message
+    outer = grad_state.saved_hooks_disabled
+    grad_state.saved_hooks_disabled = error_message
     try:
-        if modes.saved_hooks:
+        if grad_state.saved_hooks:
             raise RuntimeError(error_message)
         yield
     finally:
-        modes.saved_hooks_disabled = outer
+        grad_state.saved_hooks_disabled = outer
 
 
 class SavedTensor:
@@ -70,10 +70,10 @@ class SavedTensor:
     gave is kept.
     """
 
-    __slots__ = ("_array", "_counter", "_edge", "_hooks", "_node", "_original", "_output", "_packed", "_version")
+    __slots__ = ("_array", "_edge", "_hooks", "_node", "_original", "_output", "_packed", "_version", "_version_counter")
 
     _array: Any
-    _counter: Any
+    _version_counter: Any
     _version: Any
     _node: weakref.ref[Node]
     # Where its gradient goes, or which output of the node it is.
@@ -115,16 +115,16 @@ class SavedTensor:
         if self._array is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         tensor = wrap(self._array)
-        tensor._counter = self._counter
+        tensor._version_counter = self._version_counter
         self.pack(tensor, *hooks)
 
     def pack(self, tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         from whygrad.autograd.grad_mode import no_grad
 
-        version = tensor._counter[0]
+        version = tensor._version_counter[0]
         with no_grad():
             packed = pack_hook(tensor)
-        if tensor._counter[0] != version:
+        if tensor._version_counter[0] != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
                 "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
@@ -136,7 +136,7 @@ class SavedTensor:
     def plain(self, recorded: bool) -> tuple[Any, Any, Any]:
         """Value, version counter and version, as a row's gradient functions want them."""
         if self._hooks is None:
-            return self._array, self._counter, self._version
+            return self._array, self._version_counter, self._version
         tensor = self.unpack()
         # What a hook gives back is fresh: a counter that nobody counts.
         return tensor if recorded else tensor._array, [0], 0
@@ -156,8 +156,8 @@ class SavedTensor:
             return None
         self._check_version()
         tensor = wrap(self._array)
-        if self._counter is not None:
-            tensor._counter = self._counter
+        if self._version_counter is not None:
+            tensor._version_counter = self._version_counter
         return self._linked(tensor)
 
     def shown(self) -> Any:
@@ -173,12 +173,12 @@ class SavedTensor:
         return self.unpack()
 
     def _check_version(self) -> None:
-        if self._counter is None or int(self._counter[0]) == int(self._version):
+        if self._version_counter is None or int(self._version_counter[0]) == int(self._version):
             return
         node = self._node()
         producer, number = (node, self._output) if self._output is not None else row_node(
             self._edge if self._original is None else source(self._original))
-        raise errors.stale_value(node, self._array, self._counter, self._version, producer, number)
+        raise errors.stale_value(node, self._array, self._version_counter, self._version, producer, number)
 
     def _linked(self, tensor: Tensor) -> Tensor:
         edge = self._edge
@@ -194,7 +194,7 @@ class SavedTensor:
                 return edge
             edge = Cast(edge, tensor._array.dtype)
         result = wrap(tensor._array)
-        result._counter = tensor._counter
+        result._version_counter = tensor._version_counter
         result._node = edge
         return result
 
@@ -202,7 +202,7 @@ class SavedTensor:
 def _new(node: Node, array: Any, counter: Any, version: Any, edge: Any, output: int | None) -> SavedTensor:
     saved = object.__new__(SavedTensor)
     saved._node = weakref.ref(node)
-    saved._array, saved._counter, saved._version = array, counter, version
+    saved._array, saved._version_counter, saved._version = array, counter, version
     saved._edge, saved._output = edge, output
     saved._original = saved._hooks = saved._packed = None
     return saved
@@ -233,12 +233,12 @@ def save_alone(tensor: Tensor, is_output: bool) -> SavedTensor:
 
 def save(tensor: Tensor, node: Node, output: int | None) -> SavedTensor:
     """Save a tensor for a custom Function; `output` says which of the node's outputs it is."""
-    if type(tensor._counter) is InferenceCounter:
-        raise errors.noted(RuntimeError(errors.INFERENCE_SAVED), "inference_tensor", tensor._counter.entered)
+    if type(tensor._version_counter) is InferenceCounter:
+        raise errors.noted(RuntimeError(errors.INFERENCE_SAVED), "inference_tensor", tensor._version_counter.entered)
     edge = None if output is not None else source(tensor)
-    saved = _new(node, tensor._array, tensor._counter, tensor._counter[0], edge, output)
-    if modes.saved_hooks:
-        saved.pack(tensor, *modes.saved_hooks[-1])
+    saved = _new(node, tensor._array, tensor._version_counter, tensor._version_counter[0], edge, output)
+    if grad_state.saved_hooks:
+        saved.pack(tensor, *grad_state.saved_hooks[-1])
     elif output is None:
         saved._original = tensor
     return saved
@@ -257,8 +257,8 @@ class Packed:
         self.parts = parts
 
     def unpack(self, node: Node) -> tuple[Any, ...]:
-        if modes.running is not None:
-            modes.running.node = node
+        if grad_state.running is not None:
+            grad_state.running.node = node
         from whygrad.autograd.saved_names import hook_order
 
         flat: list[Any] = [None] * (3 * len(self.parts))
@@ -270,9 +270,9 @@ class Packed:
 def _plain(part: Any) -> tuple[Any, Any, Any]:
     """One part as (value, counter, version)."""
     if isinstance(part, SavedTensor):
-        return part.plain(modes.grad)
+        return part.plain(grad_state.grad)
     if isinstance(part, list):
-        triples = [saved.plain(modes.grad) for saved in part]
+        triples = [saved.plain(grad_state.grad) for saved in part]
         watched = [(c, v) for _, c, v in triples if c is not None]
         return tuple([x for x, _, _ in triples]), [c for c, _ in watched], [v for _, v in watched]
     value, counter, version = part
@@ -283,7 +283,7 @@ def pack(node: Node, inputs: tuple[Any, ...], results: list[Tensor]) -> None:
     """Put everything that a row saved behind the innermost pair of hooks."""
     from whygrad.autograd.saved_names import hook_order
 
-    hooks = modes.saved_hooks[-1]
+    hooks = grad_state.saved_hooks[-1]
     tensors = [t for t in (*results, *inputs) if isinstance(t, Tensor)]
     packed = as_saved_tensors(node)
     for k in hook_order(node):

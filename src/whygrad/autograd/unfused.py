@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import Node
 from whygrad.core.record import specialization_of
 from whygrad.ops.table import TABLE
@@ -17,7 +17,7 @@ from whygrad.ops.table import TABLE
 def take_apart(node: Node) -> None:
     layout = type(node).layout
     # A backward that is under way has counted the node as it is; saved values behind hooks stay where they are.
-    if modes.running is not None or not (node.saved is None or type(node.saved) is tuple):
+    if grad_state.running is not None or not (node.saved is None or type(node.saved) is tuple):
         return
     x_edge, weight_edge, bias_edge = node.edges
     values = {name: node.saved[3 * k:3 * k + 3] for k, name in enumerate(layout.saved)} if node.saved else {}

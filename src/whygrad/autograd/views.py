@@ -10,7 +10,7 @@ import numpy as np
 from whygrad import backends
 from whygrad.autograd.grad_mode import enable_grad
 from whygrad.base import errors
-from whygrad.core.modes import special
+from whygrad.core.modes import process_state
 from whygrad.core.node import Node, next_sequence_number
 from whygrad.core.registered import registered
 from whygrad.core.tensor import Tensor, source, wrap
@@ -37,7 +37,7 @@ def replay(x: Any, steps: Steps, vocabulary: Any) -> Any:
 
 def history_of_view(view: Any) -> Any:
     """A new node that leads from a view to its base as it is now; the node of the same view, taken anew, if that is wanted."""
-    if special.replay_views:
+    if process_state.replay_views:
         with enable_grad():
             return replay(view.base, view.steps, backends.tensor)._view.node
     return AsStrided(source(view.base), view.steps)

@@ -63,9 +63,9 @@ def recorder_source(plan: RowPlan, *, turns: bool = False) -> str:
     outs = ", ".join(names.outs) + ("" if plan.one_output else ",")
     # In a mode such as no_grad the forward runs as usual, unless the row has a handler (see door.py).
     whole = plan.one_output and not row.variadic
-    handled = " and (modes.levels or special.listeners)" if whole else ""
+    handled = " and (grad_state.levels or process_state.listeners)" if whole else ""
     lines = [f"def run({', '.join([*inputs, *names.signature])}):",
-             "    busy = special.on and unusual()",
+             "    busy = process_state.any_mode_active and needs_slow_path()",
              f"    if busy{handled}: return record(SPEC, {given}, {names.statics})"]
     if row.variadic:
         lines += ["    arrays = [x._array for x in inputs]"]
@@ -84,7 +84,7 @@ def recorder_source(plan: RowPlan, *, turns: bool = False) -> str:
     if row.view:
         lines += [*_view_lines(names), *(["    TURNING[row.name](t0)"] if turns else [])]
     if row.variadic and plan.rules:
-        lines += ["    nodes = [source(x) if x._node is None and x._lookup else x._node for x in inputs]",
+        lines += ["    nodes = [source(x) if x._node is None and x._indirect else x._node for x in inputs]",
                   "    _missing = nodes.count(None)"]
         untracked = "_missing == len(nodes)"
     else:
@@ -122,7 +122,7 @@ def _list_source(plan: RowPlan, names: _Names) -> str:
         return "def run(*inputs, **statics): return record(SPEC, inputs, {**row.static_defaults, **statics})\n"
     return "\n".join([
         f"def run(x0, *, {', '.join(names.signature)}):",
-        f"    if special.on and unusual(): return record(SPEC, (x0,), {names.statics})",
+        f"    if process_state.any_mode_active and needs_slow_path(): return record(SPEC, (x0,), {names.statics})",
         "    x0_x = x0._memory",
         f"    outs = forward(x0_x{names.keywords})",
         f"    statics = {names.statics}",
@@ -147,17 +147,18 @@ def _fresh_lines(t: str, out: str, *, view: bool) -> list[str]:
     lines = [f"    {t} = new(Tensor)",
              f"    {t}._array = {out}",
              f"    {t}._node = {t}._grad = {t}._view = {t}._meta = None"]
-    return lines if view else [*lines, f"    {t}._lookup = False", f"    {t}._counter = [0]"]
+    return lines if view else [*lines, f"    {t}._indirect = False", f"    {t}._version_counter = [0]"]
 
 
 def _view_lines(names: _Names) -> list[str]:
     """`make_view`, unrolled for the common case."""
     step = f"(row, {names.statics}, None, x0_x.shape)"
-    return ["    _counter = x0._counter",
-            f"    if special.on or type(_counter) is not list or type(x0) in TURNED: make_view(t0, x0, row, {names.statics})",
+    return ["    _counter = x0._version_counter",
+            "    if process_state.any_mode_active or type(_counter) is not list or type(x0) in TURNED:",
+            f"        make_view(t0, x0, row, {names.statics})",
             "    else:",
-            "        t0._lookup = True",
-            "        t0._counter = _counter",
+            "        t0._indirect = True",
+            "        t0._version_counter = _counter",
             "        _parent = x0._view",
             "        _link = t0._view = new(View)",
             f"        if _parent is None: _link.base, _link.steps, _link.creation = x0, ({step},), ''",
@@ -186,7 +187,7 @@ def _edge_lines(names: _Names) -> list[str]:
     lines = []
     for x in names.tracked:
         lines += [f"    {x}_n = {x}._node",
-                  f"    if {x}_n is None and {x}._lookup: {x}_n = source({x})"]
+                  f"    if {x}_n is None and {x}._indirect: {x}_n = source({x})"]
     return lines
 
 
@@ -254,13 +255,14 @@ def _saved_expression(plan: RowPlan, names: _Names) -> str:
             tensor = names.of[name]
             value = f"{tensor}_x"
         if row.variadic and name in row.inputs:
-            parts.append("tuple(arrays), [x._counter for x in inputs], [x._counter[0] for x in inputs]")
+            parts.append("tuple(arrays), [x._version_counter for x in inputs], [x._version_counter[0] for x in inputs]")
         elif name in plan.numbers:
             parts.append(f"{tensor}, None, None")
         elif condition is None:
-            parts.append(f"{value}, _counter := {tensor}._counter, _counter[0]")
+            parts.append(f"{value}, _counter := {tensor}._version_counter, _counter[0]")
         else:
-            parts.append(f"{value} if {condition} else None, _counter := {tensor}._counter, _counter[0] if {condition} else 0")
+            parts.append(f"{value} if {condition} else None, _counter := {tensor}._version_counter, "
+                         f"_counter[0] if {condition} else 0")
     if not parts:
         return "()"
     values = f"({', '.join(parts)})"
@@ -293,12 +295,12 @@ def unwatched_source(plan: RowPlan, *, has_kernel: bool) -> str:
     others = names.tensors[1:]
 
     def has_history(x: str) -> str:
-        return f"_recorded and ({x}._node is not None or {x}._lookup)"
+        return f"_recorded and ({x}._node is not None or {x}._indirect)"
 
     signature = ["_recorded", *names.inputs, *(["*"] if names.signature else []), *names.signature]
     lines = [f"def unwatched({', '.join(signature)}):",
              "    x0_x = x0._array",
-             "    _counter, _dtype, _base = x0._counter, x0_x.dtype, x0_x.base",
+             "    _counter, _dtype, _base = x0._version_counter, x0_x.dtype, x0_x.base",
              f"    if type(_counter) is not list or 0 in x0_x.strides or {has_history('x0')}: return False",
              "    if _base is not None and (",
              "            x0._view is not None or type(_base) is not ndarray or type(x0) in TURNED): return False"]
@@ -327,7 +329,7 @@ def unwatched_source(plan: RowPlan, *, has_kernel: bool) -> str:
         causes = "x0._cause"
         for x in others:
             causes = f"merge({causes}, {x}._cause)"
-        lines += [f"    if x0._node is None and not x0._lookup: x0._cause = {causes}"]
+        lines += [f"    if x0._node is None and not x0._indirect: x0._cause = {causes}"]
     return "\n".join([*lines, "    return True"]) + "\n"
 
 

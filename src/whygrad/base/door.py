@@ -25,13 +25,15 @@ class Spec:
     `handlers` are the installed handlers, in order; it is usually (), and then the implementation is called directly.
     """
 
-    __slots__ = ("autocast", "function", "handlers", "implementation", "is_method", "name")
+    __slots__ = ("autocast", "function", "handlers", "implementation", "is_method", "name", "short")
 
     def __init__(self, name: str, implementation: Function, autocast: Any = None) -> None:
         # The public name: "torch.add", "Tensor.add", "torch.nn.functional.relu", "Tensor.grad.__get__".
         self.name = name
         self.implementation = implementation
         self.is_method = name.startswith("Tensor.")
+        # The short way, if there is one, made for the end of the line: past the handlers.
+        self.short: Function | None = None
         # What autocast does with its arguments (see amp/casting.py).
         self.autocast = autocast
         # The public function object, which handlers pass to `__torch_function__` and the like.
@@ -42,6 +44,13 @@ class Spec:
             if handler.wants(self):
                 specs.append(self)
                 self.handlers += (handler,) if handler in active else ()
+
+    def unattended(self) -> Spec:
+        """The same, at which nobody ever stands."""
+        copy: Spec = object.__new__(Spec)
+        copy.name, copy.implementation, copy.is_method, copy.function = self.name, self.implementation, self.is_method, None
+        copy.autocast, copy.short, copy.handlers = self.autocast, None, ()
+        return copy
 
     @property
     def plain(self) -> Any:
@@ -92,13 +101,15 @@ def _stand(handler: Handler, present: bool) -> None:
         if handler not in _wanted:
             _wanted[handler] = [spec for spec in SPECS.values() if handler.wants(spec)]
         active = _changed(active, handler, present)
+        changes: dict[tuple[Handler, ...], tuple[Handler, ...]] = {}  # hundreds of functions, and few different tuples
         for spec in _wanted[handler]:
-            spec.handlers = _changed(spec.handlers, handler, present)
+            before = spec.handlers
+            if before not in changes:
+                changes[before] = _changed(before, handler, present)
+            spec.handlers = changes[before]
 
 
 def _changed(handlers: tuple[Handler, ...], handler: Handler, present: bool) -> tuple[Handler, ...]:
-    if not handlers:
-        return (handler,) if present else ()
     others = [h for h in handlers if h is not handler]
     return tuple(sorted([*others, handler], key=lambda h: ORDER.index(h.place)) if present else others)
 
@@ -117,7 +128,7 @@ def _pass_on(spec: Spec, handlers: tuple[Handler, ...], args: tuple[Any, ...], k
 def enter(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the implementation; if it rejects an argument, raise an error that names the function the user called."""
     try:
-        return spec.implementation(*args, **kwargs)
+        return (spec.short or spec.implementation)(*args, **kwargs)
     except REFUSALS as error:
         return refuse(error, spec, args, kwargs)
 
@@ -141,7 +152,9 @@ def function(name: str, implementation: Function, autocast: Any = None, short: C
     if known is not None:  # another name of an existing public function
         implementation, autocast = known.implementation, autocast or known.autocast
     spec = Spec(name, implementation, autocast)
-    made = short(spec) if short is not None else _door(spec)
+    made: Any = short(spec) if short is not None else _door(spec)
+    if short is not None:
+        spec.short = short(spec.unattended())
     update_wrapper(made, spec.implementation)
     made.__name__ = made.__qualname__ = name.rpartition(".")[2]
     made.spec = spec

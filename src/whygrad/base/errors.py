@@ -148,7 +148,7 @@ def stale_saved(node: Node, name: str, value: Any, counter: list[Any], version: 
 def stale_value(node: Node | None, value: Any, counter: list[Any], version: int, producer: Any, number: int) -> RuntimeError:
     """The error for a value saved by `node`, output `number` of `producer` (a node, a name, or None if unknown)."""
     from whygrad.base import dtypes
-    from whygrad.core.modes import special
+    from whygrad.core.modes import process_state
     from whygrad.core.node import Node as NodeClass
     from whygrad.functional.c_names import type_string
 
@@ -159,7 +159,7 @@ def stale_value(node: Node | None, value: Any, counter: list[Any], version: int,
     kind = type_string(dtypes.FROM_NUMPY[written_dtype])
     sizes = ", ".join(map(str, value.shape))
     hint = ("the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
-            "changed in there or anywhere later. Good luck!" if special.anomaly else
+            "changed in there or anywhere later. Good luck!" if process_state.anomaly else
             "enable anomaly detection to find the operation that failed to compute its gradient, with "
             "torch.autograd.set_detect_anomaly(True, check_nan=False).")
     error = RuntimeError(

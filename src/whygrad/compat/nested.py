@@ -103,8 +103,8 @@ def _nested(parts: list[Any], dtype: dtypes.dtype) -> NestedTensor:
     t = object.__new__(NestedTensor)
     t._array = NestedArray(dtype, parts[0].dim() + 1 if parts else 1)
     t._node = t._grad = t._view = t._meta = None
-    t._lookup = False
-    t._counter = [0]
+    t._indirect = False
+    t._version_counter = [0]
     t._cause = ()
     t._parts = tuple(parts)
     return t

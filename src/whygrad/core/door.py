@@ -1,13 +1,13 @@
 """The row door: everything that has a say in an application of a row passes here.
 
-While nobody is out of the ordinary nothing of this is in the way: ops look at `special.on` alone. Else `record`, `perform` and
-the engine ask here. *Listeners* hear of every row, write, node and leaf in all threads: the profiler, and the logs of
-`checkpoint(debug=True)`.
+While no mode is active nothing of this is in the way: ops look at `process_state.any_mode_active` alone. Else `record`,
+`perform` and the engine ask here. *Listeners* hear of every row, write, node and leaf in all threads: the profiler, and the
+logs of `checkpoint(debug=True)`.
 
 A *level* is one running transform of this thread. It holds tensors: a `DualLevel` (autograd/dual.py) those that have a tangent
 of its own, a `BatchLevel` (func/batched.py) those that stand for a batch. A row is the business of the innermost level that
 holds one of its arguments. That level does its part by applying rows to what lies below, and meanwhile takes itself and the
-levels inside it away from `modes.levels`: so each level sees only those outside of it, and nesting comes by itself. What no
+levels inside it away from `grad_state.levels`: so each level sees only those outside of it, and nesting comes by itself. What no
 level holds is recorded as usual. Reverse mode needs no level: the graph lies below all of them.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from whygrad.core.modes import modes, refresh, special
+from whygrad.core.modes import grad_state, process_state, refresh
 from whygrad.core.tensor import Tensor
 from whygrad.ops.table import Row
 
@@ -36,21 +36,21 @@ _changing = threading.Lock()
 
 def start(listener: Listener) -> None:
     with _changing:
-        special.listeners = (*special.listeners, listener)
+        process_state.listeners = (*process_state.listeners, listener)
     refresh()
 
 
 def stop(listener: Listener) -> None:
     with _changing:
-        left = list(special.listeners)
+        left = list(process_state.listeners)
         left.remove(listener)
-        special.listeners = tuple(left)
+        process_state.listeners = tuple(left)
     refresh()
 
 
 def tell(name: str, inputs: tuple[Any, ...], run: Callable[..., Any], *args: Any) -> Any:
     """Run something, and tell the listeners when it begins and ends."""
-    tokens = [(listener, listener.begin(name, inputs)) for listener in special.listeners]
+    tokens = [(listener, listener.begin(name, inputs)) for listener in process_state.listeners]
     result = None
     try:
         result = run(*args)
@@ -87,31 +87,31 @@ class Level:
 @contextmanager
 def entered(level: Level) -> Iterator[None]:
     """Let ops mind `level`."""
-    outer = modes.levels
-    modes.levels = (*outer, level)
-    modes.entered += 1
+    outer = grad_state.levels
+    grad_state.levels = (*outer, level)
+    grad_state.entered += 1
     refresh()
     try:
         yield
     finally:
-        modes.levels = outer
-        modes.entered -= 1
+        grad_state.levels = outer
+        grad_state.entered -= 1
         refresh()
 
 
 def with_levels(levels: tuple[Level, ...], function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function that sees these levels only."""
-    seen = modes.levels
-    modes.levels = levels
+    seen = grad_state.levels
+    grad_state.levels = levels
     try:
         return function(*args, **kwargs)
     finally:
-        modes.levels = seen
+        grad_state.levels = seen
 
 
 def concerned(tensors: Any) -> int | None:
-    """The place in `modes.levels` of the innermost level that holds one of these."""
-    levels = modes.levels
+    """The place in `grad_state.levels` of the innermost level that holds one of these."""
+    levels = grad_state.levels
     for place in range(len(levels) - 1, -1, -1):
         holds = levels[place].holds
         for x in tensors:
@@ -127,7 +127,7 @@ def is_batched(t: Tensor) -> bool:
 
 def under_levels(row: Row, inputs: tuple[Any, ...], statics: dict[str, Any], otherwise: Callable[..., Any]) -> Any:
     """Apply a row under the levels that are at work; `otherwise` if none of them is concerned."""
-    levels = modes.levels
+    levels = grad_state.levels
     place = concerned(inputs)
     if place is None:
         return with_levels((), otherwise, *inputs, **statics)
@@ -137,7 +137,7 @@ def under_levels(row: Row, inputs: tuple[Any, ...], statics: dict[str, Any], oth
 def write_under_levels(row: Row, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any],
                        otherwise: Callable[[], Any]) -> Tensor:
     """The same in place."""
-    levels = modes.levels
+    levels = grad_state.levels
     place = concerned((target, *inputs))
     if place is None:
         with_levels((), otherwise)

@@ -23,7 +23,7 @@ from whygrad.backends.fp_warnings import restore, silence
 from whygrad.base import acceleration, errors
 from whygrad.base.layouts import strided
 from whygrad.core import door
-from whygrad.core.modes import modes, refresh, special
+from whygrad.core.modes import grad_state, process_state, refresh
 from whygrad.core.node import Node
 from whygrad.core.registered import registered
 from whygrad.core.tensor import Tensor, grad_fn
@@ -93,9 +93,9 @@ class Backward:
 
 def current() -> Backward:
     """The innermost backward that runs in this thread."""
-    if modes.running is None:
+    if grad_state.running is None:
         raise AssertionError("expected this hook to be called inside a backward call")
-    this: Backward = modes.running
+    this: Backward = grad_state.running
     return this
 
 
@@ -113,18 +113,18 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
     False.
     """
     this = Backward.latest = Backward(create_graph, roots[0][0], keep, captures is not None and not deposit_captured)
-    outer_mode = modes.grad
-    outer_off = modes.off_name, modes.off_site
-    outer, outer_hooks = modes.running, modes.saved_hooks
+    outer_mode = grad_state.grad
+    outer_off = grad_state.off_name, grad_state.off_site
+    outer, outer_hooks = grad_state.running, grad_state.saved_hooks
     this.limited = captures is not None
     if outer is not None:
         this.depth = outer.depth + 1
         this.limited = this.limited or outer.limited
-    modes.running = this
+    grad_state.running = this
     if outer_mode != (create_graph and records):
         # Hooks and custom backwards run in this mode.
-        modes.grad = create_graph and records
-        modes.off_name, modes.off_site = "backward", this.site
+        grad_state.grad = create_graph and records
+        grad_state.off_name, grad_state.off_site = "backward", this.site
         refresh()
     if why.watching is not None:
         why.watching.begin(this, captures, deposit_captured)
@@ -141,14 +141,14 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
         raise
     finally:
         restore(token)
-        modes.running = outer
+        grad_state.running = outer
         this.targets, this.roots, this.node = {}, [], None
-        if modes.saved_hooks is not outer_hooks:  # entered during the backward, and not left
-            modes.saved_hooks = outer_hooks
+        if grad_state.saved_hooks is not outer_hooks:  # entered during the backward, and not left
+            grad_state.saved_hooks = outer_hooks
             refresh()
-        if modes.grad != outer_mode:
-            modes.grad = outer_mode
-            modes.off_name, modes.off_site = outer_off
+        if grad_state.grad != outer_mode:
+            grad_state.grad = outer_mode
+            grad_state.off_name, grad_state.off_site = outer_off
             refresh()
 
 
@@ -182,7 +182,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
     if not ready:
         return
     node = heappop(ready)[1]
-    ordinary = captures is None and not special.anomaly and why.watching is None and not special.listeners
+    ordinary = captures is None and not process_state.anomaly and why.watching is None and not process_state.listeners
     add_to, ndarray, finish_leaf = add_into, np.ndarray, registered.accumulation.finish_leaf
     while True:
         edges = node.edges
@@ -194,7 +194,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             if not keep and node.saved:
                 node.saved = None
                 node.freed = this
-        elif special.listeners and node.visible:
+        elif process_state.listeners and node.visible:
             edges, grads = door.tell(node.name(), tuple(g) if isinstance(g, list) else (g,), _run_watched, this, node, g, keep,
                                      captures, deposit_captured)
         else:
@@ -218,7 +218,7 @@ def _walk(this: Backward, roots: Sequence[tuple[Target, Any]], keep: bool, captu
             elif isinstance(target, Tensor):
                 total = pending.pop(target, None)
                 held = references.straight if total is gradient else references.waited
-                if special.listeners:  # the gradient has more references than the walk's own, so it is copied
+                if process_state.listeners:  # the gradient has more references than the walk's own, so it is copied
                     door.tell("torch::autograd::AccumulateGrad", (total,), finish_leaf, this, target, total, captures,
                               deposit_captured, 0)
                 else:
@@ -284,7 +284,7 @@ def _run_watched(this: Backward, node: Node, g: Any, keep: bool, captures: dict[
     kept = g  # one reference more: it is looked at again, so its rule must not write over it (see WalkReferences)
     if g is None and not node.takes_none:
         grads: tuple[Any, ...] = (None,) * len(edges)
-    elif special.anomaly:
+    elif process_state.anomaly:
         grads = registered.anomaly.run_node(node, g, edges, create_graph)
     else:
         grads = node.graph(g, edges) if create_graph else node.raw(g, edges)

@@ -8,7 +8,7 @@ from typing import Any
 from whygrad.why.record import Site
 
 
-class Modes(threading.local):
+class GradState(threading.local):
     """The switches of one thread. Class attributes are the defaults of a fresh thread."""
 
     grad: bool = True
@@ -34,22 +34,22 @@ class Modes(threading.local):
     derivatives: tuple[Any, ...] = ()
 
 
-modes = Modes()
+grad_state = GradState()
 
 # The switches of a thread that a thread of the engine takes over: these, and those of autocast once it is in use.
-inherited: list[threading.local] = [modes]
+inherited: list[threading.local] = [grad_state]
 
 
-class Special:
-    """`on` while any thread is out of the ordinary: ops look at this one flag before they look at thread-locals."""
+class ProcessState:
+    """`any_mode_active` while any thread is out of the ordinary: ops look at this one flag before they look at thread-locals."""
 
-    __slots__ = ("anomaly", "derivatives", "grad_follows_leaf", "listeners", "multithreading", "on", "replay_views", "threads",
-                 "writes")
+    __slots__ = ("anomaly", "any_mode_active", "derivatives", "grad_follows_leaf", "listeners", "multithreading",
+                 "replay_views", "threads", "writes")
 
     def __init__(self) -> None:
-        self.on = False
+        self.any_mode_active = False
         self.anomaly = False
-        # The same for writes in place, which have more to mind: `on`, or a derivative is being taken.
+        # The same for writes in place, which have more to mind: `any_mode_active`, or a derivative is being taken.
         self.writes = False
         # Who wants to hear of every op and every node of a backward: see door.py.
         self.listeners: tuple[Any, ...] = ()
@@ -63,27 +63,28 @@ class Special:
         self.threads: set[int] = set()
 
 
-special = Special()
+process_state = ProcessState()
 
-# Between the look at `threads` and the write of `on`, no other thread may change either.
+# Between the look at `threads` and the write of `any_mode_active`, no other thread may change either.
 _refreshing = threading.Lock()
 
 
 def refresh() -> None:
-    """Call after changing anything in `modes`."""
-    ordinary = modes.grad and not modes.inference and not modes.saved_hooks and not modes.entered
+    """Call after changing anything in `grad_state`."""
+    ordinary = grad_state.grad and not grad_state.inference and not grad_state.saved_hooks and not grad_state.entered
     ident = threading.get_ident()
     with _refreshing:
         if ordinary:
-            special.threads.discard(ident)
+            process_state.threads.discard(ident)
         else:
-            special.threads.add(ident)
-        special.on = special.writes = bool(special.threads or special.listeners) or special.anomaly
-        if special.derivatives:
-            special.writes = True
+            process_state.threads.add(ident)
+        active = bool(process_state.threads or process_state.listeners) or process_state.anomaly
+        process_state.any_mode_active = process_state.writes = active
+        if process_state.derivatives:
+            process_state.writes = True
 
 
-def unusual() -> bool:
-    """True if this thread is one that `special.on` is about."""
-    return (special.anomaly or not modes.grad or modes.inference or bool(modes.saved_hooks) or bool(modes.levels)
-            or bool(special.listeners))
+def needs_slow_path() -> bool:
+    """True if this thread is one that `process_state.any_mode_active` is about."""
+    return (process_state.anomaly or not grad_state.grad or grad_state.inference
+            or bool(grad_state.saved_hooks or grad_state.levels or process_state.listeners))

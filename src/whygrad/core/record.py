@@ -34,7 +34,7 @@ from whygrad.base import acceleration, errors
 from whygrad.base.broadcasting import check_broadcast
 from whygrad.base.frames import internal_modules
 from whygrad.core import door
-from whygrad.core.modes import modes, special, unusual
+from whygrad.core.modes import grad_state, needs_slow_path, process_state
 from whygrad.core.node import Cast, Node, next_sequence_number, port_of
 from whygrad.core.registered import registered
 from whygrad.core.tensor import TURNED, TURNING, InferenceCounter, Swapped, Tensor, View, known_source, source, wrap
@@ -108,7 +108,7 @@ class RowSpecialization(RowPlan):
 
     @cached_property
     def node_of(self) -> Callable[..., Node | None]:
-        """Records a write: `make_node` for these arguments, where nothing is unusual."""
+        """Records a write: `make_node` for these arguments, where nothing is needs_slow_path."""
         return run_text(node_source(self), self.scope, "node_of")  # type: ignore[no-any-return]
 
     @cached_property
@@ -182,13 +182,13 @@ def source_of(name: str, kinds: str) -> str:
 
 def record(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
     """Run and record in the general way, past whoever hears of it or takes it over."""
-    if special.listeners:
+    if process_state.listeners:
         return door.tell(spec.aten_name, inputs, _record_under_levels, spec, inputs, statics)
     return _record_under_levels(spec, inputs, statics)
 
 
 def _record_under_levels(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
-    if modes.levels:
+    if grad_state.levels:
         return door.under_levels(spec.row, inputs, statics, spec.run)
     return record_result(spec, inputs, statics)
 
@@ -196,14 +196,14 @@ def _record_under_levels(spec: RowSpecialization, inputs: tuple[Any, ...], stati
 def record_result(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dict[str, Any], out: Any = None) -> Any:
     """`record` without the door. `out`: the forward has run already."""
     row = spec.row
-    if out is not None and not row.view and not modes.grad and not modes.inference:
+    if out is not None and not row.view and not grad_state.grad and not grad_state.inference:
         result = wrap(out)
         result._cause = untracked_causes(row, inputs)
         return result
     arrays = [x._memory for x in inputs] if row.view else [x._array if isinstance(x, Tensor) else x for x in inputs]
     outs = [out] if out is not None else _results_in_order(spec, arrays, statics)
     results = _wrap_results(spec, inputs, statics, outs)
-    node = make_node(spec, inputs, arrays, statics, outs, [t._counter for t in results])
+    node = make_node(spec, inputs, arrays, statics, outs, [t._version_counter for t in results])
     if row.view and results and results[0]._view is None:
         node = None  # a view of an inference tensor is no view, and has no history
     if node is None:
@@ -217,7 +217,7 @@ def record_result(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dic
                 result._cause = (why.Cause("non-differentiable-op", node.site, declared.reason, sources=(node,)),)
             else:
                 attach(result, port_of(node, i) if spec.several else node)
-        if node.saved and modes.saved_hooks:
+        if node.saved and grad_state.saved_hooks:
             registered.saved_hooks.pack(node, inputs, results)
     return results[0] if spec.one_output else results
 
@@ -258,9 +258,9 @@ def _wrap_results(spec: RowSpecialization, inputs: tuple[Any, ...], statics: dic
     row = spec.row
     if not row.view:
         results = [wrap(x) for x in outs]
-        if modes.inference:
+        if grad_state.inference:
             for result in results:
-                result._counter = InferenceCounter()
+                result._version_counter = InferenceCounter()
         return results
     several = len(outs) > 1 or not spec.one_output
     results = []
@@ -277,24 +277,24 @@ def make_view(result: Tensor, of: Tensor, row: Row, statics: dict[str, Any], ind
     """Mark `result` as a view of `of`, if it does share its memory."""
     if type(of) is not Tensor and type(of) in TURNED:
         result.__class__ = type(of)
-    if type(of._counter) is InferenceCounter:
-        result._counter = of._counter
-        result._lookup = False
+    if type(of._version_counter) is InferenceCounter:
+        result._version_counter = of._version_counter
+        result._indirect = False
         return
     parent = of._view
-    result._lookup = True
-    result._counter = of._counter
+    result._indirect = True
+    result._version_counter = of._version_counter
     step = (row, statics, index, of._array.shape)
     creation = ""
-    if special.on:
-        creation = "inference" if modes.inference else "" if modes.grad else "no_grad"
+    if process_state.any_mode_active:
+        creation = "inference" if grad_state.inference else "" if grad_state.grad else "no_grad"
     if index is not None and not creation:
         creation = "multi"
     if parent is None:
         result._view = View(of, (step,), creation)
     else:
         result._view = View(parent.base, (*parent.steps, step), creation or parent.creation)
-    result._view.version = of._counter[0]
+    result._view.version = of._version_counter[0]
 
 
 def tracked_nodes(inputs: tuple[Any, ...]) -> list[Any]:
@@ -303,7 +303,7 @@ def tracked_nodes(inputs: tuple[Any, ...]) -> list[Any]:
     for x in inputs:
         if isinstance(x, Tensor):
             node = x._node
-            nodes.append(source(x) if node is None and x._lookup else node)
+            nodes.append(source(x) if node is None and x._indirect else node)
         else:
             nodes.append(None)
     return nodes
@@ -313,7 +313,7 @@ def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any
               outs: Sequence[np.ndarray], out_counters: list[list[Any]]) -> Node | None:
     """Record one application, or give None if nobody can want its gradient."""
     row = spec.row
-    if special.on and not (modes.grad and not modes.inference):
+    if process_state.any_mode_active and not (grad_state.grad and not grad_state.inference):
         return None
     nodes = tracked_nodes(inputs)
     if row.variadic:
@@ -342,7 +342,7 @@ def make_node(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list[Any
         node.shapes = tuple([np.shape(x) for x in arrays])
     else:
         node.shapes = None
-    if special.anomaly:
+    if process_state.anomaly:
         registered.anomaly.keep_trace(node)
     return node
 
@@ -362,13 +362,13 @@ def _saved_values(spec: RowSpecialization, inputs: tuple[Any, ...], arrays: list
             i = row.output_names.index(name)
             saved += (outs[i], out_counters[i], out_counters[i][0])
         elif row.variadic:
-            counters = [x._counter for x in inputs]
+            counters = [x._version_counter for x in inputs]
             saved += (tuple(arrays), counters, [c[0] for c in counters])
         else:
             i = row.inputs.index(name)
             x = inputs[i]
             if isinstance(x, Tensor):
-                saved += (arrays[i], x._counter, x._counter[0])
+                saved += (arrays[i], x._version_counter, x._version_counter[0])
             else:
                 saved += (x, None, None)
     static: list[Any] = []
@@ -389,7 +389,7 @@ def untracked_causes(row: Row, inputs: tuple[Any, ...]) -> why.Causes:
     for x in inputs:
         if isinstance(x, Tensor):
             node = x._node
-            if node is None and x._lookup:
+            if node is None and x._indirect:
                 node = known_source(x)
             if node is not None:
                 nodes += (node,)
@@ -399,13 +399,13 @@ def untracked_causes(row: Row, inputs: tuple[Any, ...]) -> why.Causes:
         return causes
     if why.watching is not None:
         nodes += why.alive_behind(causes)
-    if not modes.grad or modes.inference:
-        if modes.off_name == "backward" and not modes.inference:
-            return (why.Cause("no-create-graph", modes.off_site),)
-        mode = "inference_mode" if modes.inference else modes.off_name
+    if not grad_state.grad or grad_state.inference:
+        if grad_state.off_name == "backward" and not grad_state.inference:
+            return (why.Cause("no-create-graph", grad_state.off_site),)
+        mode = "inference_mode" if grad_state.inference else grad_state.off_name
         # Inside a custom forward everything is off, and what it returns gets a history of its own.
         cut_off = () if mode.endswith(".forward") else nodes
-        return (why.Cause("grad-mode-off", why.site(3), mode, cut_off, origin=modes.off_site),)
+        return (why.Cause("grad-mode-off", why.site(3), mode, cut_off, origin=grad_state.off_site),)
     reasons = [rule.reason for rule in row.rules.values() if isinstance(rule, NoGrad)]
     return (why.Cause("non-differentiable-op", why.site(), reasons[0] if reasons else row.name, nodes),)
 
@@ -466,7 +466,7 @@ def lift(array: Any, edge: Any, counter: Any) -> Any:
         edge = Cast(edge, array.dtype)
     result = wrap(array)
     result._node = edge
-    result._counter = counter
+    result._version_counter = counter
     return result
 
 
@@ -486,6 +486,7 @@ SCOPE: dict[str, Any] = {
     "ascontiguousarray": np.ascontiguousarray, "ndarray": np.ndarray, "float32": FLOAT32, "int64": INT64,
     "check_broadcast": check_broadcast, "follow": follow, "in_columns": in_columns, "with_channels_as_in": with_channels_as_in,
     "new": new, "next_sequence_number": next_sequence_number, "port_of": port_of, "source": source, "Tensor": Tensor,
-    "View": View, "TURNED": TURNED, "TURNING": TURNING, "special": special, "unusual": unusual, "modes": modes,
+    "View": View, "TURNED": TURNED, "TURNING": TURNING, "process_state": process_state, "needs_slow_path": needs_slow_path,
+    "grad_state": grad_state,
     "record": record, "record_result": record_result, "make_view": make_view, "merge": why.merge, "Cause": why.Cause,
     "untracked_causes": untracked_causes}

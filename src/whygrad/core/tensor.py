@@ -14,7 +14,7 @@ import numpy as np
 
 from whygrad.base import dtypes, errors
 from whygrad.base.size import Size
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import DeadEnd, Node, extra
 from whygrad.core.registered import registered
 from whygrad.why import record as why
@@ -36,7 +36,7 @@ class InferenceCounter(list[int]):
 
     def __init__(self) -> None:
         # Where the mode was entered.
-        self.entered = modes.off_site
+        self.entered = grad_state.off_site
 
     def __getitem__(self, index: Any) -> Any:
         raise errors.noted(RuntimeError(errors.INFERENCE_SAVED), "inference_tensor", self.entered)
@@ -134,7 +134,7 @@ def grad_note(what: str, where: why.Site) -> list[Any]:
 class Tensor:
     """A multi-dimensional array that remembers how it was computed."""
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_cause", "_counter", "_grad", "_lookup", "_meta", "_node",
+    __slots__ = ("__dict__", "__weakref__", "_array", "_cause", "_grad", "_indirect", "_meta", "_node", "_version_counter",
                  "_view")
 
     _array: np.ndarray
@@ -143,18 +143,20 @@ class Tensor:
     # The node that computed this tensor. None for a leaf, and for a view, whose node is in `_view`.
     _node: Any
     # True if `_node` alone does not tell where a gradient goes: a leaf that requires grad, or a view.
-    _lookup: bool
+    _indirect: bool
     _grad: Tensor | None
     # [version, site of the last in-place write, node of the last recorded one (weak)]: shared by all tensors on the same
     # storage, and no longer than needed.
-    _counter: list[Any]
+    _version_counter: list[Any]
     _view: View | None
     _meta: Meta | None
     # Why there is no history (a tuple of causes).
     _cause: why.Causes
 
     # Properties: see functional/tensor_properties.py.
+    _numbers: np.ndarray
     _version: int
+    _with_numbers: Any
     data: Any
     device: Any
     dtype: dtypes.dtype
@@ -180,17 +182,6 @@ class Tensor:
     def retains_grad(self) -> bool:
         return self._meta is not None and self._meta.retains_grad
 
-    @property
-    def _numbers(self) -> np.ndarray:
-        """All numbers behind this tensor: more than its shape says, if it stands for a batch (see func/batched.py)."""
-        return self._array
-
-    def _with_numbers(self, array: np.ndarray) -> Tensor:
-        """A constant with other numbers, made from `_numbers`; a change of this tensor is still noticed."""
-        result = wrap(array)
-        result._counter = self._counter
-        return result
-
 
 Tensor._memory = Tensor._array
 
@@ -200,8 +191,8 @@ def wrap(array: np.ndarray) -> Tensor:
     t = object.__new__(Tensor)
     t._array = array
     t._node = t._grad = t._view = t._meta = None
-    t._lookup = False
-    t._counter = [0]
+    t._indirect = False
+    t._version_counter = [0]
     t._cause = ()
     return t
 
@@ -214,7 +205,7 @@ def grad_fn(t: Tensor) -> Any:
     base = view.base
     if view.node is None and not base.requires_grad:
         return None
-    if view.version != t._counter[0] and int(view.version) != int(t._counter[0]):
+    if view.version != t._version_counter[0] and int(view.version) != int(t._version_counter[0]):
         if view.creation:
             raise errors.forbidden_view_write(t, indirect=True)
         if base._meta is not None and base._meta.turns:
@@ -223,14 +214,14 @@ def grad_fn(t: Tensor) -> Any:
         if old is not None and old.extra is not None and old.extra.retained is not None:
             # retain_grad() follows the tensor to its newest value.
             extra(view.node).retained, old.extra.retained = old.extra.retained, None
-        view.version = t._counter[0]
+        view.version = t._version_counter[0]
     return view.node
 
 
 def requires_grad(t: Tensor) -> bool:
     view = t._view
     if view is None:
-        return t._node is not None or t._lookup
+        return t._node is not None or t._indirect
     return view.requires_grad or view.node is not None or view.base.requires_grad
 
 
@@ -238,7 +229,7 @@ def source(t: Tensor) -> Any:
     """Where the gradient of `t` goes: its node, `t` itself if it is a leaf that requires grad, or None."""
     view = t._view
     if view is None:
-        return t if t._node is None and t._lookup else t._node
+        return t if t._node is None and t._indirect else t._node
     node = grad_fn(t)
     if node is None and requires_grad(t):
         # A view made under no_grad requires grad if its base does, but there is no way back to the base.
@@ -250,18 +241,15 @@ def known_source(t: Tensor) -> Any:
     """`source` for the records: of a view that must not be used any more, what is known of it; never an error."""
     view = t._view
     if view is None:
-        return t if t._node is None and t._lookup else t._node
+        return t if t._node is None and t._indirect else t._node
     return view.node if view.node is not None else known_source(view.base)
-
-
-# The properties that are read all the time look themselves whether somebody stands at their door (see base/door.py).
 
 
 def set_requires_grad(t: Tensor, value: bool) -> None:
     """Switch a leaf."""
-    if value and type(t._counter) is InferenceCounter and not modes.inference:
+    if value and type(t._version_counter) is InferenceCounter and not grad_state.inference:
         raise errors.noted(RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."),
-                           "inference_tensor", t._counter.entered)
+                           "inference_tensor", t._version_counter.entered)
     if value and t._array.dtype.kind not in "fcV":
         raise errors.noted(RuntimeError("only Tensors of floating point dtype can require gradients"), "integers_require_grad",
                            t.dtype)
@@ -270,7 +258,7 @@ def set_requires_grad(t: Tensor, value: bool) -> None:
             t._view.requires_grad = value  # of its own, not only because its base does
         return
     if t._view is None:
-        t._lookup = value
+        t._indirect = value
     else:
         t._view.requires_grad = value
     where = why.site()

@@ -11,7 +11,7 @@ import numpy as np
 from whygrad.base import errors
 from whygrad.base.frames import user_frame
 from whygrad.core import door
-from whygrad.core.modes import modes, special
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import Node, extra
 from whygrad.core.record import FLOAT32, RowSpecialization, make_node
 from whygrad.core.registered import registered
@@ -21,23 +21,23 @@ from whygrad.why import record as why
 
 def is_unwatched(target: Tensor) -> bool:
     """Whether a write needs no check and no node: no leaf that requires grad, no result, no view of one, nothing unusual."""
-    return (type(target._counter) is list and target._node is None and not target._lookup
+    return (type(target._version_counter) is list and target._node is None and not target._indirect
             and (type(target) is Tensor or type(target) not in TURNED))
 
 
 def recorded_writes() -> bool | None:
     """Whether operations are recorded; None if there is more to a write than that."""
-    if not special.writes:
+    if not process_state.writes:
         return True
-    if special.derivatives or special.listeners or special.anomaly or modes.levels or modes.inference or (
-            modes.mutation is not None):
+    if (process_state.derivatives or process_state.listeners or process_state.anomaly or grad_state.levels
+            or grad_state.inference or grad_state.mutation is not None):
         return None
-    return modes.grad
+    return grad_state.grad
 
 
 def take_causes(target: Tensor, inputs: tuple[Any, ...]) -> None:
     """What has no history after a write lacks it for every reason that the inputs had."""
-    if target._node is None and not target._lookup:
+    if target._node is None and not target._indirect:
         for x in inputs:
             if x is not target and isinstance(x, Tensor):
                 target._cause = why.merge(target._cause, x._cause)
@@ -45,9 +45,9 @@ def take_causes(target: Tensor, inputs: tuple[Any, ...]) -> None:
 
 def perform(spec: RowSpecialization, target: Tensor, position: int, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Tensor:
     """Compute, write, count the version up and rewrite the history. The inputs are checked and in one dtype."""
-    if not special.writes:
+    if not process_state.writes:
         return _perform(spec, target, position, inputs, statics)
-    if special.listeners:
+    if process_state.listeners:
         return door.tell(f"{spec.aten_name}_", inputs,  # type: ignore[no-any-return]
                          _perform_under_levels, spec, target, position, inputs, statics)
     return _perform_under_levels(spec, target, position, inputs, statics)
@@ -55,9 +55,9 @@ def perform(spec: RowSpecialization, target: Tensor, position: int, inputs: tupl
 
 def _perform_under_levels(spec: RowSpecialization, target: Tensor, position: int, inputs: tuple[Any, ...],
                           statics: dict[str, Any]) -> Tensor:
-    if modes.derivatives and len(modes.levels) == modes.entered:
-        modes.derivatives[-1].before_write(spec.row.name, target, inputs, statics)
-    if modes.levels:
+    if grad_state.derivatives and len(grad_state.levels) == grad_state.entered:
+        grad_state.derivatives[-1].before_write(spec.row.name, target, inputs, statics)
+    if grad_state.levels:
         return door.write_under_levels(spec.row, target, position, inputs, statics,
                                        partial(_perform_under_levels, spec, target, position, inputs, statics))
     return _perform(spec, target, position, inputs, statics)
@@ -69,16 +69,16 @@ def _perform(spec: RowSpecialization, target: Tensor, position: int, inputs: tup
     array = target._array.copy("K") if turned else target._array
     arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
     node = None
-    if special.on and modes.mutation is not None:
-        modes.mutation.before_write(target)
-    if not special.on or (modes.grad and not modes.inference):
+    if process_state.any_mode_active and grad_state.mutation is not None:
+        grad_state.mutation.before_write(target)
+    if not process_state.any_mode_active or (grad_state.grad and not grad_state.inference):
         recorded = list(arrays)
         promoted = inputs[position]
         if row.inputs[position] in spec.saved:
             # The rule wants the old value, and it is about to be overwritten.
             recorded[position] = arrays[position].copy()
-        if special.on or row.variadic:
-            node = make_node(spec, inputs, recorded, statics, (array,), [target._counter])
+        if process_state.any_mode_active or row.variadic:
+            node = make_node(spec, inputs, recorded, statics, (array,), [target._version_counter])
         else:
             node = spec.node_of(inputs, recorded, statics, target, array)
         if node is not None and node.saved:
@@ -92,7 +92,7 @@ def _perform(spec: RowSpecialization, target: Tensor, position: int, inputs: tup
     bump(target, node)
     if node is not None:
         rebase(target, node, position)
-        if node.saved and modes.saved_hooks:
+        if node.saved and grad_state.saved_hooks:
             registered.saved_hooks.pack(node, inputs, [target])
     else:
         take_causes(target, inputs)
@@ -112,7 +112,7 @@ def _fix_versions(spec: RowSpecialization, node: Node, position: int, copied: bo
 
 def bump(target: Tensor, node: Node | None = None, site: Any = None) -> None:
     """Count one in-place write, and remember where it was; its node knows that already, or the caller."""
-    counter = target._counter
+    counter = target._version_counter
     if type(counter) is not InferenceCounter:
         if len(counter) == 1:
             counter = _written(target)
@@ -128,7 +128,7 @@ def bump(target: Tensor, node: Node | None = None, site: Any = None) -> None:
 
 def _written(target: Tensor) -> list[Any]:
     """The counter of what is being written: version, where it was written last, the node of that write, the dtype."""
-    counter = target._counter
+    counter = target._version_counter
     if len(counter) == 1:
         counter += (None, None, target._array.dtype)
     return counter
@@ -140,7 +140,7 @@ def rebase(target: Tensor, node: Node, position: int = 0) -> None:
     if view is None:
         old = target._node
         target._node = node
-        target._lookup = False
+        target._indirect = False
         target._cause = ()
         _written(target)[2] = weakref.ref(node)
         if target._meta is not None and target._meta.retains_grad:
@@ -155,13 +155,13 @@ def rebase(target: Tensor, node: Node, position: int = 0) -> None:
 
 
 def check_inplace(target: Tensor, inputs: tuple[Any, ...]) -> None:
-    if type(target._counter) is InferenceCounter:
-        if not modes.inference:
-            if modes.grad and target._lookup and target._view is None:
+    if type(target._version_counter) is InferenceCounter:
+        if not grad_state.inference:
+            if grad_state.grad and target._indirect and target._view is None:
                 raise errors.leaf_inplace(target, view=False)
-            raise errors.noted(RuntimeError(errors.INFERENCE_INPLACE), "inference_tensor", target._counter.entered)
+            raise errors.noted(RuntimeError(errors.INFERENCE_INPLACE), "inference_tensor", target._version_counter.entered)
         return
-    if special.on and (not modes.grad or modes.inference):
+    if process_state.any_mode_active and (not grad_state.grad or grad_state.inference):
         return
     for x in inputs:
         if isinstance(x, Tensor) and x.requires_grad:

@@ -12,7 +12,7 @@ import numpy as np
 
 from whygrad.backends import tensor as xp
 from whygrad.core.door import Level, with_levels
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import row_node, shown
 from whygrad.core.tensor import Tensor, View, grad_fn
 from whygrad.ops.table import Row
@@ -90,7 +90,7 @@ class BatchedTensor(Tensor):
         raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
 
     @property
-    def _numbers(self) -> np.ndarray:
+    def _numbers(self) -> np.ndarray:  # type: ignore[override]
         return self._whole._numbers
 
     def _with_numbers(self, array: np.ndarray) -> Tensor:
@@ -126,8 +126,8 @@ def batched(whole: Tensor, level: BatchLevel, dim: int = 0) -> BatchedTensor:
     t._array = _one_of(whole._array)
     t._node = t._grad = t._meta = None
     t._view: View | None = None  # type: ignore[misc]
-    t._lookup = False
-    t._counter = whole._counter
+    t._indirect = False
+    t._version_counter = whole._version_counter
     t._cause = whole._cause
     t._whole = whole
     t._level = level
@@ -163,7 +163,7 @@ class BatchLevel(Level):
 
     def inside(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Call a function on batched tensors of this level, with the level active."""
-        return with_levels((*modes.levels, self), function, *args, **kwargs)
+        return with_levels((*grad_state.levels, self), function, *args, **kwargs)
 
     def run(self, row: Row, inputs: tuple[Any, ...], statics: dict[str, Any]) -> Any:
         from whygrad.func.batching import rule_for

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 from whygrad.base.frames import is_internal
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.func.batched import BatchedTensor, BatchLevel
 from whygrad.func.transforming import Derivative
@@ -24,14 +24,14 @@ _NAMES = {"add_scaled": "add", "sub_scaled": "sub", "copy": "copy_", "assign": "
 
 
 def refuse_captured(row_name: str, target: Tensor, inputs: tuple[Any, ...], statics: dict[str, Any]) -> None:
-    derivative: Derivative = modes.derivatives[-1]
-    for level in modes.levels[derivative.depth:]:
+    derivative: Derivative = grad_state.derivatives[-1]
+    for level in grad_state.levels[derivative.depth:]:
         if isinstance(level, BatchLevel) and not level.holds(target) and any(level.opened(inputs)[1]):
             return  # the inner vmap raises its own error
     bottom = target
     while isinstance(bottom, BatchedTensor):
         bottom = bottom._whole
-    counter = bottom._counter
+    counter = bottom._version_counter
     if id(counter) in derivative.own:
         return
     base = bottom if bottom._view is None else bottom._view.base
@@ -55,7 +55,7 @@ def _torch_name(row: str, statics: dict[str, Any]) -> str:
 def _counter_of(x: Any) -> Any:
     while isinstance(x, BatchedTensor):
         x = x._whole
-    return x._counter if isinstance(x, Tensor) else None
+    return x._version_counter if isinstance(x, Tensor) else None
 
 
 def _reachable(derivative: Derivative) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from whygrad.autograd.function_node import FunctionCtx
 from whygrad.backends import tensor as xp
 from whygrad.base.pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from whygrad.core.door import concerned, with_levels
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchLevel, batched, spread
 from whygrad.func.vmap import mapped, moved
@@ -32,7 +32,7 @@ class VmapInfo(NamedTuple):
 
 
 def apply_under_transforms(function: type[Function], args: tuple[Any, ...]) -> Any:
-    levels = modes.levels
+    levels = grad_state.levels
     depth = concerned(tree_flatten(args)[0])
     if depth is None:
         return with_levels((), lambda: function._recorded(args)[0])
@@ -41,8 +41,8 @@ def apply_under_transforms(function: type[Function], args: tuple[Any, ...]) -> A
 
 def refuse_keyword_only(kwargs: dict[str, Any]) -> None:
     """Raise for keyword-only arguments; torch's message depends on the innermost transform."""
-    levels = modes.levels
-    derivative_is_inside = bool(modes.derivatives) and modes.derivatives[-1].depth == len(levels)
+    levels = grad_state.levels
+    derivative_is_inside = bool(grad_state.derivatives) and grad_state.derivatives[-1].depth == len(levels)
     if not levels or derivative_is_inside or not isinstance(levels[-1], BatchLevel):
         raise TypeError(f"custom_function_call_grad() got an unexpected keyword argument '{next(iter(kwargs))}'")
     if any(isinstance(x, Tensor) for x in kwargs.values()):
@@ -52,7 +52,7 @@ def refuse_keyword_only(kwargs: dict[str, Any]) -> None:
 
 def _below(function: type[Function], args: tuple[Any, ...]) -> Any:
     """Apply the Function under the remaining outer levels."""
-    return apply_under_transforms(function, args) if modes.levels else function._recorded(args)[0]
+    return apply_under_transforms(function, args) if grad_state.levels else function._recorded(args)[0]
 
 
 class _CtxProxy:
@@ -81,7 +81,7 @@ def apply_dual(level: DualLevel, function: type[Function], args: tuple[Any, ...]
     results, ctx = _with_ctx(function, args, tuple([t is not None for t in tangents]))
     given = [_zeros(a) if t is None and isinstance(a, Tensor) and ctx.materialize_grads and a._array.dtype.kind in "fc" else t
              for a, t in zip(args, tangents, strict=True)]
-    versions = [None if t is None else t._counter[0] for t in given]
+    versions = [None if t is None else t._version_counter[0] for t in given]
     changes = function.jvp(_with_saved(ctx, tuple(ctx.saved_for_forward or ())), *given)
     changes = changes if isinstance(changes, tuple) else (changes,)
     outs = results if isinstance(results, tuple) else (results,)
@@ -104,7 +104,7 @@ def _check_memory(out: Tensor, change: Tensor, is_dirty: bool, args: tuple[Any, 
                   versions: list[Any]) -> None:
     """Raise unless the jvp treats the tangent as the forward treats the input: written in place, or returned as a view."""
     if is_dirty:
-        if not any(change is t and t._counter[0] != before for t, before in zip(tangents, versions, strict=True)):
+        if not any(change is t and t._version_counter[0] != before for t, before in zip(tangents, versions, strict=True)):
             raise RuntimeError(NOT_IN_PLACE)
         return
     position = None if out._view is None else next(
@@ -237,7 +237,7 @@ def _generated(function: type[Function], level: BatchLevel, dims: tuple[int | No
 
             def run(*elements: Any) -> None:
                 given, returned = elements[:len(inputs)], elements[len(inputs):]
-                inner = modes.levels[-1]
+                inner = grad_state.levels[-1]
                 function.setup_context(_SavingCtx(ctx, _level=inner), given, returned if Generated.several else returned[0])
 
             mapped(run, level, [*dims, *_dims(Generated.out_dims)], [*inputs, *outputs])

@@ -7,7 +7,7 @@ from typing import Any
 
 from whygrad.autograd.dual import DualLevel
 from whygrad.core.door import with_levels
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor, known_source
 from whygrad.func.batched import BatchedTensor, BatchLevel
@@ -17,10 +17,10 @@ from whygrad.func.vmap import moved
 
 def active_transforms() -> Iterator[Derivative | BatchLevel]:
     """The active transforms, outermost first."""
-    for depth in range(len(modes.levels) + 1):
-        yield from [d for d in modes.derivatives if d.depth == depth]
-        if depth < len(modes.levels) and isinstance(modes.levels[depth], BatchLevel):
-            yield modes.levels[depth]
+    for depth in range(len(grad_state.levels) + 1):
+        yield from [d for d in grad_state.derivatives if d.depth == depth]
+        if depth < len(grad_state.levels) and isinstance(grad_state.levels[depth], BatchLevel):
+            yield grad_state.levels[depth]
 
 
 def shown(t: Tensor) -> str:
@@ -36,7 +36,7 @@ def _shown(t: Tensor, transforms: list[tuple[int, Any]]) -> str:
                 return _wrapped(f"GradTrackingTensor(lvl={number}, value=", _shown(t, transforms))
         elif transform.holds(t):
             assert isinstance(t, BatchedTensor)
-            outer = modes.levels[:modes.levels.index(transform)]
+            outer = grad_state.levels[:grad_state.levels.index(transform)]
             inner = _shown(with_levels(outer, moved, t._whole, 0, t._dim), transforms)
             return _wrapped(f"BatchedTensor(lvl={number}, bdim={t._dim}, value=", inner)
     from whygrad.functional.protocol import plain_text
@@ -54,7 +54,7 @@ def _belongs_to(t: Tensor, derivative: Derivative) -> bool:
     """Whether `t` is an argument of the differentiated function, or was recorded since the derivative began."""
     if id(t) in derivative.given:
         return True
-    levels = modes.levels
+    levels = grad_state.levels
     level = levels[derivative.depth] if derivative.depth < len(levels) else None
     if isinstance(level, DualLevel) and level.tangent(t) is not None:
         return True

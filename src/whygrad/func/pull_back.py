@@ -20,7 +20,7 @@ from whygrad.backends import tensor as xp
 from whygrad.base.overlap import is_expanded
 from whygrad.core import engine
 from whygrad.core.door import Level, with_levels
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import DeadEnd
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor, source, wrap
@@ -33,7 +33,7 @@ Gradients = list[Tensor | None]
 
 def variable(x: Tensor, *, connected: bool = False) -> Tensor:
     """A tensor like `x` by which outputs can be differentiated. `connected`: it keeps its history, if it has one."""
-    return _variable(x, modes.levels, connected)
+    return _variable(x, grad_state.levels, connected)
 
 
 def _variable(x: Tensor, levels: Levels, connected: bool) -> Tensor:
@@ -41,8 +41,8 @@ def _variable(x: Tensor, levels: Levels, connected: bool) -> Tensor:
         if connected and x.requires_grad:
             return with_levels((), apply, TABLE["alias"], x)  # type: ignore[no-any-return]
         result = wrap(x._array)
-        result._counter = x._counter
-        result._lookup = True
+        result._version_counter = x._version_counter
+        result._indirect = True
         return result
     *outer, level = levels
     below = tuple(outer)
@@ -61,7 +61,7 @@ def pull_back(outputs: Sequence[Tensor], inputs: Sequence[Tensor], cotangents: S
               keep: bool = True) -> Gradients:
     """The gradients of `inputs`, created by `variable`; None for inputs that the outputs do not depend on."""
     keep = keep and bool(outputs)
-    return _pull(list(outputs), list(inputs), list(cotangents), modes.levels, (), records, keep or bool(modes.levels))
+    return _pull(list(outputs), list(inputs), list(cotangents), grad_state.levels, (), records, keep or bool(grad_state.levels))
 
 
 def _pull(outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Tensor], levels: Levels, kept: Levels, records: bool,
@@ -100,7 +100,7 @@ def _exposed(g: Tensor, level: BatchLevel) -> Tensor:
 
 
 def _hidden(g: Tensor, level: BatchLevel) -> Tensor:
-    if isinstance(g, BatchedTensor) and g._level not in modes.levels:
+    if isinstance(g, BatchedTensor) and g._level not in grad_state.levels:
         return batched(_hidden(xp.transpose(g._whole, axis0=0, axis1=1), level), g._level)
     return batched(g, level)
 

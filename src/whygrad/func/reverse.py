@@ -15,7 +15,7 @@ from whygrad.autograd.saved_hooks import disable_saved_tensors_hooks
 from whygrad.backends import tensor as xp
 from whygrad.base import errors
 from whygrad.base.pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor, source, wrap
 from whygrad.func.arguments import (
@@ -68,7 +68,7 @@ class _Run:
 
     def __init__(self, args: tuple[Any, ...], argnums: Argnums | None) -> None:
         # Whether operations are recorded outside of this derivative, which may itself be differentiated.
-        self.outer_grad = modes.grad
+        self.outer_grad = grad_state.grad
         given = args if argnums is None else chosen(args, wrapped_argnums(argnums, len(args)))
         leaves, self.spec = tree_flatten(given)
         self.variables = [self._variable(x) for x in leaves]
@@ -125,7 +125,7 @@ class _Run:
         for i, (t, g) in enumerate(zip(self.outputs, flat, strict=True)):
             if g._array.shape != t._array.shape:
                 raise errors.gradient_shape(i, g, t._array.shape)
-        records = modes.grad if create_graph is None else create_graph
+        records = grad_state.grad if create_graph is None else create_graph
         records = records and (self.leads_beyond or any(g.requires_grad for g in flat))
         return tree_unflatten(self.gradients(flat, records, retain_graph), self.spec)
 
@@ -166,8 +166,8 @@ def _cut(t: Tensor) -> Tensor:
         result: Tensor = batched(_cut(t._whole), t._level)
     else:
         result = wrap(t._array)
-        result._counter = t._counter
-    for level in modes.levels:
+        result._version_counter = t._version_counter
+    for level in grad_state.levels:
         tangent = level.tangent(t) if isinstance(level, DualLevel) else None
         if tangent is not None:
             level.attach(result, _cut(tangent))

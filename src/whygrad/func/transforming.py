@@ -10,7 +10,7 @@ from typing import Any
 
 from whygrad.base.frames import is_internal
 from whygrad.base.pytree import tree_flatten
-from whygrad.core.modes import modes, refresh, special
+from whygrad.core.modes import grad_state, process_state, refresh
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 
@@ -24,11 +24,11 @@ class Derivative:
         self.function = function
         # Version counters, by id, of the tensors that may be written to: arguments and new tensors (see captured.py).
         tensors = [x for x in tree_flatten(args)[0] if isinstance(x, Tensor)]
-        self.own = {id(x._counter): x._counter for x in tensors}
+        self.own = {id(x._version_counter): x._version_counter for x in tensors}
         # Ids of the arguments, for repr (see printing.py).
         self.given = {id(x) for x in tensors}
         # The number of levels outside of this derivative.
-        self.depth = len(modes.levels)
+        self.depth = len(grad_state.levels)
         # Nodes recorded inside have higher sequence numbers.
         self.began = next_sequence_number()
         # The frame that called the transform: its variables, and those of its callers, are outside.
@@ -47,18 +47,18 @@ class Derivative:
 @contextmanager
 def transforming(derivative: Derivative | None = None) -> Iterator[None]:
     """Mark a transform of torch.func, and the derivative if one is given, as active inside the block."""
-    outer = modes.derivatives
-    modes.transforming += 1
+    outer = grad_state.derivatives
+    grad_state.transforming += 1
     if derivative is not None:
-        modes.derivatives = (*outer, derivative)
-        special.derivatives += 1
+        grad_state.derivatives = (*outer, derivative)
+        process_state.derivatives += 1
         refresh()
     try:
         yield
     finally:
-        modes.transforming -= 1
+        grad_state.transforming -= 1
         if derivative is not None:
-            modes.derivatives = outer
-            special.derivatives -= 1
+            grad_state.derivatives = outer
+            process_state.derivatives -= 1
             refresh()
             derivative.caller = None

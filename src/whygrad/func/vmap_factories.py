@@ -12,7 +12,7 @@ from typing import Any
 from whygrad.backends import tensor as xp
 from whygrad.base.pytree import tree_flatten, tree_unflatten
 from whygrad.core.door import concerned, with_levels
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.func.batched import BatchedTensor, BatchLevel, spread, with_batches_of
 from whygrad.functional.fresh import warn
@@ -42,7 +42,7 @@ def like(function: Callable[..., Any], args: Arguments, kwargs: Options) -> Any:
 
 def _innermost() -> tuple[BatchLevel | None, tuple[Any, ...]]:
     """The innermost vmap, whose `randomness` applies, and the levels outside of it."""
-    levels = modes.levels
+    levels = grad_state.levels
     for depth in range(len(levels) - 1, -1, -1):
         if isinstance(levels[depth], BatchLevel):
             return levels[depth], levels[:depth]
@@ -164,9 +164,9 @@ def looped(function: Callable[..., Any], args: Arguments, kwargs: Options) -> An
     """Call the function for one element after the other, because it reads values and has no batching rule."""
     leaves, spec = tree_flatten((args, kwargs))
     depth = concerned(leaves)
-    if depth is None or not isinstance(modes.levels[depth], BatchLevel):
+    if depth is None or not isinstance(grad_state.levels[depth], BatchLevel):
         return function(*args, **kwargs)
-    level = modes.levels[depth]
+    level = grad_state.levels[depth]
     warn(f"There is a performance drop because we have not yet implemented the batching rule for aten::{function.__name__}. "
          "Please file us an issue on GitHub so that we can prioritize its implementation.")
     opened, has_batch = level.opened(leaves)
@@ -176,9 +176,9 @@ def looped(function: Callable[..., Any], args: Arguments, kwargs: Options) -> An
                                           for x, has in zip(opened, has_batch, strict=True)], spec)
         return looped(function, values, options)
 
-    found = [tree_flatten(with_levels(modes.levels[:depth], element, i)) for i in range(level.size)]
+    found = [tree_flatten(with_levels(grad_state.levels[:depth], element, i)) for i in range(level.size)]
     columns = zip(*[results for results, _ in found], strict=True)
-    stacked = [level.closed(with_levels(modes.levels[:depth], FUNCTIONS["stack"], column)) if isinstance(column[0], Tensor)
+    stacked = [level.closed(with_levels(grad_state.levels[:depth], FUNCTIONS["stack"], column)) if isinstance(column[0], Tensor)
                else column[0] for column in columns]
     return tree_unflatten(stacked, found[0][1])
 

@@ -104,7 +104,7 @@ def _add_product_(name: str, names: tuple[str, str], self: Any, a: Any, b: Any, 
 
 def _become(self: Tensor, result: Tensor) -> Tensor:
     """Of the products torch resizes the target of one, where it has to be expanded."""
-    self._array, self._node, self._cause, self._lookup = result._array, result._node, result._cause, False
+    self._array, self._node, self._cause, self._indirect = result._array, result._node, result._cause, False
     bump(self)
     return self
 

@@ -123,7 +123,7 @@ def _additive(name: str, *, alias: tuple[str, ...] = ()) -> None:
     publish(function, name, doc=f"{name} `other`, scaled by `alpha`, element by element.", aliases=alias,
             short=short_for_two(lambda: compiled(row, "tt"), ready))
     publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False, aliases=[f"{a}_" for a in alias],
-            short=short_for_two(lambda: write_tensor, ready))
+            short=short_for_two(lambda: write_tensor, ready, write_number))
 
 
 _additive("add")

@@ -7,7 +7,7 @@ from typing import Any
 
 from whygrad.base import dtypes, errors
 from whygrad.core.door import is_batched
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_range, invalid_combination, read_tensor, wrong_type
@@ -76,7 +76,7 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     if not isinstance(condition, Tensor):
         raise invalid_combination("where", condition, input, other)
     if input is None and other is None:
-        if modes.levels and is_batched(condition):
+        if grad_state.levels and is_batched(condition):
             from whygrad.func.batching.families import dynamic_shape
             raise dynamic_shape("where")
         return FUNCTIONS["nonzero"](condition, as_tuple=True)

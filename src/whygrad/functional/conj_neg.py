@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import errors
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import TURNED, TURNING, Tensor, cut, wrap
 
 
@@ -62,7 +62,7 @@ class Turned(Tensor):
         """The numbers, if the copy is asked for."""
         if force:
             return np.array(self._array)
-        if modes.grad and self.requires_grad:
+        if grad_state.grad and self.requires_grad:
             raise errors.noted(RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                                             "instead."), "numpy_of_tracked", self)
         bit, way = ("conjugate", "conj") if self.conjugated else ("negative", "neg")

@@ -125,7 +125,9 @@ def short_for_one(load: Callable[[], Function], ready: str) -> tuple[Short, Shor
                     dtype = input._array.dtype
                     if (dtype is FLOAT32 and float_ready) or dtype.kind in ready:
                         return fast(input)
-                return implementation(input, *args, **kwargs)
+                if kwargs:
+                    return implementation(input, *args, **kwargs) if args else implementation(input, **kwargs)
+                return implementation(input, args[0]) if len(args) == 1 else implementation(input, *args)
             except REFUSALS as error:
                 return refuse(error, spec, (input, *args), kwargs)
 
@@ -159,8 +161,8 @@ def short_for_one(load: Callable[[], Function], ready: str) -> tuple[Short, Shor
     return function, method
 
 
-def short_for_two(load: Callable[[], Function], ready: str) -> Short:
-    """The same for two tensors of one dtype."""
+def short_for_two(load: Callable[[], Function], ready: str, with_number: Function | None = None) -> Short:
+    """The same for two tensors of one dtype; and, if `with_number` is given, for float32 beside a number."""
 
     def function(spec: Spec) -> Function:
         fast: Function
@@ -181,6 +183,9 @@ def short_for_two(load: Callable[[], Function], ready: str) -> Short:
                     dtype = input._array.dtype
                     if dtype is other._array.dtype and dtype.kind in ready:
                         return fast(input, other)
+                elif with_number is not None and (type(other) is float or type(other) is int) and isinstance(input, Tensor) and (
+                        input._array.dtype is FLOAT32 and -INT64_LIMIT <= other < INT64_LIMIT):
+                    return with_number(input, other)
                 return implementation(input, other)
             except REFUSALS as error:
                 return refuse(error, spec, (input, other), {})
@@ -326,6 +331,7 @@ def binary(name: str, *, row_name: str | None = None, takes: Takes = ANYTHING, t
     published = publish(function, name, doc=f"{name} of two tensors, element by element.", method=method, aliases=aliases,
                         short=short)
     if inplace:
+        number = write_number if numbers != "none" and "f" in ready else None
         publish(written, f"{name}_", doc=f"In-place version of `{name}`.", function=False,
-                aliases=[f"{a}_" for a in aliases], short=short_for_two(lambda: write_tensor, ready))
+                aliases=[f"{a}_" for a in aliases], short=short_for_two(lambda: write_tensor, ready, number))
     return published

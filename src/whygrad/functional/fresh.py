@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes, errors
-from whygrad.core.modes import modes, special
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.tensor import InferenceCounter, Tensor, set_requires_grad, wrap
 from whygrad.core.write import bump
 from whygrad.functional.arguments import check_flag, check_sizes, wrong_type
@@ -38,14 +38,14 @@ def allocate(make: Callable[..., np.ndarray], sizes: tuple[int, ...], dtype: np.
 def fresh(array: np.ndarray, requires_grad: bool = False, causes: why.Causes = (), function: str = "tensor") -> Tensor:
     """A new tensor over `array`. `causes` say why it has no history, if there is more to say than where it was made."""
     result = wrap(array)
-    if special.on and modes.inference:
-        result._counter = InferenceCounter()
+    if process_state.any_mode_active and grad_state.inference:
+        result._version_counter = InferenceCounter()
     result._cause = causes or why.created()
     if requires_grad is not False:
         check_flag(function, "requires_grad", requires_grad)
         if array.dtype.kind not in "fcV":
             raise errors.noted(RuntimeError(NOT_DIFFERENTIABLE), "integers_require_grad", dtypes.FROM_NUMPY.get(array.dtype))
-        result._lookup = True
+        result._indirect = True
     return result
 
 
@@ -71,7 +71,7 @@ def check_out(function: str, out: Any, dtype: dtypes.dtype) -> None:
         raise wrong_type(function, "out", None, "Tensor", out)
     if dtype is not out.dtype:
         raise RuntimeError(f"dtype {dtype.scalar_name} does not match dtype of out parameter ({out.dtype.scalar_name})")
-    if modes.grad and out.requires_grad:
+    if grad_state.grad and out.requires_grad:
         raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic "
                            "differentiation, but one of the arguments requires grad.")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from whygrad.backends.fp_warnings import quiet
 from whygrad.base import dtypes, errors
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor, cut, set_requires_grad, source
 from whygrad.functional.arguments import check_place, fits, kind_name, read_dtype, type_name
 from whygrad.functional.fresh import NOT_DIFFERENTIABLE, fresh, warn, warn_once
@@ -332,7 +332,7 @@ def _dtype_of_number(kind: type) -> dtypes.dtype:
 
 def warn_of_lost_gradient() -> None:
     """A tensor that requires grad becomes a Python number: worth a word where gradients are wanted at all."""
-    if modes.grad:
+    if grad_state.grad:
         warn_once(SCALAR_OF_TRACKED)
 
 

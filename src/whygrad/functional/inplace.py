@@ -10,7 +10,7 @@ import numpy as np
 from whygrad.base import dtypes
 from whygrad.base.broadcasting import broadcast_shapes
 from whygrad.base.overlap import check_overlap
-from whygrad.core.modes import special
+from whygrad.core.modes import process_state
 from whygrad.core.node import Cast
 from whygrad.core.record import RowSpecialization, kinds_of, specialization_of, tracked_nodes
 from whygrad.core.tensor import Tensor, wrap
@@ -52,7 +52,7 @@ def writer(row_name: str, kinds: str) -> Callable[..., Tensor]:
         nonlocal unwatched
         if unwatched is None:  # compiled when it is first needed
             unwatched = specialization_of(TABLE[row_name], kinds).unwatched
-        recorded = recorded_writes() if special.writes else True
+        recorded = recorded_writes() if process_state.writes else True
         if recorded is not None and unwatched(recorded, target, *others):
             return target
         return write_watched(specialization_of(TABLE[row_name], kinds), target, (target, *others), {})
@@ -86,7 +86,7 @@ def write_watched(spec: RowSpecialization, target: Tensor, inputs: tuple[Any, ..
 def _none_has_history(inputs: tuple[Any, ...]) -> bool:
     """Whether a node could not be recorded for them: plain tensors, integers, masks."""
     for x in inputs:
-        if isinstance(x, Tensor) and (x._node is not None or x._lookup) and x._array.dtype.kind not in "biu":
+        if isinstance(x, Tensor) and (x._node is not None or x._indirect) and x._array.dtype.kind not in "biu":
             return False
     return True
 
@@ -108,7 +108,7 @@ def _with_own_gradient_dtype(x: Any) -> Any:
     if edge is None or isinstance(edge, Cast):
         return x
     result = wrap(x._array)
-    result._counter, result._cause = x._counter, x._cause
+    result._version_counter, result._cause = x._version_counter, x._cause
     result._node = Cast(edge, x._array.dtype)
     return result
 

@@ -6,7 +6,7 @@ from sys import getrefcount
 from typing import Any
 
 from whygrad.base import errors
-from whygrad.core.modes import modes, special
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.tensor import InferenceCounter, Tensor
 from whygrad.core.write import bump, check_inplace, rebase
 from whygrad.functional import memory, shape
@@ -23,10 +23,10 @@ _INPLACE_NODES = {"TBackward0": "TBackward1", "TransposeBackward0": "TransposeBa
 
 def _become(self: Tensor, result: Tensor) -> Tensor:
     """Let the tensor itself turn into `result`, a view of it."""
-    if special.derivatives and modes.derivatives and result._view is not None:
+    if process_state.derivatives and grad_state.derivatives and result._view is not None:
         from whygrad.func.captured import refuse_captured
         refuse_captured(result._view.steps[-1][0].name, self, (), {})
-    if special.on and modes.levels:
+    if process_state.any_mode_active and grad_state.levels:
         from whygrad.func.batched import become_view
         if become_view(self, result):
             return self
@@ -40,15 +40,15 @@ def _become(self: Tensor, result: Tensor) -> Tensor:
         made.creation = ours.creation
         self._view = made
         bump(self)
-        made.version = self._counter[0]
+        made.version = self._version_counter[0]
         if node is None:  # not recorded: it finds its way back when it is asked for it
             made.node, made.version = ours.node, -1
         return self
     bump(self)
     # References: the tensor's, the result's, and the argument of getrefcount. If there are more, it may have views: they
     # led to it as it was, and must turn back first.
-    if made is not None and getrefcount(self._counter) > 3:
-        self.meta.turns.append((self._counter[0], _back(made.steps[-1], self._array.shape)))
+    if made is not None and getrefcount(self._version_counter) > 3:
+        self.meta.turns.append((self._version_counter[0], _back(made.steps[-1], self._array.shape)))
     if node is not None:
         rebase(self, node)
     return self
@@ -66,7 +66,7 @@ def _inplace_view(name: str) -> None:
     of = getattr(memory if name == "as_strided" else shape, name)
 
     def inplace(input: Any, *args: Any, **kwargs: Any) -> Tensor:
-        if type(read_tensor(f"{name}_", input)._counter) is InferenceCounter and not modes.inference:
+        if type(read_tensor(f"{name}_", input)._version_counter) is InferenceCounter and not grad_state.inference:
             raise RuntimeError(errors.INFERENCE_INPLACE)
         check_inplace(input, (input,))
         if name == "t":

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from whygrad.backends.numpy_layout import address, storage
+from whygrad.base.door import Spec, call
 from whygrad.base.layouts import channels_last, channels_last_3d, contiguous_format
 from whygrad.core.door import is_batched
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump
 from whygrad.functional.arguments import read_int, read_sizes, read_tensor
@@ -37,7 +38,7 @@ def _order(memory_format: Any, input: Tensor) -> str:
         return "C"
     if memory_format in (channels_last, channels_last_3d):
         rank = 4 if memory_format is channels_last else 5
-        if modes.levels and is_batched(input):
+        if grad_state.levels and is_batched(input):
             name = "ChannelsLast" if rank == 4 else "ChannelsLast3d"
             raise RuntimeError("NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format "
                                f"torch.preserve_format or torch.contiguous_format (got {name})")
@@ -52,14 +53,21 @@ def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
     array = self._array
     if memory_format in (channels_last, channels_last_3d):
         rank = 4 if memory_format is channels_last else 5
-        if modes.levels and is_batched(self):
+        if grad_state.levels and is_batched(self):
             raise RuntimeError("NYI: querying is_contiguous inside of vmap for memory_format other than "
                                "torch.contiguous_format")
         return bool(array.ndim == rank and array.transpose(0, *range(2, rank), 1).flags.c_contiguous)
     return bool(array.flags.c_contiguous)
 
 
-@public(function=False)
+def _short_size(spec: Spec) -> Any:
+    def size(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return call(spec, (self, *args), kwargs) if args or kwargs or spec.handlers else self.shape
+
+    return size
+
+
+@public(function=False, short=_short_size)
 def size(self: Any, dim: Any = None) -> Any:
     return self.shape if dim is None else self._array.shape[_existing_dim("size", self, dim)]
 
@@ -112,7 +120,7 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
     owner, start = storage(array)
     here = start // array.itemsize
     offset = here if storage_offset is None else storage_offset
-    if modes.levels and is_batched(input):
+    if grad_state.levels and is_batched(input):
         check_within_element(input, (shape, strides, offset))
     if len(shape) != len(strides):
         raise RuntimeError("mismatch in length of strides and shape")
@@ -160,7 +168,7 @@ def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> T
 
 
 def _resize(self: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if self.requires_grad and not modes.inference:
+    if self.requires_grad and not grad_state.inference:
         raise RuntimeError("cannot resize variables that require grad")
     if shape and min(shape) < 0:
         raise RuntimeError("numel: integer multiplication overflow")

@@ -49,6 +49,8 @@ class _Disabled:
 
 disabled_torch_function_impl = _Disabled()
 _kinds: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+# The frequent ones among those that never take over.
+_PLAIN: frozenset[type] = frozenset({Tensor, int, float, bool, str, slice, type(None)})
 
 
 def takes_over(kind: type) -> bool:
@@ -70,6 +72,8 @@ def overloaded(values: Iterable[Any], plain: bool = False) -> list[Any]:
     found: list[Any] = []
     for x in values:
         kind = type(x)
+        if kind in _PLAIN and not plain:
+            continue
         if (not plain if kind is Tensor else not takes_over(kind)) or any(type(known) is kind for known in found):
             continue
         place = next((i for i, known in enumerate(found) if issubclass(kind, type(known))), len(found))
@@ -78,11 +82,11 @@ def overloaded(values: Iterable[Any], plain: bool = False) -> list[Any]:
 
 
 def _each(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterable[Any]:
-    for value in (*args, *kwargs.values()) if kwargs else args:
-        if type(value) in (list, tuple):
-            yield from value
-        else:
-            yield value
+    """The arguments, and those inside of lists."""
+    values = (*args, *kwargs.values()) if kwargs else args
+    if not any(type(value) in (list, tuple) for value in values):
+        return values
+    return [x for value in values for x in (value if type(value) in (list, tuple) else (value,))]
 
 
 def take_over(function: Any, name: str, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -192,7 +196,7 @@ def as_instance(kind: type, made: Tensor) -> Any:
 
 def ask_foreign(spec: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instead | None:
     """After a refusal: has one of the arguments a class that takes over, and did the user call this function?"""
-    if overrides in spec.handlers or not overrides.wants(spec):
+    if overrides in door.active or not overrides.wants(spec):
         return None
     found = overloaded(_each(args, kwargs))
     if not found or not _is_called_by_user():

@@ -49,8 +49,8 @@ class Parameter(Tensor, metaclass=_MarkedByAttribute):
         self = object.__new__(cls)
         self._array = data._array
         self._node = self._grad = self._view = self._meta = None
-        self._lookup = bool(requires_grad)
-        self._counter = data._counter
+        self._indirect = bool(requires_grad)
+        self._version_counter = data._version_counter
         self._cause = _causes(data, cls.__name__)
         return self
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from whygrad.backends.numpy_convert import cast_values
 from whygrad.base import dtypes
-from whygrad.core.modes import modes, special
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import Cast
 from whygrad.core.tensor import Tensor, source, wrap
 
@@ -38,13 +38,13 @@ def cast(t: Tensor, wanted: np.dtype) -> Tensor:
     array = t._array
     if array.dtype is wanted or array.dtype == wanted:
         return t
-    if special.on and modes.levels:
+    if process_state.any_mode_active and grad_state.levels:
         return _cast_under_transforms(t, wanted)
     result = wrap(cast_values(array, wanted))
-    result._counter = t._counter
+    result._version_counter = t._version_counter
     result._cause = t._cause
-    if not special.on or (modes.grad and not modes.inference):
-        edge = source(t) if t._node is None and t._lookup else t._node
+    if not process_state.any_mode_active or (grad_state.grad and not grad_state.inference):
+        edge = source(t) if t._node is None and t._indirect else t._node
         if edge is not None and wanted.kind in "fcV":
             result._node = Cast(edge, array.dtype)
     return result

@@ -12,7 +12,7 @@ import numpy as np
 from whygrad.backends.numpy_layout import storage
 from whygrad.base import door, dtypes, errors, layouts
 from whygrad.base.unsupported import TENSOR_NAMES, Missing
-from whygrad.core.modes import modes, special
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import row_node
 from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.functional import tensor_properties  # noqa: F401 (hangs them onto Tensor)
@@ -38,7 +38,7 @@ DEEPCOPY_SUBCLASS = (
 
 
 def __repr__(self: Tensor) -> str:
-    if special.derivatives and modes.derivatives:
+    if process_state.derivatives and grad_state.derivatives:
         from whygrad.func.printing import shown
 
         return shown(self)
@@ -263,7 +263,7 @@ _METHODS = [__repr__, __format__, __dir__, __bool__, __int__, __float__, __compl
 def install() -> None:
     """Hang all this onto Tensor."""
     for method in _METHODS:
-        setattr(Tensor, method.__name__, door.function(f"Tensor.{method.__name__}", method))
+        setattr(Tensor, method.__name__, door.function(f"Tensor.{method.__name__}", method))  # type: ignore[arg-type]
     Tensor.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[assignment]
     Tensor.__torch_function__ = classmethod(__torch_function__)  # type: ignore[attr-defined]
     Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]

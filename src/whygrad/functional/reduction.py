@@ -9,7 +9,7 @@ from typing import Any
 
 from whygrad.base import dtypes
 from whygrad.base.door import Call, bad_argument
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.record import compiled
 from whygrad.core.tensor import Tensor
 from whygrad.functional import return_types
@@ -117,7 +117,7 @@ def in_dtype(function: str, input: Any, dtype: Any) -> Tensor:
 
 def widened(function: str, input: Any, dtype: Any) -> Tensor:
     """As `in_dtype`; without a dtype, integers and bools are totalled in int64."""
-    tracked = dtype is not None and isinstance(input, Tensor) and input.requires_grad and modes.grad
+    tracked = dtype is not None and isinstance(input, Tensor) and input.requires_grad and grad_state.grad
     if tracked and (wanted := read_dtype(function, dtype, input.dtype)).category < 2:
         raise RuntimeError(f"Autograd not support dtype: {wanted.scalar_name}")
     input = in_dtype(function, input, dtype)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from whygrad.base import door
 from whygrad.base.door import Spec
-from whygrad.core.modes import modes, special
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.record import apply, compiled
 from whygrad.functional.inplace import write
 from whygrad.functional.promotion import promote
@@ -62,7 +62,7 @@ def made_under_transforms(how: str) -> Callable[[F], F]:
     def decorate(f: F) -> F:
         @functools.wraps(f)
         def made(*args: Any, **kwargs: Any) -> Any:
-            if special.on and modes.levels:
+            if process_state.any_mode_active and grad_state.levels:
                 from whygrad.func.vmap_factories import WAYS
                 return WAYS[how](f, args, kwargs)
             return f(*args, **kwargs)

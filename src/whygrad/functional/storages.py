@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.base import dtypes
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.core.tensor import source as source_of
@@ -70,7 +70,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     check_inplace(self, (self,))
     if isinstance(source, Tensor) and source.dtype is not self.dtype:
         raise RuntimeError(f"Could not set tensor of type {c_name(source.dtype)} to a tensor of type {c_name(self.dtype)}")
-    recorded = modes.grad and (self.requires_grad or (isinstance(source, Tensor) and source.requires_grad))
+    recorded = grad_state.grad and (self.requires_grad or (isinstance(source, Tensor) and source.requires_grad))
     if source is None:
         self._memory = np.empty(0, self._array.dtype)
     elif isinstance(source, Tensor) and size is None:
@@ -84,7 +84,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         raise invalid_combination("set_", source)
     if recorded:
         edges = tuple([source_of(t) for t in (self, source) if isinstance(t, Tensor)])
-        self._node, self._view, self._lookup = _no_derivative_of_set(edges), None, False
+        self._node, self._view, self._indirect = _no_derivative_of_set(edges), None, False
     elif self.requires_grad and self._view is None and self._node is None:
         self.meta.set_at = next_sequence_number()
     bump(self)

@@ -43,7 +43,7 @@ class TensorProperties:
             return dispatch(REQUIRES_GRAD, (self,), {})  # type: ignore[no-any-return]
         if self._node is not None:
             return True
-        return self._lookup and requires_grad(self)
+        return self._indirect and requires_grad(self)
 
     @requires_grad.setter
     def requires_grad(self: Any, value: bool) -> None:
@@ -89,7 +89,9 @@ class TensorProperties:
     def grad(self: Any) -> Tensor | None:
         if GRAD.handlers:
             return dispatch(GRAD, (self,), {})  # type: ignore[no-any-return]
-        return read_grad(self) if self._grad is None else self._grad
+        if self._grad is None and (self._node is not None or self._view is not None):
+            return read_grad(self)
+        return self._grad
 
     @grad.setter
     def grad(self: Any, value: Any) -> None:
@@ -127,9 +129,9 @@ class TensorProperties:
 
     @property
     def _version(self: Any) -> int:
-        if type(self._counter) is InferenceCounter:
+        if type(self._version_counter) is InferenceCounter:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return int(self._counter[0])
+        return int(self._version_counter[0])
 
     @property
     def _base(self: Any) -> Tensor | None:
@@ -139,7 +141,7 @@ class TensorProperties:
         return self._view is not None
 
     def is_inference(self: Any) -> bool:
-        return type(self._counter) is InferenceCounter
+        return type(self._version_counter) is InferenceCounter
 
     @property
     def data(self: Any) -> Tensor:
@@ -159,8 +161,8 @@ class TensorProperties:
         old = self._array
         self._array = value._array
         # References: `old` and the argument. If there are more, it may have been saved for backward.
-        if (getrefcount(old) > 2 or old.shape != self._array.shape) and type(self._counter) is not InferenceCounter:
-            self._counter[0] = swapped(self._counter[0], old, self._array)
+        if (getrefcount(old) > 2 or old.shape != self._array.shape) and type(self._version_counter) is not InferenceCounter:
+            self._version_counter[0] = swapped(self._version_counter[0], old, self._array)
 
     @data.deleter
     def data(self: Any) -> None:
@@ -187,6 +189,17 @@ class TensorProperties:
         if NDIM.handlers:
             return dispatch(NDIM, (self,), {})  # type: ignore[no-any-return]
         return self._array.ndim
+
+    @property
+    def _numbers(self: Any) -> np.ndarray:
+        """All numbers behind this tensor: more than its shape says, if it stands for a batch (see func/batched.py)."""
+        return self._array
+
+    def _with_numbers(self: Any, array: np.ndarray) -> Tensor:
+        """A constant with other numbers, made from `_numbers`; a change of this tensor is still noticed."""
+        result = wrap(array)
+        result._version_counter = self._version_counter
+        return result
 
 
 def check_assigned_grad(t: Tensor, value: Any) -> None:

@@ -11,7 +11,7 @@ from whygrad.backends.numpy_convert import cast_values
 from whygrad.base import dtypes, errors
 from whygrad.base.overlap import check_overlap
 from whygrad.core.door import concerned
-from whygrad.core.modes import modes, special
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.record import specialization_of
 from whygrad.core.tensor import TURNED, InferenceCounter, Tensor, wrap
 from whygrad.core.write import bump, check_inplace, is_unwatched, perform, recorded_writes
@@ -46,7 +46,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         if not is_number(other):
             raise wrong_type("copy_", "other", 2, "Tensor", other)
         other = wrap(np.asarray(other, dtypes.result_dtype([other]).numpy))
-    recorded = recorded_writes() if special.writes else True
+    recorded = recorded_writes() if process_state.writes else True
     spec = specialization_of(TABLE["copy"], "tt")
     if recorded is not None and spec.unwatched(recorded, self, other):
         return self
@@ -97,18 +97,18 @@ def with_out(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     if not isinstance(out, Tensor):
         from whygrad.functional.arguments import wrong_type
         raise wrong_type(name, "out", None, "Tensor", out)
-    if special.on and modes.levels:
+    if process_state.any_mode_active and grad_state.levels:
         place = concerned((result, out))
         if place is not None:  # `out=` is not for transforms
-            raise modes.levels[place].no_out(name)
-    if modes.grad and result._array.dtype.kind in "fVc" and (
+            raise grad_state.levels[place].no_out(name)
+    if grad_state.grad and result._array.dtype.kind in "fVc" and (
             out.requires_grad or any(isinstance(x, Tensor) and x.requires_grad for x in inputs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
-    if type(out._counter) is InferenceCounter and not modes.inference:
+    if type(out._version_counter) is InferenceCounter and not grad_state.inference:
         raise RuntimeError(errors.INFERENCE_INPLACE)
-    if special.on and modes.mutation is not None:
-        modes.mutation.before_write(out)
+    if process_state.any_mode_active and grad_state.mutation is not None:
+        grad_state.mutation.before_write(out)
     check_overlap(out._array, inputs if name in TABLE and TABLE[name].broadcasts else ())
     if result.dtype is not out.dtype:
         from whygrad.functional.outs import check_out_dtype

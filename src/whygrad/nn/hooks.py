@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from whygrad.autograd.hooks import RemovableHandle
 from whygrad.base.errors import user_stacklevel
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.why import record as why
 
@@ -358,7 +358,7 @@ def _spread(positions: Sequence[int], values: Sequence[Any], count: int) -> tupl
 def _through_identity(values: tuple[Any, ...], hook: Callable[..., Any]) -> tuple[tuple[Any, ...], list[int] | None]:
     """Pass the tensors among `values` through one identity node that calls `hook` in backward."""
     positions = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
-    if not modes.grad or not any(values[i].requires_grad for i in positions):
+    if not grad_state.grad or not any(values[i].requires_grad for i in positions):
         return values, None
     outputs = identity_function().apply(*[values[i] for i in positions])
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)

@@ -28,8 +28,8 @@ class Uninitialized:
         tensor: Any = super().__new__(cls)
         tensor._array = np.empty(0, (dtype or dtypes.get_default_dtype()).numpy)
         tensor._node = tensor._grad = tensor._view = tensor._meta = None
-        tensor._lookup = False
-        tensor._counter = [0]
+        tensor._indirect = False
+        tensor._version_counter = [0]
         tensor._cause = ()
         if requires_grad:
             set_requires_grad(tensor, True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import whygrad as torch
 from whygrad.base.errors import user_stacklevel
-from whygrad.core.modes import special
+from whygrad.core.modes import process_state
 from whygrad.core.write import bump
 from whygrad.functional.parameter import Parameter
 from whygrad.nn import functional as F
@@ -193,7 +193,7 @@ class _BatchNorm(_NormBase):
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            if special.derivatives:
+            if process_state.derivatives:
                 self.num_batches_tracked.add_(1)  # the transforms of torch.func check in-place writes
             else:
                 self.num_batches_tracked._array += 1

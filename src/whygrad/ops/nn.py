@@ -496,7 +496,7 @@ def native_group_norm_rule(xp, g, x, weight, groups, eps):
     if mean_g is None or rstd_g is None:
         return total
     whole = grouped(xp, x, groups)
-    y, rstd = standardized(xp, whole, (2,), eps)
+    y, rstd = xp.fused(standardized, whole, axis=(2,), eps=eps)
     mean_g, rstd_g = [xp.unsqueeze(s, axis=2) for s in (mean_g, rstd_g)]
     more = xp.reshape((mean_g - rstd_g * rstd * rstd * y) / whole.shape[2], shape=x.shape)
     return more if total is None else total + more
@@ -510,7 +510,7 @@ def native_group_norm_rule(xp, g, x, weight, groups, eps):
 def native_group_norm(xp, x, weight, bias, *, groups, eps):
     """`group_norm`, and mean and 1 / sqrt(variance + eps) of each group."""
     whole = grouped(xp, x, groups)
-    rstd = xp.reshape(standardized(xp, whole, (2,), eps)[1], shape=(x.shape[0], groups))
+    rstd = xp.reshape(xp.fused(standardized, whole, axis=(2,), eps=eps)[1], shape=(x.shape[0], groups))
     return xp.group_norm(x, weight, bias, groups=groups, eps=eps), xp.mean(whole, axis=(2,)), rstd
 
 

@@ -180,8 +180,8 @@ class Row:
 
 
 # Names that the generated functions use themselves (see backends/row_text.py).
-RESERVED = frozenset({"arrays", "busy", "forward", "frame", "inputs", "modes", "new", "nodes", "outs", "record", "row", "source",
-                      "special"})
+RESERVED = frozenset({"arrays", "busy", "forward", "frame", "grad_state", "inputs", "new", "nodes", "outs", "process_state",
+                      "record", "row", "source"})
 
 TABLE: dict[str, Row] = {}
 

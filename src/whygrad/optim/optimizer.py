@@ -99,7 +99,7 @@ class Optimizer:
                     group.setdefault(name, value)
 
     def __del__(self) -> None:
-        if why.watching is not None:
+        if why is not None and why.watching is not None:  # the interpreter may be taking its modules apart
             why.watching.leaving(self)
 
     def __repr__(self) -> str:

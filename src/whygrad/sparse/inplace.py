@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.core.write import bump
 from whygrad.functional.run import METHODS as DENSE_METHODS
@@ -17,7 +17,7 @@ from whygrad.sparse.reductions import zeros_like
 
 
 def _check_writing(name: str, *tensors: Any) -> None:
-    if modes.grad and any(t.requires_grad for t in tensors if isinstance(t, Tensor)):
+    if grad_state.grad and any(t.requires_grad for t in tensors if isinstance(t, Tensor)):
         raise NotImplementedError(f"{name}(): in-place operations on sparse tensors are not recorded; use torch.no_grad()")
 
 
@@ -25,7 +25,7 @@ def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """In-place addition; to a dense tensor, a sparse one is added at its coordinates."""
     if is_sparse(self):
         return _rewritten("add_", self, add(self, other, alpha=alpha), other)
-    if modes.grad and (self.requires_grad or other.requires_grad):
+    if grad_state.grad and (self.requires_grad or other.requires_grad):
         return DENSE_METHODS["add_"](self, to_dense(other), alpha=alpha)
     same_shape("add", self, other)
     numbers.add_into(self._array, scaled_array(other, alpha, self._array.dtype))

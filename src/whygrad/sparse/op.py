@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from whygrad.autograd.function import Function
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor, wrap
 from whygrad.sparse.array import SparseArray
 from whygrad.sparse.tensor import as_sparse
@@ -38,7 +38,7 @@ def sparse_op(node: str, **rules: Rule) -> Callable[[Callable[..., Any]], Callab
         makers: dict[str, type[Function]] = {}
 
         def operation(*tensors: Any, name: str = node, **statics: Any) -> Any:
-            if (not modes.grad and modes.running is not None) or not any(t.requires_grad for t in tensors):
+            if (not grad_state.grad and grad_state.running is not None) or not any(t.requires_grad for t in tensors):
                 result = tensor_of(forward(*[t._array for t in tensors], **statics))
                 for t in tensors:
                     result._cause = why.merge(result._cause, t._cause)

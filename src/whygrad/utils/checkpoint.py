@@ -20,7 +20,7 @@ from whygrad.autograd import Function, calls
 from whygrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from whygrad.autograd.saved_hooks import SavedTensor, save_alone, saved_tensors_hooks
 from whygrad.base import errors
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 from whygrad.random import fork_rng, get_rng_state, set_rng_state
 from whygrad.utils import checkpoint_texts as texts
@@ -253,7 +253,7 @@ def _open(frame: _Frame, holder: _Holder) -> Any:
     shared = backward is not None
     if backward is None:
         # Outside of backward (a read of `grad_fn._saved_self`) every access recomputes.
-        backward = object() if modes.running is None else modes.running.number
+        backward = object() if grad_state.running is None else grad_state.running.number
     if backward not in frame.saved_again:
         frame.recompute(backward)
     value = holder.values[backward]
@@ -339,7 +339,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        if modes.running.limited:
+        if grad_state.running.limited:
             raise RuntimeError(texts.ONLY_BACKWARD)
         inputs = list(ctx.others)
         for i, x in zip(ctx.positions, ctx.saved_tensors, strict=True):

@@ -45,7 +45,7 @@ def non_scalar_backward(t: Any) -> Note:
 
 def no_grad_fn(t: Any) -> Note:
     """backward() on a tensor without history."""
-    from whygrad.core.modes import modes
+    from whygrad.core.modes import grad_state
     from whygrad.why.question import Question
     from whygrad.why.rules.intermediate import rebound_explanation
     from whygrad.why.rules.untracked import from_causes
@@ -59,12 +59,12 @@ def no_grad_fn(t: Any) -> Note:
             if answer is not None:
                 return "leaf-replaced", (f"why: {answer.text} It happened under {cause.detail}, so the new tensor does not even "
                                          f"require grad. Fix: {answer.fix}"), (cause.site, cause.origin)
-    if modes.running is not None and any(cause.kind == "no-create-graph" for cause in t._cause):
+    if grad_state.running is not None and any(cause.kind == "no-create-graph" for cause in t._cause):
         return "custom-backward", (
-            f"why: it was computed while the backward {at(modes.running.site)} runs, which is not recorded: inside of a custom "
-            f"backward() (or a hook) gradient recording is off, so there is nothing to differentiate {at(record.site())}. Fix: "
-            "compute it inside `with torch.enable_grad():`, from inputs that are detached and require grad."), (
-                record.site(), modes.running.site)
+            f"why: it was computed while the backward {at(grad_state.running.site)} runs, which is not recorded: inside of a "
+            f"custom backward() (or a hook) gradient recording is off, so there is nothing to differentiate {at(record.site())}. "
+            "Fix: compute it inside `with torch.enable_grad():`, from inputs that are detached and require grad."), (
+                record.site(), grad_state.running.site)
     answer = from_causes(Question(t), t._cause, "", "error")
     return answer.category, f"why: {answer.text} Fix: {answer.fix}", tuple(answer.causes)
 

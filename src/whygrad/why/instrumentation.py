@@ -61,11 +61,11 @@ class Listener:
         elif spec.name in COPYING:
             self._copied(args[0], COPYING[spec.name])
         elif spec.name == "Tensor.data.__set__":
-            self.watch.data_written(args[0]._counter)
+            self.watch.data_written(args[0]._version_counter)
             self.watch.data_replaced(*args)
-        elif type(value._counter) is list:
+        elif type(value._version_counter) is list:
             # What `.data` gives counts its versions apart: a write through it is told to the watch.
-            value._counter = DataCounter(args[0]._counter, self.watch.data_written)
+            value._version_counter = DataCounter(args[0]._version_counter, self.watch.data_written)
         return value
 
     def _clip(self, args: tuple[Any, ...], kwargs: dict[str, Any], next: Next) -> Any:

@@ -103,12 +103,12 @@ class _GradientRecorder:
 def _record_flow(loss: Tensor, root: Any, snapshot: GraphSnapshot) -> None:
     leaves: dict[Any, Any] = dict.fromkeys(leaves_from([root]))
     before, record.watching = record.watching, _GradientRecorder(snapshot)
-    latest = engine._last
+    latest = engine.Backward.latest
     try:
         engine.run([(root, loss._array * 0 + 1)], keep=True, create_graph=False, captures=leaves)
     finally:
         record.watching = before
-        engine._last = latest  # explanations must not refer to this backward
+        engine.Backward.latest = latest  # explanations must not refer to this backward
     for leaf, g in leaves.items():
         number = snapshot.numbers.get(id(leaf))
         if number is not None:

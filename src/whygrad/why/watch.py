@@ -13,7 +13,7 @@ from typing import Any
 
 from whygrad.base.frames import program_frame
 from whygrad.core import engine
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.why import end_of_run, record
@@ -212,8 +212,8 @@ class Watch(EventLog):
         headline = f"{type(error).__name__}: {first if len(first) <= 200 else first[:199] + '…'}"
         text, _, fix = text.partition(" Fix: ")
         explanation = Explanation(headline, category, text, fix, locate_all(*sites), symptom="error")
-        if modes.running is not None:
-            self.failed = {modes.running.number: explanation}
+        if grad_state.running is not None:
+            self.failed = {grad_state.running.number: explanation}
         self._add_answer(_program_location(), explanation, self._moment())
 
     def _answer(self, question: Question, found: list[Verdict]) -> None:

@@ -10,7 +10,7 @@ from whygrad.autograd.grad_mode import _set_grad, is_grad_enabled, is_inference_
 from whygrad.autograd.graph import increment_version
 from whygrad.base.unsupported import missing
 from whygrad.compat._C import _autograd, _functions
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.node import NodeInterface
 from whygrad.core.tensor import Tensor
 from whygrad.functional.overriding import (
@@ -78,46 +78,46 @@ def _is_multithreading_enabled() -> bool:
 
 def _current_graph_task_id() -> int:
     """The id of the backward running in this thread; -1 if none runs."""
-    return -1 if modes.running is None else modes.running.number
+    return -1 if grad_state.running is None else grad_state.running.number
 
 
 def _current_autograd_node() -> Any:
     """The node whose gradient function or hook is running."""
-    return None if modes.running is None else inspection.shown_target(modes.running.node)
+    return None if grad_state.running is None else inspection.shown_target(grad_state.running.node)
 
 
 def _will_engine_execute_node(node: Any) -> bool:
     """Whether the running backward executes this node, before or after now."""
     if not isinstance(node, NodeInterface):
         raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
-    if modes.running is None:
+    if grad_state.running is None:
         raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
-    return inspection.will_execute(modes.running, node)
+    return inspection.will_execute(grad_state.running, node)
 
 
 def _get_should_execute_nodes() -> list[Any]:
-    if modes.running is None:
+    if grad_state.running is None:
         raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
-    return inspection.execution_order(modes.running)
+    return inspection.execution_order(grad_state.running)
 
 
 def _current_graph_task_execution_order() -> list[Any]:
     """The nodes that the running backward still has to execute, in its order."""
-    if modes.running is None:
+    if grad_state.running is None:
         raise RuntimeError("_current_graph_task_execution_order should only be called during the backward pass")
     if _is_multithreading_enabled():
         raise RuntimeError("get_current_graph_task_execution_order expects the current backward to be executed with "
                            "multithreading disabled, e.g. by running:\n\n>>> with "
                            "torch.autograd.set_multithreading_enabled(False):\n...     torch.autograd.grad(...)\n")
-    return inspection.execution_order(modes.running)
+    return inspection.execution_order(grad_state.running)
 
 
 def _is_fwd_grad_enabled() -> bool:
-    return modes.forward_ad
+    return grad_state.forward_ad
 
 
 def _set_fwd_grad_enabled(enabled: bool) -> None:
-    modes.forward_ad = enabled
+    grad_state.forward_ad = enabled
 
 
 def _get_tracing_state() -> None:
@@ -129,7 +129,7 @@ def _log_api_usage_once(event: str) -> None:
 
 
 def _are_functorch_transforms_active() -> bool:
-    return bool(modes.transforming)
+    return bool(grad_state.transforming)
 
 
 def _is_torch_function_enabled() -> bool:

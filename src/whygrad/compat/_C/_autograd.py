@@ -6,7 +6,7 @@ from typing import Any
 
 from whygrad.autograd.grad_mode import set_versions
 from whygrad.autograd.saved_hooks import SavedTensor, save_alone
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.tensor import Tensor
 
 __all__ = ["SavedTensor", "_get_current_graph_task_keep_graph", "_make_saved_tensor", "_saved_tensors_hooks_is_enabled",
@@ -14,7 +14,7 @@ __all__ = ["SavedTensor", "_get_current_graph_task_keep_graph", "_make_saved_ten
 
 
 def _saved_tensors_hooks_is_enabled() -> bool:
-    return modes.saved_hooks_disabled is None
+    return grad_state.saved_hooks_disabled is None
 
 
 def _make_saved_tensor(tensor: Tensor, is_output: bool) -> SavedTensor:
@@ -28,4 +28,4 @@ def _unsafe_set_version_counter(tensors: tuple[Tensor, ...], versions: tuple[int
 
 def _get_current_graph_task_keep_graph() -> Any:
     """Whether the running backward keeps saved values; True if none runs."""
-    return True if modes.running is None else modes.running.keep
+    return True if grad_state.running is None else grad_state.running.keep

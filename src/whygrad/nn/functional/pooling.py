@@ -13,7 +13,7 @@ import whygrad as torch
 from whygrad.backends.memory_order import with_channels_as_in
 from whygrad.base import dtypes
 from whygrad.base.door import Policy
-from whygrad.core.modes import modes
+from whygrad.core.modes import grad_state
 from whygrad.core.record import apply
 from whygrad.core.tensor import Tensor
 from whygrad.functional.arguments import check_sizes, is_integer, read_tensor, wrong_type
@@ -130,7 +130,7 @@ def _hashable(value: Any) -> Any:
 
 
 def _wants_gradient(input: Tensor) -> bool:
-    return (input.requires_grad and modes.grad and not modes.inference) or bool(modes.levels)
+    return (input.requires_grad and grad_state.grad and not grad_state.inference) or bool(grad_state.levels)
 
 
 def _refuse(kernel: str, input: Tensor, kinds: str) -> None:
