@@ -98,11 +98,11 @@ for _name in (*OPERATORS, *"__getitem__", "__setitem__", "__len__", "__iter__", 
     setattr(Uninitialized, _name, _refusing(_name))
 
 
-class UninitializedParameter(Uninitialized, Parameter):
+class UninitializedParameter(Uninitialized, Parameter):  # type: ignore[override]
     cls_to_become = Parameter
 
 
-class UninitializedBuffer(Uninitialized, Tensor):
+class UninitializedBuffer(Uninitialized, Tensor):  # type: ignore[override]
     cls_to_become = Tensor
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None,
@@ -123,7 +123,7 @@ class LazyModuleMixin:
     cls_to_become: ClassVar[type | None] = None
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[misc]
+        super().__init__(*args, **kwargs)  # type: ignore[override]
         self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
