@@ -1,7 +1,7 @@
 """The only door into the graph: run a row's forward, and record a node if somebody will want the gradient.
 
 `record` is the plain way, and the specification. It serves every mode in which there is more to an application than usual;
-otherwise a row is applied by a function made for its exact arguments, which does the same faster (core/row_text.py). A test
+otherwise a row is applied by a function made for its exact arguments, which does the same faster (backends/row_text.py). A test
 compares both on samples of every row. The gradient functions of a row, `raw` on arrays and `graph` on Tensors, are compiled
 from its rules at the first backward.
 
@@ -108,7 +108,7 @@ class RowSpecialization(RowPlan):
 
     @cached_property
     def node_of(self) -> Callable[..., Node | None]:
-        """Records a write: `make_node` for these arguments, where nothing is needs_slow_path."""
+        """Records a write: `make_node` for these arguments, for the common case."""
         return run_text(node_source(self), self.scope, "node_of")  # type: ignore[no-any-return]
 
     @cached_property
