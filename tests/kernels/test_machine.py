@@ -281,7 +281,7 @@ def test_the_allocator_reuses_and_gives_back():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-@pytest.mark.parametrize("lock", ["core.deposits._accumulating", "kernels.jit.compiling"])
+@pytest.mark.parametrize("lock", ["autograd.accumulation._accumulating", "kernels.jit.compiling"])
 def test_a_child_does_not_inherit_a_lock(lock):
     told = run(f"""
         import importlib, os, signal, threading, time

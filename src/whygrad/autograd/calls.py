@@ -267,7 +267,7 @@ def _result(g: Any, given: Any) -> Tensor:
     # References: `g` here, in the caller's dict, and the argument of getrefcount.
     ours = g.base is None and g.flags.writeable and getrefcount(g) <= 3 and g.strides == like.strides
     result = wrap(np.conj(g) if g.dtype.kind == "c" else g if ours else owned_copy(g, like))
-    last = engine.Backward.latest
+    last = process_state.last_backward
     if last is not None:
         result._cause = last.causes
     return result

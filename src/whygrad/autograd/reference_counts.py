@@ -16,6 +16,7 @@ import whygrad.autograd.accumulation  # noqa: F401 (the end of the walk)
 from whygrad.base import acceleration
 from whygrad.core import engine
 from whygrad.core.engine import references
+from whygrad.core.modes import process_state
 from whygrad.core.node import Node, extra
 from whygrad.core.tensor import wrap
 
@@ -91,4 +92,4 @@ def _find_for_leaves(name: str, walk: Callable[[Node], None]) -> None:
 
 
 find()
-engine.Backward.latest = None
+process_state.last_backward = None

@@ -78,7 +78,7 @@ class AsStrided(Node):
         self.saved = ()
         self.shapes = self.cuts = self.extra = None
         self.seq = next_sequence_number()
-        self.site_code, self.lasti = why.site()
+        self.site_code, self.lasti = why.site(4)  # below `grad_fn`, which is called from inside
         self.steps = steps
 
     def raw(self, g: Any, edges: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -191,7 +191,7 @@ def _edge_lines(names: _Names) -> list[str]:
     return lines
 
 
-def _node_lines(plan: RowPlan, names: _Names) -> list[str]:
+def _node_lines(plan: RowPlan, names: _Names, depth: int = 2) -> list[str]:
     """The node of an application whose edges are known."""
     row = plan.row
     fixed = isinstance(row.node, str) or not row.statics
@@ -224,17 +224,17 @@ def _node_lines(plan: RowPlan, names: _Names) -> list[str]:
     return [*lines,
             "    node.seq = next_sequence_number()",
             "    node.extra = None",
-            *_frame_lines(),
+            *_frame_lines(depth),
             "    node.site_code = frame.f_code",
             "    node.lasti = frame.f_lasti"]
 
 
-def _frame_lines() -> list[str]:
-    # Compiled rows are called by this package, so the user's frame is further out. A frame without `__name__` is the user's.
-    return ["    frame = getframe(2)",
+def _frame_lines(depth: int = 2) -> list[str]:
+    # Compiled rows are called by this package, so the user's frame is further out.
+    return [f"    frame = getframe({depth})",
             "    try:",
             "        while internal_modules[frame.f_globals['__name__']] and frame.f_back is not None: frame = frame.f_back",
-            "    except KeyError: pass"]
+            "    except KeyError: frame = user_frame_from(frame)"]
 
 
 def _saved_expression(plan: RowPlan, names: _Names) -> str:
@@ -282,7 +282,7 @@ def node_source(plan: RowPlan) -> str:
              *_edge_lines(names)]
     if names.tracked:
         lines += [f"    if {' and '.join(f'{x}_n is None' for x in names.tracked)}: return None",
-                  *_node_lines(plan, names)]
+                  *_node_lines(plan, names, depth=3)]  # below `write` or `perform`
     return "\n".join([*lines, f"    return {'node' if names.tracked else 'None'}"]) + "\n"
 
 

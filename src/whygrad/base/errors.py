@@ -73,7 +73,6 @@ def warn_non_leaf_grad() -> None:
     warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=user_stacklevel())
 
 
-
 def cpp_name(dtype: Any) -> str:
     name = str(dtype).removeprefix("torch.")
     return CPP_NAMES.get(name, name)

@@ -10,24 +10,24 @@ from typing import Any
 _getframe = sys._getframe
 
 
-class _InternalModules(dict[str, bool]):
-    """Module name -> whether it belongs to this package, cached by name because every recorded op looks it up."""
-
-    def __missing__(self, name: str) -> bool:
-        found = self[name] = isinstance(name, str) and (name == "whygrad" or name.startswith("whygrad."))
-        return found
+# Module name -> whether it belongs to this package, cached by name because every recorded op looks it up.
+internal_modules: dict[str, bool] = {}
 
 
-internal_modules = _InternalModules()
+def _is_internal_name(name: Any) -> bool:
+    found = internal_modules.get(name)
+    if found is None:
+        found = internal_modules[name] = isinstance(name, str) and (name == "whygrad" or name.startswith("whygrad."))
+    return found
 
 
 def is_internal(frame: FrameType) -> bool:
-    return internal_modules[frame.f_globals.get("__name__", "")]
+    return _is_internal_name(frame.f_globals.get("__name__", ""))
 
 
 def is_of_package(function: Any) -> bool:
     """Whether a Python function was defined in this package."""
-    return internal_modules[getattr(function, "__globals__", {}).get("__name__", "")]
+    return _is_internal_name(getattr(function, "__globals__", {}).get("__name__", ""))
 
 
 def user_frame(depth: int = 1) -> FrameType:
@@ -36,8 +36,15 @@ def user_frame(depth: int = 1) -> FrameType:
     try:
         while internal_modules[frame.f_globals["__name__"]] and frame.f_back is not None:
             frame = frame.f_back
-    except KeyError:  # globals without `__name__`
-        pass
+    except KeyError:
+        frame = user_frame_from(frame)
+    return frame
+
+
+def user_frame_from(frame: FrameType) -> FrameType:
+    """The same, from a frame whose module has not been seen before, or has no name."""
+    while is_internal(frame) and frame.f_back is not None:
+        frame = frame.f_back
     return frame
 
 

@@ -15,7 +15,7 @@ import operator
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush, heappushpop
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -61,9 +61,6 @@ class Backward:
     __slots__ = ("callbacks", "causes", "create_graph", "depth", "keep", "limited", "node", "number", "only_captures",
                  "root", "roots", "site", "targets")
 
-    # The one that was begun last, in any thread.
-    latest: ClassVar[Backward | None] = None
-
     def __init__(self, create_graph: bool, root: Target, keep: bool = False, only_captures: bool = False) -> None:
         self.number = _backward_number()
         self.site = why.site(3)  # `run` and who calls it are of this package
@@ -101,7 +98,8 @@ def current() -> Backward:
 
 def count_backwards() -> int:
     """The number of the latest backward."""
-    return 0 if Backward.latest is None else Backward.latest.number
+    last = process_state.last_backward
+    return 0 if last is None else last.number
 
 
 def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, records: bool = True,
@@ -112,7 +110,7 @@ def run(roots: Sequence[tuple[Target, Any]], *, keep: bool, create_graph: bool, 
     unless `deposit_captured`. Gradients are arrays, or Tensors if `create_graph`; these are recorded unless `records` is
     False.
     """
-    this = Backward.latest = Backward(create_graph, roots[0][0], keep, captures is not None and not deposit_captured)
+    this = process_state.last_backward = Backward(create_graph, roots[0][0], keep, captures is not None and not deposit_captured)
     outer_mode = grad_state.grad
     outer_off = grad_state.off_name, grad_state.off_site
     outer, outer_hooks = grad_state.running, grad_state.saved_hooks

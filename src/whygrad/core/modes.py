@@ -43,7 +43,7 @@ inherited: list[threading.local] = [grad_state]
 class ProcessState:
     """`any_mode_active` while any thread is out of the ordinary: ops look at this one flag before they look at thread-locals."""
 
-    __slots__ = ("anomaly", "any_mode_active", "derivatives", "grad_follows_leaf", "listeners", "multithreading",
+    __slots__ = ("anomaly", "any_mode_active", "derivatives", "grad_follows_leaf", "last_backward", "listeners", "multithreading",
                  "replay_views", "threads", "writes")
 
     def __init__(self) -> None:
@@ -60,6 +60,8 @@ class ProcessState:
         # A leaf's first gradient is laid out in memory as the leaf is: see enforce_grad_layout_policy.
         self.grad_follows_leaf = True
         self.multithreading = True
+        # The backward that was begun last, in any thread.
+        self.last_backward: Any = None
         self.threads: set[int] = set()
 
 

@@ -1,12 +1,9 @@
 """The only door into the graph: run a row's forward, and record a node if somebody will want the gradient.
 
 `record` is the plain way, and the specification. It serves every mode in which there is more to an application than usual;
-otherwise a row is applied by a function made for its exact arguments, which does the same faster (backends/row_text.py). A test
-compares both on samples of every row. The gradient functions of a row, `raw` on arrays and `graph` on Tensors, are compiled
-from its rules at the first backward.
-
-The *kinds* of the arguments are a string with one letter for each: "t" a Tensor, "s" a Python number or None; "v" alone
-stands for any number of Tensors.
+otherwise a row is applied by a function made for its exact arguments, which does the same faster (backends/row_text.py). A
+test compares both on samples of every row. The gradient functions of a row, `raw` on arrays and `graph` on Tensors, are
+compiled from its rules at the first backward. What the *kinds* of arguments are says ops/plan.py.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ from whygrad.backends.row_text import (
 )
 from whygrad.base import acceleration, errors
 from whygrad.base.broadcasting import check_broadcast
-from whygrad.base.frames import internal_modules
+from whygrad.base.frames import internal_modules, user_frame_from
 from whygrad.core import door
 from whygrad.core.modes import grad_state, needs_slow_path, process_state
 from whygrad.core.node import Cast, Node, next_sequence_number, port_of
@@ -482,7 +479,8 @@ def check_all(node: Node, k: int, values: Any, counters: list[Any], versions: li
 
 
 SCOPE: dict[str, Any] = {
-    "__name__": __name__, "internal_modules": internal_modules, "getframe": sys._getframe, "asarray": np.asarray,
+    "__name__": __name__, "internal_modules": internal_modules, "user_frame_from": user_frame_from,
+    "getframe": sys._getframe, "asarray": np.asarray,
     "ascontiguousarray": np.ascontiguousarray, "ndarray": np.ndarray, "float32": FLOAT32, "int64": INT64,
     "check_broadcast": check_broadcast, "follow": follow, "in_columns": in_columns, "with_channels_as_in": with_channels_as_in,
     "new": new, "next_sequence_number": next_sequence_number, "port_of": port_of, "source": source, "Tensor": Tensor,

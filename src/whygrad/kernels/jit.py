@@ -37,7 +37,7 @@ COMPILED_DTYPES = frozenset("feE")
 
 counts = {"native": 0, "numpy": 0}
 not_compiled: set[str] = set()
-# Held while code is compiled or loaded. core/deposits.py takes its own lock first and then this one; forking does the same.
+# Held while code is compiled or loaded. autograd/accumulation.py takes its own lock first and then this one; so does forking.
 compiling = threading.RLock()
 hold_while_forking(compiling)
 _unavailable: str | None = None

@@ -105,10 +105,10 @@ class Answer:
     moment: int = 0
 
     def __post_init__(self) -> None:
-        from whygrad.core.engine import Backward
+        from whygrad.core.modes import process_state
         from whygrad.why.locations import locate
 
-        last = Backward.latest
+        last = process_state.last_backward
         self.explanation.read = self.location
         if self.explanation.backward is None:  # a provisional answer has it from the time of the read
             self.explanation.backward = None if last is None else locate(last.site)

@@ -6,7 +6,7 @@ from functools import cached_property
 from types import FrameType
 from typing import Any
 
-from whygrad.core import engine
+from whygrad.core.modes import process_state
 from whygrad.core.tensor import Tensor, grad_fn
 from whygrad.why import record
 from whygrad.why.gradient_flow import BackwardStep
@@ -76,7 +76,7 @@ class Question:
         """The roots of backward passes, latest first: (node or leaf, the backward)."""
         if self.loss is not None:
             return [(grad_fn(self.loss) or self.loss, None)]
-        last = engine.Backward.latest
+        last = process_state.last_backward
         if last is None:
             return []
         if self.watch is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from whygrad.base.frames import user_frame
 from whygrad.core import engine
+from whygrad.core.modes import process_state
 from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor, source
 from whygrad.why import graph_layout, record
@@ -103,12 +104,12 @@ class _GradientRecorder:
 def _record_flow(loss: Tensor, root: Any, snapshot: GraphSnapshot) -> None:
     leaves: dict[Any, Any] = dict.fromkeys(leaves_from([root]))
     before, record.watching = record.watching, _GradientRecorder(snapshot)
-    latest = engine.Backward.latest
+    latest = process_state.last_backward
     try:
         engine.run([(root, loss._array * 0 + 1)], keep=True, create_graph=False, captures=leaves)
     finally:
         record.watching = before
-        engine.Backward.latest = latest  # explanations must not refer to this backward
+        process_state.last_backward = latest  # explanations must not refer to this backward
     for leaf, g in leaves.items():
         number = snapshot.numbers.get(id(leaf))
         if number is not None:

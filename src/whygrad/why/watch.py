@@ -13,7 +13,7 @@ from typing import Any
 
 from whygrad.base.frames import program_frame
 from whygrad.core import engine
-from whygrad.core.modes import grad_state
+from whygrad.core.modes import grad_state, process_state
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.why import end_of_run, record
@@ -232,7 +232,7 @@ class Watch(EventLog):
             if self._looks.setdefault(key, 0) < MAX_LOOKS:
                 self._looks[key] += 1
                 self._provisional.append((where, moment, found))
-                last = engine.Backward.latest
+                last = process_state.last_backward
                 for verdict in found:
                     explanation_of(verdict).backward = None if last is None else locate(last.site)
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from whygrad.core import engine
+from whygrad.core.modes import process_state
 from whygrad.core.node import Node
 from whygrad.core.tensor import Tensor
 from whygrad.why import record
@@ -61,7 +61,7 @@ def _cleared(q: Question, log: Any) -> Explanation:
 
 def _last_storing_backward(q: Question) -> Any:
     trace = q.storing_trace()
-    return engine.Backward.latest if q.watch is None else None if trace is None else trace.backward
+    return process_state.last_backward if q.watch is None else None if trace is None else trace.backward
 
 
 def raised(q: Question) -> Explanation | None:

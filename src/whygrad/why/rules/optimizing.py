@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whygrad.core import engine
+from whygrad.core.modes import process_state
 from whygrad.core.node import next_sequence_number
 from whygrad.core.tensor import Tensor
 from whygrad.why import record
@@ -27,7 +28,7 @@ def useless_step(watch: Any, optimizer: Any) -> Explanation | None:
     held = optimizer_parameters(optimizer)
     if not held or any(p._grad is not None for p in held):
         return None
-    last = engine.Backward.latest
+    last = process_state.last_backward
     explanation = _without_backward(optimizer, held)
     if explanation is None and last is not None:
         explanation = _cleared(held, last) or _reached_unheld(watch, optimizer, held, last) or _cut_off(held)
