@@ -68,14 +68,14 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
     return out
 
 
-def turned_product(a: Any, b: Any) -> Any:
+def transposed_product(a: Any, b: Any) -> Any:
     """`a.T @ b` of the stacked rows of both."""
     return mm(_flat(a).T, _flat(b))
 
 
 def linear_backward(g: Any, x: Any, weight: Any, *, bias_shape: tuple[int, ...]) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias."""
-    return matmul_folded(g, weight), turned_product(g, x), g if g.shape == bias_shape else sum_to(g, shape=bias_shape)
+    return matmul_folded(g, weight), transposed_product(g, x), g if g.shape == bias_shape else sum_to(g, shape=bias_shape)
 
 
 @quiet

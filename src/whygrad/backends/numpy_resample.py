@@ -150,7 +150,7 @@ def weighted_sums(x: Any, i: int, axis: Interpolated, transposed: bool) -> Any:
     return total
 
 
-def in_turn(axes: tuple[Interpolated, ...], ndim: int, transposed: bool) -> list[tuple[int, Interpolated]]:
+def in_faster_order(axes: tuple[Interpolated, ...], ndim: int, transposed: bool) -> list[tuple[int, Interpolated]]:
     """The axes in the faster order: the last one, which is the most expensive, while the image is smaller."""
     numbered = list(enumerate(axes, ndim - len(axes)))
     grows = math.prod([axis.out for axis in axes]) > math.prod([axis.size for axis in axes])
@@ -159,14 +159,14 @@ def in_turn(axes: tuple[Interpolated, ...], ndim: int, transposed: bool) -> list
 
 @in_single_precision
 def upsample(x: Any, *, axes: tuple[Interpolated, ...], kind: str) -> Any:
-    for i, axis in in_turn(axes, x.ndim, False):
+    for i, axis in in_faster_order(axes, x.ndim, False):
         x = weighted_sums(x, i, axis, False)
     return x
 
 
 @in_single_precision
 def upsample_backward(x: Any, *, axes: tuple[Interpolated, ...], kind: str) -> Any:
-    for i, axis in in_turn(axes, x.ndim, True):
+    for i, axis in in_faster_order(axes, x.ndim, True):
         x = weighted_sums(x, i, axis, True)
     return x
 

@@ -106,7 +106,7 @@ class RowSpecialization(RowPlan):
 
     @cached_property
     def node_of(self) -> Callable[..., Node | None]:
-        """Records a write: `make_node` for these arguments, where nothing is needs_slow_path."""
+        """Records a write: `make_node` for these arguments, for the common case."""
         return run_text(node_source(self), self.scope, "node_of")  # type: ignore[no-any-return]
 
     @cached_property

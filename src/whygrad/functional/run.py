@@ -57,7 +57,7 @@ special_function = functools.partial(public, space="torch.special")
 
 
 def made_under_transforms(how: str) -> Callable[[F], F]:
-    """For functions that make tensors without applying a row: under vmap they are called as func/making.py says."""
+    """For functions that make tensors without applying a row: under vmap they are called as func/vmap_factories.py says."""
 
     def decorate(f: F) -> F:
         @functools.wraps(f)

@@ -256,7 +256,7 @@ def linear_folded(numpy: Callable[..., Any]) -> Callable[..., Any]:
 
 def linear_backward(numpy: Callable[..., Any]) -> Callable[..., Any]:
     onward = matmul_folded(numpy_linear.matmul_folded)
-    turned = product("mm_transposed", numpy_linear.turned_product)
+    turned = product("mm_transposed", numpy_linear.transposed_product)
     sums = column_sums()
 
     def run(g: Any, x: Any, weight: Any, *, bias_shape: tuple[int, ...]) -> Any:

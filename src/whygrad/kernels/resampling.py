@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from whygrad.backends.numpy_resample import in_turn, transpose_weights, weights_of
+from whygrad.backends.numpy_resample import in_faster_order, transpose_weights, weights_of
 from whygrad.kernels.calls import contiguous, maker
 from whygrad.kernels.host import FLOAT32, host
 from whygrad.kernels.stages import SERIAL, Plan, Task, single_stage
@@ -97,7 +97,7 @@ def _maker(transposed: bool) -> Callable[[Callable[..., Any]], Callable[..., Any
     def run(x: Any, *, axes: tuple[Any, ...], kind: str) -> Any:
         if x.dtype is not FLOAT32 or not x.size:
             return None
-        for i, axis in in_turn(axes, x.ndim, transposed):
+        for i, axis in in_faster_order(axes, x.ndim, transposed):
             elements, weights = _weights(axis, transposed)
             shape = (*x.shape[:i], elements.shape[1], *x.shape[i + 1:])
             plan = _plan(math.prod(shape[:i]), x.shape[i], shape[i], math.prod(shape[i + 1:]), len(elements))

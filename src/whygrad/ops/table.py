@@ -179,7 +179,7 @@ class Row:
         return f"<row {self.name}({', '.join((*self.inputs, *self.statics))})>"
 
 
-# Names that the generated functions use for themselves (see backends/row_text.py).
+# Names that the generated functions use themselves (see backends/row_text.py).
 RESERVED = frozenset({"arrays", "busy", "forward", "frame", "grad_state", "inputs", "new", "nodes", "outs", "process_state",
                       "record", "row", "source"})
 
