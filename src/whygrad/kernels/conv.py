@@ -29,7 +29,7 @@ def suits(*arrays: Any) -> bool:
     return bool(x.flags.c_contiguous or x.ndim < 4 or x.shape[1] == 1 or x.strides[1] != x.itemsize)
 
 
-def bias_in_one_piece(bias: Any) -> Any:
+def contiguous_bias(bias: Any) -> Any:
     return bias if bias is None else contiguous(bias)
 
 
@@ -38,7 +38,7 @@ def convolution(numpy: Callable[..., Any]) -> Callable[..., Any]:
         if not suits(x, weight):
             return declined(numpy, x, weight, bias, window=window, size=size)
         run, shape = forward_plan(x.shape, weight.shape, window, size)
-        result = run(contiguous(x), contiguous(weight), bias_in_one_piece(bias), np.empty(shape, np.float32))
+        result = run(contiguous(x), contiguous(weight), contiguous_bias(bias), np.empty(shape, np.float32))
         return in_order_of(x, result)
 
     return convolution
@@ -66,7 +66,7 @@ def convolution_transpose(numpy: Callable[..., Any]) -> Callable[..., Any]:
         if not suits(y, weight):
             return declined(numpy, y, weight, bias, size=size, window=window)
         runs, shape = transposed_plan(y.shape, weight.shape, window, tuple(size))
-        image, weight, bias = contiguous(y), contiguous(weight), bias_in_one_piece(bias)
+        image, weight, bias = contiguous(y), contiguous(weight), contiguous_bias(bias)
         result = np.empty(shape, np.float32)
         for run in runs:
             run(image, weight, bias, result)
